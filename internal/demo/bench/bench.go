@@ -35,7 +35,12 @@ type Options struct {
 	// Window is how long that is measured with a check, and as long without: a
 	// minute, unless given.
 	Window time.Duration
-	// Rest is how long writes at rest are counted: a minute, unless given.
+	// Provider is a cloud that a double plays: measured is instead how often it is asked, by a fleet of which each of
+	// the APIs has its share. Empty: none.
+	Provider string
+	// CloudLimits are how often the double lets itself be asked; nil: as often as anybody likes.
+	CloudLimits []CloudLimit
+	// Rest is how long writes, or calls to a cloud, are counted at rest: a minute, unless given.
 	Rest time.Duration
 	// Timeout bounds each phase: ten minutes, unless given.
 	Timeout time.Duration
@@ -63,6 +68,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.Log = io.Discard
 	}
 	report := &Report{Runs: []Measured{}}
+	if o.Provider != "" {
+		return report, runClouds(ctx, o, report)
+	}
 	if o.Roll {
 		report.Decisions = decisions()
 	}

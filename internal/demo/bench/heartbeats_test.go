@@ -215,7 +215,7 @@ func TestReadPasses(t *testing.T) {
 		{"no number", strings.Replace(metricsText, "2e+01", "many", 1), 0, true},
 		{"a line beyond measure", metricsText + strings.Repeat("x", 1<<17), 0, true},
 	} {
-		got, err := readPasses(strings.NewReader(c.text))
+		got, err := readPasses(strings.NewReader(c.text), healthChecks)
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("%s: %d, %v; want %d", c.reason, got, err, c.want)
 		}
@@ -230,10 +230,10 @@ func TestPassesAreAskedFor(t *testing.T) {
 		_, _ = w.Write([]byte(metricsText))
 	}))
 	defer server.Close()
-	if got, err := passes(t.Context(), strings.TrimPrefix(server.URL, "http://")); got != 21 || err != nil {
+	if got, err := passes(t.Context(), strings.TrimPrefix(server.URL, "http://"), healthChecks); got != 21 || err != nil {
 		t.Errorf("%d, %v; want 21", got, err)
 	}
-	if _, err := passes(t.Context(), strings.TrimPrefix(server.URL, "http://")+"/elsewhere"); err == nil {
+	if _, err := passes(t.Context(), strings.TrimPrefix(server.URL, "http://")+"/elsewhere", healthChecks); err == nil {
 		t.Error("an answer that is none was read without an error")
 	}
 }

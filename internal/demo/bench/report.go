@@ -13,6 +13,8 @@ type Report struct {
 	Blocked []Blocked `json:"blocked,omitempty"`
 	// Heartbeats are what heartbeats of nodes cost, where that was measured.
 	Heartbeats []Heartbeats `json:"heartbeats,omitempty"`
+	// Clouds are how often played clouds were asked, where that was measured.
+	Clouds []CloudCalls `json:"clouds,omitempty"`
 	// WritesAtRest are the controllers' writes within the minute in which they
 	// wrote most of those in which all machines ran and nothing was to be
 	// done; leases aside.

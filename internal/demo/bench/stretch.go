@@ -46,7 +46,7 @@ func (s *session) counters(ctx context.Context) (c counters, err error) {
 		return c, err
 	}
 	c.renewals = s.plane.audit.renewals
-	c.passes, err = passes(ctx, s.metrics[fleet.Sets])
+	c.passes, err = passes(ctx, s.metrics[fleet.Sets], healthChecks)
 	return c, err
 }
 
@@ -141,8 +141,11 @@ func together(all []Stretch) Stretch {
 	return sum
 }
 
-// passes asks a program how often it has looked at a MachineHealthCheck.
-func passes(ctx context.Context, address string) (int, error) {
+// healthChecks is the controller of MachineHealthChecks in metrics.
+const healthChecks = "machinehealthcheck.machine.openshift.io"
+
+// passes asks a program how often a controller of it has looked at an object.
+func passes(ctx context.Context, address, controller string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
 	if err != nil {
 		return 0, err
@@ -155,14 +158,14 @@ func passes(ctx context.Context, address string) (int, error) {
 	if answer.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("read metrics: %s", answer.Status)
 	}
-	return readPasses(answer.Body)
+	return readPasses(answer.Body, controller)
 }
 
 // readPasses sums up, whatever their result, the passes that metrics in the text
 // format tell of. The series are there from the start, with zeroes: that there
 // are none is an error.
-func readPasses(r io.Reader) (sum int, err error) {
-	const series, kind = "controller_runtime_reconcile_total", "machinehealthcheck.machine.openshift.io"
+func readPasses(r io.Reader, controller string) (sum int, err error) {
+	const series = "controller_runtime_reconcile_total"
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
 	if err != nil {
@@ -171,13 +174,13 @@ func readPasses(r io.Reader) (sum int, err error) {
 	found := false
 	for _, m := range families[series].GetMetric() {
 		for _, l := range m.GetLabel() {
-			if l.GetName() == "controller" && l.GetValue() == kind {
+			if l.GetName() == "controller" && l.GetValue() == controller {
 				sum, found = sum+int(m.GetCounter().GetValue()), true
 			}
 		}
 	}
 	if !found {
-		return 0, errors.New("the metrics tell nothing of passes over health checks")
+		return 0, fmt.Errorf("the metrics tell nothing of passes of the controller %s", controller)
 	}
 	return sum, nil
 }

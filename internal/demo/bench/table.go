@@ -49,6 +49,12 @@ func (f figure) row() string {
 // Print writes the report for people: each figure with its budget, and a mark
 // where that is exceeded.
 func (r *Report) Print(w io.Writer) error {
+	for _, c := range r.Clouds {
+		c.print(w)
+	}
+	if len(r.Clouds) > 0 {
+		return nil // nothing else is measured with them
+	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, m := range r.Runs {
 		fmt.Fprintf(tw, "%s: %s %d machines\tmeasured\tbudget\t\n", m.API, m.Phase, m.Machines)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +23,7 @@ type benchmark struct {
 	nodes     int
 	print     plugin.Output
 	backend   string
+	limits    map[string]string
 	profiling bool
 }
 
@@ -34,11 +38,21 @@ which nobody can do without, then how long the controllers take from no machine
 to all of them Running with Ready nodes, and back. With --roll it measures how a
 deployment replaces as many machines instead, a tenth at a time; with --blocked
 what drains that a budget blocks cost machines that come and go meanwhile; with
---heartbeats what heartbeats of nodes cost, with a health check and without. Each figure
+--heartbeats what heartbeats of nodes cost, with a health check and without; with
+--provider how often a cloud, which is then played on this machine, is asked for
+each machine by a fleet that is made, rests and goes. Each figure
 is printed with its budget, with -o in one document at the end. The machine should
 have nothing else to do.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+		Example: `  millwright bench --machines 100 --api gardener
+  millwright bench --provider aws
+  millwright bench --provider aws --machines 200 --limit RunInstances=2/5`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if b.options.Provider != "" && !c.Flags().Changed("machines") {
+				b.options.Machines = []int{1000}
+			}
+			return b.run(c.Context())
+		},
 	}
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
@@ -46,15 +60,17 @@ have nothing else to do.`,
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
 	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and as long without; 0 for a minute")
+	c.Flags().StringVar(&b.options.Provider, "provider", "", "count instead what a cloud is asked for, one of "+strings.Join(clouds, ", ")+": each API has its share of the machines, which are 1000 unless --machines says otherwise")
+	c.Flags().StringToStringVar(&b.limits, "limit", nil, "with --provider: how often the cloud lets itself be asked for an operation, and how often at once, as in RunInstances=2/5; * is all together (default: no limits)")
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
-	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest; 0 for a minute")
+	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes, or calls to a cloud, at rest; 0 for a minute")
 	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
 	b.print.AddFlags(c)
 	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, at addresses that are printed")
 	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
 	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
-	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats")
+	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats", "provider")
 	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
 	return c
 }
@@ -106,6 +122,9 @@ func (b *benchmark) complete() error {
 	if b.options.Blocked < 0 {
 		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)
 	}
+	if err := b.completeCloud(); err != nil {
+		return err
+	}
 	if b.nodes < 0 {
 		return fmt.Errorf("--heartbeats: must not be negative, is %d", b.nodes)
 	}
@@ -117,6 +136,42 @@ func (b *benchmark) complete() error {
 		return b.profile()
 	}
 	return nil
+}
+
+// completeCloud reads what is about a cloud.
+func (b *benchmark) completeCloud() error {
+	if b.options.Provider != "" && !slices.Contains(clouds, b.options.Provider) {
+		return fmt.Errorf("--provider: must be one of %s, not %q", strings.Join(clouds, ", "), b.options.Provider)
+	}
+	if b.options.Provider == "" && len(b.limits) > 0 {
+		return errors.New("--limit: is of a cloud: --provider says which")
+	}
+	for _, operation := range slices.Sorted(maps.Keys(b.limits)) {
+		l, err := limitOf(operation, b.limits[operation])
+		if err != nil {
+			return fmt.Errorf("--limit %s: %w", operation, err)
+		}
+		b.options.CloudLimits = append(b.options.CloudLimits, l)
+	}
+	return nil
+}
+
+// limitOf reads "2/5": two a second, five at once.
+func limitOf(operation, text string) (l bench.CloudLimit, err error) {
+	rate, burst, ok := strings.Cut(text, "/")
+	if ok {
+		l.PerSecond, err = strconv.ParseFloat(rate, 64)
+	}
+	if ok && err == nil {
+		l.Burst, err = strconv.ParseFloat(burst, 64)
+	}
+	if !ok || err != nil || !(l.PerSecond > 0 && l.Burst >= 1) {
+		return l, fmt.Errorf("must be how many a second, more than 0, and how many at once, 1 or more, as in 2/5, not %q", text)
+	}
+	if operation != "*" {
+		l.Operation = operation
+	}
+	return l, nil
 }
 
 // profile finds a free port for each program.

@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// CloudCalls is how often a cloud, which a double plays, is asked during the life of a fleet.
+type CloudCalls struct {
+	Provider string   `json:"provider"`
+	APIs     []string `json:"apis"`
+	Machines int      `json:"machines"`
+	// Limits are those of the double. It has no others: nothing is throttled without them.
+	Limits []CloudLimit `json:"limits,omitempty"`
+	Phases []CloudPhase `json:"phases"`
+}
+
+// CloudLimit is how often a double lets itself be asked for operations that a pattern of [path.Match] matches; an
+// empty one matches all. It is that of a token bucket.
+type CloudLimit struct {
+	Operation string  `json:"operation,omitempty"`
+	PerSecond float64 `json:"perSecond"`
+	Burst     float64 `json:"burst"`
+}
+
+// CloudPhase is a time in the life of a fleet, from what begins it until the cloud was asked for nothing more.
+type CloudPhase struct {
+	// Phase is "created", "restarted" (the machine controller was killed, and started again), "at rest" or "deleted".
+	Phase   string  `json:"phase"`
+	Seconds float64 `json:"seconds"`
+	// Instances are those that the cloud has at the end: one for each machine.
+	Instances int `json:"instances"`
+	// Looks are the passes over machines, for each machine.
+	Looks float64 `json:"looks"`
+	// Changes and Reads are the requests for each machine, refused ones included, that were to change something or not.
+	Changes float64 `json:"changes"`
+	Reads   float64 `json:"reads"`
+	// Throttled are the requests that the cloud refused because there were too many.
+	Throttled int `json:"throttled"`
+	// PeakPerSecond is the most requests within a second.
+	PeakPerSecond int `json:"peakPerSecond"`
+	// Operations are what was asked for, most often first.
+	Operations []Operation `json:"operations"`
+}
+
+// Operation is what a cloud can be asked for, by the name that its API has for it.
+type Operation struct {
+	Name       string  `json:"name"`
+	Changes    bool    `json:"changes,omitempty"`
+	Calls      int     `json:"calls"`
+	PerMachine float64 `json:"perMachine"`
+}
+
+// call is a request as a double tells of it.
+type call struct {
+	At        time.Time `json:"at"`
+	Operation string    `json:"operation"`
+	Writes    bool      `json:"writes"`
+	Throttled bool      `json:"throttled"`
+}
+
+// count sums up what was asked for.
+func (p *CloudPhase) count(calls []call, machines int) {
+	changes, reads, each := 0, 0, map[string]*Operation{}
+	for _, c := range calls {
+		o := each[c.Operation]
+		if o == nil {
+			o = &Operation{Name: c.Operation, Changes: c.Writes}
+			each[c.Operation] = o
+		}
+		o.Calls++
+		if c.Writes {
+			changes++
+		} else {
+			reads++
+		}
+		if c.Throttled {
+			p.Throttled++
+		}
+	}
+	perMachine := func(n int) float64 { return rounded(float64(n) / float64(machines)) }
+	p.Changes, p.Reads, p.PeakPerSecond = perMachine(changes), perMachine(reads), peak(calls)
+	for _, name := range slices.Sorted(maps.Keys(each)) {
+		o := each[name]
+		o.PerMachine = perMachine(o.Calls)
+		p.Operations = append(p.Operations, *o)
+	}
+	slices.SortStableFunc(p.Operations, func(a, b Operation) int { return cmp.Compare(b.Calls, a.Calls) })
+}
+
+// peak is the most calls within a second.
+func peak(calls []call) (most int) {
+	at := make([]time.Time, len(calls))
+	for i, c := range calls {
+		at[i] = c.At
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	first := 0
+	for i := range at {
+		for at[i].Sub(at[first]) >= time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}

@@ -1,0 +1,446 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// cloudSession is a fleet on a played cloud. Its machines are those of the samples' sets.
+type cloudSession struct {
+	Options
+	machines int
+	fleet    *fleet.Fleet
+	// sets are those that have machines, with how many each is to have.
+	sets map[string]int
+	// heard is how many requests the double has told of, calls are those of the phase.
+	heard int
+	calls []call
+	// health are the addresses of the controllers' health endpoints.
+	health map[string]string
+	args   map[string][]string
+}
+
+// sampleSets are where samples have a set, by API.
+var sampleSets = map[string]apiclient.ObjectKey{
+	provider.OpenShift: {Namespace: fleet.OpenShiftNamespace, Name: "mill-worker-a"},
+	provider.Gardener:  {Namespace: fleet.GardenerNamespace, Name: "mill-pool"},
+}
+
+// roomy are inventories in which there is room for any number of machines, where that of the samples has too little.
+var roomy = map[string]string{
+	"gcp": `regions: [{name: us-east1, zones: [us-east1-b, us-east1-c, us-east1-d]}, {name: europe-west1, zones: [europe-west1-b, europe-west1-c, europe-west1-d]}]`,
+}
+
+// runClouds measures each number of machines on a fleet of its own.
+func runClouds(ctx context.Context, o Options, report *Report) error {
+	for _, n := range o.Machines {
+		s := &cloudSession{Options: o, machines: n, sets: shares(o.APIs, n), health: map[string]string{}, args: map[string][]string{}}
+		measured, err := s.run(ctx)
+		if len(measured.Phases) > 0 {
+			report.Clouds = append(report.Clouds, measured)
+		}
+		if err != nil {
+			return fmt.Errorf("measure %s with %d machines: %w", o.Provider, n, err)
+		}
+	}
+	return nil
+}
+
+// shares divides machines among APIs.
+func shares(all []string, machines int) map[string]int {
+	out := map[string]int{}
+	for i, api := range all {
+		out[api] = machines*(i+1)/len(all) - machines*i/len(all)
+	}
+	return out
+}
+
+func (s *cloudSession) run(ctx context.Context) (measured CloudCalls, err error) {
+	measured = CloudCalls{Provider: s.Provider, APIs: s.APIs, Machines: s.machines, Limits: s.CloudLimits}
+	dir := filepath.Join(s.Dir, fmt.Sprintf("%s-%d", s.Provider, s.machines))
+	s.logf("starting a control plane and the cloud")
+	if err := s.start(ctx, dir); err != nil {
+		return measured, err
+	}
+	defer func() {
+		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if e := fleet.Down(fresh, dir, s.Bin); e != nil && err == nil {
+			err = fmt.Errorf("take the control plane down: %w", e)
+		}
+	}()
+	for _, phase := range s.phases() {
+		p, err := s.measure(ctx, phase)
+		if err != nil {
+			return measured, fmt.Errorf("%s: %w", phase.name, err)
+		}
+		measured.Phases = append(measured.Phases, p)
+		s.logf("%s in %.1f s: %.3f changes and %.3f reads per machine", p.Phase, p.Seconds, p.Changes, p.Reads)
+	}
+	return measured, nil
+}
+
+// start starts everything, with sets that want no machine.
+func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
+	for _, program := range s.programs() {
+		if s.health[program], err = FreeAddress(); err != nil {
+			return err
+		}
+		s.args[program] = []string{"--health-addr=" + s.health[program]}
+	}
+	inventory, err := s.inventory()
+	if err != nil {
+		return err
+	}
+	s.fleet, err = fleet.Start(ctx, fleet.Options{
+		Dir: dir, Bin: s.Bin, Backend: "kwok", Cloud: fleet.CloudOptions{Provider: s.Provider, Inventory: inventory},
+		Idle: true, Metrics: true, Args: s.args, PlaneArgs: planeArgs(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.fleet.ApplySamples(ctx); err != nil {
+		return err
+	}
+	if err := s.scale(ctx, map[string]int{}); err != nil {
+		return err
+	}
+	for _, l := range s.CloudLimits {
+		raw, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, err := s.fleet.Cloud.Ask(ctx, "POST", "limits", raw); err != nil {
+			return fmt.Errorf("limit the cloud: %w", err)
+		}
+	}
+	return s.startControllers(ctx)
+}
+
+func (s *cloudSession) programs() []string {
+	return []string{fleet.Sets, "machine-controller-" + s.Provider}
+}
+
+// inventory is the file of one; empty where that of the samples will do.
+func (s *cloudSession) inventory() (string, error) {
+	if roomy[s.Provider] == "" {
+		return "", nil
+	}
+	file := filepath.Join(s.Dir, s.Provider+"-inventory.yaml")
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(roomy[s.Provider]), 0o600); err != nil {
+		return "", fmt.Errorf("write what the cloud has: %w", err)
+	}
+	return file, nil
+}
+
+func (s *cloudSession) startControllers(ctx context.Context) error {
+	for _, program := range s.programs() {
+		if _, err := s.fleet.StartController(program); err != nil {
+			return err
+		}
+	}
+	return s.await(ctx, s.ready)
+}
+
+func (s *cloudSession) ready(ctx context.Context) (string, error) {
+	for program, address := range s.health {
+		if !ready(ctx, address) {
+			return program + " is not ready", nil
+		}
+	}
+	return "", nil
+}
+
+// scale makes the sets have so many machines, by API; none without a number.
+func (s *cloudSession) scale(ctx context.Context, machines map[string]int) error {
+	for api, key := range sampleSets {
+		known, _ := apis.Of(api)
+		set := &unstructured.Unstructured{}
+		set.SetAPIVersion(api + "/" + known.Version)
+		set.SetKind("MachineSet")
+		set.SetNamespace(key.Namespace)
+		set.SetName(key.Name)
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, machines[api])
+		if err := s.fleet.Client.Patch(ctx, set, apiclient.RawPatch("application/merge-patch+json", patch)); err != nil {
+			return fmt.Errorf("scale %s of %s to %d: %w", key, api, machines[api], err)
+		}
+	}
+	return nil
+}
+
+// cloudPhase is what a phase begins with, and what is waited for: wanting says what is missing, nothing at the end.
+type cloudPhase struct {
+	name    string
+	begin   func(context.Context) error
+	wanting func(context.Context) (string, error)
+	// machines are those that there are at the end.
+	machines int
+}
+
+func (s *cloudSession) phases() []cloudPhase {
+	return []cloudPhase{
+		{"created", func(ctx context.Context) error { return s.scale(ctx, s.sets) }, s.allReady, s.machines},
+		{"restarted", s.restart, s.allLookedAt, s.machines},
+		{"at rest", s.rest, s.allReady, s.machines},
+		{"deleted", func(ctx context.Context) error { return s.scale(ctx, nil) }, s.allGone, 0},
+	}
+}
+
+// restart kills the machine controller, and starts one that does at rest in a short time what it does in ten minutes or
+// more otherwise.
+func (s *cloudSession) restart(ctx context.Context) error {
+	program := s.programs()[1]
+	for _, c := range slices.Clone(s.fleet.Controllers) {
+		if c.Program == program {
+			if err := s.fleet.KillController(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	// The fleet has the map, and looks into it.
+	s.args[program] = append(s.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
+	_, err := s.fleet.StartController(program)
+	return err
+}
+
+// rest lets a period pass. Informers take up to a tenth longer than they were told.
+func (s *cloudSession) rest(ctx context.Context) error { return pause(ctx, s.Rest+s.Rest/10) }
+
+// measure plays a phase, and says how often the cloud was asked until it is over.
+func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhase, error) {
+	p, began := CloudPhase{Phase: phase.name}, time.Now()
+	s.logf("%s", phase.name)
+	before, err := s.looks(ctx)
+	if err != nil {
+		return p, err
+	}
+	s.calls = nil
+	if err := phase.begin(ctx); err != nil {
+		return p, err
+	}
+	if err := s.await(ctx, phase.wanting); err != nil {
+		return p, err
+	}
+	p.Seconds = rounded(time.Since(began).Seconds())
+	if err := s.await(ctx, s.asksNothing(phase.name)); err != nil {
+		return p, err
+	}
+	after, err := s.looks(ctx)
+	if err != nil {
+		return p, err
+	}
+	if after < before { // another process counts from zero
+		before = 0
+	}
+	p.Looks = rounded(float64(after-before) / float64(s.machines))
+	p.count(s.calls, s.machines)
+	p.Instances, err = s.instances(ctx, phase.machines)
+	return p, err
+}
+
+// calm is for how long the cloud is asked for nothing, once nothing is to be done.
+const calm = 5 * time.Second
+
+// asksNothing waits until the cloud is left alone. At rest nobody waits for that.
+func (s *cloudSession) asksNothing(phase string) func(context.Context) (string, error) {
+	began := time.Now()
+	return func(context.Context) (string, error) {
+		last := began
+		if len(s.calls) > 0 {
+			last = s.calls[len(s.calls)-1].At
+		}
+		if phase == "at rest" || time.Since(began) > calm && time.Since(last) > calm || time.Since(began) > time.Minute {
+			return "", nil
+		}
+		return "the cloud is still asked", nil
+	}
+}
+
+// await asks every two seconds what is missing, until nothing is, and listens to the double meanwhile.
+func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) (string, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	for {
+		missing, err := wanting(ctx)
+		if err == nil {
+			err = s.listen(ctx)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("not done after %s: %s: %w", s.Timeout, missing, ctx.Err())
+		}
+		if err != nil || missing == "" {
+			return err
+		}
+		for _, c := range s.fleet.Controllers {
+			if !c.Alive() {
+				return fmt.Errorf("%s ended; its log ends with:\n%s", c.Program, c.Tail())
+			}
+		}
+		if err := pause(ctx, 2*time.Second); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+var errForgotten = errors.New("the double has forgotten requests before it was asked for them")
+
+// listen takes in what the double was asked for since.
+func (s *cloudSession) listen(ctx context.Context) error {
+	raw, err := s.fleet.Cloud.Ask(ctx, "GET", "log?after="+strconv.Itoa(s.heard), nil)
+	if err != nil {
+		return fmt.Errorf("read the log of the cloud: %w", err)
+	}
+	var log struct {
+		Requests []call `json:"requests"`
+		Answered int    `json:"answered"`
+	}
+	if err := json.Unmarshal(raw, &log); err != nil {
+		return fmt.Errorf("read the log of the cloud: %w", err)
+	}
+	if len(log.Requests) != log.Answered-s.heard {
+		return errForgotten
+	}
+	s.heard = log.Answered
+	s.calls = append(s.calls, log.Requests...)
+	return nil
+}
+
+// looks are the passes over machines so far, of the process that runs.
+func (s *cloudSession) looks(ctx context.Context) (sum int, err error) {
+	if err := s.listen(ctx); err != nil {
+		return 0, err
+	}
+	for _, c := range s.fleet.Controllers {
+		if c.Program != s.programs()[1] {
+			continue
+		}
+		for _, api := range s.APIs {
+			n, err := passes(ctx, c.Metrics, "machine."+api)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+func (s *cloudSession) allReady(ctx context.Context) (string, error) {
+	all, err := s.fleet.Census(ctx)
+	ready := 0
+	for _, m := range all {
+		if m.Ready() {
+			ready++
+		}
+	}
+	if err != nil || ready == s.machines && len(all) == s.machines {
+		return "", err
+	}
+	return fmt.Sprintf("%d of %d machines are ready", ready, len(all)), nil
+}
+
+// allLookedAt waits for the process that was started again.
+func (s *cloudSession) allLookedAt(ctx context.Context) (string, error) {
+	if missing, err := s.ready(ctx); missing != "" || err != nil {
+		return missing, err
+	}
+	n, err := s.looks(ctx)
+	if err != nil || n >= s.machines {
+		return "", err
+	}
+	return fmt.Sprintf("%d machines were looked at", n), nil
+}
+
+// allGone waits for the machines, and for the cloud, which takes its time after it has said that something goes.
+func (s *cloudSession) allGone(ctx context.Context) (string, error) {
+	all, err := s.fleet.Census(ctx)
+	if err != nil || len(all) > 0 {
+		return fmt.Sprintf("%d machines are left", len(all)), err
+	}
+	state, err := s.cloud(ctx)
+	if err != nil {
+		return "", err
+	}
+	if n := len(living(state)); n > 0 || len(state.Orphans) > 0 {
+		return fmt.Sprintf("%d instances are left, and without one %s", n, strings.Join(state.Orphans[:min(3, len(state.Orphans))], ", ")), nil
+	}
+	return "", nil
+}
+
+func (s *cloudSession) cloud(ctx context.Context) (state fleet.CloudState, err error) {
+	raw, err := s.fleet.Cloud.Ask(ctx, "GET", "instances", nil)
+	if err == nil {
+		err = json.Unmarshal(raw, &state)
+	}
+	return state, err
+}
+
+// living counts the instances by name that cost money.
+func living(state fleet.CloudState) map[string]int {
+	out := map[string]int{}
+	for _, i := range state.Instances {
+		if !slices.Contains([]string{"terminated", "deleted", "gone"}, strings.ToLower(i.State)) {
+			out[i.Name]++
+		}
+	}
+	return out
+}
+
+// instances asks the cloud whether it has one instance for each machine, and no other.
+func (s *cloudSession) instances(ctx context.Context, machines int) (int, error) {
+	all, err := s.fleet.Census(ctx)
+	if err != nil {
+		return 0, err
+	}
+	state, err := s.cloud(ctx)
+	if err != nil {
+		return 0, err
+	}
+	has, names := living(state), make([]string, len(all))
+	for i, m := range all {
+		names[i] = m.Name
+	}
+	return len(has), errors.Join(oneEach(names, has, machines), orphans(state))
+}
+
+func orphans(state fleet.CloudState) error {
+	if len(state.Orphans) == 0 {
+		return nil
+	}
+	return fmt.Errorf("left without an instance: %s", strings.Join(state.Orphans, ", "))
+}
+
+// oneEach is an error unless each of so many machines has one instance, and nobody else has.
+func oneEach(names []string, has map[string]int, machines int) error {
+	if len(names) != machines || len(has) != machines {
+		return fmt.Errorf("there are %d machines, and instances of %d names, want %d", len(names), len(has), machines)
+	}
+	for _, name := range names {
+		if has[name] != 1 {
+			return fmt.Errorf("machine %s has %d instances", name, has[name])
+		}
+	}
+	return nil
+}
+
+func (s *cloudSession) logf(format string, args ...any) {
+	fmt.Fprintf(s.Log, "%s, %d machines: %s\n", s.Provider, s.machines, fmt.Sprintf(format, args...))
+}
