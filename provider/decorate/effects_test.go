@@ -201,13 +201,39 @@ func TestDeletionThatGoesOnIsNoWrite(t *testing.T) {
 // be shown by listings as it was before.
 func TestDeletionOfAnotherProcessIsAWrite(t *testing.T) {
 	w, s, names := lagging(t, 0, bare)
+	if _, err := s.Create(t.Context(), ref("own"), provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
 	other := open(t, w, w.cloud.Provider())
-	remove(t, other, names[0], mustFind(t, other, names[0])...)
+	for _, name := range []string{names[0], "own"} {
+		remove(t, other, name, mustFind(t, other, name)...)
+	}
+	w.reset()
 	listed(t, w, s, names[1:])
-	_, going := askedFor(t, w, s, names[0])
-	remove(t, s, names[0], going...)
-	if alone, _ := askedFor(t, w, s, names[0]); !alone {
-		t.Error("a listing of before the deletion answers")
+	for _, name := range []string{names[0], "own"} {
+		_, going := askedFor(t, w, s, name)
+		remove(t, s, name, going...)
+		if alone, _ := askedFor(t, w, s, name); !alone {
+			t.Errorf("%s: a listing of before the deletion answers", name)
+		}
+	}
+}
+
+// TestWritersBeginAListing: those who wrote are as good as others to begin one, which will show what they did.
+func TestWritersBeginAListing(t *testing.T) {
+	w, s, _ := lagging(t, 0, bare)
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
+	for _, n := range names {
+		if _, err := s.Create(t.Context(), ref(n), provider.Want{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.reset()
+	for _, n := range names {
+		mustFind(t, s, n)
+	}
+	if f, l := w.count(decorate.Find), w.count(decorate.List); f != 7 || l != 1 {
+		t.Errorf("%d Finds and %d Lists of ten that wrote, want 7 (then it pays) and 1", f, l)
 	}
 }
 
