@@ -96,6 +96,18 @@ var sdkMutants = []Mutant{
 		Note: "a listing answers that is older than what was written; statement 5 is not asked of it, as no simulated process shares listings",
 	},
 	{
+		ID: "decorate/listing-hides-write", File: "writes.go", Func: "mark.seen",
+		From:  "hidden(e.at) && !e.in(",
+		To:    "hidden(e.at) && false && !e.in(",
+		Finds: "TestListingThatShowsTheWriteIsBelieved", Note: "a listing answers that may be behind what was written, and does not show it",
+	},
+	{
+		ID: "decorate/deletion-of-others", File: "writes.go", Func: "writes.goesOn",
+		From:  "e.leaving && ",
+		To:    "",
+		Finds: "TestDeletionOfAnotherProcessIsAWrite", Note: "a listing answers that is older than a deletion",
+	},
+	{
 		ID: "decorate/scope-by-zone", File: "coalesce.go", Func: "scopeOf",
 		From:  "says, place = []byte(own.Scope()), class.Region",
 		To:    "says = []byte(own.Scope())",
