@@ -40,7 +40,8 @@ type Options struct {
 	Provider string
 	// CloudLimits are how often the double lets itself be asked; nil: as often as anybody likes.
 	CloudLimits []CloudLimit
-	// Rest is how long writes, or calls to a cloud, are counted at rest: a minute, unless given.
+	// Rest is how long writes at rest are counted, or with a cloud the period after which each machine is looked at again: a
+	// minute, unless given.
 	Rest time.Duration
 	// Timeout bounds each phase: ten minutes, unless given.
 	Timeout time.Duration

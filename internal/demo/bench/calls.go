@@ -27,7 +27,8 @@ type CloudLimit struct {
 
 // CloudPhase is a time in the life of a fleet, from what begins it until the cloud was asked for nothing more.
 type CloudPhase struct {
-	// Phase is "created", "restarted" (the machine controller was killed, and started again), "at rest" or "deleted".
+	// Phase is "created", "restarted" (the machine controller was killed, and started again), "at rest" (until each machine was
+	// looked at once more, because its time had come) or "deleted".
 	Phase   string  `json:"phase"`
 	Seconds float64 `json:"seconds"`
 	// Instances are those that the cloud has at the end: one for each machine.

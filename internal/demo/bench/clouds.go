@@ -199,7 +199,7 @@ func (s *cloudSession) phases() []cloudPhase {
 	return []cloudPhase{
 		{"created", func(ctx context.Context) error { return s.scale(ctx, s.sets) }, s.allReady, s.machines},
 		{"restarted", s.restart, s.allLookedAt, s.machines},
-		{"at rest", s.rest, s.allReady, s.machines},
+		{"at rest", func(context.Context) error { return nil }, s.allLookedAgain(), s.machines},
 		{"deleted", func(ctx context.Context) error { return s.scale(ctx, nil) }, s.allGone, 0},
 	}
 }
@@ -221,9 +221,6 @@ func (s *cloudSession) restart(ctx context.Context) error {
 	return err
 }
 
-// rest lets a period pass. Informers take up to a tenth longer than they were told.
-func (s *cloudSession) rest(ctx context.Context) error { return pause(ctx, s.Rest+s.Rest/10) }
-
 // measure plays a phase, and says how often the cloud was asked until it is over.
 func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhase, error) {
 	p, began := CloudPhase{Phase: phase.name}, time.Now()
@@ -240,7 +237,7 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 		return p, err
 	}
 	p.Seconds = rounded(time.Since(began).Seconds())
-	if err := s.await(ctx, s.asksNothing(phase.name)); err != nil {
+	if err := s.await(ctx, s.asksNothing()); err != nil {
 		return p, err
 	}
 	after, err := s.looks(ctx)
@@ -259,15 +256,15 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 // calm is for how long the cloud is asked for nothing, once nothing is to be done.
 const calm = 5 * time.Second
 
-// asksNothing waits until the cloud is left alone. At rest nobody waits for that.
-func (s *cloudSession) asksNothing(phase string) func(context.Context) (string, error) {
+// asksNothing waits until the cloud is left alone, a minute at most.
+func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 	began := time.Now()
 	return func(context.Context) (string, error) {
 		last := began
 		if len(s.calls) > 0 {
 			last = s.calls[len(s.calls)-1].At
 		}
-		if phase == "at rest" || time.Since(began) > calm && time.Since(last) > calm || time.Since(began) > time.Minute {
+		if time.Since(began) > calm && time.Since(last) > calm || time.Since(began) > time.Minute {
 			return "", nil
 		}
 		return "the cloud is still asked", nil
@@ -367,6 +364,22 @@ func (s *cloudSession) allLookedAt(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%d machines were looked at", n), nil
+}
+
+// allLookedAgain waits until each machine was looked at once more: informers remind of objects up to twice as late as they
+// were told.
+func (s *cloudSession) allLookedAgain() func(context.Context) (string, error) {
+	before := -1
+	return func(ctx context.Context) (string, error) {
+		n, err := s.looks(ctx)
+		if before < 0 {
+			before = n
+		}
+		if err != nil || n-before >= s.machines {
+			return "", err
+		}
+		return fmt.Sprintf("%d machines were looked at", n-before), nil
+	}
 }
 
 // allGone waits for the machines, and for the cloud, which takes its time after it has said that something goes.

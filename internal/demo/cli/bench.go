@@ -63,7 +63,7 @@ have nothing else to do.`,
 	c.Flags().StringVar(&b.options.Provider, "provider", "", "count instead what a cloud is asked for, one of "+strings.Join(clouds, ", ")+": each API has its share of the machines, which are 1000 unless --machines says otherwise")
 	c.Flags().StringToStringVar(&b.limits, "limit", nil, "with --provider: how often the cloud lets itself be asked for an operation, and how often at once, as in RunInstances=2/5; * is all together (default: no limits)")
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
-	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes, or calls to a cloud, at rest; 0 for a minute")
+	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest, or with --provider after what time each machine is looked at again there; 0 for a minute")
 	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
 	b.print.AddFlags(c)
 	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, at addresses that are printed")
