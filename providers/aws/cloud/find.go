@@ -31,12 +31,17 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	}
 	var out []provider.Instance
 	for _, i := range found {
+		c.sights.sees(i)
 		out = append(out, reading{s}.tell(ctx, c, i))
-		if stateOf(i) == types.InstanceStateNameShuttingDown {
-			c.sights.leaving.know(deref(i.InstanceId))
-		}
 	}
 	return out, nil
+}
+
+// sees notes an instance that is on its way out: its deletion goes on, and need not look.
+func (s *sights) sees(i types.Instance) {
+	if stateOf(i) == types.InstanceStateNameShuttingDown {
+		s.leaving.know(deref(i.InstanceId))
+	}
 }
 
 // regionIn is the region in a provider ID that has one: that of either API begins with it.
@@ -181,6 +186,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 				yield(provider.Instance{}, err)
 				return
 			}
+			c.sights.sees(i)
 			if !yield((reading{s}).tell(ctx, c, i), nil) {
 				return
 			}

@@ -176,6 +176,34 @@ func TestDeletionLooksAtItsEnd(t *testing.T) {
 	}
 }
 
+// What a listing showed on its way need not be looked for either: machines that go together are found by one.
+func TestDeletionKnowsWhatAListingShowed(t *testing.T) {
+	w := sample(t)
+	s, ref := w.open(t, classOf(provider.OpenShift, "c1")), refOf("m")
+	i := w.running(t, s, ref)
+	if _, err := s.Delete(t.Context(), ref, []provider.Instance{i}); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(3 * time.Second)
+	var going []provider.Instance
+	for one, err := range s.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		going = append(going, one)
+	}
+	if len(going) != 1 || going[0].State != provider.Stopping {
+		t.Fatalf("listed %v", going)
+	}
+	if n := w.looks(func() {
+		if done, err := s.Delete(t.Context(), ref, going); err != nil || done {
+			t.Errorf("done %t, error %v", done, err)
+		}
+	}); n != 0 {
+		t.Errorf("it is looked for %d times", n)
+	}
+}
+
 // Forty machines that are waited for by forty workers, each of which asks again and again, ask together.
 func TestCallsOfAFleetThatIsWaitedFor(t *testing.T) {
 	const machines, polls = 40, 10
