@@ -165,3 +165,34 @@ func TestLoneMachinesAreNotMeasured(t *testing.T) {
 		expectSeries(t, registry, "without a deployment", metric, nil)
 	}
 }
+
+// TestRemovalsBackOffBetweenQuestions: of a removal and a question that fail by turns, the removal backs off as if no question had failed,
+// and what the infrastructure exhausted stays so.
+func TestRemovalsBackOffBetweenQuestions(t *testing.T) {
+	g := openshiftRig(t)
+	g.pass()
+	g.delete()
+	g.cloud.deleteErr = errors.New("connection reset")
+	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second} {
+		res := g.pass()
+		if res.RequeueAfter != want || g.cloud.count("Delete") != i+1 {
+			t.Fatalf("failure %d: again in %v after %d calls of Delete, want %v", i+1, res.RequeueAfter, g.cloud.count("Delete"), want)
+		}
+		g.clock.Step(want)
+		g.cloud.findErr = errors.New("connection reset")
+		g.clock.Step(g.pass().RequeueAfter)
+		g.cloud.findErr = nil
+	}
+
+	made := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	made.cloud.createErr = provider.Errorf(provider.Exhausted, "no capacity")
+	made.pass()
+	made.clock.Step(time.Minute)
+	made.cloud.findErr = errors.New("connection reset")
+	made.pass()
+	made.clock.Step(time.Minute)
+	made.cloud.findErr = nil
+	if res := made.pass(); res.RequeueAfter != 8*time.Minute || made.cloud.count("Create") != 1 {
+		t.Errorf("after a question that failed: again in %v after %d calls of Create, want 8m after 1", res.RequeueAfter, made.cloud.count("Create"))
+	}
+}

@@ -61,7 +61,8 @@ func (m memory) of(o client.Object) *remembered {
 		m.all[key] = r
 	}
 	if r.tries.generation != o.GetGeneration() {
-		r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}
+		r.tries.generation = o.GetGeneration()
+		r.tries.anew()
 	}
 	r.placed.owner = ownerOf(o)
 	return r

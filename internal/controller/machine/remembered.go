@@ -16,13 +16,20 @@ type tries struct {
 	class      provider.ClientKey
 	source     provider.ClientKey
 	retry      lifecycle.Retry
+	// changing is the row of the last step that was to change something. A question that fails meanwhile
+	// does not end it: of a step and a question that fail by turns, the step backs off all the same.
+	changing lifecycle.Retry
 }
+
+// anew begins without failures.
+func (r *tries) anew() { r.retry, r.changing = lifecycle.Retry{}, lifecycle.Retry{} }
 
 // madeFrom notes what the machine is made from.
 func (r *tries) madeFrom(c dialect.Class) {
 	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData))
 	if r.class != key {
-		r.class, r.retry = key, lifecycle.Retry{}
+		r.class = key
+		r.anew()
 	}
 }
 
@@ -35,7 +42,7 @@ func (r *tries) openedFrom(s provider.Session) {
 	}
 	if source := from.Source(); r.source != source {
 		if r.source != "" {
-			r.retry = lifecycle.Retry{}
+			r.anew()
 		}
 		r.source = source
 	}
@@ -49,19 +56,22 @@ func (r *tries) failed(step lifecycle.Step, err error, now time.Time) lifecycle.
 		n = r.retry.Failures + 1
 		told = r.retry.Told
 	}
+	if step == lifecycle.Await && r.retry.Step != step {
+		r.changing = r.retry
+	}
 	r.retry = lifecycle.Retry{Err: err, Step: step, At: now, Failures: n, Told: told}
 	return r.retry
 }
 
 func (r *tries) succeeded() lifecycle.Retry {
-	r.retry = lifecycle.Retry{}
+	r.anew()
 	return r.retry
 }
 
 // answered ends a row of failures to ask.
 func (r *tries) answered() {
 	if r.retry.Step == lifecycle.Await {
-		r.retry = lifecycle.Retry{}
+		r.retry, r.changing = r.changing, lifecycle.Retry{}
 	}
 }
 
