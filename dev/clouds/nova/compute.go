@@ -87,21 +87,56 @@ func (k servers) serveServer(s server, rest []string) {
 			s, _ = k.all.Get(s.id)
 			k.reply(http.StatusOK, map[string]any{"metadata": s.metadata})
 		}
-	case "PUT tags":
-		var tags []string
-		if len(rest) == 2 {
-			tags = append(slices.Clone(s.tags), rest[1])
-		} else if !k.read("tags", &tags) {
-			return
-		}
-		k.change(s.id, func(s *server) { s.tags = tags })
-		k.reply(http.StatusOK, map[string]any{"tags": tags})
+	case "DELETE metadata":
+		k.forget(s, rest)
+	case "PUT tags", "DELETE tags":
+		k.retag(s, rest)
 	case "GET os-interface":
 		k.reply(http.StatusOK, map[string]any{"interfaceAttachments": k.interfaces(s)})
 	case "GET os-volume_attachments":
 		k.reply(http.StatusOK, map[string]any{"volumeAttachments": k.attachments(s)})
 	default:
 		k.fail(http.StatusNotFound, "itemNotFound", "The resource could not be found.")
+	}
+}
+
+// forget removes one key of metadata.
+func (k servers) forget(s server, rest []string) {
+	if _, ok := s.metadata[rest[len(rest)-1]]; !ok || len(rest) != 2 {
+		k.fail(http.StatusNotFound, "itemNotFound", "Metadata item was not found")
+		return
+	}
+	k.change(s.id, func(s *server) { delete(s.metadata, rest[1]) })
+	k.w.WriteHeader(http.StatusNoContent)
+}
+
+// retag replaces all tags, or adds or removes the one that the path names.
+func (k servers) retag(s server, rest []string) {
+	if len(rest) < 2 {
+		var tags []string
+		if k.read("tags", &tags) {
+			k.change(s.id, func(s *server) { s.tags = tags })
+			k.reply(http.StatusOK, map[string]any{"tags": tags})
+		}
+		return
+	}
+	one := rest[1]
+	has := slices.Contains(s.tags, one)
+	switch {
+	case k.method("DELETE") && !has:
+		k.fail(http.StatusNotFound, "itemNotFound", "Server "+s.id+" has no tag '"+one+"'")
+	case k.method("DELETE"):
+		k.change(s.id, func(s *server) { s.tags = slices.DeleteFunc(s.tags, func(t string) bool { return t == one }) })
+		k.w.WriteHeader(http.StatusNoContent)
+	case has:
+		k.w.WriteHeader(http.StatusNoContent)
+	case !tagFormat.MatchString(one):
+		k.fail(http.StatusBadRequest, "badRequest", "Invalid input for field/attribute 0. Value: "+one+". '"+one+"' is too long")
+	case len(s.tags) >= mostTags:
+		k.fail(http.StatusBadRequest, "badRequest", "The number of tags exceeded the per-server limit "+itoa(mostTags))
+	default:
+		k.change(s.id, func(s *server) { s.tags = append(s.tags, one) })
+		k.w.WriteHeader(http.StatusCreated)
 	}
 }
 

@@ -52,6 +52,9 @@ var (
 	tagFormat   = regexp.MustCompile(`^[^/,]{1,60}$`)
 )
 
+// mostTags is how many tags a server may have.
+const mostTags = 50
+
 // refusal is an answer that nothing is made.
 type refusal struct {
 	status        int
@@ -134,7 +137,7 @@ func (k buying) checkSchema(_ *server, o order) *refusal {
 			return bad("Invalid input for field/attribute 0. Value: %s. '%s' does not match '^[^,/]*$'", t, t)
 		}
 	}
-	if len(o.Tags) > 50 {
+	if len(o.Tags) > mostTags {
 		return bad("Invalid input for field/attribute tags. Value: %v. %v is too long", o.Tags, o.Tags)
 	}
 	if len(o.UserData) > 65535 {

@@ -60,6 +60,15 @@ type ApplicationCredential struct {
 	Name    string `json:"name"`
 	Secret  string `json:"secret"`
 	Project string `json:"project"`
+	// AccessRules are all that may be asked for with it; nil: whatever the user may.
+	AccessRules []AccessRule `json:"accessRules,omitempty"`
+}
+
+// AccessRule allows one kind of request, in Keystone's format: the path may have * and {name} for a part, and ** for anything.
+type AccessRule struct {
+	Service string `json:"service"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
 }
 
 // Image is one of Glance.

@@ -2,6 +2,8 @@ package nova
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +14,8 @@ type token struct {
 	project Project
 	methods []string
 	issued  time.Time
+	// app is the application credential that it was given for; nil: it was for a password.
+	app *ApplicationCredential
 }
 
 // lifetime is how long tokens hold: Keystone's default.
@@ -24,15 +28,33 @@ func (k *call) authenticated() bool {
 		return false
 	}
 	k.token = t
-	if t.user.Reader && !k.method(http.MethodGet, http.MethodHead) && !reads(k.parts) {
+	if t.app != nil && t.app.AccessRules != nil && !slices.ContainsFunc(t.app.AccessRules, k.ruledBy) {
+		// The middleware takes the token for invalid, and says no more.
+		k.unauthorized()
+		return false
+	}
+	if t.user.Reader && !k.method(http.MethodGet, http.MethodHead) {
 		k.forbidden()
 		return false
 	}
 	return true
 }
 
-// reads reports whether a POST changes nothing.
-func reads([]string) bool { return false }
+// ruledBy reports whether an access rule allows the request, as keystonemiddleware matches them: * and {name} are one part of a path,
+// ** is anything.
+func (k *call) ruledBy(r AccessRule) bool {
+	pattern := regexp.QuoteMeta(r.Path)
+	pattern = strings.ReplaceAll(pattern, `\*\*`, `.*`)
+	pattern = strings.ReplaceAll(pattern, `\*`, `[^/]+`)
+	pattern = braces.ReplaceAllString(pattern, `[^/]+`)
+	ok, err := regexp.MatchString("^"+pattern+"$", k.r.URL.EscapedPath())
+	return err == nil && ok && r.Method == k.r.Method && r.Service == catalogTypes[k.service]
+}
+
+var braces = regexp.MustCompile(`\\\{[^}]*\\\}`)
+
+// catalogTypes are those of the services in the catalog.
+var catalogTypes = map[string]string{"identity": "identity", "network": "network", "image": "image", "compute": "compute", "volume": "volumev3"}
 
 // keystone serves tokens.
 type keystone struct{ *call }
@@ -120,7 +142,9 @@ func (k keystone) login(a ask) (token, bool) {
 					known := given.ID == c.ID || given.ID == "" && given.Name == c.Name && given.User.is(u.ID, u.Name, u.Domain)
 					if known && given.Secret == c.Secret {
 						// Its project is its own; a scope may not be given.
-						return k.scoped(u, &named{ID: k.projectID(c.Project)}, method)
+						t, ok := k.scoped(u, &named{ID: k.projectID(c.Project)}, method)
+						t.app = &c
+						return t, ok
 					}
 				}
 			case "token":
@@ -159,7 +183,7 @@ func (k keystone) tokenBody(t token) map[string]any {
 	if t.user.Reader {
 		role = "reader"
 	}
-	return map[string]any{
+	body := map[string]any{
 		"methods": t.methods, "is_domain": false, "audit_ids": []string{"iIWW3MDQSSuz2cf1rj6gvA"},
 		"user":       map[string]any{"domain": domainOf(t.user.Domain), "id": t.user.ID, "name": t.user.Name, "password_expires_at": nil},
 		"project":    map[string]any{"domain": domainOf(t.project.Domain), "id": t.project.ID, "name": t.project.Name},
@@ -167,6 +191,10 @@ func (k keystone) tokenBody(t token) map[string]any {
 		"expires_at": micro(t.issued.Add(lifetime)) + "Z", "issued_at": micro(t.issued) + "Z",
 		"catalog": k.catalog(t),
 	}
+	if t.app != nil {
+		body["application_credential"] = map[string]any{"id": t.app.ID, "name": t.app.Name, "restricted": true, "access_rules": t.app.AccessRules}
+	}
+	return body
 }
 
 func domainOf(name string) map[string]any {
@@ -178,11 +206,11 @@ func domainOf(name string) map[string]any {
 
 func (k keystone) catalog(t token) (all []any) {
 	for _, s := range []struct{ kind, name, path string }{
-		{"identity", "keystone", "/identity/v3/"},
-		{"network", "neutron", "/network"},
-		{"image", "glance", "/image"},
-		{"compute", "nova", "/compute/v2.1"},
-		{"volumev3", "cinderv3", "/volume/v3/" + t.project.ID},
+		{catalogTypes["identity"], "keystone", "/identity/v3/"},
+		{catalogTypes["network"], "neutron", "/network"},
+		{catalogTypes["image"], "glance", "/image"},
+		{catalogTypes["compute"], "nova", "/compute/v2.1"},
+		{catalogTypes["volume"], "cinderv3", "/volume/v3/" + t.project.ID},
 	} {
 		var endpoints []any
 		for _, region := range append([]string{k.stock.Region}, k.stock.Regions...) {

@@ -210,12 +210,15 @@ func (k *stock) networkName(id string) string {
 	return id
 }
 
-// retag does PUT and GET of the tags of something.
+// retag does PUT, GET and DELETE of the tags of something.
 func (k neutron) retag(kind, id string) {
 	tags := k.tagsOf(kind, id)
 	if tags == nil {
 		k.fail(http.StatusNotFound, "TagResourceNotFound", "Resource "+kind+" "+id+" could not be found.")
 		return
+	}
+	if p := k.ports[id]; p != nil && !k.method("GET") {
+		defer p.touch(k.now)
 	}
 	switch {
 	case k.method("PUT") && len(k.parts) == 4:
@@ -223,6 +226,10 @@ func (k neutron) retag(kind, id string) {
 			*tags = append(*tags, k.parts[3])
 		}
 		k.w.WriteHeader(http.StatusCreated)
+		return
+	case k.method("DELETE") && len(k.parts) == 4:
+		*tags = slices.DeleteFunc(*tags, func(t string) bool { return t == k.parts[3] })
+		k.w.WriteHeader(http.StatusNoContent)
 		return
 	case k.method("PUT"):
 		var asked []string

@@ -299,9 +299,17 @@ func (k portCalls) updatePort(id string) {
 		Name        *string            `json:"name"`
 		Description *string            `json:"description"`
 		Pairs       *[]json.RawMessage `json:"allowed_address_pairs"`
+		Groups      *[]string          `json:"security_groups"`
 	}
 	if !k.read("port", &change) {
 		return
+	}
+	if asked, ok := strings.CutPrefix(k.r.Header.Get("If-Match"), "revision_number="); ok && asked != itoa(p.revision) {
+		k.fail(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to "+asked+", but current revision is "+itoa(p.revision))
+		return
+	}
+	if change.Groups != nil {
+		p.groups = *change.Groups
 	}
 	if change.Name != nil {
 		p.name = *change.Name
