@@ -101,6 +101,7 @@ func (m maker) make(ctx context.Context, want provider.Want) (servers.Server, er
 		return servers.Server{}, err
 	}
 	m.provider.made.drop(h.port.ID)
+	m.provider.looks.done(v.ID, look{at: m.c.clock.Now()})
 	return v, nil
 }
 

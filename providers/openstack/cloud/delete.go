@@ -125,7 +125,7 @@ func (s scope) portWas(p ports.Port, instances []provider.Instance) bool {
 		return false
 	}
 	return slices.ContainsFunc(instances, func(i provider.Instance) bool {
-		return i.UID == "" && i.Name != "" && (p.Name == i.Name || numbered(p.Name, i.Name) || s.plan.named(p.Name, i.Name))
+		return i.Name != "" && (p.Name == i.Name || numbered(p.Name, i.Name) || s.plan.named(p.Name, i.Name))
 	})
 }
 

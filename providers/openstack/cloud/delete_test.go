@@ -98,32 +98,34 @@ func TestLeftoversOfEachStep(t *testing.T) {
 	}
 }
 
-// TestPortsOfTheOriginal go with the server that it made, and nobody else's.
+// TestPortsOfTheOriginal go with the server that it made, also once that has our UID, and nobody else's.
 func TestPortsOfTheOriginal(t *testing.T) {
 	for api, r := range map[string]struct{ ours, tags string }{
 		provider.OpenShift: {"m-0", `"openshiftClusterID=c1","cluster-api-provider-openstack","openshift-machine-api-c1"`},
 		provider.Gardener:  {"m", `"kubernetes.io-cluster-c1","kubernetes.io-role-node"`},
 	} {
-		t.Run(api, func(t *testing.T) {
-			b := newBench(t)
-			class := b.class(api, "c1")
-			s := b.session(class)
-			if err := b.plant(class, provider.Instance{Name: "m"}); err != nil {
-				t.Fatal(err)
-			}
-			b.foreignPort(r.ours, r.tags)
-			for _, theirs := range []struct{ name, tags string }{{r.ours, `"kubernetes.io-cluster-other","openshift-machine-api-other"`}, {"m-1-0", r.tags}, {r.ours, ""}, {"mine", r.tags}} {
-				b.foreignPort(theirs.name, theirs.tags)
-			}
-			found, err := s.Find(t.Context(), ref("m"))
-			if err != nil || len(found) != 1 {
-				t.Fatalf("%v %v", found, err)
-			}
-			if err := b.remove(s, ref("m"), found...); err != nil {
-				t.Fatal(err)
-			}
-			b.holds(t, 0, 4)
-		})
+		for _, uid := range []string{"", ref("m").UID} {
+			t.Run(api+" "+uid, func(t *testing.T) {
+				b := newBench(t)
+				class := b.class(api, "c1")
+				s := b.session(class)
+				if err := b.plant(class, provider.Instance{Name: "m", UID: uid}); err != nil {
+					t.Fatal(err)
+				}
+				b.foreignPort(r.ours, r.tags)
+				for _, theirs := range []struct{ name, tags string }{{r.ours, `"kubernetes.io-cluster-other","openshift-machine-api-other"`}, {"m-1-0", r.tags}, {r.ours, ""}, {"mine", r.tags}} {
+					b.foreignPort(theirs.name, theirs.tags)
+				}
+				found, err := s.Find(t.Context(), ref("m"))
+				if err != nil || len(found) != 1 {
+					t.Fatalf("%v %v", found, err)
+				}
+				if err := b.remove(s, ref("m"), found...); err != nil {
+					t.Fatal(err)
+				}
+				b.holds(t, 0, 4)
+			})
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func (b *bench) session(class provider.Class) provider.Session {
 // operations are those by which the double knows what serves a verb.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "nova.GET.servers.detail", providertest.Create: "nova.POST.servers", providertest.Delete: "nova.DELETE.servers.id",
-	providertest.List: "nova.GET.servers.detail", providertest.Initialize: "nova.GET.servers.id", providertest.Power: "nova.POST.servers.id.action",
+	providertest.List: "nova.GET.servers.detail", providertest.Maintain: "nova.GET.servers.id", providertest.Power: "nova.POST.servers.id.action",
 	providertest.Leftovers: "neutron.GET.ports",
 }
 
@@ -181,6 +181,14 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 		}
 	}
 	b.cloud.Plant(p)
+	return nil
+}
+
+// strip takes from a server what says in which namespace its machine is, and the tag by which it is found.
+func (b *bench) strip(_ provider.Class, id string) error {
+	send := b.rest()
+	send("DELETE", "/compute/v2.1/servers/"+id+"/metadata/millwright.dev-machine-namespace", "")
+	send("DELETE", "/compute/v2.1/servers/"+id+"/tags/millwright.dev", "")
 	return nil
 }
 
@@ -240,6 +248,7 @@ func (b *bench) harness() providertest.Harness {
 			Lag:     func(d time.Duration) error { b.cloud.SetLag(d); return nil },
 			Plant:   b.plant,
 			Remove:  func(_ provider.Class, id string) error { return b.cloud.Do("terminate", id) },
+			Strip:   b.strip,
 			GiveUp:  func(_ provider.Class, id string) error { return b.cloud.Do("fail", id) },
 			Leave:   b.leave,
 			Count:   b.count,
@@ -274,31 +283,39 @@ func TestConformance(t *testing.T) {
 // rest asks the double as somebody else would, and returns the ID of what was made.
 func (b *bench) rest() func(method, path, body string) string {
 	b.t.Helper()
-	login := `{"auth":{"identity":{"methods":["password"],"password":{"user":{"name":"machines","password":"secret","domain":{"name":"Default"}}}},` +
+	const login = `{"auth":{"identity":{"methods":["password"],"password":{"user":{"name":"machines","password":"secret","domain":{"name":"Default"}}}},` +
 		`"scope":{"project":{"name":"demo","domain":{"name":"Default"}}}}}`
 	token := ""
-	send := func(method, path, body string) string {
+	ask := func(method, path, body string) (status int, id string) {
 		r, err := http.NewRequestWithContext(b.t.Context(), method, b.http.URL+path, strings.NewReader(body))
 		if err != nil {
 			b.t.Fatal(err)
 		}
 		r.Header.Set("X-Auth-Token", token)
+		r.Header.Set("OpenStack-API-Version", "compute 2.53")
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			b.t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		if answer.StatusCode >= http.StatusBadRequest {
-			b.t.Fatalf("%s %s: %s", method, path, answer.Status)
-		}
 		if t := answer.Header.Get("X-Subject-Token"); t != "" {
 			token = t
 		}
 		raw, _ := io.ReadAll(answer.Body)
 		_, after, _ := strings.Cut(string(raw), `"id":"`)
-		id, _, _ := strings.Cut(after, `"`)
+		id, _, _ = strings.Cut(after, `"`)
+		return answer.StatusCode, id
+	}
+	return func(method, path, body string) string {
+		b.t.Helper()
+		status, id := ask(method, path, body)
+		if status == http.StatusUnauthorized { // the token has run out
+			ask("POST", "/identity/v3/auth/tokens", login)
+			status, id = ask(method, path, body)
+		}
+		if status >= http.StatusBadRequest {
+			b.t.Fatalf("%s %s: %d", method, path, status)
+		}
 		return id
 	}
-	send("POST", "/identity/v3/auth/tokens", login)
-	return send
 }

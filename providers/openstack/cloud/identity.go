@@ -20,6 +20,11 @@ const (
 	metaCluster   = "millwright.dev-cluster"
 )
 
+// ours reports whether a key of metadata is none of users.
+func ours(key string) bool {
+	return slices.Contains([]string{metaUID, metaNamespace, metaOwner, metaCluster}, key)
+}
+
 // Tags, of servers and of ports, which listings select by. Nova takes 60 characters, and neither slash nor comma.
 const (
 	// tagOurs is on all that this provider makes.
@@ -106,6 +111,9 @@ func (s scope) serverTags(ref provider.Ref) []string {
 	return tidied(append(s.commonTags(ref), tagOurs, tagUID+ref.UID))
 }
 
+// trunkTags are what a trunk is tagged with.
+func (s scope) trunkTags(ref provider.Ref) []string { return s.serverTags(ref) }
+
 // commonTags are those of users and of the original, which servers and ports share.
 func (s scope) commonTags(ref provider.Ref) (tags []string) {
 	tags = slices.Clone(s.plan.tags)
@@ -139,9 +147,7 @@ func (s scope) serverMetadata(ref provider.Ref) map[string]string {
 	if s.class.API == provider.Gardener && len(s.plan.owning) == 0 {
 		all[spec.ClusterTag+s.class.Cluster] = "1"
 	}
-	for _, key := range []string{metaUID, metaNamespace, metaOwner, metaCluster} {
-		delete(all, key)
-	}
+	maps.DeleteFunc(all, func(key, _ string) bool { return ours(key) })
 	maps.Copy(all, s.of(ref).metadata())
 	return all
 }

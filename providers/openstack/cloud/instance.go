@@ -24,7 +24,6 @@ func (s scope) instance(c *client, v servers.Server) provider.Instance {
 	if v.Status == "ERROR" && v.LaunchedAt.IsZero() && i.State != provider.Stopping {
 		giveUp(&i, v, c.clock.Now())
 	}
-	i.Uninitialized = !s.bare && o.uid != "" && i.Fault == nil && s.plan.drifted(v).any()
 	return i
 }
 

@@ -89,6 +89,16 @@ func (h holder) order(ctx context.Context, n int, groups []string) (portOrder, e
 func (o portOrder) network() string { return text(o["network_id"]) }
 func (o portOrder) mac() string     { return text(o["mac_address"]) }
 
+func (o portOrder) groups() []string {
+	groups, _ := o["security_groups"].([]string)
+	return groups
+}
+
+func (o portOrder) pairs() []ports.AddressPair {
+	pairs, _ := o["allowed_address_pairs"].([]ports.AddressPair)
+	return pairs
+}
+
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -108,17 +118,13 @@ func (s scope) secure(o portOrder, p portPlan, groups []string) {
 	if len(groups) > 0 {
 		o["security_groups"] = groups
 	}
-	var pairs []map[string]string
+	var pairs []ports.AddressPair
 	for _, pair := range p.pairs {
-		one := map[string]string{"ip_address": pair.IPAddress}
-		if pair.MACAddress != "" {
-			one["mac_address"] = pair.MACAddress
-		}
-		pairs = append(pairs, one)
+		pairs = append(pairs, ports.AddressPair{IPAddress: pair.IPAddress, MACAddress: pair.MACAddress})
 	}
 	if p.vips {
 		for _, ip := range s.vips {
-			pairs = append(pairs, map[string]string{"ip_address": ip})
+			pairs = append(pairs, ports.AddressPair{IPAddress: ip})
 		}
 	}
 	if len(pairs) > 0 {

@@ -27,6 +27,7 @@ type Provider struct {
 	specs   *provider.Specs[plan]
 	clients *provider.Clients[*client]
 	made    *memory
+	looks   *looks
 }
 
 var (
@@ -37,7 +38,7 @@ var (
 // New makes a provider.
 func New(config Config) *Provider {
 	return &Provider{
-		config: config, specs: provider.NewSpecs(decode), made: newMemory(),
+		config: config, specs: provider.NewSpecs(decode), made: newMemory(), looks: newLooks(config.Clock.Now()),
 		clients: provider.NewClients[*client](config.Clock, 0, 0),
 	}
 }

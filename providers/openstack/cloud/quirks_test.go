@@ -27,7 +27,7 @@ func TestQuirkOpenShiftUpdateIsCreate(t *testing.T) {
 		if again, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil || again.ID != i.ID {
 			t.Fatalf("%s, %v", again.ID, err)
 		}
-		if found, err := s.Find(t.Context(), ref("m")); err != nil || len(found) != 1 || found[0].Uninitialized {
+		if found, err := s.Find(t.Context(), ref("m")); err != nil || len(found) != 1 || s.(provider.Maintainer).Unkept(ref("m"), found[0]) {
 			t.Fatalf("%+v, %v", found, err)
 		}
 	}

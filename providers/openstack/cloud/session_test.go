@@ -122,37 +122,6 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestTagsOfLivingServers: what a spec has by now, and its server lacks, is written once; what others wrote stays.
-func TestTagsOfLivingServers(t *testing.T) {
-	b := newBench(t)
-	class := b.class(provider.OpenShift, "c1")
-	i := b.running(b.session(class), ref("m"))
-	class.Spec = merged(t, string(class.Spec), `{"serverMetadata":{"color":"red","millwright.dev-machine-uid":"forged"},"tags":["blue","a/b"]}`)
-	s := b.session(class)
-	if bad := s.(provider.Initializer); bad == nil {
-		t.Fatal("no initializer")
-	}
-	found, err := s.Find(t.Context(), ref("m"))
-	if err != nil || len(found) != 1 || !found[0].Uninitialized {
-		t.Fatalf("%+v, %v", found, err)
-	}
-	if err := s.(provider.Initializer).Initialize(t.Context(), ref("m"), i); provider.KindOf(err) != provider.Invalid && err != nil {
-		t.Fatal(err)
-	}
-	class.Spec = merged(t, string(class.Spec), `{"tags":["blue"]}`)
-	s = b.session(class)
-	if err := s.(provider.Initializer).Initialize(t.Context(), ref("m"), i); err != nil {
-		t.Fatal(err)
-	}
-	found, err = s.Find(t.Context(), ref("m"))
-	if err != nil || found[0].Uninitialized || found[0].UID != ref("m").UID || found[0].Tags["color"] != "red" || found[0].Tags["Name"] != "c1-worker" {
-		t.Errorf("%+v, %v", found, err)
-	}
-	if _, ok := found[0].Tags["blue"]; !ok || found[0].Tags["openshiftClusterID"] != "c1" {
-		t.Errorf("the tags are %v", found[0].Tags)
-	}
-}
-
 // TestTagsOfUsersDoNotStandIn for those that say whose a server is.
 func TestTagsOfUsersDoNotStandIn(t *testing.T) {
 	b := newBench(t)

@@ -47,8 +47,8 @@ func TestLife(t *testing.T) {
 					t.Fatalf("%+v, %v", i, err)
 				}
 				t.Logf("%s: %s in %v, after %v", api, i.ProviderID, i.Addresses, time.Since(i.Created).Round(time.Second))
-				if i.Uninitialized {
-					t.Error("it lacks tags that it was made with")
+				if s.(provider.Maintainer).Unkept(r, i) {
+					t.Error("it lacks tags or metadata that it was made with")
 				}
 				listed := 0
 				for l, err := range s.List(t.Context()) {

@@ -1,0 +1,147 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// keepPorts mends the machine's ports of the server: tags of them and of their trunks, security groups and address pairs that are missing,
+// and the floating address. What others have added to them stays.
+func (k keeper) keepPorts(ctx context.Context) error {
+	all, _, err := k.c.listPorts(ctx, portQuery{"device_id": {k.server.ID}})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range all {
+		n, ours := k.planOf(p)
+		if p.DeviceID != k.server.ID || !ours {
+			continue
+		}
+		var plan portPlan
+		if n >= 0 {
+			plan = k.ports()[n]
+			errs = append(errs, k.keepSecured(ctx, p, plan))
+		}
+		errs = append(errs, k.addTags(ctx, "ports", p.ID, lacking(k.portTags(k.ref, plan, k.server.ID), p.Tags)))
+		if plan.trunk {
+			errs = append(errs, k.keepTrunk(ctx, p))
+		}
+		if f := k.plan.floating; n == 0 && f != "" && !hasAddress(k.instance(k.c, k.server), f) {
+			errs = append(errs, k.giveFloating(ctx, p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// planOf is the number of the plan that a port of the server was made by; -1: of a former one. Ours is what says the machine's UID, what has
+// the MAC address that is made from it, and what the original named and tagged. Whatever else is plugged somebody else has plugged.
+func (k keeper) planOf(p ports.Port) (n int, ours bool) {
+	says := k.portIs(p, k.ref.UID)
+	if !says && ownedByMark(p.Description, p.Tags).uid != "" {
+		return -1, false
+	}
+	token := k.ref.Token(k.class.Cluster)
+	for n, plan := range k.ports() {
+		named := p.Name == plan.portName(k.ref.Name)
+		if p.MACAddress == macOf(token, n) || named && (says || k.tagsOriginal(p.Tags)) {
+			return n, true
+		}
+	}
+	return -1, says
+}
+
+// addTags adds tags to a port or a trunk, one by one, for others may tag it at the same time.
+func (k keeper) addTags(ctx context.Context, kind, id string, tags []string) error {
+	for _, t := range tags {
+		if err := attributestags.Add(ctx, k.c.network, kind, id, url.PathEscape(t)).ExtractErr(); err != nil {
+			return fmt.Errorf("tag %s %s of %s with %q: %w", strings.TrimSuffix(kind, "s"), id, k.ref.Name, t, classify(err))
+		}
+	}
+	return nil
+}
+
+func (k keeper) keepTrunk(ctx context.Context, p ports.Port) error {
+	all, err := k.c.trunksOf(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		if err := k.addTags(ctx, "trunks", t.ID, lacking(k.trunkTags(k.ref), t.Tags)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepSecured adds the security groups and the address pairs of the spec that a port lacks, unless it was changed meanwhile.
+func (k keeper) keepSecured(ctx context.Context, p ports.Port, plan portPlan) error {
+	groups, err := k.c.groupsOf(ctx, k.plan.groups)
+	if err != nil {
+		return err
+	}
+	want := portOrder{}
+	k.secure(want, plan, groups)
+	change := ports.UpdateOpts{RevisionNumber: &p.RevisionNumber}
+	if missing := lacking(want.groups(), p.SecurityGroups); len(missing) > 0 {
+		all := append(slices.Clone(p.SecurityGroups), missing...)
+		change.SecurityGroups = &all
+	}
+	if missing := missingPairs(want.pairs(), p); len(missing) > 0 {
+		all := append(slices.Clone(p.AllowedAddressPairs), missing...)
+		change.AllowedAddressPairs = &all
+	}
+	if change.SecurityGroups == nil && change.AllowedAddressPairs == nil {
+		return nil
+	}
+	if _, err := ports.Update(ctx, k.c.network, p.ID, change).Extract(); err != nil {
+		return fmt.Errorf("give port %s of %s its security groups and address pairs back: %w", p.ID, k.ref.Name, atPort(plan, err))
+	}
+	return nil
+}
+
+// atPort is classify for a change of a port: who was faster is a Conflict, which is tried again.
+func atPort(plan portPlan, err error) error {
+	if r, _ := answerOf(err); r != nil && r.status == http.StatusPreconditionFailed {
+		return provider.Errorf(provider.Conflict, "%s: the port was changed at the same time: %w", plan.path, r)
+	}
+	return classify(err)
+}
+
+// missingPairs are those of want that a port does not let through. Neutron shows the port's own MAC address where none was given.
+func missingPairs(want []ports.AddressPair, p ports.Port) []ports.AddressPair {
+	return slices.DeleteFunc(slices.Clone(want), func(w ports.AddressPair) bool {
+		return slices.ContainsFunc(p.AllowedAddressPairs, func(h ports.AddressPair) bool {
+			mac := w.MACAddress
+			if mac == "" {
+				mac = p.MACAddress
+			}
+			return sameRange(w.IPAddress, h.IPAddress) && (h.MACAddress == "" || strings.EqualFold(mac, h.MACAddress))
+		})
+	})
+}
+
+// sameRange compares addresses and ranges as such, not as text.
+func sameRange(a, b string) bool { return a == b || rangeOf(a).IsValid() && rangeOf(a) == rangeOf(b) }
+
+func rangeOf(s string) netip.Prefix {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(ip, ip.BitLen())
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p.Masked()
+}
