@@ -18,8 +18,8 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if s.bare {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a server of %s from", ref.Name)
 	}
-	if want.Choice != "" {
-		return provider.Instance{}, provider.Errorf(provider.Invalid, "the spec has no choice %q: it has none at all", want.Choice)
+	if only := s.choice().Name; want.Choice != "" && want.Choice != only {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the spec has no choice %q: it has %q", want.Choice, only)
 	}
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -100,7 +100,9 @@ func (m maker) make(ctx context.Context, want provider.Want) (servers.Server, er
 	if err := m.finish(ctx, p.ports, v.ID); err != nil {
 		return servers.Server{}, err
 	}
-	m.provider.made.drop(h.port.ID)
+	for _, port := range p.ports {
+		m.provider.made.drop(port.ID)
+	}
 	m.provider.looks.done(v.ID, look{at: m.c.clock.Now()})
 	return v, nil
 }

@@ -18,6 +18,8 @@ const (
 	metaNamespace = "millwright.dev-machine-namespace"
 	metaOwner     = "millwright.dev-owner"
 	metaCluster   = "millwright.dev-cluster"
+	// metaOrder, of volumes alone, is what a volume was asked for with: another choice gets another one.
+	metaOrder = "millwright.dev-made-of"
 )
 
 // ours reports whether a key of metadata is none of users.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,37 +29,38 @@ const lease = time.Minute
 // errChosen says that MAC addresses may not be chosen in a network.
 var errChosen = errors.New("MAC addresses may not be chosen in this network")
 
-// memory is which ports this process has made and not used yet.
+// memory is which ports this process has made and not used yet, and of which order.
 type memory struct {
-	mu  sync.Mutex
-	ids map[string]struct{}
+	mu     sync.Mutex
+	orders map[string]string
 }
 
 // mostRemembered bounds it: forgetting costs a wait for the lease.
 const mostRemembered = 10_000
 
-func newMemory() *memory { return &memory{ids: map[string]struct{}{}} }
+func newMemory() *memory { return &memory{orders: map[string]string{}} }
 
-func (m *memory) add(id string) {
+func (m *memory) add(id string, o portOrder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.ids) >= mostRemembered {
-		clear(m.ids)
+	if len(m.orders) >= mostRemembered {
+		clear(m.orders)
 	}
-	m.ids[id] = struct{}{}
+	m.orders[id] = o.print()
 }
 
-func (m *memory) has(id string) bool {
+// has reports whether this process has made the port, and whether of the same order.
+func (m *memory) has(id string, o portOrder) (made, alike bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, ok := m.ids[id]
-	return ok
+	order, ok := m.orders[id]
+	return ok, ok && order == o.print()
 }
 
 func (m *memory) drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.ids, id)
+	delete(m.orders, id)
 }
 
 // holder makes the ports of one machine, of which the first one holds the place of its server.
@@ -83,21 +85,30 @@ func (h holder) hold(ctx context.Context, groups []string) (held, error) {
 	if !errors.Is(err, errLeft) {
 		return got, err
 	}
-	if err := h.c.removePort(ctx, got.port.ID); err != nil {
+	if err := h.release(ctx, got.port); err != nil {
 		return held{}, err
 	}
-	found, err := h.find(ctx, h.ref)
-	switch {
-	case err != nil:
-		return held{}, err
-	case len(found) > 0:
-		return held{server: found[0].ID}, nil
+	if id, err := h.serverMeanwhile(ctx); err != nil || id != "" {
+		return held{server: id}, err
 	}
 	got, err = h.tryHold(ctx, o)
 	if errors.Is(err, errLeft) {
-		err = provider.Errorf(provider.Conflict, "another process makes a port for %s at the same time", h.ref.Name)
+		err = h.atTheSameTime()
 	}
 	return got, err
+}
+
+// serverMeanwhile is the ID of a server that ref has by now; empty: it has none.
+func (h holder) serverMeanwhile(ctx context.Context) (string, error) {
+	found, err := h.find(ctx, h.ref)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0].ID, nil
+}
+
+func (h holder) atTheSameTime() error {
+	return provider.Errorf(provider.Conflict, "another process makes a port for %s at the same time", h.ref.Name)
 }
 
 // errLeft says that a port was left without a server.
@@ -110,8 +121,8 @@ func (h holder) tryHold(ctx context.Context, o portOrder) (held, error) {
 	p, err := h.makePort(ctx, 0, o)
 	switch {
 	case err == nil:
-		h.provider.made.add(p.ID)
-		return held{port: p}, nil
+		h.provider.made.add(p.ID, o)
+		return h.alone(ctx, o, p)
 	case errors.Is(err, errChosen):
 		delete(o, "mac_address")
 		return h.holdAlone(ctx, o)
@@ -125,7 +136,11 @@ func (h holder) tryHold(ctx context.Context, o portOrder) (held, error) {
 	case there == nil:
 		return held{}, provider.Errorf(provider.Conflict, "the port of %s went as it was looked for", h.ref.Name)
 	case h.portIs(*there, h.ref.UID):
-		return h.take(*there, at)
+		got, err := h.take(*there, at, o)
+		if err != nil || got.server != "" {
+			return got, err
+		}
+		return h.alone(ctx, o, *there)
 	case h.ports()[0].mac != "":
 		return held{}, provider.Errorf(provider.Conflict, "MAC address %s of %s is that of port %s (%s)", o.mac(), h.ports()[0].path, there.ID, there.Name)
 	}
@@ -140,17 +155,21 @@ func macInUse(err error) bool {
 	return ok && r.status == http.StatusConflict && r.kind == "MacAddressInUse"
 }
 
-// take is what to do with the first port, which is there already.
-func (h holder) take(p ports.Port, at time.Time) (held, error) {
+// take is what to do with the first port, which is there already. One that this process has made of another order, as that of another
+// choice, is as good as left.
+func (h holder) take(p ports.Port, at time.Time, o portOrder) (held, error) {
 	server := tagged(p.Tags, tagServer)
 	if server == "" {
 		server = p.DeviceID
 	}
+	made, alike := h.provider.made.has(p.ID, o)
 	switch age := at.Sub(p.CreatedAt); {
 	case server != "":
 		return held{port: p, server: server}, nil
-	case h.provider.made.has(p.ID):
+	case alike:
 		return held{port: p}, nil
+	case made:
+		return held{port: p}, errLeft
 	case age < lease:
 		return held{}, &provider.Error{
 			Kind: provider.Conflict, After: min(lease-age, 10*time.Second),
@@ -160,6 +179,47 @@ func (h holder) take(p ports.Port, at time.Time) (held, error) {
 	return held{port: p}, errLeft
 }
 
+// alone makes sure that a port is the only first one of its machine. In another network, which another choice may have, its MAC address
+// is no hindrance to a second.
+func (h holder) alone(ctx context.Context, o portOrder, p ports.Port) (held, error) {
+	all, at, err := h.firstPorts(ctx, o)
+	if err != nil {
+		return held{}, err
+	}
+	left := false
+	for _, other := range all {
+		if other.ID == p.ID {
+			continue
+		}
+		there, err := h.take(other, at, o)
+		switch {
+		case err == nil && there.server != "":
+			return there, h.release(ctx, p)
+		case err != nil && !errors.Is(err, errLeft):
+			return held{}, errors.Join(err, h.release(ctx, p))
+		}
+		if err := h.release(ctx, other); err != nil {
+			return held{}, err
+		}
+		left = true
+	}
+	if left {
+		if id, err := h.serverMeanwhile(ctx); err != nil || id != "" {
+			return held{server: id}, errors.Join(err, h.release(ctx, p))
+		}
+	}
+	return held{port: p}, nil
+}
+
+// release removes a port that is not to be used.
+func (h holder) release(ctx context.Context, p ports.Port) error {
+	if err := h.c.removePort(ctx, p.ID); err != nil {
+		return err
+	}
+	h.provider.made.drop(p.ID)
+	return nil
+}
+
 // holdAlone is hold where Neutron does not keep two apart.
 func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 	before, at, err := h.firstPorts(ctx, o)
@@ -167,7 +227,7 @@ func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 		return held{}, err
 	}
 	if len(before) > 0 {
-		return h.take(before[0], at)
+		return h.take(before[0], at, o)
 	}
 	p, err := h.makePort(ctx, 0, o)
 	if err != nil {
@@ -175,19 +235,19 @@ func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 	}
 	after, _, err := h.firstPorts(ctx, o)
 	if err == nil && len(after) == 1 {
-		h.provider.made.add(p.ID)
+		h.provider.made.add(p.ID, o)
 		return held{port: p}, nil
 	}
 	err = errors.Join(err, h.c.removePort(ctx, p.ID))
 	if err != nil {
 		return held{}, err
 	}
-	return held{}, provider.Errorf(provider.Conflict, "another process makes a port for %s at the same time", h.ref.Name)
+	return held{}, h.atTheSameTime()
 }
 
-// firstPorts are the ports of ref that are called as the first one.
+// firstPorts are the ports of ref that are called as the one of an order, in whichever network.
 func (h holder) firstPorts(ctx context.Context, o portOrder) (out []ports.Port, at time.Time, err error) {
-	all, at, err := h.c.listPorts(ctx, portQuery{"name": {text(o["name"])}, "network_id": {o.network()}})
+	all, at, err := h.c.listPorts(ctx, portQuery{"name": {text(o["name"])}})
 	for _, p := range all {
 		if h.portIs(p, h.ref.UID) {
 			out = append(out, p)
@@ -216,12 +276,18 @@ func (h holder) furtherPorts(ctx context.Context, p parts) ([]ports.Port, error)
 func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port, error) {
 	if o.mac() == "" {
 		there, _, err := h.firstPorts(ctx, o)
-		if err != nil || len(there) > 0 {
-			return firstOf(there), err
+		if err != nil {
+			return ports.Port{}, err
+		}
+		if at := slices.IndexFunc(there, func(p ports.Port) bool { return p.NetworkID == o.network() }); at >= 0 {
+			return h.reuse(ctx, n, o, there[at])
 		}
 	}
 	port, err := h.makePort(ctx, n, o)
 	switch {
+	case err == nil:
+		h.provider.made.add(port.ID, o)
+		return port, nil
 	case errors.Is(err, errChosen):
 		delete(o, "mac_address")
 		return h.furtherPort(ctx, n, o)
@@ -233,7 +299,7 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 	case err != nil:
 		return port, err
 	case there != nil && h.portIs(*there, h.ref.UID):
-		return *there, nil
+		return h.reuse(ctx, n, o, *there)
 	case h.ports()[n].mac != "":
 		return port, provider.Errorf(provider.Conflict, "MAC address %s of %s is in use by another port", o.mac(), h.ports()[n].path)
 	}
@@ -241,9 +307,14 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 	return h.furtherPort(ctx, n, o)
 }
 
-func firstOf(all []ports.Port) (p ports.Port) {
-	if len(all) > 0 {
-		p = all[0]
+// reuse takes a further port that was made before, unless it was made of another order: by then another one stands in for it. Who holds
+// the first port is alone.
+func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (ports.Port, error) {
+	if made, alike := h.provider.made.has(p.ID, o); alike || !made {
+		return p, nil
 	}
-	return p
+	if err := h.release(ctx, p); err != nil {
+		return p, err
+	}
+	return h.furtherPort(ctx, n, o)
 }

@@ -2,7 +2,10 @@ package cloud
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -97,6 +100,17 @@ func (o portOrder) groups() []string {
 func (o portOrder) pairs() []ports.AddressPair {
 	pairs, _ := o["allowed_address_pairs"].([]ports.AddressPair)
 	return pairs
+}
+
+// print tells orders apart, whichever MAC address Neutron or we choose.
+func (o portOrder) print() string {
+	o = maps.Clone(o)
+	delete(o, "mac_address")
+	raw, err := json.Marshal(map[string]any(o))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))
 }
 
 func text(v any) string {

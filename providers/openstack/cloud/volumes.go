@@ -28,8 +28,10 @@ func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
 		if suffix != "" {
 			name += "-" + suffix
 		}
+		metadata := m.of(m.ref).metadata()
+		metadata[metaOrder] = fmt.Sprintf("%d GiB %s %s %s", size, kind, zone, image)
 		out = append(out, volumeOrder{path: path, CreateOpts: volumes.CreateOpts{
-			Name: name, Size: size, VolumeType: kind, AvailabilityZone: zone, ImageID: image, Metadata: m.of(m.ref).metadata(),
+			Name: name, Size: size, VolumeType: kind, AvailabilityZone: zone, ImageID: image, Metadata: metadata,
 			Description: "Made for machine " + m.ref.Namespace + "/" + m.ref.Name,
 		}})
 	}
@@ -73,8 +75,17 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 			continue
 		}
 		v := there[n]
+		was, known := v.Metadata[metaOrder]
+		other := known && was != o.Metadata[metaOrder]
 		switch v.Status {
 		case "available":
+			if other {
+				if err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr()); err != nil {
+					return nil, fmt.Errorf("remove volume %s, which was made of another choice: %w", v.ID, classify(err))
+				}
+				waiting = o.Name + " is made anew, for it was of another choice"
+				continue
+			}
 			ids[o.Name] = v.ID
 		case "error":
 			// Cinder does not say why. It is removed, so that the next try makes another.
