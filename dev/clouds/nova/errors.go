@@ -88,7 +88,7 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	case "Throttled":
 		k.throttled(f)
 	case "Exhausted":
-		k.exhausted()
+		k.exhausted(f.Scope)
 	case "Invalid":
 		k.invalid()
 	case "Denied":
@@ -111,8 +111,12 @@ func (k *call) throttled(f double.Failure) {
 	}})
 }
 
-// exhausted is a quota, which each service words otherwise.
-func (k *call) exhausted() {
+// exhausted is a quota, which each service words otherwise; of a type alone, it is room on hosts.
+func (k *call) exhausted(scope string) {
+	if k.service == "compute" && scope == "type" {
+		k.fail(http.StatusBadRequest, "badRequest", "No valid host was found. There are not enough hosts available.")
+		return
+	}
 	switch k.service {
 	case "network":
 		k.fail(http.StatusConflict, "OverQuota", "Quota exceeded for resources: ['port'].")

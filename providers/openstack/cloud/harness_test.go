@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
 	"github.com/millwright-dev/millwright/provider/providertest"
 	"github.com/millwright-dev/millwright/providers/openstack/cloud"
 )
@@ -151,6 +152,8 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	switch {
 	case !ok:
 		return providertest.Skip("opening makes no call")
+	case f.Scope == provider.ScopeZone:
+		return providertest.Skip("OpenStack never says that a zone is full")
 	case f.Duplicate:
 		return providertest.Skip("Nova makes one server for each request")
 	}
@@ -225,10 +228,16 @@ func (b *bench) count(class provider.Class) (instances, dependants int, err erro
 	return instances, dependants, nil
 }
 
+// elsewhere are fallbacks in another zone and another network.
+var elsewhere = map[string]string{
+	provider.OpenShift: `{"availabilityZone":"az-2","networks":[{"uuid":"` + network2 + `"}]}`,
+	provider.Gardener:  `{"spec":{"availabilityZone":"az-2","networkID":"` + network2 + `","subnetID":null}}`,
+}
+
 func (b *bench) harness() providertest.Harness {
 	const id = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 	return providertest.Harness{
-		Start: b.start,
+		Start: func() provider.Provider { return decorate.Fallback(b.start()) },
 		Class: b.class,
 		ProviderID: map[string]*regexp.Regexp{
 			provider.OpenShift: regexp.MustCompile(`openstack:///` + id), provider.Gardener: regexp.MustCompile(`openstack:///RegionOne/` + id),
@@ -240,6 +249,10 @@ func (b *bench) harness() providertest.Harness {
 		},
 		Changed: func(class provider.Class) provider.Class {
 			class.Spec = bytes.ReplaceAll(class.Spec, []byte("m1.test"), []byte("m1.large"))
+			return class
+		},
+		Choices: func(class provider.Class) provider.Class {
+			class.Fallbacks = [][]byte{[]byte(elsewhere[class.API])}
 			return class
 		},
 		Knobs: providertest.Knobs{
