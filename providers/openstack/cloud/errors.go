@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,7 +32,11 @@ func answerOf(err error) (*refused, http.Header) {
 		return answerOf(e.ErrReauth)
 	}
 	if e, ok := errors.AsType[*gophercloud.ErrErrorAfterReauthentication](err); ok {
-		return answerOf(e.ErrOriginal)
+		r, header := answerOf(e.ErrOriginal)
+		if r != nil && r.status == http.StatusUnauthorized {
+			r.message += ": " + withNewToken(e.ErrOriginal)
+		}
+		return r, header
 	}
 	e, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
 	if !ok {
@@ -43,6 +48,20 @@ func answerOf(err error) (*refused, http.Header) {
 		r.message = http.StatusText(e.Actual)
 	}
 	return r, e.ResponseHeader
+}
+
+// withNewToken says what a request was refused with, though Keystone had just given its token: middleware in front of services says no
+// more of what the access rules of an application credential leave out.
+func withNewToken(err error) string {
+	e, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
+	if !ok {
+		return "the token was just given"
+	}
+	path := e.URL
+	if u, err := url.Parse(e.URL); err == nil {
+		path = u.Path
+	}
+	return fmt.Sprintf("%s %s with a token that was just given: if the application credential has access rules, one for it is missing", e.Method, path)
 }
 
 var (

@@ -1,0 +1,153 @@
+package cloud_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/nova"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// accessRules are those that people are told to give their application credential.
+func accessRules(t *testing.T) (all []nova.AccessRule) {
+	t.Helper()
+	raw, err := os.ReadFile("../../../docs/providers/openstack-access-rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// ruled is a cloud, and classes of both APIs that between them ask for everything, with an application credential that has the rules.
+func ruled(t *testing.T, rules []nova.AccessRule) (*bench, map[string]provider.Class) {
+	t.Helper()
+	b := newBench(t, func(o *nova.Options) { o.Inventory.Users[0].ApplicationCredentials[0].AccessRules = rules })
+	id, url := nova.Sample().Users[0].ApplicationCredentials[0].ID, b.http.URL+"/identity/v3"
+	master := b.class(provider.OpenShift, "c1")
+	master.Spec = merged(t, string(master.Spec), everything)
+	master.Spec = merged(t, string(master.Spec), `{"networks":[{"filter":{"name":"net1"},"subnets":[{"filter":{"name":"sub1"}}]}],"image":"",`+
+		`"rootVolume":{"diskSize":20,"sourceUUID":"`+image2+`"},"serverGroupName":"g"}`)
+	master.Credentials = map[string][]byte{"clouds.yaml": fmt.Appendf(nil,
+		"clouds: {openstack: {region_name: RegionOne, auth: {auth_url: %q, application_credential_id: %s, application_credential_secret: app-secret}}}", url, id)}
+	node := b.class(provider.Gardener, "c1")
+	node.Credentials = map[string][]byte{"authURL": []byte(url), "applicationCredentialID": []byte(id), "applicationCredentialSecret": []byte("app-secret")}
+	return b, map[string]provider.Class{"master-0": master, "node-0": node}
+}
+
+// life leads one machine from its creation to its end, with all that happens in between, up to the first error.
+func (b *bench) life(ctx context.Context, s provider.Session, r provider.Ref) error {
+	i, err := b.created(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	b.stripAll(i.ID)
+	b.clock.Advance(2 * time.Hour)
+	if err := s.(provider.Maintainer).Maintain(ctx, r, i); err != nil {
+		return err
+	}
+	if _, err := s.(provider.Sizer).Size(ctx); err != nil {
+		return err
+	}
+	if _, err := s.(provider.ConsoleReader).Console(ctx, r, i, 100); err != nil {
+		return err
+	}
+	for _, op := range []provider.PowerOp{provider.Reboot, provider.PowerOff, provider.PowerOn} {
+		if err := s.(provider.Powerer).Power(ctx, r, i, op); err != nil {
+			return err
+		}
+		b.clock.Advance(time.Minute)
+	}
+	for _, err := range s.List(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	for _, err := range s.(provider.LeftoverLister).Leftovers(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.remove(s, r, i); err != nil {
+		return err
+	}
+	return b.halfLife(ctx, s, r)
+}
+
+// halfLife is that of a machine whose server is never made.
+func (b *bench) halfLife(ctx context.Context, s provider.Session, r provider.Ref) error {
+	r.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
+	if _, err := b.created(ctx, s, r); provider.KindOf(err) != provider.Transient {
+		return fmt.Errorf("it is made: %w", err)
+	}
+	return b.remove(s, r)
+}
+
+func (b *bench) created(ctx context.Context, s provider.Session, r provider.Ref) (i provider.Instance, err error) {
+	for range 20 {
+		i, err = s.Create(ctx, r, provider.Want{})
+		if err == nil && i.State == provider.Running || err != nil && provider.KindOf(err) != provider.Conflict {
+			return i, err
+		}
+		b.clock.Advance(time.Second)
+	}
+	return i, err
+}
+
+// stripAll takes tags and metadata from a server, its ports and their trunks.
+func (b *bench) stripAll(server string) {
+	b.t.Helper()
+	send := b.rest()
+	_ = b.strip(provider.Class{}, server)
+	for _, d := range b.cloud.Dependants() {
+		switch {
+		case d.Kind == "port" && d.Server == server:
+			send("PUT", "/network/v2.0/ports/"+d.ID+"/tags", `{"tags":[]}`)
+		case d.Kind == "trunk":
+			send("PUT", "/network/v2.0/trunks/"+d.ID+"/tags", `{"tags":[]}`)
+		}
+	}
+}
+
+// TestTheAccessRulesAreEnough for everything that is done to machines of both APIs.
+func TestTheAccessRulesAreEnough(t *testing.T) {
+	b, classes := ruled(t, accessRules(t))
+	for name, class := range classes {
+		if err := b.life(t.Context(), b.session(class), ref(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b.holds(t, 0, 0)
+}
+
+// TestEachAccessRuleIsNeeded: without it something is Denied, and the refusal names the request, for the cloud does not.
+func TestEachAccessRuleIsNeeded(t *testing.T) {
+	all := accessRules(t)
+	for n, missing := range all {
+		t.Run(missing.Method+" "+missing.Path, func(t *testing.T) {
+			b, classes := ruled(t, slices.Delete(slices.Clone(all), n, n+1))
+			for _, name := range []string{"master-0", "node-0"} {
+				err := b.life(t.Context(), b.session(classes[name]), ref(name))
+				if err == nil {
+					continue
+				}
+				told := strings.Contains(err.Error(), missing.Method+" /") && strings.Contains(err.Error(), "if the application credential has access rules")
+				if provider.KindOf(err) != provider.Denied || !told {
+					t.Errorf("%v of kind %q", err, provider.KindOf(err))
+				}
+				return
+			}
+			t.Error("nobody needs it")
+		})
+	}
+}
