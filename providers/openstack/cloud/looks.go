@@ -16,6 +16,9 @@ type look struct {
 	err  error
 }
 
+// mostLooks bounds what is remembered: forgetting costs another look at each server.
+const mostLooks = 100_000
+
 // looks remembers the last look at each server, by its ID.
 type looks struct {
 	began time.Time
@@ -25,11 +28,11 @@ type looks struct {
 
 func newLooks(began time.Time) *looks { return &looks{began: began, last: map[string]look{}} }
 
-// done remembers a look, up to a bound: forgetting costs another one.
+// done remembers a look.
 func (l *looks) done(id string, one look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.last) >= mostRemembered {
+	if len(l.last) >= mostLooks {
 		clear(l.last)
 	}
 	l.last[id] = one
