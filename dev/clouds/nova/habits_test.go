@@ -185,3 +185,99 @@ func TestGuests(t *testing.T) {
 		t.Errorf("the guest is %+v with user data %s", g, g.UserData)
 	}
 }
+
+// TestAccessRules: a token of an application credential opens what one of its rules allows, by keystonemiddleware's reading of them.
+func TestAccessRules(t *testing.T) {
+	const flavors = "/compute/v2.1/flavors/detail"
+	for _, r := range []struct {
+		reason string
+		rules  []nova.AccessRule
+		status int
+	}{
+		{"no rules", nil, http.StatusOK},
+		{"none at all", []nova.AccessRule{}, http.StatusUnauthorized},
+		{"the path as it is", []nova.AccessRule{{Service: "compute", Method: "GET", Path: flavors}}, http.StatusOK},
+		{"one part of it", []nova.AccessRule{{Service: "compute", Method: "GET", Path: "/compute/v2.1/flavors/*"}}, http.StatusOK},
+		{"a named part", []nova.AccessRule{{Service: "compute", Method: "GET", Path: "/compute/v2.1/flavors/{flavor}"}}, http.StatusOK},
+		{"any parts", []nova.AccessRule{{Service: "compute", Method: "GET", Path: "/**/flavors/*"}}, http.StatusOK},
+		{"two parts for one", []nova.AccessRule{{Service: "compute", Method: "GET", Path: "/compute/*/detail"}}, http.StatusUnauthorized},
+		{"no more than the path", []nova.AccessRule{{Service: "compute", Method: "GET", Path: "/compute/v2.1/flavors"}}, http.StatusUnauthorized},
+		{"another method", []nova.AccessRule{{Service: "compute", Method: "POST", Path: flavors}}, http.StatusUnauthorized},
+		{"another service", []nova.AccessRule{{Service: "network", Method: "GET", Path: flavors}}, http.StatusUnauthorized},
+		{"a rule after others", []nova.AccessRule{{Service: "image", Method: "GET", Path: "/**"}, {Service: "compute", Method: "GET", Path: "/**"}}, http.StatusOK},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			c := newCaller(t, func(o *nova.Options) { o.Inventory.Users[0].ApplicationCredentials[0].AccessRules = r.rules })
+			if answer, _ := c.send("GET", flavors, ""); answer.StatusCode != http.StatusOK {
+				t.Errorf("by password: %d", answer.StatusCode)
+			}
+			answer, _ := c.send("POST", "/identity/v3/auth/tokens", `{"auth":{"identity":{"methods":["application_credential"],`+
+				`"application_credential":{"id":"0d1e7b4f3b0a4d6c8f0d9a1e5c7b2f64","secret":"app-secret"}}}}`)
+			c.token = answer.Header.Get("X-Subject-Token")
+			if answer, raw := c.send("GET", flavors, ""); answer.StatusCode != r.status {
+				t.Errorf("%d %s, want %d", answer.StatusCode, raw, r.status)
+			}
+		})
+	}
+}
+
+// TestTagsOneByOne of servers: what is there is 204, what is not is 201 or 404, and there is an end to them.
+func TestTagsOneByOne(t *testing.T) {
+	c := newCaller(t)
+	path := "/compute/v2.1/servers/" + c.cloud.Plant(nova.Planted{Name: "w", Tags: []string{"a"}, Metadata: map[string]string{"k": "v"}})
+	for _, r := range []struct {
+		method, path string
+		status       int
+	}{
+		{"PUT", "/tags/a", http.StatusNoContent},
+		{"PUT", "/tags/b%20c", http.StatusCreated},
+		{"DELETE", "/tags/b%20c", http.StatusNoContent},
+		{"DELETE", "/tags/b%20c", http.StatusNotFound},
+		{"PUT", "/tags/" + strings.Repeat("x", 61), http.StatusBadRequest},
+		{"DELETE", "/metadata/k", http.StatusNoContent},
+		{"DELETE", "/metadata/k", http.StatusNotFound},
+	} {
+		if answer, raw := c.send(r.method, path+r.path, ""); answer.StatusCode != r.status {
+			t.Errorf("%s %s: %d %s, want %d", r.method, r.path, answer.StatusCode, raw, r.status)
+		}
+	}
+	for n := range 49 {
+		c.send("PUT", path+"/tags/"+strings.Repeat("x", n+1), "")
+	}
+	if answer, raw := c.send("PUT", path+"/tags/last", ""); answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(raw), "per-server limit 50") {
+		t.Errorf("the 51st tag: %d %s", answer.StatusCode, raw)
+	}
+}
+
+// TestRevisions: who has read an older one changes nothing.
+func TestRevisions(t *testing.T) {
+	c := newCaller(t)
+	_, port := c.port()
+	path := "/network/v2.0/ports/" + port
+	revision := func() string {
+		_, raw := c.send("GET", path, "")
+		return string(raw[strings.Index(string(raw), `"revision_number"`):])
+	}
+	before := revision()
+	c.send("PUT", path+"/tags/a", "")
+	if revision() == before {
+		t.Error("a tag is no revision")
+	}
+	change := func(number string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, c.url+path, strings.NewReader(`{"port":{"security_groups":[]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Auth-Token", c.token)
+		r.Header.Set("If-Match", "revision_number="+number)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode
+	}
+	if old, last := change("1"), change("2"); old != http.StatusPreconditionFailed || last != http.StatusOK {
+		t.Errorf("by an old revision %d, by the last one %d", old, last)
+	}
+}
