@@ -64,13 +64,14 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "start", On: "a server's ID"},
 		{Name: "fail", On: "a server's ID: it was accepted, and no host has room for it"},
 		{Name: "break", On: "a server's ID: it ran, and is in ERROR"},
+		{Name: "plug", On: "a server's ID and a port's: the port is bound to it"},
 		{Name: "exhaust", On: "zone[/flavor]: no further server has room there"},
 		{Name: "release", On: "zone[/flavor]: there is room again"},
 		{Name: "lag", On: "a duration: listings of servers run behind"},
 	}
 }
 
-var errNoServer = errors.New("there is no such server")
+var errNoServer = errors.New("there is no such server, or no such port")
 
 // Do implements [double.Inspected].
 func (c *Cloud) Do(verb, on string) error {
@@ -85,6 +86,8 @@ func (c *Cloud) Do(verb, on string) error {
 	case "release":
 		delete(c.room, on)
 		return nil
+	case "plug":
+		return plug(c, on)
 	case "lag":
 		d, err := time.ParseDuration(on)
 		c.lag = d
@@ -107,6 +110,18 @@ func (c *Cloud) Do(verb, on string) error {
 	}
 	c.change(on, do)
 	c.settle(now)
+	return nil
+}
+
+// plug binds a port to a server: "server port", by their IDs.
+func plug(c *Cloud, on string) error {
+	id, port, _ := strings.Cut(on, " ")
+	p, ok := c.ports[port]
+	if _, there := c.all.Get(id); !there || !ok {
+		return errNoServer
+	}
+	p.device, p.host = id, "compute1"
+	c.change(id, func(s *server) { s.ports = append(s.ports, port) })
 	return nil
 }
 
@@ -203,17 +218,5 @@ func (c *Cloud) FailVolume(id string) {
 	defer c.mu.Unlock()
 	if v := c.volumes[id]; v != nil {
 		v.failed = true
-	}
-}
-
-// Plug binds ports to a server, by their names: what somebody else has done who made both.
-func (c *Cloud) Plug(id string, names ...string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.ports {
-		if slices.Contains(names, p.name) {
-			p.device, p.host = id, "compute1"
-			c.change(id, func(s *server) { s.ports = append(s.ports, p.id) })
-		}
 	}
 }

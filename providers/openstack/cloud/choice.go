@@ -9,15 +9,12 @@ import (
 var _ provider.Chooser = &session{}
 
 // Choices implements [provider.Chooser]: a spec has one. Where it names no zone, Nova takes any, and what it lacks it lacks everywhere.
-func (s scope) Choices(provider.Ref) []provider.Choice {
+func (s *session) Choices(provider.Ref) []provider.Choice {
 	if s.bare {
 		return nil
 	}
-	return []provider.Choice{s.choice()}
+	return []provider.Choice{{Name: s.plan.choice(), Region: s.region(), Zone: s.plan.zone, Type: s.plan.flavor}}
 }
 
-func (s scope) choice() provider.Choice {
-	return provider.Choice{
-		Name: s.plan.flavor + " in " + cmp.Or(s.plan.zone, "any zone"), Region: s.region(), Zone: s.plan.zone, Type: s.plan.flavor,
-	}
-}
+// choice is the name of the only one.
+func (p plan) choice() string { return p.flavor + " in " + cmp.Or(p.zone, "any zone") }

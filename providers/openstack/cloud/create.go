@@ -18,7 +18,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if s.bare {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a server of %s from", ref.Name)
 	}
-	if only := s.choice().Name; want.Choice != "" && want.Choice != only {
+	if only := s.plan.choice(); want.Choice != "" && want.Choice != only {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the spec has no choice %q: it has %q", want.Choice, only)
 	}
 	c, err := s.connect(ctx)

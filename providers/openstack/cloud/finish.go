@@ -42,7 +42,7 @@ func (m maker) makeTrunk(ctx context.Context, p ports.Port) error {
 	if err != nil {
 		return fmt.Errorf("make a trunk of port %s: %w", p.ID, classify(err))
 	}
-	return m.c.retag(ctx, "trunks", t.ID, m.trunkTags(m.ref))
+	return m.c.retag(ctx, "trunks", t.ID, m.serverTags(m.ref))
 }
 
 func (c *client) trunksOf(ctx context.Context, port string) ([]trunks.Trunk, error) {

@@ -108,13 +108,10 @@ func tagged(tags []string, beginning string) string {
 	return ""
 }
 
-// serverTags are what a server is tagged with: by users, by the original, and by us.
+// serverTags are what a server is tagged with, and trunks of its ports: by users, by the original, and by us.
 func (s scope) serverTags(ref provider.Ref) []string {
 	return tidied(append(s.commonTags(ref), tagOurs, tagUID+ref.UID))
 }
-
-// trunkTags are what a trunk is tagged with.
-func (s scope) trunkTags(ref provider.Ref) []string { return s.serverTags(ref) }
 
 // commonTags are those of users and of the original, which servers and ports share.
 func (s scope) commonTags(ref provider.Ref) (tags []string) {

@@ -27,10 +27,11 @@ const (
 
 // Unkept implements [provider.Maintainer].
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
-	if s.bare || !s.proven(ref, i) {
+	v := view{s.scope, ref, i}
+	if s.bare || !v.proven() {
 		return false
 	}
-	return s.visiblyOwed(ref, i) != "" || s.provider.looks.due(i.ID, s.provider.config.Clock.Now())
+	return v.owed() != "" || s.provider.looks.due(i.ID, s.provider.config.Clock.Now())
 }
 
 // Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being. A refusal does not drop the client: a
@@ -39,7 +40,7 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	if s.bare {
 		return nil
 	}
-	now, owed := s.provider.config.Clock.Now(), s.visiblyOwed(ref, i)
+	now, owed := s.provider.config.Clock.Now(), view{s.scope, ref, i}.owed()
 	if err := s.provider.looks.refusal(i.ID, owed, now); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	if err != nil {
 		return fmt.Errorf("look at server %s of %s: %w", i.ID, ref.Name, err)
 	}
-	if v == nil || state(*v) != provider.Running || !s.proven(ref, s.instance(c, *v)) {
+	if v == nil || state(*v) != provider.Running || !(view{s.scope, ref, s.instance(c, *v)}).proven() {
 		return nil
 	}
 	k := keeper{maker{errand{s, c}, ref}, *v}
@@ -61,35 +62,42 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	return err
 }
 
-// proven reports whether an instance is ref's: it says so itself, by metadata or, if people took that away, by its tag. If it says
-// nothing any more, it is the one that the machine has recorded, within the ownership scope.
-func (s scope) proven(ref provider.Ref, i provider.Instance) bool {
-	switch tag := i.Tags[strings.TrimSuffix(tagUID, "=")]; {
-	case ref.UID == "":
-		return false
-	case i.UID != "":
-		return i.UID == ref.UID
-	case tag != "":
-		return tag == ref.UID
-	}
-	return i.ID != "" && s.Identify(ref.ProviderID) == strings.ToLower(i.ID)
+// view is an instance as one machine has it.
+type view struct {
+	scope
+	ref provider.Ref
+	i   provider.Instance
 }
 
-// visiblyOwed is what an instance shows that it lacks, as text; empty: nothing. A tag is not shown whose key metadata have too.
-func (s scope) visiblyOwed(ref provider.Ref, i provider.Instance) string {
+// proven reports whether an instance is ref's: it says so itself, by metadata or, if people took that away, by its tag. If it says
+// nothing any more, it is the one that the machine has recorded, within the ownership scope.
+func (v view) proven() bool {
+	switch tag := v.i.Tags[strings.TrimSuffix(tagUID, "=")]; {
+	case v.ref.UID == "":
+		return false
+	case v.i.UID != "":
+		return v.i.UID == v.ref.UID
+	case tag != "":
+		return tag == v.ref.UID
+	}
+	return v.i.ID != "" && v.Identify(v.ref.ProviderID) == strings.ToLower(v.i.ID)
+}
+
+// owed is what an instance shows that it lacks, as text; empty: nothing. A tag is not shown whose key metadata have too.
+func (v view) owed() string {
 	var owed []string
-	for key, value := range s.serverMetadata(ref) {
-		if is, there := i.Tags[key]; !there || is != value && !ours(key) {
+	for key, value := range v.serverMetadata(v.ref) {
+		if is, there := v.i.Tags[key]; !there || is != value && !ours(key) {
 			owed = append(owed, key+"="+value)
 		}
 	}
-	for _, t := range s.serverTags(ref) {
+	for _, t := range v.serverTags(v.ref) {
 		key, _, _ := strings.Cut(t, "=")
-		if _, there := i.Tags[key]; !there {
+		if _, there := v.i.Tags[key]; !there {
 			owed = append(owed, t)
 		}
 	}
-	if f := s.plan.floating; f != "" && !hasAddress(i, f) {
+	if f := v.plan.floating; f != "" && !hasAddress(v.i, f) {
 		owed = append(owed, f)
 	}
 	slices.Sort(owed)

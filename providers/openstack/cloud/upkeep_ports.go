@@ -78,7 +78,7 @@ func (k keeper) keepTrunk(ctx context.Context, p ports.Port) error {
 		return err
 	}
 	for _, t := range all {
-		if err := k.addTags(ctx, "trunks", t.ID, lacking(k.trunkTags(k.ref), t.Tags)); err != nil {
+		if err := k.addTags(ctx, "trunks", t.ID, lacking(k.serverTags(k.ref), t.Tags)); err != nil {
 			return err
 		}
 	}

@@ -238,7 +238,11 @@ func TestServersOfTheOriginalAreMarked(t *testing.T) {
 		b.foreignPort(r.port, r.tags)
 		b.foreignPort("theirs", "")
 		b.foreignPort("theirs", r.tags+`,"millwright-machine-uid=another"`)
-		b.cloud.Plug(found[0].ID, r.port, "theirs")
+		for _, d := range b.cloud.Dependants() {
+			if err := b.cloud.Do("plug", found[0].ID+" "+d.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := s.(provider.Maintainer).Maintain(t.Context(), recorded, found[0]); err != nil {
 			t.Fatalf("%s: %v", api, err)
 		}
