@@ -47,7 +47,7 @@ type Cloud struct {
 }
 
 // internal is the user that the double itself is.
-var internal = User{Name: "double@internal", Password: rand.Text()}
+var internal = login{name: "double@internal", password: rand.Text()}
 
 // New returns a vCenter with the inventory, which has to make sense: it panics where, say, a template has no
 // datastore to lie on.
@@ -69,8 +69,8 @@ func (c *Cloud) build(clock *double.Clock) error {
 	}
 	s := model.Service
 	s.RegisterEndpoints = true
-	s.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(internal.Name, internal.Password)}
-	s.Context.Map.SessionManager().ValidLogin = func(l *types.Login) bool { return c.people.valid(User{l.UserName, l.Password}) }
+	s.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(internal.name, internal.password)}
+	s.Context.Map.SessionManager().ValidLogin = func(l *types.Login) bool { return c.people.valid(login{l.UserName, l.Password}) }
 	s.NewServer().Close() // what it serves is reached without a network
 	c.handler = s.ServeMux
 	c.world = newWorld(clock, c.options, model)
@@ -92,7 +92,7 @@ func connect(handler http.Handler) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	user := url.UserPassword(internal.Name, internal.Password)
+	user := url.UserPassword(internal.name, internal.password)
 	if err := session.NewManager(vim).Login(ctx, user); err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// SetPassword gives a user a password and ends the sessions that were opened with another.
-func (c *Cloud) SetPassword(u User) { c.people.set(u) }
+// SetUser gives a user a password, which ends the sessions that were opened with another, and roles.
+func (c *Cloud) SetUser(u User) { c.people.set(u) }
 
 // EndSessions logs everybody out, as a restart of the vCenter does.
 func (c *Cloud) EndSessions() { c.people.endSessions() }

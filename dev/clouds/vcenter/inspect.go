@@ -236,6 +236,7 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "exhaust", On: "a cluster or a datastore"},
 		{Name: "restock", On: "a cluster or a datastore"},
 		{Name: "attach", On: "an instance UUID, which gets a disk of a volume"},
+		{Name: "strip", On: "an instance UUID, which loses its tags and custom attributes"},
 		{Name: "logout", On: "everybody"},
 	}
 }
@@ -261,10 +262,29 @@ func (c *Cloud) Do(verb, on string) error {
 	if vm == nil {
 		return fmt.Errorf("there is no virtual machine with the instance UUID %s", on)
 	}
-	if verb == "attach" {
+	switch verb {
+	case "attach":
 		return c.builder.attachVolume(c.world.own(), vm)
+	case "strip":
+		return c.builder.strip(c.world.own(), vm)
 	}
 	return c.world.doTo(verb, vm)
+}
+
+// strip takes away what people may.
+func (b *builder) strip(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
+	m := tags.NewManager(b.rest)
+	attached, err := m.ListAttachedTags(context.Background(), vm.Self)
+	if err != nil {
+		return err
+	}
+	for _, id := range attached {
+		if err := m.DetachTag(context.Background(), id, vm.Self); err != nil {
+			return err
+		}
+	}
+	ctx.WithLock(vm, func() { vm.CustomValue, vm.Value = nil, nil })
+	return nil
 }
 
 func (w *world) doTo(verb string, vm *simulator.VirtualMachine) error {

@@ -15,7 +15,13 @@ type Inventory struct {
 type User struct {
 	Name     string `json:"name"`
 	Password string `json:"password"`
+	// Roles are what the user may do, besides reading; everything if there are none.
+	Roles Roles `json:"roles,omitempty"`
 }
+
+// Roles are privileges by what they are given on: "vCenter", which is its root folder, "folder" (virtual machines,
+// templates, their folders and datacenters), "cluster" (and resource pools), "datastore" or "network".
+type Roles map[string][]string
 
 // Tag is one of a category, attached to the objects at the inventory paths.
 type Tag struct {

@@ -16,41 +16,52 @@ import (
 type people struct {
 	mu       sync.Mutex
 	users    map[string]string
-	sessions map[string]User // by cookie or session ID
+	roles    map[string]Roles
+	sessions map[string]login // by cookie or session ID
 }
 
+// login is what a session was opened with.
+type login struct{ name, password string }
+
 func newPeople(users []User) *people {
-	p := &people{users: map[string]string{}, sessions: map[string]User{}}
+	p := &people{users: map[string]string{}, roles: map[string]Roles{}, sessions: map[string]login{}}
 	for _, u := range users {
-		p.users[u.Name] = u.Password
+		p.users[u.Name], p.roles[u.Name] = u.Password, u.Roles
 	}
 	return p
 }
 
-func (p *people) valid(u User) bool {
+func (p *people) valid(u login) bool {
 	if u == internal {
 		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.users) == 0 {
-		return u.Name != "" && u.Password != ""
+		return u.name != "" && u.password != ""
 	}
-	password, ok := p.users[u.Name]
-	return ok && password == u.Password
+	password, ok := p.users[u.name]
+	return ok && password == u.password
 }
 
 func (p *people) set(u User) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.users[u.Name] = u.Password
+	p.users[u.Name], p.roles[u.Name] = u.Password, u.Roles
+}
+
+// rolesOf are those of whose session a request has; nil: no bounds.
+func (p *people) rolesOf(r *http.Request) Roles {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.roles[p.sessions[sessionID(r)].name]
 }
 
 func (p *people) endSessions() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.sessions {
-		p.sessions[id] = User{}
+		p.sessions[id] = login{}
 	}
 }
 
@@ -82,18 +93,18 @@ var loginBody = struct{ user, password *regexp.Regexp }{
 // remember notes who opened which session.
 func (p *people) remember(r *http.Request, body []byte, answer *httptest.ResponseRecorder) {
 	var id string
-	var u User
+	var u login
 	if name, password, ok := r.BasicAuth(); ok && isREST(r) && answer.Code == http.StatusOK {
 		var said struct{ Value string }
 		_ = json.Unmarshal(answer.Body.Bytes(), &said)
-		id, u = said.Value, User{name, password}
+		id, u = said.Value, login{name, password}
 	} else if soapMethod(body) == "Login" {
 		for _, cookie := range answer.Result().Cookies() {
 			if cookie.Name == soap.SessionCookieName {
 				id = cookie.Value
 			}
 		}
-		u = User{textOf(loginBody.user, body), textOf(loginBody.password, body)}
+		u = login{textOf(loginBody.user, body), textOf(loginBody.password, body)}
 	}
 	if id == "" {
 		return

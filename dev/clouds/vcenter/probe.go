@@ -76,6 +76,42 @@ func (p Probe) Untag(id, instance string) error {
 	return tags.NewManager(p.cloud.builder.rest).DetachTag(context.Background(), id, vm.Self)
 }
 
+// SetAttribute gives a virtual machine a custom attribute that the vCenter knows.
+func (p Probe) SetAttribute(instance, name, value string) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	return p.cloud.builder.mark(context.Background(), vm.Self, Plant{Attributes: map[string]string{name: value}})
+}
+
+// SetOption gives a virtual machine an option; one without a value takes it away.
+func (p Probe) SetOption(instance, key, value string) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	p.cloud.world.own().WithLock(vm, func() {
+		vm.Config.ExtraConfig = slices.DeleteFunc(slices.Clone(vm.Config.ExtraConfig), func(o types.BaseOptionValue) bool { return o.GetOptionValue().Key == key })
+		if value != "" {
+			vm.Config.ExtraConfig = append(vm.Config.ExtraConfig, &types.OptionValue{Key: key, Value: value})
+		}
+	})
+	return nil
+}
+
+// Ungroup takes a virtual machine out of all groups.
+func (p Probe) Ungroup(instance string) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	for _, cluster := range p.cloud.world.own().Map.All("ClusterComputeResource") {
+		ungroup(p.cloud.world.own(), cluster.(*simulator.ClusterComputeResource), vm.Self)
+	}
+	return nil
+}
+
 // GroupMembers are the names of the virtual machines in a group of a cluster.
 func (p Probe) GroupMembers(cluster, group string) (names []string) {
 	ctx := p.cloud.world.own()

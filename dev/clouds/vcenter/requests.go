@@ -75,6 +75,10 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		r.Header.Del("Cookie")
 		r.Header.Del(restHeader)
 	}
+	if lacks, ok := c.lacks(r, body); ok {
+		deny(w, r, lacks)
+		return
+	}
 	if c.serveInstead(w, r, body) {
 		return
 	}
@@ -168,6 +172,10 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 		return
 	}
 	fault, text := soapFault(f)
+	fault.write(w, text)
+}
+
+func (fault wireFault) write(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
 	w.WriteHeader(http.StatusInternalServerError)
 	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+
@@ -179,11 +187,17 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 
 type wireFault struct{ name, inner string }
 
+const textDenied = "Permission to perform this operation was denied."
+
+func noPermission(on types.ManagedObjectReference, privilege string) wireFault {
+	return wireFault{"NoPermission", fmt.Sprintf(`<object type="%s">%s</object><privilegeId>%s</privilegeId>`, on.Type, on.Value, privilege)}
+}
+
 // soapFault is what vCenter says to a failure: the faults and their texts are those of the Web Services SDK.
 func soapFault(f double.Failure) (wireFault, string) {
 	switch f.Kind {
 	case "Denied":
-		return wireFault{"NoPermission", `<object type="Folder">group-d1</object><privilegeId>VirtualMachine.Inventory.Create</privilegeId>`}, "Permission to perform this operation was denied."
+		return noPermission(types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}, "VirtualMachine.Inventory.Create"), textDenied
 	case "Invalid":
 		return wireFault{"InvalidArgument", `<invalidProperty>spec.config</invalidProperty>`}, "A specified parameter was not correct: spec.config"
 	case "Conflict":

@@ -120,7 +120,9 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 			return nil, &types.NoDiskSpace{Datastore: name}
 		}
 	}
-	body := template.CloneVMTask(ctx, req)
+	placed := *req
+	placed.Spec.Location.Host = w.hostFor(template, req.Spec.Location)
+	body := template.CloneVMTask(ctx, &placed)
 	result, fault := inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.CloneVM_TaskBody).Res.Returnval })
 	if fault != nil {
 		return nil, fault
@@ -128,6 +130,22 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 	made := result.(types.ManagedObjectReference)
 	w.complete(template, ctx.Map.Get(made).(*simulator.VirtualMachine), req.Spec.Config)
 	return made, nil
+}
+
+// hostFor is one in the cluster of the pool that a clone is for: the simulator leaves it on its template's.
+func (w *world) hostFor(template *simulator.VirtualMachine, at types.VirtualMachineRelocateSpec) *types.ManagedObjectReference {
+	if at.Host != nil || at.Pool == nil {
+		return at.Host
+	}
+	pool, ok := w.own().Map.Get(*at.Pool).(*simulator.ResourcePool)
+	if !ok {
+		return nil
+	}
+	cluster, ok := w.own().Map.Get(pool.Owner).(*simulator.ClusterComputeResource)
+	if !ok || len(cluster.Host) == 0 || slices.Contains(cluster.Host, *template.Runtime.Host) {
+		return nil
+	}
+	return &cluster.Host[0]
 }
 
 // complete gives a clone what the simulator left out of its configuration, and another instance UUID if there

@@ -89,7 +89,7 @@ func TestLogin(t *testing.T) {
 		t.Error("a wrong password opens a session")
 	}
 	c := s.client(t)
-	s.cloud.SetPassword(vcenter.User{Name: "millwright@vsphere.local", Password: "other"})
+	s.cloud.SetUser(vcenter.User{Name: "millwright@vsphere.local", Password: "other"})
 	if _, err := find.NewFinder(c.Client).Datacenter(t.Context(), "dc1"); err == nil {
 		t.Error("a session outlives its password")
 	}
@@ -217,7 +217,7 @@ func TestVerbs(t *testing.T) {
 	s := start(t, vcenter.Options{})
 	s.up(t, s.client(t), "a", nil)
 	id := s.cloud.Machines()[0].InstanceID
-	for _, r := range []struct{ verb, state string }{{"stop", "poweredOff"}, {"start", "poweredOn"}, {"attach", "poweredOn"}, {"terminate", ""}} {
+	for _, r := range []struct{ verb, state string }{{"stop", "poweredOff"}, {"start", "poweredOn"}, {"attach", "poweredOn"}, {"strip", "poweredOn"}, {"terminate", ""}} {
 		if err := s.cloud.Do(r.verb, id); err != nil {
 			t.Errorf("%s: %v", r.verb, err)
 		}
@@ -231,6 +231,67 @@ func TestVerbs(t *testing.T) {
 	}
 	if err := s.cloud.Do("stop", id); err == nil {
 		t.Error("what is not there can be stopped")
+	}
+}
+
+// A user with roles is refused what they do not have, in the words of a vCenter.
+func TestRoles(t *testing.T) {
+	s := start(t, vcenter.Options{})
+	c, ctx := s.client(t), t.Context()
+	user := vcenter.User{Name: "millwright@vsphere.local", Password: "Secret!1", Roles: vcenter.Roles{
+		"folder":  {"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Provisioning.DeployTemplate", "VirtualMachine.Config.Memory", "VirtualMachine.Interact.PowerOn"},
+		"cluster": {"Resource.AssignVMToPool"}, "datastore": {"Datastore.AllocateSpace"},
+	}}
+	s.cloud.SetUser(user)
+	vm := s.up(t, c, "m", nil)
+	for privilege, call := range map[string]func() error{
+		"VirtualMachine.Interact.PowerOff": func() error { _, err := vm.PowerOff(ctx); return err },
+		"VirtualMachine.Config.CPUCount": func() error {
+			_, err := vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{MemoryMB: 4096, NumCPUs: 8})
+			return err
+		},
+	} {
+		var denied *types.NoPermission
+		if _, ok := fault.As(call(), &denied); !ok || denied.PrivilegeId != privilege || denied.Object == nil || *denied.Object != vm.Reference() {
+			t.Errorf("without %s: %+v", privilege, denied)
+		}
+	}
+	if _, err := vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{MemoryMB: 4096}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A clone runs in the cluster of its pool, wherever its template is.
+func TestClonesGoToTheirPool(t *testing.T) {
+	s := start(t, vcenter.Options{})
+	c, ctx := s.client(t), t.Context()
+	f := find.NewFinder(c.Client)
+	template, err := f.VirtualMachine(ctx, "/dc1/vm/rhcos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := f.Folder(ctx, "/dc1/vm/machines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range []string{"cluster1", "cluster2"} {
+		pool, err := f.ResourcePool(ctx, "/dc1/host/"+cluster+"/Resources")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref := pool.Reference()
+		task, err := template.Clone(ctx, folder, cluster, types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &ref}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := task.WaitForResult(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range s.cloud.Machines() {
+		if m.Cluster != m.Name {
+			t.Errorf("the clone for %s is in %s", m.Name, m.Cluster)
+		}
 	}
 }
 

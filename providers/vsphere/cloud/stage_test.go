@@ -222,7 +222,7 @@ func (s *stage) rotate(class provider.Class) (provider.Class, error) {
 	s.user.Password += "-new"
 	user := s.user
 	s.mu.Unlock()
-	s.cloud.SetPassword(user)
+	s.cloud.SetUser(user)
 	rotated := class
 	rotated.Credentials = map[string][]byte{}
 	for key, value := range class.Credentials {
