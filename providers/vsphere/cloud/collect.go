@@ -29,7 +29,6 @@ type vm struct {
 	guestName          string
 	nics               []types.GuestNicInfo
 	cpus, memoryMiB    int32
-	recent             []ref // tasks
 	// tags are IDs; known only after they were asked for.
 	tags []string
 }
@@ -38,7 +37,7 @@ type vm struct {
 var properties = func() []string {
 	all := []string{
 		"name", "config.instanceUuid", "config.uuid", "config.template", "config.version", "config.createDate", "config.hardware.numCPU",
-		"config.hardware.memoryMB", "runtime.powerState", "runtime.host", "guest.hostName", "guest.net", "customValue", "recentTask",
+		"config.hardware.memoryMB", "runtime.powerState", "runtime.host", "guest.hostName", "guest.net", "customValue",
 	}
 	for _, key := range identityKeys {
 		all = append(all, optionPath(key))
@@ -173,8 +172,6 @@ func (v *vm) set(p types.DynamicProperty) {
 		v.extra[value.Key] = fmt.Sprint(value.Value)
 	case types.ArrayOfGuestNicInfo:
 		v.nics = value.GuestNicInfo
-	case types.ArrayOfManagedObjectReference:
-		v.recent = value.ManagedObjectReference
 	case types.ArrayOfCustomFieldValue:
 		for _, f := range value.CustomFieldValue {
 			if s, ok := f.(*types.CustomFieldStringValue); ok {

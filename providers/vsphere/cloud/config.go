@@ -17,20 +17,19 @@ import (
 
 // The options by which guests are told things.
 const (
-	optionIgnition  = "guestinfo.ignition.config.data"
-	optionHostname  = "guestinfo.hostname"
-	optionUserData  = "guestinfo.userdata"
-	optionMetadata  = "guestinfo.metadata"
-	optionKargs     = "guestinfo.afterburn.initrd.network-kargs"
-	optionStealing  = "stealclock.enable" // lets the guest see CPU time that others had
-	encoding        = ".encoding"
-	encodingBase64  = "base64"
-	propertyIgnite  = "guestinfo.coreos.config.data"
-	propertyData    = "user-data"
-	propertyHost    = "hostname"
-	guestContainer  = "coreos64Guest"
-	guestFlatcar    = "other4xLinux64Guest"
-	mostDescription = 255
+	optionIgnition = "guestinfo.ignition.config.data"
+	optionHostname = "guestinfo.hostname"
+	optionUserData = "guestinfo.userdata"
+	optionMetadata = "guestinfo.metadata"
+	optionKargs    = "guestinfo.afterburn.initrd.network-kargs"
+	optionStealing = "stealclock.enable" // lets the guest see CPU time that others had
+	encoding       = ".encoding"
+	encodingBase64 = "base64"
+	propertyIgnite = "guestinfo.coreos.config.data"
+	propertyData   = "user-data"
+	propertyHost   = "hostname"
+	guestContainer = "coreos64Guest"
+	guestFlatcar   = "other4xLinux64Guest"
 )
 
 // config is what the clone has otherwise than its template, but for devices.
@@ -57,16 +56,22 @@ func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want pr
 		return nil, err
 	}
 	maps.Copy(options, s.identity(r))
-	for _, key := range sorted(options) {
-		config.ExtraConfig = append(config.ExtraConfig, &types.OptionValue{Key: key, Value: options[key]})
-	}
+	config.ExtraConfig = listed(options)
 	return config, nil
 }
 
-// identity says whose a virtual machine is.
+func listed(options map[string]string) (all []types.BaseOptionValue) {
+	for _, key := range sorted(options) {
+		all = append(all, &types.OptionValue{Key: key, Value: options[key]})
+	}
+	return all
+}
+
+// identity says whose a virtual machine is, and what it was made with that it does not show.
 func (s cloner) identity(r provider.Ref) map[string]string {
 	all := map[string]string{
-		keyUID: r.UID, keyNamespace: r.Namespace, keyName: r.Name, keyOwner: s.class.Owner, keyCluster: s.class.Cluster, keyTemplate: s.plan.template,
+		keyUID: r.UID, keyNamespace: r.Namespace, keyName: r.Name, keyOwner: s.class.Owner, keyCluster: s.class.Cluster,
+		keyTemplate: s.plan.template, keyGroup: s.plan.place.vmGroup,
 	}
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // an option without a value is none
 	return all

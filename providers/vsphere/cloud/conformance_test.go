@@ -34,6 +34,7 @@ func TestConformance(t *testing.T) {
 				Inject:  s.inject,
 				Plant:   s.plant,
 				Remove:  func(_ provider.Class, id string) error { return s.cloud.Do("terminate", id) },
+				Strip:   func(_ provider.Class, id string) error { return s.cloud.Do("strip", id) },
 				GiveUp:  func(_ provider.Class, id string) error { return s.cloud.Do("fail", id) },
 				Count:   s.count,
 				Rotate:  s.rotate,

@@ -19,7 +19,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 	switch {
 	case s.plan == nil:
 		return made, provider.Errorf(provider.Invalid, "the class has no spec")
-	case want.Choice != "":
+	case want.Choice != "" && want.Choice != s.choice().Name:
 		return made, provider.Errorf(provider.Invalid, "the spec has no choice called %q", want.Choice)
 	case r.Name == "" || r.UID == "":
 		return made, provider.Errorf(provider.Invalid, "a machine has a name and a UID")
@@ -40,7 +40,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 		made, err = cloner{s}.clone(ctx, c, r, want)
 		return err
 	})
-	return made, err
+	return made, s.narrowed(err)
 }
 
 // cloning is the clone for a machine that is under way, as an instance that is Pending; none if there is none. Why one
@@ -85,6 +85,7 @@ const (
 	taskDestroy  = "destroy"
 	taskDetach   = "detach volumes"
 	taskUpgrade  = "upgrade the virtual hardware"
+	taskOptions  = "write options"
 )
 
 // cloner makes requests for clones.
@@ -92,13 +93,8 @@ type cloner struct{ *session }
 
 func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
 	id := s.uuids(r)[0]
-	if t, ok := s.provider.tasks.get(id); ok && t.what == taskClone && t.hasFailed() {
-		s.provider.tasks.forget(id)
-		c.memo.forget() // something that was found may not be there any more
-		if !taken(t.fault) {
-			return made, fmt.Errorf("clone the template %s: %w", s.plan.template, t.fault)
-		}
-		return made, provider.Errorf(provider.Conflict, "another virtual machine in the folder has the name %s: %w", r.Name, t.fault)
+	if err := s.failure(c, r); err != nil {
+		return made, err
 	}
 	template, at, request, err := s.request(ctx, c, r, want)
 	if err != nil {
@@ -115,8 +111,27 @@ func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provide
 	if s.class.API == provider.Gardener {
 		made.NodeName = r.Name
 	}
-	s.provider.tasks.put(id, &task{ref: answer.Returnval, what: taskClone, of: made})
+	s.provider.tasks.put(id, &task{ref: answer.Returnval, what: taskClone, of: made, choice: s.choice()})
 	return made, nil
+}
+
+// failure is why the last clone for a machine has failed. It is told once, and not to who asks for another choice: of that
+// it says nothing.
+func (s cloner) failure(c *conn, r provider.Ref) error {
+	id := s.uuids(r)[0]
+	t, ok := s.provider.tasks.get(id)
+	if !ok || t.what != taskClone || !t.hasFailed() {
+		return nil
+	}
+	s.provider.tasks.forget(id)
+	c.memo.forget() // something that was found may not be there any more
+	switch {
+	case t.choice != s.choice():
+		return nil
+	case taken(t.fault):
+		return provider.Errorf(provider.Conflict, "another virtual machine in the folder has the name %s: %w", r.Name, t.fault)
+	}
+	return fmt.Errorf("clone the template %s: %w", s.plan.template, t.fault)
 }
 
 // taken reports whether a clone failed because there is a virtual machine of its name.

@@ -66,7 +66,10 @@ func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool
 	}
 	if info.Cancelable && !info.Cancelled {
 		_, err = methods.CancelTask(ctx, c.vim, &types.CancelTask{This: t.ref})
-		if _, ended := faultOf(err).(*types.InvalidState); ended {
+		switch faultOf(err).(type) {
+		case *types.InvalidState: // it has ended
+			err = nil
+		case *types.NoPermission: // few may: it is waited for, and what it makes removed
 			err = nil
 		}
 	}
@@ -82,8 +85,7 @@ func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []p
 			return nil, err
 		}
 		for _, v := range made {
-			ours := v.extra[keyUID] == r.UID && v.extra[keyCluster] == s.class.Cluster || reader(s).isOriginals(v, r)
-			if ours && !v.template && !v.copied(s.class.API) {
+			if reader(s).isOf(v, r) && !v.template && !v.copied(s.class.API) {
 				all = append(all, v)
 			}
 		}
@@ -125,8 +127,8 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 	if len(volumes) > 0 {
 		return s.begin(v, taskDetach, func() (ref, error) { return c.detach(ctx, v, volumes) })
 	}
-	if s.plan != nil && s.plan.place.vmGroup != "" {
-		if out, err := grouper(s).leave(ctx, c, v.ref); err != nil || !out {
+	if s.groupOf(v.extra) != "" {
+		if out, err := grouper(s).leave(ctx, c, v); err != nil || !out {
 			return err
 		}
 	}

@@ -95,16 +95,18 @@ func (s reader) idle(v *vm, r *provider.Ref, k *knowledge) bool {
 }
 
 func (s reader) ours(v *vm, r *provider.Ref) bool {
-	return v.extra[keyUID] != "" || r != nil && s.isOriginals(v, *r)
+	return v.extra[keyUID] != "" || r != nil && s.bears(v, *r)
 }
 
-// started reports whether a virtual machine ran once. Tags and attributes are given to what runs, so that they tell;
-// where there are none to give, an option is written.
+// started reports whether a virtual machine runs, or ran once.
 func (s reader) started(v *vm, k *knowledge) bool {
-	if v.power != types.VirtualMachinePowerStatePoweredOff || v.extra[keyStarted] != "" || s.plan == nil {
-		return true
-	}
-	return marker(s).markOf(v, v.named(k.fields), k.wanted).any
+	return v.power != types.VirtualMachinePowerStatePoweredOff || s.plan == nil || s.noted(v, k)
+}
+
+// noted reports whether something says that a virtual machine ran once: the option that is written as soon as it does, or
+// a tag or attribute, which nobody gives to what has not started.
+func (s reader) noted(v *vm, k *knowledge) bool {
+	return v.extra[keyStarted] != "" || marker(s).marked(v, k)
 }
 
 // instance is a virtual machine as the engine sees it.
@@ -149,7 +151,7 @@ func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *
 		if len(i.Addresses) == 0 && (s.plan.place.wait || young) {
 			i.State, i.RawState = provider.Pending, "waiting for an address"
 		}
-		i.Uninitialized = !marker(s).markOf(v, v.named(k.fields), k.wanted).all
+		i.Uninitialized = !s.noted(v, k)
 	}
 }
 
@@ -167,10 +169,12 @@ func hostOf(v *vm) ref {
 	return *v.host
 }
 
-// The names under which hardware is among the tags of an instance, to be compared with a spec.
+// The names under which what no tag says is among the tags of an instance: hardware, to be compared with a spec, and that
+// the cluster has a tag, whose ID the spec does not say, and the instance lacks it.
 const (
 	tagCPUs   = "numCPUs"
 	tagMemory = "memoryMiB"
+	tagLacks  = "lacks the tag"
 )
 
 func tagsFor(v *vm, k *knowledge) map[string]string {
@@ -179,6 +183,9 @@ func tagsFor(v *vm, k *knowledge) map[string]string {
 	all[tagCPUs], all[tagMemory] = strconv.Itoa(int(v.cpus)), strconv.Itoa(int(v.memoryMiB))
 	for _, id := range v.tags {
 		all[id] = ""
+	}
+	if k.clusterTag != "" && !slices.Contains(v.tags, k.clusterTag) {
+		all[tagLacks] = k.clusterTag
 	}
 	return all
 }

@@ -107,8 +107,34 @@ func classify(err error) error {
 	if answered(err, http.StatusUnauthorized) || answered(err, http.StatusForbidden) {
 		return provider.Errorf(provider.Denied, "%w", err)
 	}
-	kind, scope := kindOf(faultOf(err))
+	fault := faultOf(err)
+	if lacks := privileges(fault); lacks != "" {
+		return provider.Errorf(provider.Denied, "%w: this user lacks the privilege %s", plain(err), lacks)
+	}
+	kind, scope := kindOf(fault)
 	return &provider.Error{Kind: kind, Scope: scope, Err: plain(err)}
+}
+
+// privileges names those that a user lacks, and on what, as far as the vCenter says; newer ones tell all of them.
+func privileges(fault types.BaseMethodFault) string {
+	denied, ok := fault.(*types.NoPermission)
+	if !ok {
+		return ""
+	}
+	var all []string
+	for _, missing := range denied.MissingPrivileges {
+		for _, id := range missing.PrivilegeIds {
+			all = append(all, id+" on "+missing.Entity.String())
+		}
+	}
+	if len(all) == 0 && denied.PrivilegeId != "" {
+		on := ""
+		if denied.Object != nil {
+			on = " on " + denied.Object.String()
+		}
+		all = []string{denied.PrivilegeId + on}
+	}
+	return strings.Join(all, ", ")
 }
 
 // plainError is an error without the word that SOAP puts before the text of each fault.
@@ -119,19 +145,19 @@ func (e plainError) Unwrap() error { return e.error }
 
 func plain(err error) error { return plainError{err} }
 
-// kindOf is what is done about a fault. What is used up is told by its extent: a license is the vCenter's, CPU, memory
-// and disks are a cluster's or a datastore's, which a spec calls the place. vSphere knows no types of instances: what
-// no host is compatible with are this template and its size.
+// kindOf is what is done about a fault. What is used up is told by its extent: a license is the vCenter's, CPU and memory
+// are a cluster's. vSphere knows no types of instances: what stands for one says of which template, how large, and in which
+// pool and on which datastore, so that a datastore that is full, and what no host is compatible with, are the type's.
 func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
 	switch fault.(type) {
 	case *types.NoPermission, *types.InvalidLogin, *types.NotAuthenticated, *types.NoPermissionOnHost, *types.PasswordExpired, *types.RestrictedByAdministrator:
 		return provider.Denied, ""
 	case *types.NotEnoughLicenses, *types.LicenseExpired, *types.LicenseRestricted, *types.NoLicenseServerConfigured, *types.MultipleSnapshotsNotSupported:
 		return provider.Exhausted, provider.ScopeAccount
-	case *types.NoCompatibleHost, *types.NoCompatibleHostWithAccessToDevice, *types.NotEnoughLogicalCpus, *types.NumVirtualCpusExceedsLimit, *types.MemorySizeNotSupported:
+	case *types.NoCompatibleHost, *types.NoCompatibleHostWithAccessToDevice, *types.NotEnoughLogicalCpus, *types.NumVirtualCpusExceedsLimit,
+		*types.MemorySizeNotSupported, *types.NoDiskSpace, *types.InsufficientStorageSpace, *types.InsufficientStorageIops, *types.SwapDatastoreUnset:
 		return provider.Exhausted, provider.ScopeType
-	case *types.NoDiskSpace, *types.InsufficientStorageSpace, *types.InsufficientStorageIops, *types.OutOfBounds, *types.NoActiveHostInCluster,
-		*types.NoHost, *types.SwapDatastoreUnset, *types.MaintenanceModeFileMove:
+	case *types.OutOfBounds, *types.NoActiveHostInCluster, *types.NoHost, *types.MaintenanceModeFileMove:
 		return provider.Exhausted, provider.ScopeZone
 	case *types.TaskInProgress, *types.VAppTaskInProgress, *types.ConcurrentAccess, *types.ResourceInUse, *types.InvalidPowerState, *types.DuplicateName,
 		*types.AlreadyExists, *types.FileLocked, *types.FileAlreadyExists, *types.HostNotConnected, *types.InvalidState, *types.MethodDisabled:

@@ -99,13 +99,23 @@ func (s reader) may(v *vm, r provider.Ref) bool {
 	case r.ProviderID != "" && v.uuid != "" && v.uuid == biosUUID(r.ProviderID):
 		return true
 	}
-	return uid == "" && (r.Name != "" && v.name == r.Name || s.isOriginals(v, r))
+	return uid == "" && (r.Name != "" && v.name == r.Name || s.bears(v, r))
 }
 
-// isOriginals reports whether OpenShift's own provider has made a virtual machine for the machine: its instance UUID is
-// the machine's UID.
-func (s reader) isOriginals(v *vm, r provider.Ref) bool {
-	return s.class.API == provider.OpenShift && v.extra[keyUID] == "" && r.UID != "" && v.instanceUUID == strings.ToLower(r.UID)
+// bears reports whether a virtual machine has the instance UUID that the one of a machine is asked for with, here and by
+// OpenShift's own provider. A vCenter has one of each, and gives copies another: whose it is is certain, also where its
+// options do not say so (any more).
+func (s *session) bears(v *vm, r provider.Ref) bool {
+	return r.UID != "" && v.instanceUUID == s.uuids(r)[0]
+}
+
+// isOf reports whether a virtual machine is the machine's: it says so, or its UUID does, and nothing contradicts.
+func (s reader) isOf(v *vm, r provider.Ref) bool {
+	uid, cluster := v.extra[keyUID], v.extra[keyCluster]
+	if uid != "" && uid != r.UID || cluster != "" && cluster != s.class.Cluster {
+		return false
+	}
+	return uid != "" && cluster != "" || s.bears(v, r)
 }
 
 // List implements [provider.Session]: all virtual machines of the datacenter are read, and those of the cluster

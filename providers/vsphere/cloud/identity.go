@@ -16,11 +16,12 @@ const (
 	keyOwner     = "millwright.dev-owner"
 	keyCluster   = "millwright.dev-cluster"
 	keyTemplate  = "millwright.dev-template"
+	keyGroup     = "millwright.dev-vm-group"
 	// keyStarted says that a virtual machine ran, where no tag does.
 	keyStarted = "millwright.dev-started"
 )
 
-var identityKeys = []string{keyUID, keyNamespace, keyName, keyOwner, keyCluster, keyTemplate, keyStarted}
+var identityKeys = []string{keyUID, keyNamespace, keyName, keyOwner, keyCluster, keyTemplate, keyGroup, keyStarted}
 
 var uuidShape = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -18,8 +17,8 @@ import (
 type starter struct{ *session }
 
 // Initialize implements [provider.Initializer]: what a clone lacks is done step by step, each when the one before has
-// shown: newer virtual hardware, the group of virtual machines, power, and then tags or attributes, by which others
-// list what runs.
+// shown: newer virtual hardware, the group of virtual machines, power, and a note that it has started. Tags and attributes
+// are for Maintain: who uses the machine needs none of them.
 func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Instance) error {
 	if s.plan == nil {
 		return nil
@@ -45,7 +44,7 @@ func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Ins
 		if v.power != types.VirtualMachinePowerStatePoweredOn {
 			return nil
 		}
-		return starter{s}.finish(ctx, c, v, k)
+		return starter{s}.note(ctx, c, v, k)
 	})
 }
 
@@ -81,8 +80,8 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 			return r.Returnval, nil
 		})
 	}
-	if s.plan.place.vmGroup != "" {
-		in, err := grouper(s).join(ctx, c, v.ref)
+	if s.groupOf(v.extra) != "" {
+		in, err := grouper(s).join(ctx, c, v)
 		if err != nil || !in {
 			return err
 		}
@@ -191,7 +190,7 @@ func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.Tas
 			return powering{underWay: true}, nil
 		}
 		if refused := notAttempted(info, v.ref); refused != nil {
-			return powering{fault: final(refused)}, nil
+			return powering{fault: s.final(refused)}, nil
 		}
 	}
 	last := types.TaskInfo{}
@@ -206,36 +205,38 @@ func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.Tas
 	case running(last):
 		return powering{underWay: true}, nil
 	case last.Error != nil:
-		return powering{fault: final(taskError{last.Error})}, nil
+		return powering{fault: s.final(taskError{last.Error})}, nil
 	}
 	return powering{}, nil
 }
 
 // final is an error as a fault, if nothing but another spec, other credentials or less use elsewhere mends it.
-func final(err error) *provider.Error {
-	e, ok := errors.AsType[*provider.Error](classify(err))
+func (s reader) final(err error) *provider.Error {
+	e, ok := errors.AsType[*provider.Error](s.narrowed(classify(err)))
 	if !ok || e.Kind != provider.Exhausted && e.Kind != provider.Invalid && e.Kind != provider.Denied {
 		return nil
 	}
 	return e
 }
 
-// finish marks what runs.
-func (s starter) finish(ctx context.Context, c *conn, v *vm, k *knowledge) error {
-	if s.class.API == provider.Gardener {
-		return marker(s).assign(ctx, c, v)
-	}
-	if len(k.wanted) > 0 {
-		return marker(s).attach(ctx, c, v, k.wanted)
-	}
-	if v.extra[keyStarted] != "" {
+// note writes that a virtual machine has started: whoever switches it off from now on wants it off.
+func (s starter) note(ctx context.Context, c *conn, v *vm, k *knowledge) error {
+	if reader(s).noted(v, k) {
 		return nil
 	}
-	_, err := object.NewVirtualMachine(c.vim, v.ref).Reconfigure(ctx, types.VirtualMachineConfigSpec{
-		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: keyStarted, Value: "true"}},
-	})
-	if err != nil {
-		return fmt.Errorf("note that %s has started: %w", v.name, err)
+	if busy, err := s.busy(ctx, c, v, taskOptions); busy || err != nil {
+		return err
 	}
-	return nil
+	return s.write(ctx, c, v, map[string]string{keyStarted: "true"})
+}
+
+// write writes options.
+func (s starter) write(ctx context.Context, c *conn, v *vm, options map[string]string) error {
+	return s.begin(v, taskOptions, func() (ref, error) {
+		r, err := methods.ReconfigVM_Task(ctx, c.vim, &types.ReconfigVM_Task{This: v.ref, Spec: types.VirtualMachineConfigSpec{ExtraConfig: listed(options)}})
+		if err != nil {
+			return ref{}, err
+		}
+		return r.Returnval, nil
+	})
 }

@@ -315,5 +315,5 @@ func (s inventory) recommendOf(ctx context.Context, c *conn, template ref, name 
 			}
 		}
 	}
-	return provider.ExhaustedIn(provider.ScopeZone, "the vCenter recommends no datastore of the datastore cluster %q", s.plan.place.pod)
+	return provider.ExhaustedIn(provider.ScopeType, "the vCenter recommends no datastore of the datastore cluster %q", s.plan.place.pod)
 }

@@ -188,14 +188,17 @@ func (v *vm) named(names map[int32]string) map[string]string {
 	return all
 }
 
-// inScope reports whether a virtual machine is the cluster's. Who has made it here has written so; others go by the
-// cluster's tag, or by custom attributes.
+// inScope reports whether a virtual machine is the cluster's. Who has made it here has written so; where nothing is
+// written (any more), the UUID of the machine that is looked for counts, the cluster's tag, or custom attributes.
 func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, r *provider.Ref) bool {
 	if cluster := v.extra[keyCluster]; cluster != "" {
 		return cluster == s.class.Cluster
 	}
+	if r != nil && s.bears(v, *r) {
+		return true
+	}
 	if s.class.API == provider.OpenShift {
-		return clusterTag != "" && slices.Contains(v.tags, clusterTag) || r != nil && reader(s).isOriginals(v, *r)
+		return clusterTag != "" && slices.Contains(v.tags, clusterTag)
 	}
 	var ownership map[string]string
 	if s.plan != nil {
@@ -204,24 +207,18 @@ func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, 
 	return owns(ownership, s.class.Cluster, attributes)
 }
 
-// mark is what a virtual machine has of the tags or attributes that it should have.
-type mark struct{ any, all bool }
-
-func (s marker) markOf(v *vm, attributes map[string]string, wanted []string) mark {
-	m := mark{all: true}
-	note := func(has bool) { m.any, m.all = m.any || has, m.all && has }
-	for _, id := range wanted {
-		note(slices.Contains(v.tags, id))
+// marked reports whether a virtual machine has any of the tags or attributes that it should have.
+func (s marker) marked(v *vm, k *knowledge) bool {
+	if s.class.API != provider.Gardener {
+		return slices.ContainsFunc(k.wanted, func(id string) bool { return slices.Contains(v.tags, id) })
 	}
-	if s.class.API == provider.Gardener {
-		for key, value := range s.plan.attributesFor(s.class.Cluster) {
-			said, ok := attributes[key]
-			note(ok && said == value)
+	has := v.named(k.fields)
+	for key, value := range s.plan.attributesFor(s.class.Cluster) {
+		if said, ok := has[key]; ok && said == value {
+			return true
 		}
-	} else if len(wanted) == 0 {
-		note(v.extra[keyStarted] != "")
 	}
-	return m
+	return false
 }
 
 // attach gives a virtual machine the tags that it lacks, in one call.
@@ -232,6 +229,9 @@ func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) err
 	}
 	return c.tags(ctx, func(m *tags.Manager) error {
 		err := m.AttachMultipleTagsToObject(ctx, lacks, v.ref)
+		if answered(err, http.StatusForbidden) {
+			return fmt.Errorf("attach tags to %s, which takes the privileges InventoryService.Tagging.AttachTag and .ObjectAttachable: %w", v.name, err)
+		}
 		batch, ok := errors.AsType[tags.BatchErrors](err)
 		if !ok {
 			return err
@@ -248,37 +248,46 @@ func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) err
 }
 
 // assign gives a virtual machine the custom attributes that it lacks; attributes that the vCenter does not know yet are
-// defined.
-func (s marker) assign(ctx context.Context, c *conn, v *vm) error {
-	m, err := object.GetCustomFieldsManager(c.vim)
-	if err != nil {
-		return err
-	}
-	names, err := fieldsOf(ctx, c, []*vm{v})
-	if err != nil {
-		return err
-	}
-	has, keys := v.named(names), map[string]int32{}
-	for key, name := range names {
+// defined. One that fails holds up no other.
+func (s marker) assign(ctx context.Context, c *conn, v *vm, k *knowledge) error {
+	has, keys := v.named(k.fields), map[string]int32{}
+	for key, name := range k.fields {
 		keys[name] = key
 	}
+	var errs []error
 	wanted := s.plan.attributesFor(s.class.Cluster)
 	for _, name := range sorted(wanted) {
 		if said, ok := has[name]; ok && said == wanted[name] {
 			continue
 		}
 		key, ok := keys[name]
-		if !ok {
-			def, err := m.Add(ctx, name, "VirtualMachine", nil, nil)
-			c.memo.drop(fieldsKey)
-			if err != nil {
-				return fmt.Errorf("define the custom attribute %s: %w", name, err)
-			}
-			key = def.Key
+		errs = append(errs, setAttribute(ctx, c, v, attribute{name, wanted[name], key, ok}))
+	}
+	return errors.Join(errs...)
+}
+
+// attribute is a custom one with its value.
+type attribute struct {
+	name, value string
+	key         int32
+	defined     bool
+}
+
+func setAttribute(ctx context.Context, c *conn, v *vm, a attribute) error {
+	m, err := object.GetCustomFieldsManager(c.vim)
+	if err != nil {
+		return err
+	}
+	if !a.defined {
+		def, err := m.Add(ctx, a.name, "VirtualMachine", nil, nil)
+		c.memo.drop(fieldsKey)
+		if err != nil {
+			return fmt.Errorf("define the custom attribute %s: %w", a.name, err)
 		}
-		if err := m.Set(ctx, v.ref, key, wanted[name]); err != nil {
-			return fmt.Errorf("set the custom attribute %s: %w", name, err)
-		}
+		a.key = def.Key
+	}
+	if err := m.Set(ctx, v.ref, a.key, a.value); err != nil {
+		return fmt.Errorf("set the custom attribute %s of %s: %w", a.name, v.name, err)
 	}
 	return nil
 }

@@ -109,6 +109,8 @@ var _ interface {
 	provider.StatusReporter
 	provider.Sizer
 	provider.Initializer
+	provider.Maintainer
+	provider.Chooser
 	provider.Powerer
 	provider.Sourced
 } = &session{}
@@ -145,11 +147,8 @@ func (s *session) Scope() string {
 	for _, k := range slices.Sorted(maps.Keys(s.plan.ownership)) {
 		parts = append(parts, k+"="+s.plan.ownership[k])
 	}
-	// What a virtual machine should have decides whether it is initialized.
+	// A listing tells of these tags only, and counts what waits for an address as pending.
 	parts = append(parts, s.plan.tags...)
-	for _, k := range slices.Sorted(maps.Keys(s.plan.attributes)) {
-		parts = append(parts, k+"="+s.plan.attributes[k])
-	}
 	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.place.wait)
 }
 

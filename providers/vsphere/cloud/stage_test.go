@@ -188,7 +188,7 @@ func (s *stage) count(class provider.Class) (n, dependants int, err error) {
 // operations are those that serve a verb.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "RetrievePropertiesEx", providertest.List: "RetrievePropertiesEx", providertest.Create: "CloneVM_Task",
-	providertest.Delete: "*_Task", providertest.Power: "*_Task", providertest.Initialize: "*_Task",
+	providertest.Delete: "*_Task", providertest.Power: "*_Task", providertest.Initialize: "*_Task", providertest.Maintain: "*_Task",
 }
 
 func (s *stage) inject(v providertest.Verb, f providertest.Fault) error {
@@ -281,9 +281,17 @@ func (s *stage) settle(t *testing.T, of *session, r provider.Ref) provider.Insta
 	return provider.Instance{}
 }
 
+// make makes the instance of a machine, and keeps it as the engine does when it runs for the first time.
 func (s *stage) make(t *testing.T, of *session, r provider.Ref) provider.Instance {
 	t.Helper()
 	if _, err := of.Create(t.Context(), r, provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"}); err != nil {
+		t.Fatal(err)
+	}
+	i := s.settle(t, of, r)
+	if i.Fault != nil || !of.Unkept(r, i) {
+		return i
+	}
+	if err := of.Maintain(t.Context(), r, i); err != nil {
 		t.Fatal(err)
 	}
 	return s.settle(t, of, r)

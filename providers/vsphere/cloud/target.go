@@ -35,8 +35,9 @@ func (t target) key() provider.ClientKey {
 type site struct {
 	// servers are the names of its vCenters.
 	servers []string
-	// region and zone are categories of tags.
+	// region and zone are categories of tags, domains what is known to have which of them.
 	region, zone string
+	domains      []domain
 	port         string
 	insecure     bool
 	caBundle     []byte
@@ -78,7 +79,10 @@ func (s *site) ofPlatform(p *configv1.VSpherePlatformSpec) {
 		s.servers = append(s.servers, v.Server)
 	}
 	if len(p.FailureDomains) > 0 {
-		s.region, s.zone = "openshift-region", "openshift-zone"
+		s.region, s.zone = categoryRegion, categoryZone
+	}
+	for _, d := range p.FailureDomains {
+		s.domains = append(s.domains, newDomain(d))
 	}
 }
 

@@ -22,11 +22,12 @@ type tasks struct {
 }
 
 type task struct {
-	ref   ref
-	what  string // "clone", "power on", "power off", "destroy", ...
-	began time.Time
-	of    provider.Instance // of a clone
-	fault error             // why it failed, to be told once
+	ref    ref
+	what   string // "clone", "power on", "power off", "destroy", ...
+	began  time.Time
+	of     provider.Instance // of a clone
+	choice provider.Choice   // that a clone was asked for with
+	fault  error             // why it failed, to be told once
 }
 
 func (t task) hasFailed() bool { return t.fault != nil }
