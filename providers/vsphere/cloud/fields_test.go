@@ -1,9 +1,12 @@
 package cloud
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,29 +23,32 @@ import (
 type row struct {
 	field string
 	set   func(m)
-	want  string // of show
-	show  func(*stage, types.CloneVM_Task) string
+	at    string // where, as [parameter] reads it; several are separated by spaces
+	want  string // what is there, in the same order
 	why   string
+	note  string // what people should know besides
 }
 
-// leaves are the paths of all fields of a type that have no fields themselves.
-func leaves(t reflect.Type, at string) (all []string) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+// leaves are the paths of all fields of a type that have no fields themselves, with their types.
+func leaves(t reflect.Type, at string) map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t.Kind() == reflect.Slice {
+		return leaves(t.Elem(), at+"[]")
+	}
 	if t.Kind() != reflect.Struct || t.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" && at != "" {
-		return []string{at}
+		return map[string]reflect.Type{at: t}
 	}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
 		case name == "" && f.Anonymous:
-			all = append(all, leaves(f.Type, at)...)
-		case at == "":
-			all = append(all, leaves(f.Type, name)...)
+			maps.Copy(all, leaves(f.Type, at))
 		default:
-			all = append(all, leaves(f.Type, at+"."+name)...)
+			maps.Copy(all, leaves(f.Type, strings.TrimPrefix(at+"."+name, ".")))
 		}
 	}
 	return all
@@ -56,80 +62,89 @@ func options(r types.CloneVM_Task) map[string]string {
 	return all
 }
 
-func option(key string) func(*stage, types.CloneVM_Task) string {
-	return func(_ *stage, r types.CloneVM_Task) string { return options(r)[key] }
-}
+// step is one of a path: a name, and in brackets which elements of a list are meant.
+var step = regexp.MustCompile(`([^.\[]+)(?:\[([^]]*)])?`)
 
-// named is the name of an object of the vCenter.
-func named(pick func(types.CloneVM_Task) *types.ManagedObjectReference) func(*stage, types.CloneVM_Task) string {
-	return func(s *stage, r types.CloneVM_Task) string {
-		ref := pick(r)
-		if ref == nil {
-			return ""
+// parameter is what a request has at a path of names as the API has them, joined by spaces. Of options and properties those of
+// a name are meant, of changes to devices those of an operation and a type.
+func parameter(s *stage, r types.CloneVM_Task, at string) string {
+	found := []reflect.Value{reflect.ValueOf(r)}
+	for _, step := range step.FindAllStringSubmatch(at, -1) {
+		name, which := step[1], step[2]
+		var next []reflect.Value
+		for _, v := range found {
+			if v = member(bare(v), name); v.IsValid() {
+				next = append(next, chosen(v, which)...)
+			}
 		}
-		return s.cloud.Probe().NameOf(*ref)
+		found = next
 	}
+	var all []string
+	for _, v := range found {
+		if v = bare(v); v.IsValid() {
+			all = append(all, s.told(v, at))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
-var (
-	folderOfClone    = named(func(r types.CloneVM_Task) *types.ManagedObjectReference { return &r.Folder })
-	templateOfClone  = named(func(r types.CloneVM_Task) *types.ManagedObjectReference { return &r.This })
-	datastoreOfClone = named(func(r types.CloneVM_Task) *types.ManagedObjectReference { return r.Spec.Location.Datastore })
-	poolOfClone      = named(func(r types.CloneVM_Task) *types.ManagedObjectReference { return r.Spec.Location.Pool })
-	hostOfClone      = named(func(r types.CloneVM_Task) *types.ManagedObjectReference { return r.Spec.Location.Host })
-)
+// bare is what pointers and interfaces stand for.
+func bare(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v
+}
 
-// changes are the changes to devices of one kind and operation.
-func changes[T types.BaseVirtualDevice](r types.CloneVM_Task, operation types.VirtualDeviceConfigSpecOperation) (all []T) {
-	for _, change := range r.Spec.Config.DeviceChange {
-		spec := change.GetVirtualDeviceConfigSpec()
-		if d, ok := spec.Device.(T); ok && spec.Operation == operation {
-			all = append(all, d)
+func member(v reflect.Value, name string) reflect.Value {
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		said, _, _ := strings.Cut(f.Tag.Get("xml"), ",")
+		if said == name || said == "" && strings.EqualFold(f.Name, name) {
+			return v.FieldByIndex(f.Index)
+		}
+	}
+	return reflect.Value{}
+}
+
+// chosen are the elements of a list that are meant, or what is no list.
+func chosen(v reflect.Value, which string) (all []reflect.Value) {
+	if v.Kind() != reflect.Slice {
+		return []reflect.Value{v}
+	}
+	for _, element := range v.Seq2() {
+		switch e := element.Interface().(type) {
+		case types.BaseOptionValue:
+			if e.GetOptionValue().Key == which {
+				all = append(all, element)
+			}
+		case types.VAppPropertySpec:
+			if e.Info.Id == which {
+				all = append(all, element)
+			}
+		case types.BaseVirtualDeviceConfigSpec:
+			spec := e.GetVirtualDeviceConfigSpec()
+			if string(spec.Operation)+":"+reflect.TypeOf(spec.Device).Elem().Name() == which {
+				all = append(all, element)
+			}
 		}
 	}
 	return all
 }
 
-const (
-	added  = types.VirtualDeviceConfigSpecOperationAdd
-	edited = types.VirtualDeviceConfigSpecOperationEdit
-)
-
-func networksOfClone(s *stage, r types.CloneVM_Task) string {
-	var names []string
-	for _, card := range changes[*types.VirtualVmxnet3](r, added) {
-		port := card.Backing.(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo).Port
-		names = append(names, s.cloud.Probe().NameOf(types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: port.PortgroupKey}))
-	}
-	return strings.Join(names, " ")
-}
-
-func dataDisksOfClone(show func(*types.VirtualDisk) string) func(*stage, types.CloneVM_Task) string {
-	return func(_ *stage, r types.CloneVM_Task) string {
-		var all []string
-		for _, d := range changes[*types.VirtualDisk](r, added) {
-			all = append(all, show(d))
+// told is a value for people: of a reference the name.
+func (s *stage) told(v reflect.Value, at string) string {
+	switch value := v.Interface().(type) {
+	case types.ManagedObjectReference:
+		return cmp.Or(s.cloud.Probe().NameOf(value), value.Type)
+	case string:
+		if strings.HasSuffix(at, ".portgroupKey") {
+			return s.cloud.Probe().NameOf(types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: value})
 		}
-		return strings.Join(all, " ")
 	}
-}
-
-func sizeOfDisk(_ *stage, r types.CloneVM_Task) string {
-	for _, d := range changes[*types.VirtualDisk](r, edited) {
-		return fmt.Sprint(d.CapacityInKB >> 20)
-	}
-	return ""
-}
-
-func provisioned(d *types.VirtualDisk) string {
-	b := d.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
-	word := func(v *bool) string {
-		if v == nil {
-			return "-"
-		}
-		return fmt.Sprint(*v)
-	}
-	return word(b.ThinProvisioned) + "/" + word(b.EagerlyScrub)
+	return fmt.Sprint(v.Interface())
 }
 
 func workspace(key string, value any) func(m) { return func(s m) { s["workspace"].(m)[key] = value } }
@@ -141,55 +156,62 @@ func device(fields m) func(m) {
 	}
 }
 
+// kib are sizes in KiB of disks that have so many GiB.
+func kib(sizes ...int64) string {
+	var all []string
+	for _, gib := range sizes {
+		all = append(all, fmt.Sprint(gib<<20))
+	}
+	return strings.Join(all, " ")
+}
+
 func set(key string, value any) func(m) { return func(s m) { s[key] = value } }
 
 const (
 	thePool  = "the claim for its address is read: TestAddressesOfPools"
 	ofEngine = "the engine reads the secret that it names"
+	inIt     = "whatever else has a name or a path is looked for in it"
 )
 
 func openShiftRows(s *stage) []row {
 	disks := []m{{"name": "a", "sizeGiB": 5, "provisioningMode": "Thin"}, {"name": "b", "sizeGiB": 6, "provisioningMode": "Thick"}, {"name": "c", "sizeGiB": 7, "provisioningMode": "EagerlyZeroed"}, {"name": "d", "sizeGiB": 8}}
-	kargs := option(optionKargs)
+	const (
+		kargs   = "spec.config.extraConfig[guestinfo.afterburn.initrd.network-kargs].value"
+		backing = "spec.config.deviceChange[add:VirtualDisk].device.backing."
+	)
 	return []row{
 		{field: "kind", why: "every kind is read the same way"},
 		{field: "apiVersion", why: "every group and version is read the same way"},
 		{field: "metadata", why: "the original reads nothing of it"},
 		{field: "userDataSecret.name", why: ofEngine},
 		{field: "credentialsSecret.name", why: ofEngine},
-		{field: "template", set: set("template", "/dc1/vm/flatcar"), want: "flatcar", show: templateOfClone},
+		{field: "template", set: set("template", "/dc1/vm/flatcar"), want: "flatcar", at: "_this"},
 		{field: "workspace.server", why: "the request is sent to it: TestServers"},
-		{field: "workspace.datacenter", set: workspace("datacenter", "/dc1"), want: "machines", show: folderOfClone},
-		{field: "workspace.folder", set: workspace("folder", "/dc1/vm"), want: "vm", show: folderOfClone},
-		{field: "workspace.datastore", set: workspace("datastore", "/dc1/datastore/ds2"), want: "ds2", show: datastoreOfClone},
-		{field: "workspace.resourcePool", set: workspace("resourcePool", "/dc1/host/cluster1/Resources/machines"), want: "machines", show: poolOfClone},
-		{field: "workspace.vmGroup", why: "the virtual machine is put into it before it starts: TestVMGroup"},
-		{field: "network.devices.networkName", set: func(s m) {
+		{field: "workspace.datacenter", set: workspace("datacenter", "/dc1"), want: "machines", at: "folder", note: inIt},
+		{field: "workspace.folder", set: workspace("folder", "/dc1/vm"), want: "vm", at: "folder"},
+		{field: "workspace.datastore", set: workspace("datastore", "/dc1/datastore/ds2"), want: "ds2", at: "spec.location.datastore"},
+		{field: "workspace.resourcePool", set: workspace("resourcePool", "/dc1/host/cluster1/Resources/machines"), want: "machines", at: "spec.location.pool"},
+		{field: "workspace.vmGroup", why: "the virtual machine is put into it before it starts, and kept in it: TestVMGroup"},
+		{field: "network.devices[].networkName", set: func(s m) {
 			s["network"] = m{"devices": []m{{"networkName": "storage-network"}, {"networkName": "vm-network"}}}
-		}, want: "storage-network vm-network", show: networksOfClone},
-		{field: "network.devices.gateway", set: device(m{"gateway": "10.0.0.1", "ipAddrs": []string{"10.0.0.7/24"}}), want: "ip=10.0.0.7::10.0.0.1:255.255.255.0:::none", show: kargs},
-		{field: "network.devices.ipAddrs", set: device(m{"ipAddrs": []string{"10.0.0.7/20", "2001:db8::7/64"}}), want: "ip=10.0.0.7:::255.255.240.0:::none ip=[2001:db8::7]:::64:::none", show: kargs},
-		{field: "network.devices.nameservers", set: device(m{"ipAddrs": []string{"10.0.0.7/24"}, "nameservers": []string{"8.8.8.8", "2001:db8::1"}}), want: "ip=10.0.0.7:::255.255.255.0:::none nameserver=8.8.8.8 nameserver=[2001:db8::1]", show: kargs},
-		{field: "network.devices.addressesFromPools.group", why: thePool},
-		{field: "network.devices.addressesFromPools.resource", why: thePool},
-		{field: "network.devices.addressesFromPools.name", why: thePool},
-		{field: "numCPUs", set: set("numCPUs", 6), want: "6", show: func(_ *stage, r types.CloneVM_Task) string { return fmt.Sprint(r.Spec.Config.NumCPUs) }},
-		{field: "numCoresPerSocket", set: set("numCoresPerSocket", 1), want: "1", show: func(_ *stage, r types.CloneVM_Task) string {
-			return fmt.Sprint(*r.Spec.Config.NumCoresPerSocket)
-		}},
-		{field: "memoryMiB", set: set("memoryMiB", 9000), want: "9000", show: func(_ *stage, r types.CloneVM_Task) string { return fmt.Sprint(r.Spec.Config.MemoryMB) }},
-		{field: "diskGiB", set: set("diskGiB", 33), want: "33", show: sizeOfDisk},
-		{field: "tagIDs", why: "tags are attached to what runs: TestTags"},
-		{field: "snapshot", set: func(s m) { s["snapshot"], s["cloneMode"] = "clean", "linkedClone" }, want: "true createNewChildDiskBacking", show: linkedOf},
-		{field: "cloneMode", set: set("cloneMode", "linkedClone"), want: "true createNewChildDiskBacking", show: linkedOf},
-		{field: "dataDisks.name", set: set("dataDisks", disks), want: "a b c d", show: dataDisksOfClone(func(d *types.VirtualDisk) string { return d.DeviceInfo.GetDescription().Label })},
-		{field: "dataDisks.sizeGiB", set: set("dataDisks", disks), want: "5 6 7 8", show: dataDisksOfClone(func(d *types.VirtualDisk) string { return fmt.Sprint(d.CapacityInKB >> 20) })},
-		{field: "dataDisks.provisioningMode", set: set("dataDisks", disks), want: "true/- false/- false/true -/-", show: dataDisksOfClone(provisioned)},
+		}, want: "storage-network vm-network", at: "spec.config.deviceChange[add:VirtualVmxnet3].device.backing.port.portgroupKey"},
+		{field: "network.devices[].gateway", set: device(m{"gateway": "10.0.0.1", "ipAddrs": []string{"10.0.0.7/24"}}), want: "ip=10.0.0.7::10.0.0.1:255.255.255.0:::none", at: kargs},
+		{field: "network.devices[].ipAddrs[]", set: device(m{"ipAddrs": []string{"10.0.0.7/20", "2001:db8::7/64"}}), want: "ip=10.0.0.7:::255.255.240.0:::none ip=[2001:db8::7]:::64:::none", at: kargs},
+		{field: "network.devices[].nameservers[]", set: device(m{"ipAddrs": []string{"10.0.0.7/24"}, "nameservers": []string{"8.8.8.8", "2001:db8::1"}}), want: "ip=10.0.0.7:::255.255.255.0:::none nameserver=8.8.8.8 nameserver=[2001:db8::1]", at: kargs},
+		{field: "network.devices[].addressesFromPools[].group", why: thePool},
+		{field: "network.devices[].addressesFromPools[].resource", why: thePool},
+		{field: "network.devices[].addressesFromPools[].name", why: thePool},
+		{field: "numCPUs", set: set("numCPUs", 6), want: "6", at: "spec.config.numCPUs"},
+		{field: "numCoresPerSocket", set: set("numCoresPerSocket", 1), want: "1", at: "spec.config.numCoresPerSocket"},
+		{field: "memoryMiB", set: set("memoryMiB", 9000), want: "9000", at: "spec.config.memoryMB"},
+		{field: "diskGiB", set: set("diskGiB", 33), want: kib(33), at: "spec.config.deviceChange[edit:VirtualDisk].device.capacityInKB"},
+		{field: "tagIDs[]", why: "tags are attached to what runs, and kept there: TestTags"},
+		{field: "snapshot", set: func(s m) { s["snapshot"], s["cloneMode"] = "clean", "linkedClone" }, want: "VirtualMachineSnapshot createNewChildDiskBacking", at: "spec.snapshot spec.location.diskMoveType"},
+		{field: "cloneMode", set: set("cloneMode", "linkedClone"), want: "VirtualMachineSnapshot createNewChildDiskBacking", at: "spec.snapshot spec.location.diskMoveType"},
+		{field: "dataDisks[].name", set: set("dataDisks", disks), want: "a b c d", at: "spec.config.deviceChange[add:VirtualDisk].device.deviceInfo.label"},
+		{field: "dataDisks[].sizeGiB", set: set("dataDisks", disks), want: kib(5, 6, 7, 8), at: "spec.config.deviceChange[add:VirtualDisk].device.capacityInKB"},
+		{field: "dataDisks[].provisioningMode", set: set("dataDisks", disks), want: "true false false true", at: backing + "thinProvisioned " + backing + "eagerlyScrub"},
 	}
-}
-
-func linkedOf(_ *stage, r types.CloneVM_Task) string {
-	return fmt.Sprint(r.Spec.Snapshot != nil, " ", r.Spec.Location.DiskMoveType)
 }
 
 func vAppProperty(id string) func(*stage, types.CloneVM_Task) string {
@@ -221,50 +243,49 @@ func gardenerRows(s *stage) []row {
 		{field: "kind", why: "every kind is read the same way"},
 		{field: "v2", why: "it is refused: a Supervisor has another API"},
 		{field: "region", why: "it is part of provider IDs: TestConformance"},
-		{field: "datacenter", set: set("datacenter", "/dc1"), want: "machines", show: folderOfClone},
-		{field: "datastoreCluster", set: without(set("datastoreCluster", "pod1"), "datastore"), want: "ds3", show: datastoreOfClone},
-		{field: "datastore", set: set("datastore", "ds2"), want: "ds2", show: datastoreOfClone},
-		{field: "computeCluster", set: without(set("computeCluster", "cluster1"), "resourcePool"), want: "Resources", show: poolOfClone},
-		{field: "resourcePool", set: set("resourcePool", "cluster1/Resources/machines"), want: "machines", show: poolOfClone},
-		{field: "hostSystem", set: without(set("hostSystem", "esx1.example.org"), "resourcePool"), want: "esx1.example.org", show: hostOfClone},
-		{field: "folder", set: set("folder", ""), want: "vm", show: folderOfClone},
-		{field: "numCpus", set: set("numCpus", 6), want: "6", show: func(_ *stage, r types.CloneVM_Task) string { return fmt.Sprint(r.Spec.Config.NumCPUs) }},
-		{field: "memory", set: set("memory", 9000), want: "9000", show: func(_ *stage, r types.CloneVM_Task) string { return fmt.Sprint(r.Spec.Config.MemoryMB) }},
-		{field: "memoryReservationLockedToMax", set: set("memoryReservationLockedToMax", yes), want: "true", show: func(_ *stage, r types.CloneVM_Task) string {
-			return fmt.Sprint(*r.Spec.Config.MemoryReservationLockedToMax)
-		}},
-		{field: "systemDisk.size", set: set("systemDisk", m{"size": 33}), want: "33", show: sizeOfDisk},
-		{field: "extraConfig", set: set("extraConfig", m{"sched.swap.vmxSwapEnabled": "false"}), want: "false", show: option("sched.swap.vmxSwapEnabled")},
-		{field: "network", set: set("network", "storage-network"), want: "storage-network", show: networksOfClone},
-		{field: "switchUuid", set: set("switchUuid", strings.ToUpper(s.cloud.Probe().SwitchUUID("dc1"))), want: "vm-network", show: networksOfClone},
-		{field: "templateVM", set: set("templateVM", "flatcar"), want: "flatcar", show: templateOfClone},
-		{field: "guestId", set: set("guestId", "ubuntu64Guest"), want: "ubuntu64Guest", show: func(_ *stage, r types.CloneVM_Task) string { return r.Spec.Config.GuestId }},
-		{field: "vapp.properties", set: set("vapp", m{"properties": m{"hostname": "mine"}}), want: "mine", show: vAppProperty("hostname")},
+		{field: "datacenter", set: set("datacenter", "/dc1"), want: "machines", at: "folder", note: inIt},
+		{field: "datastoreCluster", set: without(set("datastoreCluster", "pod1"), "datastore"), want: "ds3", at: "spec.location.datastore"},
+		{field: "datastore", set: set("datastore", "ds2"), want: "ds2", at: "spec.location.datastore"},
+		{field: "computeCluster", set: without(set("computeCluster", "cluster1"), "resourcePool"), want: "Resources", at: "spec.location.pool"},
+		{field: "resourcePool", set: set("resourcePool", "cluster1/Resources/machines"), want: "machines", at: "spec.location.pool"},
+		{field: "hostSystem", set: without(set("hostSystem", "esx1.example.org"), "resourcePool"), want: "esx1.example.org", at: "spec.location.host"},
+		{field: "folder", set: set("folder", ""), want: "vm", at: "folder"},
+		{field: "numCpus", set: set("numCpus", 6), want: "6", at: "spec.config.numCPUs"},
+		{field: "memory", set: set("memory", 9000), want: "9000", at: "spec.config.memoryMB"},
+		{field: "memoryReservationLockedToMax", set: set("memoryReservationLockedToMax", yes), want: "true", at: "spec.config.memoryReservationLockedToMax"},
+		{field: "systemDisk.size", set: set("systemDisk", m{"size": 33}), want: kib(33), at: "spec.config.deviceChange[edit:VirtualDisk].device.capacityInKB"},
+		{field: "extraConfig", set: set("extraConfig", m{"sched.swap.vmxSwapEnabled": "false"}), want: "false", at: "spec.config.extraConfig[sched.swap.vmxSwapEnabled].value"},
+		{field: "network", set: set("network", "storage-network"), want: "storage-network", at: "spec.config.deviceChange[add:VirtualVmxnet3].device.backing.port.portgroupKey"},
+		{field: "switchUuid", set: set("switchUuid", strings.ToUpper(s.cloud.Probe().SwitchUUID("dc1"))), want: "vm-network", at: "spec.config.deviceChange[add:VirtualVmxnet3].device.backing.port.portgroupKey"},
+		{field: "templateVM", set: set("templateVM", "flatcar"), want: "flatcar", at: "_this"},
+		{field: "guestId", set: set("guestId", "ubuntu64Guest"), want: "ubuntu64Guest", at: "spec.config.guestId"},
+		{field: "vapp.properties", set: set("vapp", m{"properties": m{"hostname": "mine"}}), want: "mine", at: "spec.config.vAppConfig.property[hostname].info.value"},
 		{field: "force", why: "a vCenter makes another folder for the files if there is one, so that none are in the way; the original looks for them by a task, and waits"},
 		{field: "waitForIP", why: "it decides when an instance counts as running: TestWaitForIP"},
-		{field: "customization", set: set("customization", "linux"), want: "true", show: func(_ *stage, r types.CloneVM_Task) string { return fmt.Sprint(r.Spec.Customization != nil) }},
-		{field: "sshKeys", set: set("sshKeys", []string{"ssh-ed25519 AAAA me"}), want: "#cloud-config\nssh_authorized_keys:\n- \"ssh-ed25519 AAAA me\"\n", show: func(s *stage, r types.CloneVM_Task) string {
-			text, err := base64.StdEncoding.DecodeString(vAppProperty("user-data")(s, r))
-			return string(text) + strings.Repeat("?", len(fmt.Sprint(err))-len("<nil>"))
-		}},
-		{field: "tags", why: "custom attributes are given to what runs: TestAttributes"},
+		{field: "customization", set: set("customization", "linux"), want: "example.org", at: "spec.customization.identity.domain", note: "and all else of the specification of that name"},
+		{field: "sshKeys[]", set: set("sshKeys", []string{"ssh-ed25519 AAAA me"}), want: base64.StdEncoding.EncodeToString([]byte("#cloud-config\nssh_authorized_keys:\n- \"ssh-ed25519 AAAA me\"\n")), at: "spec.config.vAppConfig.property[user-data].info.value"},
+		{field: "tags", why: "custom attributes are given to what runs, and kept there: TestAttributes"},
 	}
 }
 
+// specs are those of each API.
+var specs = []struct {
+	api, kind string
+	shape     any
+	rows      func(*stage) []row
+	spec      func(*stage) m
+	twice     string // before the fields of what is in two places
+}{
+	{provider.OpenShift, "VSphereMachineProviderSpec", machinev1beta1.VSphereMachineProviderSpec{}, openShiftRows, (*stage).openShift, "-"},
+	{provider.Gardener, "providerSpec of a MachineClass", spec.Gardener{}, gardenerRows, func(s *stage) m { return s.gardener("c") }, "v1."},
+}
+
 func TestEveryFieldReachesTheRequest(t *testing.T) {
-	for api, of := range map[string]struct {
-		shape any
-		rows  func(*stage) []row
-		spec  func(*stage) m
-		twice string // what is in two places
-	}{
-		provider.OpenShift: {machinev1beta1.VSphereMachineProviderSpec{}, openShiftRows, (*stage).openShift, "-"},
-		provider.Gardener:  {spec.Gardener{}, gardenerRows, func(s *stage) m { return s.gardener("c") }, "v1."},
-	} {
-		t.Run(api, func(t *testing.T) {
+	for _, of := range specs {
+		t.Run(of.api, func(t *testing.T) {
 			s := newStage(t, vcenter.Options{})
 			left := map[string]bool{}
-			for _, path := range leaves(reflect.TypeOf(of.shape), "") {
+			for path := range leaves(reflect.TypeOf(of.shape), "") {
 				left[strings.TrimPrefix(path, of.twice)] = true
 			}
 			p := s.provider()
@@ -273,11 +294,11 @@ func TestEveryFieldReachesTheRequest(t *testing.T) {
 					t.Errorf("%s is no field, or has two rows", r.field)
 				}
 				delete(left, r.field)
-				if (r.why == "") == (r.set == nil) {
+				if (r.why == "") == (r.set == nil) || (r.at == "") != (r.set == nil) || r.set != nil && r.want == "" {
 					t.Errorf("%s has neither a request nor a reason", r.field)
 				}
 				if r.set != nil {
-					t.Run(r.field, func(t *testing.T) { s.reaches(t, p, api, of.spec(s), r, n) })
+					t.Run(r.field, func(t *testing.T) { s.reaches(t, p, of.api, of.spec(s), r, n) })
 				}
 			}
 			for path := range left {
@@ -298,7 +319,13 @@ func (s *stage) reaches(t *testing.T, p provider.Provider, api string, of m, r r
 		t.Fatal(err)
 	}
 	all := s.cloud.Probe().Clones()
-	if got := r.show(s, all[len(all)-1]); got != r.want {
-		t.Errorf("the request has %q, want %q", got, r.want)
+	var got []string
+	for at := range strings.SplitSeq(r.at, " ") {
+		if said := parameter(s, all[len(all)-1], at); said != "" {
+			got = append(got, said)
+		}
+	}
+	if said := strings.Join(got, " "); said != r.want {
+		t.Errorf("the request has %q at %s, want %q", said, r.at, r.want)
 	}
 }
