@@ -142,7 +142,7 @@ func (b supplier) providePortgroup(ctx context.Context, in *object.Folder, name 
 	for _, child := range children {
 		if s, ok := child.(*object.DistributedVirtualSwitch); ok {
 			t, err := s.AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding)}})
-			_, err = done(ctx, t, err)
+			_, err = b.done(t, err)
 			return err
 		}
 	}

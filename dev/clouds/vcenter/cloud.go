@@ -78,6 +78,7 @@ func (c *Cloud) build(clock *double.Clock) error {
 	if err != nil {
 		return err
 	}
+	b.own = c.world.own
 	c.builder = b
 	return b.furnish(context.Background(), c.options.Inventory)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
@@ -19,6 +20,7 @@ import (
 
 // builder makes what is in the inventory, through the simulator's own API.
 type builder struct {
+	own   func() *simulator.Context
 	vim   *vim25.Client // around passwords, faults and log
 	rest  *rest.Client
 	dirs  []string
@@ -128,13 +130,13 @@ func (b *builder) addFolder(ctx context.Context, parent *object.Folder, below st
 }
 
 // done waits for a task.
-func done(ctx context.Context, t *object.Task, err error) (types.AnyType, error) {
+func (b *builder) done(t *object.Task, err error) (types.AnyType, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := t.WaitForResult(ctx, nil)
-	if err != nil {
-		return nil, err
+	info := await(b.own(), t.Reference())
+	if info.Error != nil {
+		return nil, fmt.Errorf("%s: %T", info.Name, info.Error.Fault)
 	}
 	return info.Result, nil
 }
@@ -149,7 +151,7 @@ func (b *builder) addCluster(ctx context.Context, in *object.Folder, cl Cluster)
 		b.hosts++
 		spec := types.HostConnectSpec{HostName: fmt.Sprintf("esx%d.example.org", b.hosts)}
 		t, err := cluster.AddHost(ctx, spec, true, nil, nil)
-		result, err := done(ctx, t, err)
+		result, err := b.done(t, err)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +172,7 @@ func (b *builder) addCluster(ctx context.Context, in *object.Folder, cl Cluster)
 			Info:            &types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}},
 		}}}
 		t, err := cluster.Reconfigure(ctx, change, true)
-		if _, err := done(ctx, t, err); err != nil {
+		if _, err := b.done(t, err); err != nil {
 			return nil, err
 		}
 	}
@@ -181,14 +183,14 @@ func (b *builder) addNetworks(ctx context.Context, in *object.Folder, hosts []*o
 	spec := types.DVSCreateSpec{ConfigSpec: &types.VMwareDVSConfigSpec{}}
 	spec.ConfigSpec.GetDVSConfigSpec().Name = "switch"
 	t, err := in.CreateDVS(ctx, spec)
-	result, err := done(ctx, t, err)
+	result, err := b.done(t, err)
 	if err != nil {
 		return err
 	}
 	dvs := object.NewDistributedVirtualSwitch(b.vim, result.(types.ManagedObjectReference))
 	for _, name := range names {
 		t, err := dvs.AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding)}})
-		if _, err := done(ctx, t, err); err != nil {
+		if _, err := b.done(t, err); err != nil {
 			return err
 		}
 	}
@@ -201,7 +203,7 @@ func (b *builder) join(ctx context.Context, dvs *object.DistributedVirtualSwitch
 		t, err := dvs.Reconfigure(ctx, &types.DVSConfigSpec{Host: []types.DistributedVirtualSwitchHostMemberConfigSpec{{
 			Operation: string(types.ConfigSpecOperationAdd), Host: h.Reference(),
 		}}})
-		if _, err := done(ctx, t, err); err != nil {
+		if _, err := b.done(t, err); err != nil {
 			return err
 		}
 	}
@@ -221,7 +223,7 @@ func (b *builder) addDatastores(ctx context.Context, in *object.Folder, hosts []
 		}
 		spec := types.StorageDrsConfigSpec{PodConfigSpec: &types.StorageDrsPodConfigSpec{Enabled: types.NewBool(true)}}
 		t, err := object.NewStorageResourceManager(b.vim).ConfigureStorageDrsForPod(ctx, p, spec, true)
-		if _, err := done(ctx, t, err); err != nil {
+		if _, err := b.done(t, err); err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -230,7 +232,7 @@ func (b *builder) addDatastores(ctx context.Context, in *object.Folder, hosts []
 				return fmt.Errorf("datastore %s: %w", name, err)
 			}
 			t, err := p.MoveInto(ctx, []types.ManagedObjectReference{ds.Reference()})
-			if _, err := done(ctx, t, err); err != nil {
+			if _, err := b.done(t, err); err != nil {
 				return err
 			}
 		}
@@ -276,14 +278,14 @@ func (b *builder) addTemplate(ctx context.Context, in *object.Folder, host *obje
 		return err
 	}
 	task, err := in.CreateVM(ctx, spec, pool, host)
-	result, err := done(ctx, task, err)
+	result, err := b.done(task, err)
 	if err != nil {
 		return err
 	}
 	vm := object.NewVirtualMachine(b.vim, result.(types.ManagedObjectReference))
 	for _, name := range t.Snapshots {
 		task, err := vm.CreateSnapshot(ctx, name, "", false, false)
-		if _, err := done(ctx, task, err); err != nil {
+		if _, err := b.done(task, err); err != nil {
 			return err
 		}
 	}

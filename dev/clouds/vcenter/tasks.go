@@ -87,12 +87,24 @@ func inner(ctx *simulator.Context, body soap.HasFault, ref func() types.ManagedO
 		}
 		return nil, &types.RuntimeFault{}
 	}
-	t := ctx.Map.Get(ref()).(*simulator.Task)
-	t.Wait()
-	if t.Info.Error != nil {
-		return nil, t.Info.Error.Fault
+	info := await(ctx, ref())
+	if info.Error != nil {
+		return nil, info.Error.Fault
 	}
-	return t.Info.Result, nil
+	return info.Result, nil
+}
+
+// await waits for a task of the simulator, which ends within a millisecond: its own Wait sleeps for ten, and a property
+// collector for twenty.
+func await(ctx *simulator.Context, ref types.ManagedObjectReference) (info types.TaskInfo) {
+	t := ctx.Map.Get(ref).(*simulator.Task)
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		ctx.Map.WithLock(&simulator.Context{}, t, func() { info = t.Info })
+		if info.State == types.TaskInfoStateSuccess || info.State == types.TaskInfoStateError {
+			return info
+		}
+		time.Sleep(pause)
+	}
 }
 
 // beginClone takes its time, fails for want of room, and heeds what the simulator does not. A real vCenter

@@ -34,10 +34,10 @@ func (s *stage) calls(before map[string]int) (writes, reads int, by map[string]i
 	return writes, reads, by
 }
 
-// Fifty machines: what a vCenter forces on each is a clone, power, a note that it has started, and the tags, and going off and
+// Twenty machines: what a vCenter forces on each is a clone, power, a note that it has started, and the tags, and going off and
 // away. At rest nothing changes.
 func TestCalls(t *testing.T) {
-	const n, attributes = 50, 2
+	const n, attributes = 20, 2
 	for api, marks := range map[string]int{provider.OpenShift: 1, provider.Gardener: attributes} {
 		s := newStage(t, vcenter.Options{})
 		of := s.open(t, s.class(api, "c"))
