@@ -50,7 +50,7 @@ func (c *Cloud) lacks(r *http.Request, body []byte) (need, bool) {
 		if err != nil {
 			return need{}, false
 		}
-		needs = c.world.needs(m)
+		needs = needsOf(c.world.own(), m)
 	}
 	i := slices.IndexFunc(needs, func(n need) bool { return !slices.Contains(roles[kindOf(n.on)], n.privilege) })
 	if i < 0 {
@@ -97,13 +97,13 @@ var plain = map[string]string{
 	"CancelTask":                      "Global.CancelTask",
 }
 
-func (w *world) needs(m *simulator.Method) []need {
+func needsOf(ctx *simulator.Context, m *simulator.Method) []need {
 	if privilege, ok := plain[m.Name]; ok {
 		return []need{{privilege, m.This}}
 	}
 	switch req := m.Body.(type) {
 	case *types.CloneVM_Task:
-		return w.needsOfClone(req)
+		return needsOfClone(ctx, req)
 	case *types.ReconfigVM_Task:
 		return needsOfConfig(req.Spec, req.This)
 	case *types.SetField:
@@ -118,9 +118,9 @@ func (w *world) needs(m *simulator.Method) []need {
 	return nil
 }
 
-func (w *world) needsOfClone(req *types.CloneVM_Task) []need {
+func needsOfClone(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	all := []need{{"VirtualMachine.Inventory.CreateFromExisting", req.Folder}}
-	from, ok := w.own().Map.Get(req.This).(*simulator.VirtualMachine)
+	from, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
 		return nil // the simulator says so
 	}

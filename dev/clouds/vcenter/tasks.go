@@ -133,7 +133,7 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 		}
 	}
 	placed := *req
-	placed.Spec.Location.Host = w.hostFor(template, req.Spec.Location)
+	placed.Spec.Location.Host = hostFor(ctx, template, req.Spec.Location)
 	body := template.CloneVMTask(ctx, &placed)
 	result, fault := inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.CloneVM_TaskBody).Res.Returnval })
 	if fault != nil {
@@ -145,15 +145,15 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 }
 
 // hostFor is one in the cluster of the pool that a clone is for: the simulator leaves it on its template's.
-func (w *world) hostFor(template *simulator.VirtualMachine, at types.VirtualMachineRelocateSpec) *types.ManagedObjectReference {
+func hostFor(ctx *simulator.Context, template *simulator.VirtualMachine, at types.VirtualMachineRelocateSpec) *types.ManagedObjectReference {
 	if at.Host != nil || at.Pool == nil {
 		return at.Host
 	}
-	pool, ok := w.own().Map.Get(*at.Pool).(*simulator.ResourcePool)
+	pool, ok := ctx.Map.Get(*at.Pool).(*simulator.ResourcePool)
 	if !ok {
 		return nil
 	}
-	cluster, ok := w.own().Map.Get(pool.Owner).(*simulator.ClusterComputeResource)
+	cluster, ok := ctx.Map.Get(pool.Owner).(*simulator.ClusterComputeResource)
 	if !ok || len(cluster.Host) == 0 || slices.Contains(cluster.Host, *template.Runtime.Host) {
 		return nil
 	}

@@ -16,13 +16,13 @@ func (s *session) Choices(provider.Ref) []provider.Choice {
 	if s.plan == nil {
 		return nil
 	}
-	return []provider.Choice{s.choice()}
+	return []provider.Choice{choice(s)}
 }
 
 // choice is what capacity is counted by. The zone is that of the failure domain which the place is in; where none is known to be,
 // there is no zone. The type is all that a clone may find used up: two specs that differ in any of it are two types. Instances
 // have no type: it would become a label of the machine, and is none that the original gives.
-func (s *session) choice() provider.Choice {
+func choice(s *session) provider.Choice {
 	p := s.plan
 	in := s.site.domainOf(p.server, p.place)
 	return provider.Choice{
@@ -32,9 +32,9 @@ func (s *session) choice() provider.Choice {
 }
 
 // narrowed says of a shortage in a zone that is not known that it is one of the choice: other places may be in other zones.
-func (s *session) narrowed(err error) error {
+func narrowed(s *session, err error) error {
 	e, ok := errors.AsType[*provider.Error](err)
-	if !ok || e.Kind != provider.Exhausted || e.Scope != provider.ScopeZone || s.plan == nil || s.choice().Zone != "" {
+	if !ok || e.Kind != provider.Exhausted || e.Scope != provider.ScopeZone || s.plan == nil || choice(s).Zone != "" {
 		return err
 	}
 	narrow := *e

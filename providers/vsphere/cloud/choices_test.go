@@ -175,7 +175,7 @@ func TestFallbackToAnotherGroup(t *testing.T) {
 		if err := s.cloud.Probe().Ungroup(i.ID); err != nil {
 			t.Fatal(err)
 		}
-		if grouped := base.groupOf(i.Tags) != ""; grouped == (name == "c") {
+		if grouped := groupOf(base, i.Tags) != ""; grouped == (name == "c") {
 			t.Errorf("%s belongs in a group: %t", name, grouped)
 		}
 		if err := base.Maintain(t.Context(), machineRef(name), i); err != nil {

@@ -19,7 +19,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 	switch {
 	case s.plan == nil:
 		return made, provider.Errorf(provider.Invalid, "the class has no spec")
-	case want.Choice != "" && want.Choice != s.choice().Name:
+	case want.Choice != "" && want.Choice != choice(s).Name:
 		return made, provider.Errorf(provider.Invalid, "the spec has no choice called %q", want.Choice)
 	case r.Name == "" || r.UID == "":
 		return made, provider.Errorf(provider.Invalid, "a machine has a name and a UID")
@@ -40,7 +40,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 		made, err = cloner{s}.clone(ctx, c, r, want)
 		return err
 	})
-	return made, s.narrowed(err)
+	return made, narrowed(s, err)
 }
 
 // cloning is the clone for a machine that is under way, as an instance that is Pending; none if there is none. Why one
@@ -111,7 +111,7 @@ func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provide
 	if s.class.API == provider.Gardener {
 		made.NodeName = r.Name
 	}
-	s.provider.tasks.put(id, &task{ref: answer.Returnval, what: taskClone, of: made, choice: s.choice()})
+	s.provider.tasks.put(id, &task{ref: answer.Returnval, what: taskClone, of: made, choice: choice(s.session)})
 	return made, nil
 }
 
@@ -126,7 +126,7 @@ func (s cloner) failure(c *conn, r provider.Ref) error {
 	s.provider.tasks.forget(id)
 	c.memo.forget() // something that was found may not be there any more
 	switch {
-	case t.choice != s.choice():
+	case t.choice != choice(s.session):
 		return nil
 	case taken(t.fault):
 		return provider.Errorf(provider.Conflict, "another virtual machine in the folder has the name %s: %w", r.Name, t.fault)

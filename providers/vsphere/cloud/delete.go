@@ -127,7 +127,7 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 	if len(volumes) > 0 {
 		return s.begin(v, taskDetach, func() (ref, error) { return c.detach(ctx, v, volumes) })
 	}
-	if s.groupOf(v.extra) != "" {
+	if groupOf(s.session, v.extra) != "" {
 		if out, err := grouper(s).leave(ctx, c, v); err != nil || !out {
 			return err
 		}

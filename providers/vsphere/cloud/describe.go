@@ -95,7 +95,7 @@ func (s reader) idle(v *vm, r *provider.Ref, k *knowledge) bool {
 }
 
 func (s reader) ours(v *vm, r *provider.Ref) bool {
-	return v.extra[keyUID] != "" || r != nil && s.bears(v, *r)
+	return v.extra[keyUID] != "" || r != nil && bears(s.session, v, *r)
 }
 
 // started reports whether a virtual machine runs, or ran once.

@@ -99,13 +99,13 @@ func (s reader) may(v *vm, r provider.Ref) bool {
 	case r.ProviderID != "" && v.uuid != "" && v.uuid == biosUUID(r.ProviderID):
 		return true
 	}
-	return uid == "" && (r.Name != "" && v.name == r.Name || s.bears(v, r))
+	return uid == "" && (r.Name != "" && v.name == r.Name || bears(s.session, v, r))
 }
 
 // bears reports whether a virtual machine has the instance UUID that the one of a machine is asked for with, here and by
 // OpenShift's own provider. A vCenter has one of each, and gives copies another: whose it is is certain, also where its
 // options do not say so (any more).
-func (s *session) bears(v *vm, r provider.Ref) bool {
+func bears(s *session, v *vm, r provider.Ref) bool {
 	return r.UID != "" && v.instanceUUID == s.uuids(r)[0]
 }
 
@@ -115,7 +115,7 @@ func (s reader) isOf(v *vm, r provider.Ref) bool {
 	if uid != "" && uid != r.UID || cluster != "" && cluster != s.class.Cluster {
 		return false
 	}
-	return uid != "" && cluster != "" || s.bears(v, r)
+	return uid != "" && cluster != "" || bears(s.session, v, r)
 }
 
 // List implements [provider.Session]: all virtual machines of the datacenter are read, and those of the cluster

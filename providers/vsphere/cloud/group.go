@@ -19,7 +19,7 @@ type grouper struct{ *session }
 
 // groupOf is the group that an instance with these options belongs in: the one that it was made with, which a fallback of
 // the spec may have chosen. What another has made belongs in the spec's.
-func (s *session) groupOf(options map[string]string) string {
+func groupOf(s *session, options map[string]string) string {
 	if name := options[keyGroup]; name != "" || options[keyTemplate] != "" || s.plan == nil {
 		return name
 	}
@@ -42,7 +42,7 @@ func (s grouper) join(ctx context.Context, c *conn, v *vm) (bool, error) {
 
 // has reports whether a virtual machine was in its group within the last minute.
 func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
-	key := strings.Join([]string{"members of", s.groupOf(v.extra), "at", hostOf(v).Value}, " ")
+	key := strings.Join([]string{"members of", groupOf(s.session, v.extra), "at", hostOf(v).Value}, " ")
 	members, err := remember(c.memo, key, func() ([]ref, error) {
 		_, group, err := s.group(ctx, c, v)
 		if err != nil {
@@ -75,7 +75,7 @@ func (s grouper) group(ctx context.Context, c *conn, v *vm) (*object.ClusterComp
 	if err != nil {
 		return nil, nil, err
 	}
-	field, name := "workspace.vmGroup", s.groupOf(v.extra)
+	field, name := "workspace.vmGroup", groupOf(s.session, v.extra)
 	if owner.Type != "ClusterComputeResource" {
 		return nil, nil, provider.InvalidField(field, "the virtual machine is on a single host, which has no groups")
 	}

@@ -80,7 +80,7 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 			return r.Returnval, nil
 		})
 	}
-	if s.groupOf(v.extra) != "" {
+	if groupOf(s.session, v.extra) != "" {
 		in, err := grouper(s).join(ctx, c, v)
 		if err != nil || !in {
 			return err
@@ -212,7 +212,7 @@ func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.Tas
 
 // final is an error as a fault, if nothing but another spec, other credentials or less use elsewhere mends it.
 func (s reader) final(err error) *provider.Error {
-	e, ok := errors.AsType[*provider.Error](s.narrowed(classify(err)))
+	e, ok := errors.AsType[*provider.Error](narrowed(s.session, classify(err)))
 	if !ok || e.Kind != provider.Exhausted && e.Kind != provider.Invalid && e.Kind != provider.Denied {
 		return nil
 	}

@@ -194,7 +194,7 @@ func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, 
 	if cluster := v.extra[keyCluster]; cluster != "" {
 		return cluster == s.class.Cluster
 	}
-	if r != nil && s.bears(v, *r) {
+	if r != nil && bears(s.session, v, *r) {
 		return true
 	}
 	if s.class.API == provider.OpenShift {

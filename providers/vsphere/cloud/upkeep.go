@@ -17,7 +17,7 @@ func (s *session) Unkept(r provider.Ref, i provider.Instance) bool {
 	if s.plan == nil || !(keeper{s}).may(r, i) {
 		return false
 	}
-	return s.groupOf(i.Tags) != "" || len(keeper{s}.owed(r, i)) > 0 || keeper{s}.lacks(i)
+	return groupOf(s, i.Tags) != "" || len(keeper{s}.owed(r, i)) > 0 || keeper{s}.lacks(i)
 }
 
 // Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being, and the session stays: a right
@@ -49,7 +49,7 @@ func (s keeper) may(r provider.Ref, i provider.Instance) bool { return i.UID == 
 // the machine's: that is proof, and a name or an attribute is none. What the instance says otherwise stays as it is said;
 // what it was made with nobody knows any more.
 func (s keeper) owed(r provider.Ref, i provider.Instance) map[string]string {
-	if !s.bears(&vm{instanceUUID: i.ID}, r) {
+	if !bears(s.session, &vm{instanceUUID: i.ID}, r) {
 		return nil
 	}
 	all := cloner(s).identity(r)
@@ -132,7 +132,7 @@ func (s keeper) sign(ctx context.Context, c *conn, v *vm, options map[string]str
 
 // regroup puts a virtual machine back into its group. Who is in it is read once a minute for all.
 func (s keeper) regroup(ctx context.Context, c *conn, v *vm) error {
-	name := s.groupOf(v.extra)
+	name := groupOf(s.session, v.extra)
 	if name == "" {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (s *stage) found(t *testing.T, of *session, r provider.Ref) provider.Instan
 // rests reports a machine that is asked to be kept, or changed, once it is as it should be.
 func (s *stage) rests(t *testing.T, of *session, r provider.Ref, i provider.Instance) {
 	t.Helper()
-	if of.Unkept(r, i) && of.groupOf(i.Tags) == "" {
+	if of.Unkept(r, i) && groupOf(of, i.Tags) == "" {
 		t.Errorf("it is asked for again: %v", i.Tags)
 	}
 	before := s.server.Counts()
