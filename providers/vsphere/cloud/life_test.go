@@ -312,13 +312,13 @@ func TestAddressesOfPools(t *testing.T) {
 	}
 }
 
-// keeper are objects that can be made and released.
-type keeper struct {
+// heldObjects are objects that can be made and released.
+type heldObjects struct {
 	objects
 	kept, released []string
 }
 
-func (k *keeper) Keep(_ context.Context, raw []byte) error {
+func (k *heldObjects) Keep(_ context.Context, raw []byte) error {
 	var o struct {
 		APIVersion, Kind string
 		Metadata         struct{ Namespace, Name string }
@@ -335,7 +335,7 @@ func (k *keeper) Keep(_ context.Context, raw []byte) error {
 	return nil
 }
 
-func (k *keeper) Release(_ context.Context, ref provider.ObjectRef, machine, finalizer string) error {
+func (k *heldObjects) Release(_ context.Context, ref provider.ObjectRef, machine, finalizer string) error {
 	k.released = append(k.released, ref.APIVersion+" "+ref.Namespace+"/"+ref.Name+" "+machine+" "+finalizer)
 	return nil
 }
@@ -343,7 +343,7 @@ func (k *keeper) Release(_ context.Context, ref provider.ObjectRef, machine, fin
 // Claims are made as the original makes them, once, in the version that is served, and released when nothing is left of the machine.
 func TestClaimsAreMadeAndReleased(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
-	k := &keeper{objects: objects{}}
+	k := &heldObjects{objects: objects{}}
 	s.objects = k
 	class := s.openShift()
 	class["network"] = m{"devices": []m{{
