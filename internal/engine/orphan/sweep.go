@@ -34,6 +34,7 @@ func Sweep(now time.Time, m Memory, l Listing, machines []Machine, p Policy) Pla
 	m = m.at(now, p.Period)
 	m.Looked = now
 	s := &sweep{now: now, census: c, policy: p, cluster: l.Cluster, memory: m, listed: index(l.Instances), ready: l.Ready}
+	s.names = s.clusters()
 	for _, i := range l.Instances {
 		if i.Exists() {
 			s.instance(i)
@@ -59,6 +60,7 @@ type sweep struct {
 	census   *census
 	policy   Policy
 	cluster  string
+	names    map[string]bool // of the cluster, in tags
 	memory   Memory
 	listed   shared
 	ready    []ReadyNode
@@ -90,7 +92,7 @@ func (s *sweep) instance(i provider.Instance) {
 	switch {
 	case key == "":
 		v.Reason, v.Message = ReasonNameless, "the infrastructure gives it no identifier"
-	case !ours(i, s.cluster):
+	case !s.ours(i):
 		v.Reason, v.Message = ReasonNotOurs, fmt.Sprintf("it is tagged for another cluster than %s", s.cluster)
 	default:
 		s.judge(&v)
@@ -102,21 +104,38 @@ func (s *sweep) instance(i provider.Instance) {
 // account, as far as infrastructures take slashes in their keys.
 var scopeTags = []string{"kubernetes.io/cluster/", "kubernetes.io-cluster-", "kubernetes.io_cluster."}
 
-// ours reports whether the tags say of no other cluster only that the instance is
-// its. The provider lists nothing else; this is for the day on which one does.
-func ours(i provider.Instance, cluster string) bool {
-	others := false
+// tagged are the clusters that the tags name as owners of the instance.
+func tagged(i provider.Instance) (names []string) {
 	for key := range i.Tags {
 		for _, prefix := range scopeTags {
-			switch name, ok := strings.CutPrefix(key, prefix); {
-			case ok && name == cluster:
-				return true
-			case ok:
-				others = true
+			if name, ok := strings.CutPrefix(key, prefix); ok {
+				names = append(names, name)
 			}
 		}
 	}
-	return !others
+	return names
+}
+
+// clusters are the names of this cluster: that of the scope, and those with which the instances are tagged that machines
+// have recorded. Users tag them in a class of machine.sapcloud.io, and need not name the control namespace.
+func (s *sweep) clusters() map[string]bool {
+	names := map[string]bool{s.cluster: true}
+	for _, i := range s.listed.all {
+		if !slices.ContainsFunc(s.census.claims(i), func(m Machine) bool { return m.records(i) }) {
+			continue
+		}
+		for _, name := range tagged(i) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// ours reports whether the tags say of no other cluster only that the instance is
+// its. The provider lists nothing else; this is for the day on which one does.
+func (s *sweep) ours(i provider.Instance) bool {
+	names := tagged(i)
+	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return s.names[name] })
 }
 
 // judge looks for somebody who wants the instance.

@@ -102,6 +102,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	id := func(id string) func(*orphan.Machine) { return func(m *orphan.Machine) { m.ProviderID = id } }
 	uid := func(uid string) func(*orphan.Machine) { return func(m *orphan.Machine) { m.UID = uid } }
+	name := func(name string) func(*orphan.Machine) { return func(m *orphan.Machine) { m.Name = name } }
 	early := func(m *orphan.Machine) { m.Early = true }
 	leaving := func(m *orphan.Machine) { m.Deleting = true }
 	elsewhere := func(m *orphan.Machine) { m.Here, m.Elsewhere = false, true }
@@ -218,6 +219,24 @@ func TestVerdicts(t *testing.T) {
 		},
 		"tagged for a cluster whose name ours begins": {
 			"blue is not blue-eu", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/blue-eu", "owned"))}, orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
+		},
+		"tagged as instances of machines are": {
+			"users name their cluster in a class as they like", "i-1", machine(uid("uid-9"), name("m-9"), id("aws:///eu-1a/i-9")),
+			[]provider.Instance{
+				inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/shoot", "1")),
+				inst("i-9", "uid-9", "m-9", tags("kubernetes.io/cluster/shoot", "1")),
+			},
+			orphan.ReasonStray, orphan.Remove,
+			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
+		},
+		"tagged as no instance of a machine is": {
+			"what a namesake claims by its UID only teaches nothing", "i-1", machine(uid("uid-9"), name("m-9"), id("aws:///eu-1a/i-8")),
+			[]provider.Instance{
+				inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/shoot", "1")),
+				inst("i-9", "uid-9", "m-9", tags("kubernetes.io/cluster/shoot", "1")),
+				inst("i-8", "", "m-8"),
+			},
+			orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
 		},
 		"named by a user's tag": {
 			"ownership is not what users write", "i-1", nil,
