@@ -38,6 +38,9 @@ type Cloud struct {
 	lag       time.Duration
 	serial    int
 	terms     map[string]bool // of images that were accepted
+	// revoked are the accounts whose secrets hold no more, sample is the one that stands in samples.
+	revoked []Account
+	sample  Account
 }
 
 // store is all that was made, by ID in lower case.
@@ -61,13 +64,15 @@ func New(clock *double.Clock, o Options) *Cloud {
 	o.Boot, o.Delete = cmp.Or(o.Boot, 20*time.Second), cmp.Or(o.Delete, 10*time.Second)
 	o.PageSize = cmp.Or(o.PageSize, 100)
 	o.Inventory.Accounts = append([]Account{}, o.Inventory.Accounts...)
-	return &Cloud{
+	c := &Cloud{
 		clock: clock, Options: o, tokens: map[string]token{}, shortages: map[string]bool{}, terms: map[string]bool{},
 		store: store{
 			vms: double.NewTable[*machine](clock), nics: double.NewTable[*nic](clock), disks: double.NewTable[*disk](clock),
 			addresses: double.NewTable[*address](clock), sets: double.NewTable[*availabilitySet](clock), operations: double.NewTable[operation](clock),
 		},
 	}
+	c.sample = c.first()
+	return c
 }
 
 // Operation implements [double.Cloud]: "PUT virtualMachines", "LIST networkInterfaces", "POST virtualMachines/start", "POST token".
@@ -129,11 +134,7 @@ func (c *Cloud) SetSecret(client, secret string) {
 			a.ClientSecret = secret
 		}
 	}
-	for id, t := range c.tokens {
-		if t.client == client {
-			delete(c.tokens, id)
-		}
-	}
+	c.forget(client)
 }
 
 // Restrict leaves an application a role with these actions; none: everything.

@@ -58,7 +58,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 		if state == "Succeeded" {
 			state = power
 		}
-		l := double.Listed{ID: m.id(), Name: m.name, State: state, Zone: zoneOf(m.model.Zones), Type: sizeName(&m.model), Tags: map[string]string{}}
+		l := double.Listed{ID: m.id(), Name: m.name, State: state, Zone: zoneOf(m.model.Zones), Type: sizeName(&m.model), Account: m.subscription, Tags: map[string]string{}}
 		for key, value := range m.model.Tags {
 			l.Tags[key] = deref(value)
 		}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +22,9 @@ import (
 //	POST   limits           adds a [Limit]
 //	POST   advance?by=10s   lets time pass
 //	POST   do/<verb>?on=<what>   asks the cloud for one of its [Verb]s
+//	POST   do/plant?on=<instance>&old=new   makes another one like it, in whose name and tags each old is a new ([Planter])
+//	POST   issue?account=<name>  issues credentials, of the first account without a name ([Lender]), and says by what to replace which texts
+//	GET    lives            instances that were there since POST began to remember them, as [Life]
 const ConsolePath = "/_double/"
 
 // Listed is an instance as people see it.
@@ -28,6 +34,8 @@ type Listed struct {
 	State string `json:"state"`
 	Zone  string `json:"zone,omitempty"`
 	Type  string `json:"type,omitempty"`
+	// Account is whose it is, where the cloud has several.
+	Account string `json:"account,omitempty"`
 	// Dependants are what was made for it and costs money: disks, NICs, addresses.
 	Dependants []string          `json:"dependants,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
@@ -57,6 +65,35 @@ type state struct {
 	Orphans   []string `json:"orphans"`
 	Verbs     []Verb   `json:"verbs"`
 }
+
+// Lender is a [Cloud] whose credentials can be taken back and issued anew, as its administrators do.
+type Lender interface {
+	// Revoke lets nobody in any more: keys and passwords, and what was given for them, tokens and sessions.
+	Revoke()
+	// Restore lets those in again with what they had.
+	Restore()
+	// Issue makes credentials, of the first account for no name, else of another account, which has what the first one has
+	// but instances. It returns what stands in the samples by what has to stand there instead.
+	Issue(account string) (map[string]string, error)
+}
+
+// Planter is a [Cloud] in which somebody else can make an instance.
+type Planter interface {
+	// PlantLike makes one that runs, in the image of the one with the ID. rename makes its name, and keys and values of its tags,
+	// out of those of the other.
+	PlantLike(id string, rename func(string) string) error
+}
+
+// Renamed are tags whose keys and values were renamed.
+func Renamed(tags map[string]string, rename func(string) string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for key, value := range tags {
+		out[rename(key)] = rename(value)
+	}
+	return out
+}
+
+var errNoLender = errors.New("this double issues no credentials")
 
 var errNoConsole = errors.New("this double has no console")
 
@@ -101,6 +138,17 @@ func (s *Server) ask(r *http.Request, name string) (any, error) {
 		by, err := time.ParseDuration(r.URL.Query().Get("by"))
 		s.Clock.Advance(by)
 		return s.Clock.Now(), err
+	case "POST lives":
+		s.Remember()
+		return s.Lives(), nil
+	case "GET lives":
+		return s.Lives(), nil
+	case "POST issue":
+		lender, ok := s.cloud.(Lender)
+		if !ok {
+			return nil, errNoLender
+		}
+		return lender.Issue(r.URL.Query().Get("account"))
 	}
 	return s.inspect(r, name)
 }
@@ -111,11 +159,50 @@ func (s *Server) inspect(r *http.Request, name string) (any, error) {
 		return nil, errNoConsole
 	}
 	if verb, ok := strings.CutPrefix(name, "do/"); ok && r.Method == http.MethodPost {
-		if err := inspected.Do(verb, r.URL.Query().Get("on")); err != nil {
+		if err := s.do(inspected, verb, r.URL.Query()); err != nil {
 			return nil, err
 		}
 	} else if r.Method+" "+name != "GET instances" {
 		return nil, errors.New("no such page: " + r.Method + " " + name)
 	}
-	return state{Instances: inspected.Instances(), Orphans: inspected.Orphans(), Verbs: inspected.Verbs()}, nil
+	s.look()
+	return state{Instances: inspected.Instances(), Orphans: inspected.Orphans(), Verbs: append(inspected.Verbs(), s.verbs()...)}, nil
+}
+
+// do does what any cloud can that has the power, or a verb of the cloud's own.
+func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
+	s.look()
+	on := query.Get("on")
+	lender, lends := s.cloud.(Lender)
+	planter, plants := s.cloud.(Planter)
+	switch {
+	case verb == "revoke" && lends:
+		lender.Revoke()
+	case verb == "restore" && lends:
+		lender.Restore()
+	case verb == "plant" && plants:
+		return planter.PlantLike(on, renaming(query))
+	default:
+		return cloud.Do(verb, on)
+	}
+	return nil
+}
+
+// verbs are those of [Server.do].
+func (s *Server) verbs() (all []Verb) {
+	if _, ok := s.cloud.(Lender); ok {
+		all = append(all, Verb{Name: "revoke", On: "everybody who may log in: nobody is let in any more"}, Verb{Name: "restore", On: "those who were revoked"})
+	}
+	return all
+}
+
+// renaming replaces the names of a query's parameters by their values, the longest first.
+func renaming(query url.Values) func(string) string {
+	var pairs []string
+	for _, old := range slices.SortedFunc(maps.Keys(query), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
+		if old != "on" && old != "" {
+			pairs = append(pairs, old, query.Get(old))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
 }

@@ -23,6 +23,8 @@ type Fault struct {
 	Failure
 	// Operation is a pattern of [path.Match] for the names of operations; empty for all of them.
 	Operation string `json:"operation,omitempty"`
+	// Writes: it hits only what may change something.
+	Writes bool `json:"writes,omitempty"`
 	// Times is how often, 0 for always.
 	Times int `json:"times,omitempty"`
 	// Share is the share of requests that it hits, between 0 and 1; 0 for each.
@@ -60,11 +62,11 @@ func (f *faults) all() []Fault {
 }
 
 // take returns the first fault for the operation, once less.
-func (f *faults) take(operation string) (Fault, bool) {
+func (f *faults) take(operation string, writes bool) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, fault := range f.list {
-		if !fault.hits(operation) {
+		if fault.Writes && !writes || !fault.hits(operation) {
 			continue
 		}
 		switch fault.Times {

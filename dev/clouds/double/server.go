@@ -55,6 +55,9 @@ type Server struct {
 
 	cloud  Cloud
 	faults faults
+	lives  lives
+
+	looking sync.Mutex // of one that looks at what there is
 
 	mu      sync.Mutex
 	log     []Request
@@ -94,15 +97,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		s.record(Request{At: began, Operation: operation, Writes: writes, Throttled: throttled, Status: seen.status, Took: s.Clock.Now().Sub(began)})
 	}()
-	throttled = s.answer(seen, r, body, operation)
+	if writes {
+		s.look()
+		defer s.look()
+	}
+	throttled = s.answer(seen, r, body, operation, writes)
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, operation string) (throttled bool) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, operation string, writes bool) (throttled bool) {
 	if !s.allow(operation) {
 		s.cloud.Fail(w, r, Failure{Kind: "Throttled"})
 		return true
 	}
-	fault, ok := s.faults.take(operation)
+	fault, ok := s.faults.take(operation, writes)
 	if !ok {
 		s.cloud.Serve(w, r, body)
 		return false

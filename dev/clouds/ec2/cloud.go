@@ -80,6 +80,8 @@ type store struct {
 	exhausted map[string]bool     // by zone, or zone/type
 	lag       time.Duration
 	received  map[string][]url.Values
+	revoked   revoked
+	sample    Credential // the one that stands in samples
 }
 
 // answered is what came of a request with a token.
@@ -101,6 +103,9 @@ func New(clock *double.Clock, o Options) *Cloud {
 		instances: double.NewTable[instance](clock), volumes: double.NewTable[volume](clock),
 		interfaces: double.NewTable[networkInterface](clock), hosts: double.NewTable[host](clock),
 		tokens: map[string]answered{}, targets: map[string][]target{}, exhausted: map[string]bool{}, received: map[string][]url.Values{},
+	}
+	if len(o.Inventory.Credentials) > 0 {
+		c.sample = o.Inventory.Credentials[0]
 	}
 	for _, h := range o.Inventory.Hosts {
 		c.hosts.Put(h.ID, host{ID: h.ID, Zone: h.Zone, Type: h.Type, Tags: h.Tags, Allocated: clock.Now(), AutoPlacement: "on"})

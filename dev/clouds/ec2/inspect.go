@@ -38,7 +38,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 		if state == terminated && c.clock.Now().Sub(c.endOf(i)) > c.options.Keep {
 			continue
 		}
-		l := double.Listed{ID: i.ID, Name: i.Tags["Name"], State: state, Zone: i.Zone, Type: i.Type, Tags: i.Tags}
+		l := double.Listed{ID: i.ID, Name: i.Tags["Name"], State: state, Zone: i.Zone, Type: i.Type, Account: i.Account, Tags: i.Tags}
 		for _, n := range i.Interfaces {
 			if nic, ok := c.interfaces.Get(n); ok && nic.Instance == i.ID {
 				l.Dependants = append(l.Dependants, "network-interface "+n)

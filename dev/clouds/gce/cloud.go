@@ -42,6 +42,8 @@ type Cloud struct {
 	replies    map[string]string
 	agenda     []event
 	exhausted  map[string]bool // zone or zone/type
+	revoked    revoked
+	sample     sample
 }
 
 var (

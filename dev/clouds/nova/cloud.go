@@ -43,6 +43,8 @@ type Cloud struct {
 	// seq orders what was made.
 	seq  int
 	room map[string]int
+	// revoked are users that are let in no more.
+	revoked []User
 }
 
 var (

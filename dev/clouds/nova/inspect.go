@@ -17,7 +17,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	now := c.clock.Now()
 	c.settle(now)
 	for _, s := range c.all.All() {
-		l := double.Listed{ID: s.id, Name: s.name, State: s.status(c, now), Zone: s.zone, Type: s.flavor.Name, Tags: s.metadata}
+		l := double.Listed{ID: s.id, Name: s.name, State: s.status(c, now), Zone: s.zone, Type: s.flavor.Name, Account: s.project.Name, Tags: s.metadata}
 		if !s.deleting.IsZero() {
 			l.State = "deleting"
 		}

@@ -1,7 +1,10 @@
-// Command cloud-vsphere plays a vCenter.
+// Command cloud-vsphere plays a vCenter, and another one, vcenter2.example.com.
 package main
 
 import (
+	"net/http"
+	"strings"
+
 	"github.com/millwright-dev/millwright/dev/clouds/command"
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/vcenter"
@@ -10,6 +13,42 @@ import (
 func main() {
 	command.Main("cloud-vsphere", func(clock *double.Clock, o command.Options) (double.Cloud, error) {
 		inventory, err := command.Inventory(o, vcenter.Sample())
-		return vcenter.New(clock, vcenter.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot}), err
+		if err != nil {
+			return nil, err
+		}
+		cloud := func(id string) *vcenter.Cloud {
+			return vcenter.New(clock, vcenter.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot, ID: id})
+		}
+		return newCenters(cloud(""), cloud("5d2b8c1e-7f04-4e6a-9a3d-0c6b1f2e8d47")), nil
 	})
+}
+
+// Where the samples' vCenter is, and the other one. The first stands for any other host, too.
+const (
+	host      = "vcenter.example.com"
+	otherHost = "vcenter2.example.com"
+)
+
+// centers are two of them, each an account.
+type centers struct{ *double.Accounts }
+
+func newCenters(first, second *vcenter.Cloud) centers {
+	return centers{double.NewAccounts(func(r *http.Request, _ []byte) string {
+		if name, _, _ := strings.Cut(r.Host, ":"); name == otherHost {
+			return other
+		}
+		return host
+	}, double.Account{Name: host, Cloud: first}, double.Account{Name: other, Cloud: second})}
+}
+
+// other is the name of the second account.
+const other = "other"
+
+// Issue implements [double.Lender].
+func (c centers) Issue(account string) (map[string]string, error) {
+	replaced, err := c.Accounts.Issue(account)
+	if account == other && err == nil {
+		replaced[host] = otherHost
+	}
+	return replaced, err
 }

@@ -1,0 +1,109 @@
+package double
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Life is that of an instance, as the cloud had it and not as anybody was told.
+type Life struct {
+	// Listed is how it was seen last.
+	Listed
+	// Since is when it was first seen, Ended when it was seen no more, or ended; zero while it lives.
+	Since time.Time `json:"since"`
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// ended are the words of clouds for an instance that is only remembered.
+var ended = []string{"terminated", "deleted", "gone"}
+
+// Ended reports whether the instance is listed only because it was there.
+func (l Listed) Ended() bool { return slices.Contains(ended, strings.ToLower(l.State)) }
+
+// lives are those of all instances, from the moment on at which somebody asked for them: they cost a look at all instances around
+// every request that writes. The zero value remembers nothing.
+type lives struct {
+	mu    sync.Mutex
+	asked bool
+	lived []Life
+	now   map[string]*Life // those that go on, by account and ID
+}
+
+func (l *lives) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.asked {
+		l.asked, l.now = true, map[string]*Life{}
+	}
+}
+
+func (l *lives) begun() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked
+}
+
+// note compares what there is with what was there. One that comes back under its ID begins another life: clouds whose IDs are names
+// have made another one.
+func (l *lives) note(now time.Time, all []Listed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there := map[string]bool{}
+	for _, i := range all {
+		if i.Ended() {
+			continue
+		}
+		key := i.Account + " " + i.ID
+		there[key] = true
+		if known := l.now[key]; known != nil {
+			known.Listed = i
+		} else {
+			l.now[key] = &Life{Listed: i, Since: now}
+		}
+	}
+	for key, life := range l.now {
+		if !there[key] {
+			life.Ended = now
+			l.lived = append(l.lived, *life)
+			delete(l.now, key)
+		}
+	}
+}
+
+// all are the lives, the first that began first.
+func (l *lives) all() []Life {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := append([]Life{}, l.lived...)
+	for _, life := range l.now {
+		out = append(out, *life)
+	}
+	slices.SortFunc(out, func(a, b Life) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// look notes what there is now, if somebody asked for lives.
+func (s *Server) look() {
+	if inspected, ok := s.cloud.(Inspected); ok && s.lives.begun() {
+		// One at a time, or an older listing could be noted after a newer one.
+		s.looking.Lock()
+		defer s.looking.Unlock()
+		s.lives.note(s.Clock.Now(), inspected.Instances())
+	}
+}
+
+// Remember keeps the lives of instances from now on, which [Server.Lives] tells. It looks before and after each request that writes:
+// what comes later by itself is seen before anybody can take it away.
+func (s *Server) Remember() {
+	s.lives.begin()
+	s.look()
+}
+
+// Lives are those of all instances since [Server.Remember].
+func (s *Server) Lives() []Life {
+	s.look()
+	return s.lives.all()
+}

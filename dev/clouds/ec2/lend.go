@@ -1,0 +1,83 @@
+package ec2
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+var (
+	_ double.Lender  = &Cloud{}
+	_ double.Planter = &Cloud{}
+)
+
+// revoked are those who were let in.
+type revoked struct {
+	credentials []Credential
+	roles       []Role
+}
+
+// Revoke implements [double.Lender].
+func (c *Cloud) Revoke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := &c.options.Inventory
+	var others []Credential
+	for _, k := range v.Credentials {
+		if cmp.Or(k.Account, v.Account) != v.Account {
+			others = append(others, k)
+		} else {
+			c.revoked.credentials = append(c.revoked.credentials, k)
+		}
+	}
+	c.revoked.roles = append(c.revoked.roles, v.Roles...)
+	v.Credentials, v.Roles = others, nil
+}
+
+// Restore implements [double.Lender].
+func (c *Cloud) Restore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := &c.options.Inventory
+	v.Credentials = append(v.Credentials, c.revoked.credentials...)
+	v.Roles = append(v.Roles, c.revoked.roles...)
+	c.revoked = revoked{}
+}
+
+// otherAccount is the number of an account that has no name but its own.
+const otherAccount = "210987654321"
+
+// Issue implements [double.Lender]. Any other account is the same one: in this double accounts differ by their instances only.
+func (c *Cloud) Issue(account string) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sample.AccessKeyID == "" {
+		return nil, errors.New("the inventory has no credentials that others could stand for")
+	}
+	id := strings.ToUpper(strings.TrimPrefix(c.newID("key"), "key-"))
+	k := Credential{AccessKeyID: "AKIA" + id[:16], SecretAccessKey: c.newID("secret") + c.newID("secret")}
+	if account != "" {
+		k.Account = otherAccount
+	}
+	c.options.Inventory.Credentials = append(c.options.Inventory.Credentials, k)
+	return map[string]string{c.sample.AccessKeyID: k.AccessKeyID, c.sample.SecretAccessKey: k.SecretAccessKey}, nil
+}
+
+// PlantLike implements [double.Planter].
+func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+	i, ok := c.instances.Get(id)
+	if !ok {
+		return fmt.Errorf("there is no instance %q", id)
+	}
+	parameters := map[string]string{}
+	for key, values := range i.Request.values {
+		if !strings.HasPrefix(key, "TagSpecification.") && key != "ClientToken" && len(values) > 0 {
+			parameters[key] = values[0]
+		}
+	}
+	_, err := c.Plant(parameters, double.Renamed(i.Tags, rename))
+	return err
+}

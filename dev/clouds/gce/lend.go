@@ -1,0 +1,143 @@
+package gce
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+var (
+	_ double.Lender  = &Cloud{}
+	_ double.Planter = &Cloud{}
+)
+
+// Revoke implements [double.Lender]: no key of a service account holds, nor a token, and no identity of elsewhere is exchanged.
+func (c *Cloud) Revoke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for email, account := range c.access.accounts {
+		c.revoked.keys = append(c.revoked.keys, keysOf{email, account.Keys})
+		account.Keys = nil
+		c.access.accounts[email] = account
+	}
+	v := &c.options.Inventory
+	c.revoked.federations, v.Federations = append(c.revoked.federations, v.Federations...), nil
+	clear(c.access.tokens)
+}
+
+// revoked are those who were let in.
+type revoked struct {
+	keys        []keysOf
+	federations []Federation
+}
+
+type keysOf struct {
+	email string
+	keys  []Key
+}
+
+// Restore implements [double.Lender].
+func (c *Cloud) Restore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, was := range c.revoked.keys {
+		account := c.access.accounts[was.email]
+		account.Keys = append(account.Keys, was.keys...)
+		c.access.accounts[was.email] = account
+	}
+	c.options.Inventory.Federations = append(c.options.Inventory.Federations, c.revoked.federations...)
+	c.revoked = revoked{}
+}
+
+// TokenHost is where the keys of the real cloud say that tokens are to be had.
+const TokenHost = "https://oauth2.googleapis.com"
+
+// sample is what stands in samples.
+type sample struct{ key, project string }
+
+// StandFor says which key and which project stand in samples, so that [Cloud.Issue] can say what has to stand there instead.
+func (c *Cloud) StandFor(key []byte, project string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sample = sample{string(key), project}
+}
+
+// Issue implements [double.Lender], for the project of the double alone: another account is another double.
+func (c *Cloud) Issue(account string) (map[string]string, error) {
+	v := c.options.Inventory
+	if account != "" {
+		return nil, fmt.Errorf("there is no account %q", account)
+	}
+	if len(v.ServiceAccounts) == 0 || c.sample.key == "" {
+		return nil, errors.New("the inventory has no service account, or no key of one stands in samples")
+	}
+	key, err := c.IssueKey(v.ServiceAccounts[0].Email, TokenHost)
+	return map[string]string{c.sample.key: string(key), c.sample.project: v.Project}, err
+}
+
+// PlantLike implements [double.Planter].
+func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+	c.mu.Lock()
+	i, ok := find(c.instances.All(), func(i instance) bool { return i.id == id || i.name == id })
+	c.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("there is no instance %q", id)
+	}
+	body := maps.Clone(i.body)
+	body["labels"] = i.is["labels"] // as they are by now
+	for _, field := range []string{"name", "labels", "tags", "disks"} {
+		body[field] = renamed(body[field], rename)
+	}
+	return c.Plant(i.zone, body)
+}
+
+// renamed renames all texts in a value, and the keys of maps, which are those of labels as well as fields of the API.
+func renamed(v any, rename func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return rename(v)
+	case []any:
+		out := make([]any, len(v))
+		for n := range v {
+			out[n] = renamed(v[n], rename)
+		}
+		return out
+	case map[string]string:
+		return double.Renamed(v, rename)
+	case resource:
+		return renamed(map[string]any(v), rename)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key := range v {
+			out[rename(key)] = renamed(v[key], rename)
+		}
+		return out
+	}
+	return v
+}
+
+// Knows reports whether who sends the request, or asks for a token by it, is one of those whom the project lets in.
+func (c *Cloud) Knows(r *http.Request, body []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		_, known := c.access.tokens[token]
+		return known
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return false
+	}
+	parts := strings.Split(form.Get("assertion"), ".")
+	var is claims
+	if len(parts) != 3 || decodePart(parts[1], &is) != nil {
+		return false
+	}
+	_, known := c.access.accounts[is.Issuer]
+	return known
+}

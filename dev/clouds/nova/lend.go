@@ -1,0 +1,79 @@
+package nova
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+var (
+	_ double.Lender  = &Cloud{}
+	_ double.Planter = &Cloud{}
+)
+
+// first reports whether a user has a role in the first project.
+func (c *Cloud) first(u User) bool { return slices.Contains(u.Projects, c.stock.Projects[0].Name) }
+
+// Revoke implements [double.Lender]. The first account is the first project.
+func (c *Cloud) Revoke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var others []User
+	for _, u := range c.users {
+		if c.first(u) {
+			c.revoked = append(c.revoked, u)
+		} else {
+			others = append(others, u)
+		}
+	}
+	c.users = others
+	for secret, t := range c.tokens {
+		if c.first(t.user) {
+			delete(c.tokens, secret)
+		}
+	}
+}
+
+// Restore implements [double.Lender].
+func (c *Cloud) Restore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users, c.revoked = slices.Concat(c.users, c.revoked), nil
+}
+
+// Issue implements [double.Lender]: a user for the first project, or for the one of the account's name.
+func (c *Cloud) Issue(account string) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	project := c.stock.Projects[0].Name
+	replaced := map[string]string{}
+	if account != "" {
+		if c.projectID(account) == "" {
+			return nil, fmt.Errorf("there is no project %q", account)
+		}
+		replaced[project], project = account, account
+	}
+	u := User{ID: c.id("user"), Password: c.id("password"), Projects: []string{project}}
+	u.Name = "machines-" + u.ID[:8]
+	c.users = append(slices.Clone(c.users), u)
+	sample := c.Options.Inventory.Users[0]
+	replaced[sample.Name], replaced[sample.Password] = u.Name, u.Password
+	return replaced, nil
+}
+
+// PlantLike implements [double.Planter].
+func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+	c.mu.Lock()
+	s, ok := c.all.Get(id)
+	c.mu.Unlock()
+	if !ok {
+		return errNoServer
+	}
+	p := Planted{Name: rename(s.name), Project: s.project.Name, Flavor: s.flavor.Name, Zone: s.zone, Metadata: double.Renamed(s.metadata, rename)}
+	for _, t := range s.tags {
+		p.Tags = append(p.Tags, rename(t))
+	}
+	c.Plant(p)
+	return nil
+}

@@ -1,0 +1,88 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vapi/tags"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+var (
+	_ double.Lender  = &Cloud{}
+	_ double.Planter = &Cloud{}
+)
+
+// Revoke implements [double.Lender]: nobody may log in, and sessions have ended.
+func (c *Cloud) Revoke() {
+	c.people.mu.Lock()
+	c.people.locked = true
+	c.people.mu.Unlock()
+	c.people.endSessions()
+}
+
+// Restore implements [double.Lender].
+func (c *Cloud) Restore() {
+	c.people.mu.Lock()
+	defer c.people.mu.Unlock()
+	c.people.locked = false
+}
+
+// Issue implements [double.Lender], for the vCenter itself, which lets the new user in although others may be revoked. Another
+// account is another vCenter.
+func (c *Cloud) Issue(account string) (map[string]string, error) {
+	if account != "" {
+		return nil, fmt.Errorf("there is no account %q", account)
+	}
+	if len(c.options.Inventory.Users) == 0 {
+		return nil, errors.New("the inventory has no user for whom another could stand")
+	}
+	sample := c.options.Inventory.Users[0]
+	c.people.mu.Lock()
+	defer c.people.mu.Unlock()
+	n := len(c.people.issued) + 1
+	u := login{name: fmt.Sprintf("machines-%d@vsphere.local", n), password: fmt.Sprintf("Issued!%d", n)}
+	c.people.issued, c.people.roles[u.name] = append(c.people.issued, u), sample.Roles
+	return map[string]string{sample.Name: u.name, sample.Password: u.password}, nil
+}
+
+// PlantLike implements [double.Planter].
+func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+	for _, m := range c.Machines() {
+		if m.InstanceID != id {
+			continue
+		}
+		if len(c.options.Inventory.Datacenters) == 0 || len(c.options.Inventory.Datacenters[0].Templates) == 0 {
+			return errors.New("the inventory has no template to make a virtual machine of")
+		}
+		dc := c.options.Inventory.Datacenters[0]
+		p := Plant{
+			Name: rename(m.Name), Folder: "/" + dc.Name + "/vm/" + m.Folder, Template: "/" + dc.Name + "/vm/" + dc.Templates[0].Name,
+			Extra: double.Renamed(m.Extra, rename), Attributes: double.Renamed(m.Attributes, rename), Tags: c.builder.tagIDs(m.Tags, rename),
+		}
+		if p.InstanceID = rename(id); p.InstanceID == id {
+			p.InstanceID = "" // a new one
+		}
+		_, err := c.Plant(p)
+		return err
+	}
+	return fmt.Errorf("there is no virtual machine with the instance UUID %s", id)
+}
+
+// tagIDs are the IDs of tags by their names, once renamed; those that there are.
+func (b *builder) tagIDs(names []string, rename func(string) string) (all []string) {
+	list, err := tags.NewManager(b.rest).GetTags(context.Background())
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		for _, t := range list {
+			if t.Name == rename(name) {
+				all = append(all, t.ID)
+			}
+		}
+	}
+	return all
+}
