@@ -26,7 +26,7 @@ BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
 # Those of them that run programs with the roles of config/rbac are tested apart: the audit logs of their API servers tell what each right is for.
 RIGHTS = test/e2e cmd/millwright-controllers internal/operator/start
-ALONE = '/($(shell echo test/install $(RIGHTS) | tr ' ' '|')) '
+ALONE = '/($(shell echo test/install test/rehearsal $(RIGHTS) | tr ' ' '|')) '
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*'$(ALONE) | cut -d' ' -f1)
 
 TEST_TIMEOUT ?= 15m
@@ -151,6 +151,11 @@ test-rehearsal: box build ## Play each cloud for a fleet until all machines are 
 		$(MAKE) --no-print-directory cloud PROVIDER=$$cloud; \
 		if bin/millwright up --provider $$cloud --exit-when-ready --dir "$$dir/$$cloud" -o jsonpath='{.seconds}{" s\n"}'; then ok=0; else ok=1; fi; \
 		bin/millwright down --dir "$$dir/$$cloud"; [ $$ok = 0 ]; done
+
+# A minute or two for each cloud. The test builds the programs itself.
+.PHONY: test-story
+test-story: box ## Tell one story of troubles on each played cloud, by the real programs, and count at the cloud: PROVIDER=aws
+	go test -count=1 -timeout 45m -v ./test/rehearsal $(if $(filter-out kubemark,$(PROVIDER)),-rehearsal.provider=$(PROVIDER)) $(ARGS)
 
 # As root on a Debian 12; ten minutes for packages on first use, then two to start, and five for the tests.
 .PHONY: test-openstack

@@ -1,0 +1,166 @@
+package rehearsal
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+var (
+	provider = flag.String("rehearsal.provider", "", "cloud that is played, or several with commas between them; empty: all")
+	chapters = flag.String("rehearsal.chapters", "", "chapters to be told, with commas between them; empty: all")
+	keep     = flag.Bool("rehearsal.keep", false, "leave logs where they are; those of a story that fails always stay")
+)
+
+// clouds are those that doubles play.
+var clouds = []string{"aws", "azure", "gcp", "openstack", "vsphere"}
+
+// bin is the folder of the programs under test, built from this tree.
+var bin string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rehearsal:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		return 0, err
+	}
+	// Where `make build` leaves them: what is up to date is not linked again.
+	bin = filepath.Join(root, "bin") + string(filepath.Separator)
+	if err := os.MkdirAll(bin, 0o755); err != nil { //nolint:gosec // programs
+		return 0, err
+	}
+	if err := build(".", "./cmd/"+fleet.Sets); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// build builds a program of the module in a folder of the repository, as `make` does.
+func build(module, program string) error {
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	c := exec.Command("go", "build", "-trimpath", "-o", bin, program)
+	c.Dir = filepath.Join(root, module)
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", program, err, out)
+	}
+	return nil
+}
+
+// buildCloud builds the controller of a cloud and what plays that cloud.
+func buildCloud(t *testing.T, cloud string) {
+	t.Helper()
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubles, err := filepath.Glob(filepath.Join(root, "dev/clouds/*/cmd/cloud-"+cloud))
+	if err != nil || len(doubles) != 1 {
+		t.Fatalf("%d doubles play %s, %v", len(doubles), cloud, err)
+	}
+	double, err := filepath.Rel(root, doubles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for module, program := range map[string]string{"providers/" + cloud + "/cloud": "./machine-controller-" + cloud, double: "."} {
+		if err := build(module, program); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStory(t *testing.T) {
+	for _, cloud := range clouds {
+		if !asked(*provider, cloud) {
+			continue
+		}
+		t.Run(cloud, func(t *testing.T) {
+			buildCloud(t, cloud)
+			s := start(t, cloud)
+			for _, chapter := range []struct {
+				name string
+				tell func(*story)
+			}{
+				{"create", (*story).create},
+				{"foreign", (*story).foreign},
+				{"roll", (*story).roll},
+				{"drain", (*story).drain},
+				{"heal", (*story).heal},
+				{"orphan", (*story).orphan},
+				{"kill", (*story).kill},
+				{"revoke", (*story).revoke},
+				{"accounts", (*story).accounts},
+				{"end", (*story).end},
+			} {
+				if !asked(*chapters, chapter.name) {
+					continue
+				}
+				began := time.Now()
+				s.chapter = chapter.name
+				chapter.tell(s)
+				s.count()
+				t.Logf("%-9s %5.1f s", chapter.name, time.Since(began).Seconds())
+			}
+		})
+	}
+}
+
+// asked reports whether a name is in a list with commas, or the list is empty.
+func asked(list, name string) bool { return list == "" || slices.Contains(strings.Split(list, ","), name) }
+
+// start starts a fleet on a cloud that is played, and nothing in it.
+func start(t *testing.T, cloud string) *story {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "millwright-rehearsal-"+cloud+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := fleet.CloudOptions{Provider: cloud}
+	f, err := fleet.Start(t.Context(), fleet.Options{
+		Dir: filepath.Join(dir, "fleet"), Bin: bin, Backend: "kwok", Cloud: o, Log: os.Stderr,
+		Args: map[string][]string{"machine-controller-" + cloud: {
+			"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4",
+		}},
+	})
+	t.Cleanup(func() {
+		if f != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if err := f.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		if t.Failed() || *keep {
+			t.Logf("logs are in %s", dir)
+		} else if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{t: t, fleet: f, cloud: cloud}
+	s.post("lives")
+	return s
+}
