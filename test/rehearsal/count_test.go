@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -118,21 +117,29 @@ func (s *story) count() {
 	if wrong := s.wrong(); wrong != "" {
 		s.t.Fatalf("%s: at its end %s", s.chapter, wrong)
 	}
-	lived := map[string][]instance{}
-	for _, i := range s.lives() {
-		if s.foreigners[i.ID] && !i.lives() {
-			s.t.Fatalf("%s: %s of another cluster ended at %s", s.chapter, i.Name, i.Ended)
-		}
-		if i.uid() == "" {
-			s.t.Fatalf("%s: instance %s (%s) does not say whose it is: %v", s.chapter, i.ID, i.Name, i.Tags)
-		}
-		lived[i.uid()] = append(lived[i.uid()], i)
+	if why := broken(s.lives(), s.foreigners); why != "" {
+		s.t.Fatalf("%s: %s", s.chapter, why)
 	}
-	for _, uid := range slices.Sorted(maps.Keys(lived)) {
-		if all := lived[uid]; len(all) > 1 {
-			s.t.Fatalf("%s: one machine had %d instances: %+v", s.chapter, len(all), all)
+}
+
+// broken says which promise the lives of instances break, of which those with the IDs of foreigners are another cluster's.
+func broken(lives []instance, foreigners map[string]bool) string {
+	lived := map[string]instance{}
+	for _, i := range lives {
+		uid := i.uid()
+		if foreigners[i.ID] && !i.lives() {
+			return fmt.Sprintf("%s of another cluster ended at %s", i.Name, i.Ended)
 		}
+		if uid == "" {
+			return fmt.Sprintf("instance %s (%s) does not say whose it is: %v", i.ID, i.Name, i.Tags)
+		}
+		first, second := lived[uid]
+		if second {
+			return fmt.Sprintf("machine %s had two instances: %s from %s to %s and %s from %s to %s", uid, first.ID, first.Since, first.Ended, i.ID, i.Since, i.Ended)
+		}
+		lived[uid] = i
 	}
+	return ""
 }
 
 // unjoin takes away the nodes that are of no machine, once there are some.

@@ -127,7 +127,9 @@ func TestStory(t *testing.T) {
 }
 
 // asked reports whether a name is in a list with commas, or the list is empty.
-func asked(list, name string) bool { return list == "" || slices.Contains(strings.Split(list, ","), name) }
+func asked(list, name string) bool {
+	return list == "" || slices.Contains(strings.Split(list, ","), name)
+}
 
 // start starts a fleet on a cloud that is played, and nothing in it.
 func start(t *testing.T, cloud string) *story {

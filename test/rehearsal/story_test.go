@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,22 +254,20 @@ func (s *story) revoke() {
 // secretAge is how long controllers use a secret that they have read, and a little more.
 const secretAge = 6 * time.Second
 
+// refusals are words of clouds for credentials that do not hold: of AWS, Entra, Google, Keystone and a vCenter.
+var refusals = regexp.MustCompile(`AuthFailure|AADSTS|invalid_grant|HTTP 401|Login failure`)
+
 // untold says which pool has no machine that says that it was refused, of those that are to go and of those that are to be made.
 func (s *story) untold(going []fleet.Machine) string {
 	now := s.machines()
 	for _, m := range going {
-		if now[m.UID].Why == "" {
-			return m.Name + ", which is to go, does not say what is in its way"
+		if said := now[m.UID].Why; !refusals.MatchString(said) {
+			return fmt.Sprintf("%s, which is to go, says %q", m.Name, said)
 		}
 	}
 	for _, p := range s.pools {
-		told := 0
-		for _, m := range s.of(p) {
-			if m.Node == "" && m.Why != "" {
-				told++
-			}
-		}
-		if told == 0 {
+		told := slices.ContainsFunc(s.of(p), func(m fleet.Machine) bool { return m.Node == "" && refusals.MatchString(m.Why) })
+		if !told {
 			return "no machine of " + p.GetName() + " says why it has no instance"
 		}
 	}

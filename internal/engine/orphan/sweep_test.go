@@ -236,7 +236,8 @@ func TestVerdicts(t *testing.T) {
 				inst("i-9", "uid-9", "m-9", tags("kubernetes.io/cluster/shoot", "1")),
 				inst("i-8", "", "m-8"),
 			},
-			orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
+			orphan.ReasonNotOurs, orphan.Keep,
+			provider.Ref{},
 		},
 		"named by a user's tag": {
 			"ownership is not what users write", "i-1", nil,
