@@ -71,7 +71,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 			addresses: double.NewTable[*address](clock), sets: double.NewTable[*availabilitySet](clock), operations: double.NewTable[operation](clock),
 		},
 	}
-	c.sample = c.first()
+	c.sample = first(o.Inventory)
 	return c
 }
 
@@ -134,7 +134,7 @@ func (c *Cloud) SetSecret(client, secret string) {
 			a.ClientSecret = secret
 		}
 	}
-	c.forget(client)
+	forget(c, client)
 }
 
 // Restrict leaves an application a role with these actions; none: everything.

@@ -8,16 +8,19 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
+// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+type Administered struct{ *Cloud }
+
 var (
-	_ double.Lender  = &Cloud{}
-	_ double.Planter = &Cloud{}
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
 )
 
 // Revoke implements [double.Lender]: the applications of the first subscription lose their secrets, and are trusted no more.
-func (c *Cloud) Revoke() {
+func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := c.first().Subscription
+	first := first(c.Inventory).Subscription
 	for i := range c.Inventory.Accounts {
 		a := &c.Inventory.Accounts[i]
 		if a.Subscription != first || a.ClientSecret == "" && a.Assertion == "" {
@@ -25,20 +28,20 @@ func (c *Cloud) Revoke() {
 		}
 		c.revoked = append(c.revoked, *a)
 		a.ClientSecret, a.Assertion = "", ""
-		c.forget(a.ClientID)
+		forget(c.Cloud, a.ClientID)
 	}
 }
 
 // first is the account that samples know.
-func (c *Cloud) first() Account {
-	if len(c.Inventory.Accounts) == 0 {
+func first(v Inventory) Account {
+	if len(v.Accounts) == 0 {
 		return Account{}
 	}
-	return c.Inventory.Accounts[0]
+	return v.Accounts[0]
 }
 
 // forget makes the tokens of an application worthless.
-func (c *Cloud) forget(client string) {
+func forget(c *Cloud, client string) {
 	for id, t := range c.tokens {
 		if t.client == client {
 			delete(c.tokens, id)
@@ -47,7 +50,7 @@ func (c *Cloud) forget(client string) {
 }
 
 // Restore implements [double.Lender].
-func (c *Cloud) Restore() {
+func (c Administered) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, was := range c.revoked {
@@ -61,7 +64,7 @@ func (c *Cloud) Restore() {
 }
 
 // Issue implements [double.Lender]: a secret of the application that samples know, or an application of another subscription.
-func (c *Cloud) Issue(account string) (map[string]string, error) {
+func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sample.ClientSecret == "" {
@@ -83,7 +86,7 @@ func (c *Cloud) Issue(account string) (map[string]string, error) {
 func guid(n int) string { return fmt.Sprintf("44444444-4444-4444-4444-%012d", n) }
 
 // PlantLike implements [double.Planter].
-func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+func (c Administered) PlantLike(id string, rename func(string) string) error {
 	c.mu.Lock()
 	m, ok := c.vms.Get(strings.ToLower(id))
 	c.mu.Unlock()

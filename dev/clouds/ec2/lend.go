@@ -9,9 +9,12 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
+// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+type Administered struct{ *Cloud }
+
 var (
-	_ double.Lender  = &Cloud{}
-	_ double.Planter = &Cloud{}
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
 )
 
 // revoked are those who were let in.
@@ -21,7 +24,7 @@ type revoked struct {
 }
 
 // Revoke implements [double.Lender].
-func (c *Cloud) Revoke() {
+func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := &c.options.Inventory
@@ -38,7 +41,7 @@ func (c *Cloud) Revoke() {
 }
 
 // Restore implements [double.Lender].
-func (c *Cloud) Restore() {
+func (c Administered) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := &c.options.Inventory
@@ -51,7 +54,7 @@ func (c *Cloud) Restore() {
 const otherAccount = "210987654321"
 
 // Issue implements [double.Lender]. Any other account is the same one: in this double accounts differ by their instances only.
-func (c *Cloud) Issue(account string) (map[string]string, error) {
+func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sample.AccessKeyID == "" {
@@ -67,7 +70,7 @@ func (c *Cloud) Issue(account string) (map[string]string, error) {
 }
 
 // PlantLike implements [double.Planter].
-func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+func (c Administered) PlantLike(id string, rename func(string) string) error {
 	i, ok := c.instances.Get(id)
 	if !ok {
 		return fmt.Errorf("there is no instance %q", id)

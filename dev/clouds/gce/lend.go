@@ -11,13 +11,16 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
+// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+type Administered struct{ *Cloud }
+
 var (
-	_ double.Lender  = &Cloud{}
-	_ double.Planter = &Cloud{}
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
 )
 
 // Revoke implements [double.Lender]: no key of a service account holds, nor a token, and no identity of elsewhere is exchanged.
-func (c *Cloud) Revoke() {
+func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for email, account := range c.access.accounts {
@@ -42,7 +45,7 @@ type keysOf struct {
 }
 
 // Restore implements [double.Lender].
-func (c *Cloud) Restore() {
+func (c Administered) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, was := range c.revoked.keys {
@@ -60,15 +63,15 @@ const TokenHost = "https://oauth2.googleapis.com"
 // sample is what stands in samples.
 type sample struct{ key, project string }
 
-// StandFor says which key and which project stand in samples, so that [Cloud.Issue] can say what has to stand there instead.
-func (c *Cloud) StandFor(key []byte, project string) {
+// StandFor says which key and which project stand in samples, so that [Administered.Issue] can say what has to stand there instead.
+func (c Administered) StandFor(key []byte, project string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sample = sample{string(key), project}
 }
 
 // Issue implements [double.Lender], for the project of the double alone: another account is another double.
-func (c *Cloud) Issue(account string) (map[string]string, error) {
+func (c Administered) Issue(account string) (map[string]string, error) {
 	v := c.options.Inventory
 	if account != "" {
 		return nil, fmt.Errorf("there is no account %q", account)
@@ -81,7 +84,7 @@ func (c *Cloud) Issue(account string) (map[string]string, error) {
 }
 
 // PlantLike implements [double.Planter].
-func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+func (c Administered) PlantLike(id string, rename func(string) string) error {
 	c.mu.Lock()
 	i, ok := find(c.instances.All(), func(i instance) bool { return i.id == id || i.name == id })
 	c.mu.Unlock()
@@ -122,7 +125,7 @@ func renamed(v any, rename func(string) string) any {
 }
 
 // Knows reports whether who sends the request, or asks for a token by it, is one of those whom the project lets in.
-func (c *Cloud) Knows(r *http.Request, body []byte) bool {
+func (c Administered) Knows(r *http.Request, body []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {

@@ -7,16 +7,21 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
+// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+type Administered struct{ *Cloud }
+
 var (
-	_ double.Lender  = &Cloud{}
-	_ double.Planter = &Cloud{}
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
 )
 
 // first reports whether a user has a role in the first project.
-func (c *Cloud) first(u User) bool { return slices.Contains(u.Projects, c.stock.Projects[0].Name) }
+func (c Administered) first(u User) bool {
+	return slices.Contains(u.Projects, c.stock.Projects[0].Name)
+}
 
 // Revoke implements [double.Lender]. The first account is the first project.
-func (c *Cloud) Revoke() {
+func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var others []User
@@ -36,14 +41,14 @@ func (c *Cloud) Revoke() {
 }
 
 // Restore implements [double.Lender].
-func (c *Cloud) Restore() {
+func (c Administered) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.users, c.revoked = slices.Concat(c.users, c.revoked), nil
 }
 
 // Issue implements [double.Lender]: a user for the first project, or for the one of the account's name.
-func (c *Cloud) Issue(account string) (map[string]string, error) {
+func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	project := c.stock.Projects[0].Name
@@ -63,7 +68,7 @@ func (c *Cloud) Issue(account string) (map[string]string, error) {
 }
 
 // PlantLike implements [double.Planter].
-func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+func (c Administered) PlantLike(id string, rename func(string) string) error {
 	c.mu.Lock()
 	s, ok := c.all.Get(id)
 	c.mu.Unlock()

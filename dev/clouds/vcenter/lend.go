@@ -10,13 +10,16 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
+// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+type Administered struct{ *Cloud }
+
 var (
-	_ double.Lender  = &Cloud{}
-	_ double.Planter = &Cloud{}
+	_ double.Lender  = Administered{}
+	_ double.Planter = Administered{}
 )
 
 // Revoke implements [double.Lender]: nobody may log in, and sessions have ended.
-func (c *Cloud) Revoke() {
+func (c Administered) Revoke() {
 	c.people.mu.Lock()
 	c.people.locked = true
 	c.people.mu.Unlock()
@@ -24,7 +27,7 @@ func (c *Cloud) Revoke() {
 }
 
 // Restore implements [double.Lender].
-func (c *Cloud) Restore() {
+func (c Administered) Restore() {
 	c.people.mu.Lock()
 	defer c.people.mu.Unlock()
 	c.people.locked = false
@@ -32,7 +35,7 @@ func (c *Cloud) Restore() {
 
 // Issue implements [double.Lender], for the vCenter itself, which lets the new user in although others may be revoked. Another
 // account is another vCenter.
-func (c *Cloud) Issue(account string) (map[string]string, error) {
+func (c Administered) Issue(account string) (map[string]string, error) {
 	if account != "" {
 		return nil, fmt.Errorf("there is no account %q", account)
 	}
@@ -49,7 +52,7 @@ func (c *Cloud) Issue(account string) (map[string]string, error) {
 }
 
 // PlantLike implements [double.Planter].
-func (c *Cloud) PlantLike(id string, rename func(string) string) error {
+func (c Administered) PlantLike(id string, rename func(string) string) error {
 	for _, m := range c.Machines() {
 		if m.InstanceID != id {
 			continue

@@ -10,6 +10,6 @@ import (
 func main() {
 	command.Main("cloud-azure", func(clock *double.Clock, o command.Options) (double.Cloud, error) {
 		inventory, err := command.Inventory(o, arm.Sample())
-		return arm.New(clock, arm.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot}), err
+		return arm.Administered{Cloud: arm.New(clock, arm.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot})}, err
 	})
 }

@@ -18,8 +18,8 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		cloud := func(v gce.Inventory) *gce.Cloud {
-			return gce.New(clock, gce.Options{Inventory: v, AcceptAny: o.AcceptAny, Boot: o.Boot})
+		cloud := func(v gce.Inventory) gce.Administered {
+			return gce.Administered{Cloud: gce.New(clock, gce.Options{Inventory: v, AcceptAny: o.AcceptAny, Boot: o.Boot})}
 		}
 		return newProjects(inventory, cloud), nil
 	})
@@ -28,11 +28,11 @@ func main() {
 // projects are two of them. The first one issues a key, which no file of samples may have.
 type projects struct {
 	*double.Accounts
-	first, other *gce.Cloud
+	first, other gce.Administered
 	inventory    gce.Inventory
 }
 
-func newProjects(v gce.Inventory, cloud func(gce.Inventory) *gce.Cloud) projects {
+func newProjects(v gce.Inventory, cloud func(gce.Inventory) gce.Administered) projects {
 	p := projects{first: cloud(v), other: cloud(another(v)), inventory: v}
 	p.Accounts = double.NewAccounts(func(r *http.Request, body []byte) string {
 		if p.other.Knows(r, body) {

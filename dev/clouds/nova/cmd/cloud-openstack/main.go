@@ -10,6 +10,6 @@ import (
 func main() {
 	command.Main("cloud-openstack", func(clock *double.Clock, o command.Options) (double.Cloud, error) {
 		inventory, err := command.Inventory(o, nova.Sample())
-		return nova.New(clock, nova.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot}), err
+		return nova.Administered{Cloud: nova.New(clock, nova.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot})}, err
 	})
 }

@@ -16,8 +16,8 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		cloud := func(id string) *vcenter.Cloud {
-			return vcenter.New(clock, vcenter.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot, ID: id})
+		cloud := func(id string) vcenter.Administered {
+			return vcenter.Administered{Cloud: vcenter.New(clock, vcenter.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot, ID: id})}
 		}
 		return newCenters(cloud(""), cloud("5d2b8c1e-7f04-4e6a-9a3d-0c6b1f2e8d47")), nil
 	})
@@ -32,7 +32,7 @@ const (
 // centers are two of them, each an account.
 type centers struct{ *double.Accounts }
 
-func newCenters(first, second *vcenter.Cloud) centers {
+func newCenters(first, second vcenter.Administered) centers {
 	return centers{double.NewAccounts(func(r *http.Request, _ []byte) string {
 		if name, _, _ := strings.Cut(r.Host, ":"); name == otherHost {
 			return other
