@@ -7,6 +7,7 @@ package cloud
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -32,11 +33,14 @@ type Traits struct {
 	// Demanding: it needs a spec to know where to ask. ByName: who looks for a machine's
 	// instance is shown what has its name, too.
 	Demanding, ByName bool
+
+	Habits
 }
 
 // Cloud is the infrastructure.
 type Cloud struct {
 	Traits
+	Turns
 	Now func() time.Time
 	// Roll returns a random number below n.
 	Roll func(n int) int
@@ -95,6 +99,7 @@ type Machine struct {
 	// request is that of its last reboot.
 	request string
 	end     end
+	course
 }
 
 // Part is something made for an instance that outlives it.
@@ -102,9 +107,11 @@ type Part struct {
 	Place
 	UID, Name        string
 	Owner, Namespace string
-	listed           time.Time
+	made, listed     time.Time
 	// gone is when it was removed.
 	gone time.Time
+	// held: whoever made it is about to use it.
+	held bool
 }
 
 // ProviderID is what the instance's node will carry.
@@ -118,7 +125,7 @@ func (m *Machine) Gone() time.Time { return m.gone }
 
 // Runs reports whether it has started and was not sent away.
 func (m *Machine) Runs(now time.Time) bool {
-	return m.hopeful() && !now.Before(m.booted) && m.gone.IsZero()
+	return m.hopeful() && !m.off && !now.Before(m.booted) && m.gone.IsZero()
 }
 
 // Machines are all instances that were ever made, oldest first.
@@ -174,6 +181,9 @@ func (c *Cloud) Next() time.Time {
 		soonest(m.gone)
 		soonest(m.listed)
 		soonest(m.gone.Add(c.Lag))
+		soonest(m.gone.Add(c.Keeps))
+		soonest(m.marked)
+		soonest(m.back)
 	}
 	for _, p := range c.parts {
 		soonest(p.listed)
@@ -189,55 +199,67 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 }
 
 // create makes the parts and the instance, or finds the one of the token.
-func (c *Cloud) create(class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
-	now, at := c.Now(), placeOf(class)
-	for _, m := range c.machines {
-		if m.Token == token && m.Place == at {
-			return m, nil
-		}
+func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
+	n := creation{c: c, at: placeOf(class), ref: ref, token: token, heedless: ctx.Value(heedless{}) != nil}
+	if m := n.found(); m != nil {
+		return m, nil
 	}
 	made, err := chosen(c, want.Choice)
 	if err != nil {
 		return nil, err
 	}
-	c.part(Part{Place: at, UID: ref.UID, Name: "disk", Owner: class.Owner, Namespace: ref.Namespace})
-	c.part(Part{Place: at, UID: ref.UID, Name: "nic", Owner: class.Owner, Namespace: ref.Namespace})
-	if c.Half() {
-		return nil, provider.Errorf(provider.Transient, "the instance could not be started; its disk and interface were made")
+	if err := n.parts(class.Owner); err != nil {
+		return nil, err
 	}
-	n := len(c.machines) + 1
-	m := &Machine{
-		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Place: at, Name: ref.Name, Host: c.host(ref.Name, n),
-		Owner: class.Owner, Namespace: ref.Namespace,
-		IP: c.address(n), UserData: want.UserData, Choice: made,
-		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
+	if m, err := n.between(); m != nil || err != nil {
+		return m, err
 	}
+	if err := n.taken(); err != nil {
+		return nil, err
+	}
+	m := c.accept(Machine{
+		UID: ref.UID, Token: token, Place: n.at, Name: ref.Name, Owner: class.Owner, Namespace: ref.Namespace, UserData: want.UserData, Choice: made,
+	})
 	c.seal(m)
 	c.machines = append(c.machines, m)
 	c.OnCreate(m)
 	return m, nil
 }
 
+// accept is an instance that is asked for, as it begins.
+func (c *Cloud) accept(m Machine) *Machine {
+	n, now := len(c.machines)+1, c.Now()
+	m.ID, m.IP = fmt.Sprintf("i-%d", n), c.address(n)
+	m.Host, m.off = c.host(m.Name, n, m.IP), c.Makes == SwitchedOff
+	m.Created, m.listed, m.booted = now, now.Add(c.upTo(c.Lag-c.Late)), now.Add(c.upTo(c.Boot))
+	if c.Marks > 0 {
+		m.marked = now.Add(c.upTo(c.Marks))
+	}
+	return &m
+}
+
 // Add makes an instance that nobody asked for through the gate, without parts.
 func (c *Cloud) Add(at Place, uid, name string) *Machine {
 	n, now := len(c.machines)+1, c.Now()
 	m := &Machine{
-		ID: fmt.Sprintf("i-%d", n), UID: uid, Token: fmt.Sprintf("by hand %d", n), Place: at, Name: name, Host: c.host(name, n),
-		IP: c.address(n), Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now,
+		ID: fmt.Sprintf("i-%d", n), UID: uid, Token: fmt.Sprintf("by hand %d", n), Place: at, Name: name, IP: c.address(n),
+		Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now,
 	}
+	m.Host = c.host(name, n, m.IP)
 	c.machines = append(c.machines, m)
 	return m
 }
 
-// part makes a part unless it is there.
-func (c *Cloud) part(made Part) {
+// part makes a part unless it is there, which it returns then.
+func (c *Cloud) part(made Part) *Part {
 	for _, p := range c.Parts(made.UID) {
 		if p.Name == made.Name && p.Place == made.Place {
-			return
+			return p
 		}
 	}
-	made.listed = c.Now().Add(c.upTo(c.Lag - c.Late))
+	made.made, made.listed = c.Now(), c.Now().Add(c.upTo(c.Lag-c.Late))
 	c.parts = append(c.parts, &made)
+	return &made
 }
 
 // shows reports whether a listing shows the instance.
@@ -246,7 +268,7 @@ func (c *Cloud) shows(m *Machine) bool {
 	if now.Before(m.listed) {
 		return false
 	}
-	return c.Lingers || m.Exists(now) || now.Before(m.gone.Add(c.Lag))
+	return m.Exists(now) || c.Records(m, now) || now.Before(m.gone.Add(c.Lag))
 }
 
 // find are the instances that a look-up for ref shows.
@@ -255,7 +277,7 @@ func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 		if m.Place != at || c.hides(m) {
 			continue
 		}
-		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Lingers)
+		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Records(m, c.Now()))
 		if known || (m.UID == ref.UID || m.ProviderID() == ref.ProviderID) && c.shows(m) {
 			out = append(out, m)
 		}
@@ -278,7 +300,7 @@ func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 
 // remove sends away what was made for the UID of ref and what is given, and then the parts;
 // without a UID only what is given. It reports whether nothing is left as far as it can see.
-func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bool {
+func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (done bool, err error) {
 	now := c.Now()
 	var targets []*Machine
 	for _, m := range c.find(at, ref) {
@@ -295,9 +317,12 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bo
 	}
 	left := false
 	for _, m := range targets {
+		if err := c.busy(m, now); err != nil {
+			return false, err
+		}
 		if !m.leaves(now) {
 			c.OnStop(m)
-			m.sent(now, now.Add(c.upTo(c.Stop)))
+			dismiss(c, m)
 			if ref.UID != "" && m.UID != "" && m.UID != ref.UID {
 				for _, p := range c.Parts(m.UID) {
 					p.gone = m.gone // made for a former UID: it goes with the instance
@@ -307,9 +332,9 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bo
 		left = left || m.Exists(now)
 	}
 	if left || ref.UID == "" {
-		return !left
+		return !left, nil
 	}
-	return c.removeParts(at, ref.UID)
+	return c.removeParts(at, ref.UID), nil
 }
 
 // removeParts removes what can be seen and is not in use.

@@ -60,7 +60,7 @@ func (m *Machine) hopeful() bool { return m.end.why == nil || !m.end.to.IsZero()
 // leaves reports whether it was sent away, or is gone. One that is to vanish by itself was
 // not sent away before that.
 func (m *Machine) leaves(now time.Time) bool {
-	return !m.gone.IsZero() && (!m.end.vanishes || !now.Before(m.end.from))
+	return now.Before(m.back) || !m.gone.IsZero() && (!m.end.vanishes || !now.Before(m.end.from))
 }
 
 // sent notes that it was sent away, and is gone by then.

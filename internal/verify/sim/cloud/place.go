@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -56,8 +57,11 @@ func (c *Cloud) user(p *Part) *Machine {
 func (c *Cloud) Parted(p Part) { c.part(p) }
 
 // host is the name of the node of the nth instance.
-func (c *Cloud) host(name string, n int) string {
-	if c.Hosts {
+func (t Traits) host(name string, n int, ip string) string {
+	switch {
+	case t.Addressed:
+		return "ip-" + strings.ReplaceAll(ip, ".", "-")
+	case t.Hosts:
 		return fmt.Sprintf("host-%d", n)
 	}
 	return name

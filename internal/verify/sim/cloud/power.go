@@ -26,6 +26,9 @@ func (s session) As(target any) bool {
 	case *provider.Powerer:
 		*t = powerer{s}
 		return s.Cloud.Power == EachTime
+	case *provider.Initializer:
+		*t = initializer{s}
+		return s.Cloud.Makes == SwitchedOff
 	case *provider.Chooser:
 		*t = chooser{s}
 		return len(s.Cloud.Choices) > 0

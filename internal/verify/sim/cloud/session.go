@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Call is one request to the infrastructure: find, create, delete or list.
+// Call is one request to the infrastructure: find, create, initialize, delete or list.
 type Call struct {
 	Verb string
 	Ref  provider.Ref
@@ -111,7 +111,7 @@ func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 		s.class.Owner, ref.Namespace = "", ""
 	}
 	err = s.call(Call{Verb: "create", Ref: ref, Choice: chooser{s}.named(want.Choice), At: placeOf(s.class)}, func() error {
-		m, err := s.Cloud.create(s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want)
+		m, err := s.Cloud.create(ctx, s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want)
 		if err == nil {
 			i = s.instance(m)
 		}
@@ -143,9 +143,9 @@ func (s session) Delete(_ context.Context, ref provider.Ref, given []provider.In
 	for _, i := range given {
 		ids = append(ids, i.ID)
 	}
-	err = s.call(Call{Verb: "delete", Ref: ref, Given: ids}, func() error {
-		done = s.Cloud.remove(placeOf(s.class), ref, given)
-		return nil
+	err = s.call(Call{Verb: "delete", Ref: ref, Given: ids}, func() (err error) {
+		done, err = s.Cloud.remove(placeOf(s.class), ref, given)
+		return err
 	})
 	return done && err == nil, err
 }
@@ -202,6 +202,9 @@ func (s session) instance(m *Machine) provider.Instance {
 		i.NodeName = ""
 	}
 	now := s.Cloud.Now()
+	if now.Before(m.marked) {
+		i.Owner, i.Namespace = "", ""
+	}
 	i.Fault, _, _ = m.Fault(now)
 	switch {
 	case !m.Exists(now):
@@ -212,6 +215,8 @@ func (s session) instance(m *Machine) provider.Instance {
 		i.State = provider.Stopped
 	case !m.hopeful(), now.Before(m.booted):
 		i.State = provider.Pending
+	case m.off:
+		i.State, i.Uninitialized = provider.Stopped, true
 	default:
 		i.State = provider.Running
 	}
