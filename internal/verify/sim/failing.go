@@ -80,6 +80,9 @@ func exhaustedZone() *provider.Error { return provider.Errorf(provider.Exhausted
 func (w *World) ends(i *cloud.Machine, f *cloud.Fate) *cloud.Fate {
 	f.After = time.Duration(w.between(0, []int{0, 5, 60, 900}[w.roll(4)])) * time.Second
 	f.Vanishes = f.Mends == 0 && w.chance(30)
+	if w.profile.cloud.Like != "" {
+		f.Vanishes = f.Mends == 0 && (sky{w}).like().vanishes
+	}
 	w.tracef("cloud", "will GIVE UP instance %s of %s after %v, and mend it after %v: %s", i.ID, i.Name, f.After, f.Mends, f.Why)
 	return f
 }
@@ -93,7 +96,7 @@ func (w *World) spend() {
 // causeOf is why the infrastructure has given an instance up, where it shows that.
 func (w *World) causeOf(i *cloud.Machine) judge.Cause {
 	why, since, final := i.Fault(w.now)
-	if why == nil || !i.Exists(w.now) && !w.profile.cloud.Lingers {
+	if why == nil || !i.Exists(w.now) && !w.cloud.Records(i, w.now) {
 		return judge.Cause{}
 	}
 	return judge.Cause{Text: why.Error(), Room: why.Kind == provider.Exhausted, Since: since, Final: final}

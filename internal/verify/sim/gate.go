@@ -135,11 +135,14 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	if p.role == orphanRole && c.Verb == "delete" {
 		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
-	changes := c.Verb == "create" || c.Verb == "delete" || c.Verb == "reboot"
+	changes := c.Verb == "create" || c.Verb == "delete" || c.Verb == "reboot" || c.Verb == "initialize"
 	if err := w.ailingCall(p, c); err != nil {
 		return tell(err, "")
 	}
 	if err := p.hungCall(c, changes, effect); err != nil {
+		return tell(err, "")
+	}
+	if err := (sky{w}).over(); err != nil {
 		return tell(err, "")
 	}
 	switch {
@@ -152,14 +155,14 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	case c.Verb == "create" && w.faulty(cloudExhausted):
 		return tell(provider.Errorf(provider.Exhausted, "quota exceeded"), "")
 	case changes && w.faulty(cloudLost):
-		_ = tell(effect(), "REPLY LOST, took effect: ")
+		_ = tell(sky{w}.around(p, before, effect), "REPLY LOST, took effect: ")
 		return errReplyLost
 	case changes && w.profile.cloud.Lag > 0 && w.faulty(cloudLate):
 		p.lateCall(c, effect)
 		_ = tell(nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
-	return tell(effect(), "")
+	return tell(sky{w}.around(p, before, effect), "")
 }
 
 // lateCall keeps a call to the infrastructure for later, for less than its listings run

@@ -35,6 +35,7 @@ func (c *profile) settleHollow() {
 	}
 	c.deceit, c.versions, c.aided, c.restores, c.choosing = deceit{}, false, false, false, choosing{}
 	c.cloud.Named, c.cloud.Hosts, c.cloud.Scarce = false, false, false
+	c.cloud.Habits = cloud.Habits{}
 	c.percent[cloudLate], c.percent[cloudCut] = 0, 0
 }
 

@@ -137,11 +137,11 @@ func (w *World) neighbour() {
 
 // clearNames has neighbours take away the instances whose names keep machines from being made.
 func (w *World) clearNames() {
-	if !w.profile.cloud.ByName {
+	if !w.profile.cloud.ByName && !w.profile.cloud.Unique {
 		return
 	}
 	for _, i := range w.cloud.Existing("") {
-		if i.Owner != owner || i.Namespace != namespace {
+		if (i.Owner != owner || i.Namespace != namespace) && w.machineOf(w.uidOf(i)) == nil {
 			w.cloud.Kill(i)
 		}
 	}

@@ -41,6 +41,7 @@ func Mutants() []Mutation {
 		remadeMutants(),
 		alarmMutants(),
 		choosingMutants(),
+		habitMutants(),
 	)
 }
 
@@ -129,8 +130,8 @@ type brokenSession struct {
 	list   func(ctx context.Context) iter.Seq2[provider.Instance, error]
 	// hasty hides that listings run behind.
 	hasty bool
-	// nameless hides which account is open.
-	nameless bool
+	// nameless hides which account is open, unstarted that instances are to be initialized.
+	nameless, unstarted bool
 }
 
 // List implements [provider.Session].
@@ -153,6 +154,14 @@ func (s brokenSession) As(target any) bool {
 	}
 	if c, ok := target.(*provider.Chooser); ok {
 		*c, ok = provider.As[provider.Chooser](s.Session)
+		return ok
+	}
+	if l, ok := target.(*provider.LeftoverLister); ok {
+		*l, ok = provider.As[provider.LeftoverLister](s.Session)
+		return ok
+	}
+	if i, ok := target.(*provider.Initializer); ok && !s.unstarted {
+		*i, ok = provider.As[provider.Initializer](s.Session)
 		return ok
 	}
 	return false

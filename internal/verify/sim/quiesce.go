@@ -165,6 +165,7 @@ func (w *World) nurse() {
 	w.each(w.nurseRollouts)
 	w.letGoOf(false) // a set with a deployment may have adopted what they hold
 	w.guide()
+	sky{w}.freeNames()
 	w.each(w.keepPlaces)
 	w.cleanUp()
 	w.restoreClasses() // one that was deleted may have been held until now

@@ -77,7 +77,7 @@ func (c *profile) settle() {
 	}
 	c.cloud.Named = c.accounts
 	if c.odd {
-		c.cloud.Hosts, c.cloud.Scarce = true, true
+		c.cloud.Hosts, c.cloud.Scarce = !c.cloud.Unique, true // where names are unique, nodes have those of machines
 	}
 	if c.versions {
 		// What the earlier version made of labels that were edited is its own fault.

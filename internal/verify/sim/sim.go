@@ -15,6 +15,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ type Options struct {
 	// Steps is how many steps the world takes before the faults stop; zero
 	// means [DefaultSteps].
 	Steps int
+	// Cloud is what the cloud is like: one of [Clouds], or [NoCloud]; empty: as the seed
+	// has it.
+	Cloud string
 	// Mutation is a deliberate defect; nil: none.
 	Mutation *Mutation
 	// Trace keeps one line per event.
@@ -66,6 +70,8 @@ func (v Violation) String() string { return v.Statement + ": " + v.Detail }
 type Result struct {
 	Seed    uint64
 	Dialect string
+	// Cloud is what the cloud was like: one of [Clouds], or [NoCloud].
+	Cloud string
 	// Violation is the first broken promise; nil when all were kept.
 	Violation *Violation
 	// Trace has one line per event, if it was asked for.
@@ -86,17 +92,22 @@ func Run(seed uint64, o Options) Result {
 	w := newWorld(seed, o)
 	w.live()
 	return Result{
-		Seed: seed, Dialect: o.Dialect, Violation: w.violation, Trace: w.trace, Steps: o.Steps,
+		Seed: seed, Dialect: o.Dialect, Cloud: cmp.Or(w.profile.cloud.Like, NoCloud), Violation: w.violation, Trace: w.trace, Steps: o.Steps,
 		Reconciles: w.counts.reconciles, Writes: w.counts.writes, CloudCalls: w.counts.cloudCalls, Virtual: w.now.Sub(epoch),
 	}
+}
+
+// Headline is a failing run in one line.
+func (r Result) Headline() string {
+	return fmt.Sprintf("seed %d (%s, cloud %s): %s", r.Seed, r.Dialect, r.Cloud, r.Violation)
 }
 
 // Report is a failing run for people: the seed, how to repeat it, what went
 // wrong, and the shrunk trace.
 func (r Result) Report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d (%s): %s\n", r.Seed, r.Dialect, r.Violation)
-	fmt.Fprintf(&b, "repeat: go run ./internal/verify/sim/cmd/sim --dialect %s --start %d --seeds 1 --steps %d\n", r.Dialect, r.Seed, r.Steps)
+	fmt.Fprintf(&b, "%s\n", r.Headline())
+	fmt.Fprintf(&b, "repeat: go run ./internal/verify/sim/cmd/sim --dialect %s --cloud %s --start %d --seeds 1 --steps %d\n", r.Dialect, r.Cloud, r.Seed, r.Steps)
 	for _, line := range r.Trace {
 		b.WriteString(line + "\n")
 	}

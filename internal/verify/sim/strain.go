@@ -39,6 +39,7 @@ type turned struct {
 	overload overload
 	denial   denial
 	sales    []sale
+	account  account
 }
 
 // overload is of an API server: of so many percent of its calls of a sort.

@@ -80,22 +80,29 @@ type World struct {
 // counts are what a run came to in numbers.
 type counts struct{ reconciles, writes, cloudCalls int }
 
+// newProfile is that of a seed, of whose first source r is; like is [Options.Cloud].
+func newProfile(seed uint64, r *rand.Rand, like string) profile {
+	c := newCharacter(r)
+	c.widen(rand.New(rand.NewPCG(seed, widerSource)))
+	c.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
+	c.restore(rand.New(rand.NewPCG(seed, archiveSource)))
+	c.bother(seed)
+	c.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
+	c.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
+	c.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	c.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
+	c.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
+	c.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
+	c.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
+	c.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
+	c.liken(seed, like)
+	return c
+}
+
 func newWorld(seed uint64, o Options) *World {
 	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
-	w.profile = newCharacter(w.rng)
-	w.profile.widen(rand.New(rand.NewPCG(seed, widerSource)))
-	w.profile.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
-	w.profile.restore(rand.New(rand.NewPCG(seed, archiveSource)))
-	w.profile.bother(seed)
-	w.profile.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
-	w.profile.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
-	w.profile.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
-	w.profile.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
-	w.profile.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
-	w.profile.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
-	w.profile.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
-	w.profile.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
+	w.profile = newProfile(seed, w.rng, o.Cloud)
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.profile)
 		w.profile.settle()
@@ -111,6 +118,7 @@ func newWorld(seed uint64, o Options) *World {
 	}
 	w.cloud.Choices, w.cloud.Full = shop{w}.choices(), shop{w}.full
 	w.openPower()
+	sky{w}.open()
 	w.openHollow()
 	w.hold()
 	w.begin()

@@ -15,7 +15,7 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	j.came[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand {
+		if i.UID == made.UID && !i.ByHand && !j.unheardOf(i) {
 			n++
 		}
 	}
@@ -35,6 +35,15 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	case !slices.ContainsFunc(there, func(o client.Object) bool { return j.held(readMachine(o)) }):
 		j.Broken(HeldFirst, "instance %s was made for %s, which has no finalizer", made.ID, made.Name)
 	}
+}
+
+// unheardOf reports whether the instance was gone by itself before any machine had it
+// recorded. A cloud that knows its own by what is there makes another one then, and nobody
+// can know.
+func (j *Judge) unheardOf(i Instance) bool {
+	return i.Died && !i.Exists(j.Now()) && !slices.ContainsFunc(j.log[types.UID(i.UID)], func(c change) bool {
+		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
+	})
 }
 
 // Stopped judges that an instance is sent away while it runs.

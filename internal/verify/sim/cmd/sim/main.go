@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type options struct {
 	keep         bool
 	most         time.Duration
 	setting      string
+	cloud        string
 }
 
 func main() {
@@ -39,12 +41,17 @@ func main() {
 	flag.BoolVar(&o.keep, "keep-going", false, "list all failing seeds instead of stopping at the first")
 	flag.DurationVar(&o.most, "for", 0, "begin no more worlds after this time; 0 runs all seeds")
 	flag.StringVar(&o.setting, "setting", "", "a setting of the worlds, one of "+strings.Join(sim.Settings(), ", ")+"; empty: as they come")
+	flag.StringVar(&o.cloud, "cloud", "", "what the worlds' clouds are like: one of "+strings.Join(sim.Clouds(), ", ")+", or "+sim.NoCloud+" for none in particular; empty: as they come")
 	flag.Parse()
 	// Worlds are small and short-lived: a quarter of the time would go into
 	// collecting them.
 	debug.SetGCPercent(2000)
 	if _, is := sim.Setting(o.setting); o.setting != "" && !is {
 		fmt.Fprintf(os.Stderr, "there is no setting %q\n", o.setting)
+		os.Exit(2)
+	}
+	if o.cloud != "" && o.cloud != sim.NoCloud && !slices.Contains(sim.Clouds(), o.cloud) {
+		fmt.Fprintf(os.Stderr, "there is no cloud %q\n", o.cloud)
 		os.Exit(2)
 	}
 	os.Exit(o.run())
@@ -59,7 +66,7 @@ func (o options) dialects() []string {
 
 // world has the options of the world of a dialect.
 func (o options) world(dialect string) sim.Options {
-	out := sim.Options{Dialect: dialect, Steps: o.steps}
+	out := sim.Options{Dialect: dialect, Steps: o.steps, Cloud: o.cloud}
 	if o.setting != "" {
 		out.Mutation, _ = sim.Setting(o.setting)
 	}
@@ -126,7 +133,7 @@ func (s *summary) add(o options, r sim.Result) {
 	s.fails++
 	s.kinds[r.Dialect+": "+r.Violation.Statement]++
 	if o.keep {
-		fmt.Printf("seed %d (%s): %s\n", r.Seed, r.Dialect, r.Violation)
+		fmt.Println(r.Headline())
 	}
 	if s.first == nil || r.Seed < s.first.Seed {
 		s.first = &r
