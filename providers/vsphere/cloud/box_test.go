@@ -59,7 +59,7 @@ func newBox(t *testing.T) *box {
 	go func() { ended <- command.ExecuteContext(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil && ctx.Err() == nil {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
@@ -174,6 +174,7 @@ func TestBox(t *testing.T) {
 		}
 		b.await(t, gardenMachines, "node-0", "it is gone", func(o *unstructured.Unstructured) bool { return o == nil })
 	})
+	t.Run("claims", b.claims)
 	if n := len(b.stage.cloud.Machines()); n != 0 {
 		t.Errorf("%d virtual machines are left", n)
 	}

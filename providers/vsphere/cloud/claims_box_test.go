@@ -36,11 +36,9 @@ func (b *box) define(t *testing.T, kind, plural string) {
 	}
 }
 
-// Addresses of a pool on a real API server: the claim is made with the machine as its owner, the clone waits for the address, and the
+// claims: addresses of a pool on a real API server. The claim is made with the machine as its owner, the clone waits for the address, and the
 // claim goes with the machine, although its finalizer holds it.
-func TestClaimsOnABox(t *testing.T) {
-	b := newBox(t)
-	b.stage.tag("box")
+func (b *box) claims(t *testing.T) {
 	b.define(t, "IPAddress", "ipaddresses")
 	b.define(t, "IPAddressClaim", "ipaddressclaims")
 	spec := plainSpec(b.stage.openShift())
@@ -48,13 +46,13 @@ func TestClaimsOnABox(t *testing.T) {
 	device["addressesFromPools"] = []any{m{"group": "ipam.example.org", "resource": "IPPool", "name": "p"}}
 	b.create(t, machines, m{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
-		"metadata": m{"name": "worker-0", "labels": m{"machine.openshift.io/cluster-api-cluster": "box"}},
+		"metadata": m{"name": "worker-1", "labels": m{"machine.openshift.io/cluster-api-cluster": "box"}},
 		"spec":     m{"providerSpec": m{"value": spec}},
 	})
-	claim := b.await(t, claimed, "worker-0-claim-0-0", "it is made", func(o *unstructured.Unstructured) bool { return o != nil })
-	machine := b.await(t, machines, "worker-0", "it says what it waits for", func(o *unstructured.Unstructured) bool {
+	claim := b.await(t, claimed, "worker-1-claim-0-0", "it is made", func(o *unstructured.Unstructured) bool { return o != nil })
+	machine := b.await(t, machines, "worker-1", "it says what it waits for", func(o *unstructured.Unstructured) bool {
 		raw, _ := o.MarshalJSON()
-		return strings.Contains(string(raw), "worker-0-claim-0-0 is not bound to an address yet")
+		return strings.Contains(string(raw), "worker-1-claim-0-0 is not bound to an address yet")
 	})
 	if owners := claim.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != machine.GetUID() || text(claim, "spec", "poolRef", "kind") != "IPPool" {
 		t.Errorf("the claim is %v", claim.Object)
@@ -70,13 +68,13 @@ func TestClaimsOnABox(t *testing.T) {
 	if _, err := b.client.Resource(claimed).Namespace(b.namespace).UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.await(t, machines, "worker-0", "it has its clone", func(o *unstructured.Unstructured) bool { return text(o, "status", "phase") == "Provisioned" })
+	b.await(t, machines, "worker-1", "it has its clone", func(o *unstructured.Unstructured) bool { return text(o, "status", "phase") == "Provisioned" })
 	if !slices.ContainsFunc(b.stage.cloud.Probe().Clones(), func(c types.CloneVM_Task) bool { return strings.Contains(options(c)[optionKargs], "10.1.2.9") }) {
 		t.Error("no clone was told its address")
 	}
-	if err := b.client.Resource(machines).Namespace(b.namespace).Delete(t.Context(), "worker-0", metav1.DeleteOptions{}); err != nil {
+	if err := b.client.Resource(machines).Namespace(b.namespace).Delete(t.Context(), "worker-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.await(t, machines, "worker-0", "it is gone", func(o *unstructured.Unstructured) bool { return o == nil })
-	b.await(t, claimed, "worker-0-claim-0-0", "it is released", func(o *unstructured.Unstructured) bool { return o == nil })
+	b.await(t, machines, "worker-1", "it is gone", func(o *unstructured.Unstructured) bool { return o == nil })
+	b.await(t, claimed, "worker-1-claim-0-0", "it is released", func(o *unstructured.Unstructured) bool { return o == nil })
 }
