@@ -58,6 +58,10 @@ type Class struct {
 	Fallbacks [][]byte
 	// Credentials is the data of the credential secrets, merged.
 	Credentials map[string][]byte
+	// Object is what declares the class in the control cluster, where that is an object of
+	// its own: a MachineClass of [Gardener]. Its name is empty where there is none. Only
+	// who hands the object on to others needs it.
+	Object ObjectRef
 	// Region and Zone are those the class declares outside its spec; empty
 	// when it does not.
 	Region, Zone string

@@ -127,6 +127,9 @@ func TestClass(t *testing.T) {
 			if got.Cluster != ns || got.API != provider.Gardener || got.TokenLifetime != 20*time.Minute {
 				t.Errorf("cluster %q, API %q, token lifetime %v", got.Cluster, got.API, got.TokenLifetime)
 			}
+			if want := (provider.ObjectRef{APIVersion: "machine.sapcloud.io/v1alpha1", Kind: "MachineClass", Namespace: ns, Name: "pool-a"}); got.Object != want {
+				t.Errorf("%s: it is declared by %+v, want %+v", c.reason, got.Object, want)
+			}
 		})
 	}
 }

@@ -66,7 +66,12 @@ func (d Resolver) Class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class
 // class is what the machine's class says, wherever its instance is.
 func (d Resolver) class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
-		Class:         provider.Class{API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace)},
+		Class: provider.Class{
+			API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace),
+			Object: provider.ObjectRef{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindMachineClass, Namespace: m.Namespace, Name: m.Spec.Class.Name,
+			},
+		},
 		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
 		TokenLifetime: d.tokenLifetime(m),
 		TokenGroups:   d.TokenGroups,
