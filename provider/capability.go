@@ -160,6 +160,14 @@ type Accounter interface {
 	Account(ctx context.Context) (string, error)
 }
 
+// VolumeNamer is a Provider that knows how nodes list its volumes: drains wait until a
+// volume is listed no more. It is asked for PersistentVolumes of which nothing else tells.
+type VolumeNamer interface {
+	// VolumeIDs returns parts of the names under which status.volumesAttached of a node
+	// lists the volume; none for a volume of another infrastructure.
+	VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error)
+}
+
 // Leftover is something that was made for an instance and that is there although
 // the instance is not: a disk, an interface, an address.
 type Leftover struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
@@ -30,6 +31,26 @@ func (d deaf) Find(context.Context, provider.Ref) ([]provider.Instance, error) {
 func (d deaf) Create(context.Context, provider.Ref, provider.Want) (provider.Instance, error) {
 	<-d.free
 	return provider.Instance{}, nil
+}
+
+// VolumeIDs implements [provider.VolumeNamer].
+func (deaf) VolumeIDs(context.Context, *corev1.PersistentVolumeSpec) ([]string, error) {
+	return []string{"v"}, nil
+}
+
+// TestVolumesAreNamedThroughDecorators: drains ask the provider that is served.
+func TestVolumesAreNamedThroughDecorators(t *testing.T) {
+	p, err := decorated(deaf{}, 50, decorate.Limits{}, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, ok := provider.As[provider.VolumeNamer](decorate.Own(p, "owner"))
+	if !ok {
+		t.Fatal("the names that the provider knows are hidden")
+	}
+	if ids, err := known.VolumeIDs(t.Context(), nil); err != nil || len(ids) != 1 || ids[0] != "v" {
+		t.Errorf("they are %v, error %v", ids, err)
+	}
 }
 
 // TestNoCallHoldsAWorkerForEver: whatever a provider does.

@@ -25,6 +25,9 @@ type Volume struct {
 	// ID is the name under which node.status.volumesAttached lists it; empty when
 	// that cannot be told.
 	ID string
+	// Part is a part of that name, where the infrastructure tells no more; empty when
+	// it does not.
+	Part string
 }
 
 // VolumeOf describes a PersistentVolume.
@@ -211,8 +214,8 @@ func (l look) attached(p Passage) bool {
 			return true
 		}
 	}
-	return p.ID != "" && slices.ContainsFunc(l.facts.Node.Status.VolumesAttached, func(v corev1.AttachedVolume) bool {
-		return string(v.Name) == p.ID
+	return slices.ContainsFunc(l.facts.Node.Status.VolumesAttached, func(v corev1.AttachedVolume) bool {
+		return p.ID != "" && string(v.Name) == p.ID || p.Part != "" && strings.Contains(string(v.Name), p.Part)
 	})
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
@@ -41,6 +43,9 @@ type Cluster struct {
 	Clock clock.PassiveClock
 	// Random is where token secrets come from; nil: crypto/rand.
 	Random io.Reader
+	// Volumes knows how nodes list volumes of which their PersistentVolumes do not tell; may
+	// be nil.
+	Volumes provider.VolumeNamer
 
 	mu     sync.Mutex
 	memory map[types.UID]memory // of drains, by node UID

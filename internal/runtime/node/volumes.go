@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // volumes adds to the facts the volumes that the node's pods claim, and those
@@ -43,10 +44,23 @@ func (c *Cluster) volumes(ctx context.Context, f *drain.Facts) error {
 			return fmt.Errorf("reading the volume %s: %w", name, err)
 		}
 		if pv.Name != "" {
-			f.Volumes = append(f.Volumes, drain.VolumeOf(&pv))
+			f.Volumes = append(f.Volumes, describe(ctx, c.Volumes, &pv))
 		}
 	}
 	return nil
+}
+
+// describe describes a PersistentVolume. How the node lists one that does not say so itself, the
+// infrastructure may know; where it fails to tell, the volume is followed by its attachments alone.
+func describe(ctx context.Context, known provider.VolumeNamer, pv *corev1.PersistentVolume) drain.Volume {
+	v := drain.VolumeOf(pv)
+	if known == nil || v.ID != "" || v.Local {
+		return v
+	}
+	if ids, err := known.VolumeIDs(ctx, pv.Spec.DeepCopy()); err == nil && len(ids) > 0 {
+		v.Part = ids[0]
+	}
+	return v
 }
 
 // follow adds to the facts where the volumes that left the node are wanted and

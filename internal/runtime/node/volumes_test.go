@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 var volumesCount = drain.Policy{VolumesOneByOne: true, DetachTimeout: 2 * time.Minute, ReattachTimeout: 90 * time.Second, RemoveAttachments: true}
@@ -267,6 +268,52 @@ func TestVolumesOfTwoNodesMoveInParallel(t *testing.T) {
 		d, err := w.Drain(t.Context(), node(name), volumesCount)
 		if err != nil || len(d.Evict) != 1 {
 			t.Errorf("node %d: %s", i, fmt.Sprint(d, err))
+		}
+	}
+}
+
+// namer is an infrastructure that knows the name of a volume, or fails to tell.
+type namer struct {
+	part string
+	err  error
+}
+
+func (n namer) VolumeIDs(_ context.Context, v *corev1.PersistentVolumeSpec) ([]string, error) {
+	if v.Cinder == nil || n.err != nil {
+		return nil, n.err
+	}
+	return []string{n.part}, nil
+}
+
+// TestVolumesOfOldAreFollowedByTheNode: a volume of a plugin within Kubernetes has no attachment where that was not migrated to CSI, and its
+// PersistentVolume does not say how the node lists it.
+func TestVolumesOfOldAreFollowedByTheNode(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		names  provider.VolumeNamer
+		waits  bool
+	}{
+		{"nobody knows its name", nil, false},
+		{"the infrastructure knows a part of it", namer{part: "v-1"}, true},
+		{"the infrastructure fails to tell", namer{part: "v-1", err: errors.New("it is away")}, false},
+		{"another volume's is known", namer{part: "v-2"}, false},
+	} {
+		objects := stateful("w1", "a")[:3]
+		objects[2].(*corev1.PersistentVolume).Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
+			Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "v-1"},
+		}
+		w := newWorld(t, interceptor.Funcs{}, objects...)
+		w.Volumes = c.names
+		n := node("w1")
+		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/cinder/v-1"}}
+		if _, err := w.Drain(t.Context(), n, volumesCount); err != nil {
+			t.Fatal(err)
+		}
+		w.must(t, client.IgnoreNotFound(w.Client.Delete(t.Context(), objects[0])))
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+		d, err := w.Drain(t.Context(), n, volumesCount)
+		if err != nil || d.Done == c.waits {
+			t.Errorf("%s: done %v, error %v: %s", c.reason, d.Done, err, d.Message)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func slim() map[client.Object]cache.ByObject {
 func slimVolume(o *corev1.PersistentVolume) {
 	is := o.Spec
 	o.Labels, o.Annotations, o.Status = nil, nil, corev1.PersistentVolumeStatus{}
-	o.Spec = corev1.PersistentVolumeSpec{AccessModes: is.AccessModes}
-	o.Spec.Local, o.Spec.HostPath = is.Local, is.HostPath
+	// What a volume is, [provider.VolumeNamer] may be asked about.
+	o.Spec = corev1.PersistentVolumeSpec{AccessModes: is.AccessModes, PersistentVolumeSource: is.PersistentVolumeSource}
 	if c := is.CSI; c != nil {
 		o.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: c.Driver, VolumeHandle: c.VolumeHandle}
 	}

@@ -26,6 +26,9 @@ func TestSlim(t *testing.T) {
 				Driver: "d", VolumeHandle: "h", VolumeAttributes: map[string]string{"k": "v"},
 			}},
 		}},
+		&corev1.PersistentVolume{ObjectMeta: managed, Spec: corev1.PersistentVolumeSpec{
+			PersistentVolumeSource: corev1.PersistentVolumeSource{Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "v"}},
+		}},
 		&corev1.PersistentVolumeClaim{ObjectMeta: managed, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv", StorageClassName: ptr.To("s")}},
 		&storagev1.VolumeAttachment{ObjectMeta: managed, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Source: storagev1.VolumeAttachmentSource{
 			InlineVolumeSpec: &corev1.PersistentVolumeSpec{MountOptions: []string{"x"}},
@@ -46,10 +49,13 @@ func TestSlim(t *testing.T) {
 	if p.Spec.Containers != nil || p.Spec.NodeName != "n" || p.Status.Phase != corev1.PodRunning {
 		t.Errorf("pod: %d containers, node %q, phase %s", len(p.Spec.Containers), p.Spec.NodeName, p.Status.Phase)
 	}
-	v, c, a := in[2].(*corev1.PersistentVolume), in[3].(*corev1.PersistentVolumeClaim), in[4].(*storagev1.VolumeAttachment)
+	v, old, c, a := in[2].(*corev1.PersistentVolume), in[3].(*corev1.PersistentVolume), in[4].(*corev1.PersistentVolumeClaim), in[5].(*storagev1.VolumeAttachment)
 	want := drain.Volume{Name: "x", Claim: types.NamespacedName{Namespace: "n", Name: "c"}, Shared: true, ID: "kubernetes.io/csi/d^h"}
 	if got := drain.VolumeOf(v); got != want || v.Spec.MountOptions != nil || v.Spec.CSI.VolumeAttributes != nil {
 		t.Errorf("volume: %+v of %+v", got, v.Spec)
+	}
+	if old.Spec.Cinder == nil || old.Spec.Cinder.VolumeID != "v" {
+		t.Errorf("what another volume is: %+v", old.Spec)
 	}
 	if c.Spec.VolumeName != "pv" || c.Spec.StorageClassName != nil {
 		t.Errorf("claim: %+v", c.Spec)
