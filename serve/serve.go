@@ -46,8 +46,9 @@ type Plugin struct {
 
 // Env is what a provider may need to know of the process it runs in.
 type Env struct {
-	// Target is the cluster that the machines join; nil when they join none.
-	Target *rest.Config
+	// Target is the cluster that the machines join; nil when they join none. Control is the
+	// one that holds the machine objects.
+	Target, Control *rest.Config
 	// Background runs f beside the controllers while the process leads
 	// nothing or everything: it must be safe to run in several processes.
 	Background func(f func(context.Context) error)
@@ -142,7 +143,7 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 // provider makes the provider and decorates it. From the inside out: calls end in
 // time, they are limited, reads are shared, other specs are fallen back on, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
-	env := Env{Clock: clock.RealClock{}, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
+	env := Env{Clock: clock.RealClock{}, Control: process.Control, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	if process.Target != nil {
 		env.Target = process.Target.GetConfig()
 	}
