@@ -53,8 +53,8 @@ var apiFiles = []string{
 }
 
 // apiRooms are about single APIs: their types, their lenses, the webhooks of the one that has some, how a provider spells its specs
-// in each, and what proves all that.
-var apiRooms = []string{"api", "internal/admission", "internal/dialect/openshift", "internal/dialect/gardener", "provider", "providers", "internal/verify", "test"}
+// in each, what runs the code that was written for one, and what proves all that.
+var apiRooms = []string{"api", "internal/admission", "internal/dialect/openshift", "internal/dialect/gardener", "provider", "providers", "adapters", "internal/verify", "test"}
 
 // groups are the names of the APIs, in constants and in text.
 var (

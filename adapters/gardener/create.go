@@ -1,0 +1,180 @@
+package gardener
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Create implements [provider.Session]. The driver is asked beside the workers: what is not done within a moment is Pending, and what
+// comes of it is told by the next call.
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if err := ctx.Err(); err != nil {
+		return provider.Instance{}, classified(err)
+	}
+	s.memory.met()
+	key := s.key(ref.Name)
+	c := s.calls.begin(key, creating, ref.UID, "", func(ctx context.Context) error { return s.make(ctx, ref, slices.Clone(want.UserData)) })
+	if !c.is(creating, ref.UID, "") {
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, ref.Name)
+	}
+	ended, err := s.calls.ends(ctx, c)
+	switch {
+	case err != nil:
+		s.giveUp(key, c, err)
+		return provider.Instance{}, err
+	case !ended:
+		return s.expected(ref, c), nil
+	}
+	if err := s.calls.take(key, c); err != nil {
+		return provider.Instance{}, err
+	}
+	return s.madeFor(ctx, ref)
+}
+
+// giveUp calls off a call whose caller has gone. What comes of it was told: its outcome is not known.
+func (s *session) giveUp(key string, c *call, why error) {
+	c.stop(why)
+	select {
+	case <-c.ended:
+		_ = s.calls.take(key, c)
+	case <-s.config.Clock.After(patience):
+	}
+}
+
+// madeFor is the instance that there is after a creation.
+func (s *session) madeFor(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
+	if one, ok := s.memory.of(ref.UID); ok && one.providerID != "" {
+		i := s.instance(one.name, one.providerID)
+		if one.gone {
+			i.State, i.RawState = provider.Terminated, "gone"
+		}
+		return i, nil
+	}
+	found, err := s.look(ctx, ref)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if len(found) == 0 {
+		return provider.Instance{}, provider.Errorf(provider.Transient, "the instance of %s was there a moment ago, and is not listed", ref.Name)
+	}
+	i := found[0]
+	if i.UID != "" && i.UID != ref.UID && identify(i.ProviderID) != identify(ref.ProviderID) {
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "instance %s, named %s, was made for another machine", i.ProviderID, i.Name)
+	}
+	return i, nil
+}
+
+var errUnnamed = errors.New("the driver made an instance and returned no provider ID")
+
+// work is what the driver does beside the workers.
+type work struct{ sight }
+
+// make has the driver make an instance for ref, if there is none. It takes as long as that takes.
+func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
+	there, err := s.exists(ctx, ref)
+	if there || err != nil {
+		return err
+	}
+	sub, err := s.about(ctx, ref, boot)
+	if err != nil {
+		return err
+	}
+	r, err := s.config.Driver.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
+	if r != nil && r.LastKnownState != "" {
+		s.memory.note(ref.UID, func(one *made) { one.lastKnownState = r.LastKnownState })
+	}
+	switch {
+	case err != nil:
+		return classified(err)
+	case r == nil || r.ProviderID == "":
+		return &provider.Error{Kind: provider.Transient, After: seldom, Err: errUnnamed}
+	}
+	s.memory.note(ref.UID, func(one *made) {
+		one.name, one.namespace, one.owner = ref.Name, ref.Namespace, s.class.Owner
+		one.providerID, one.nodeName, one.addresses = r.ProviderID, r.NodeName, slices.Clone(r.Addresses)
+		one.at = s.config.Clock.Now()
+	})
+	ref.ProviderID = r.ProviderID
+	return s.finish(ctx, ref, boot)
+}
+
+// exists reports whether nothing has to be made: the driver knows an instance, or this process has made one. An empty answer is
+// doubted as long as a process before this one may have asked for what is not shown yet.
+func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
+	for {
+		found, err := s.look(ctx, ref)
+		if err != nil || len(found) > 0 {
+			return len(found) > 0, err
+		}
+		if one, ok := s.memory.of(ref.UID); ok && one.providerID != "" {
+			// A machine gets one instance: what is not shown any more has died.
+			s.memory.note(ref.UID, func(one *made) { one.gone = s.config.Clock.Now().Sub(one.at) >= s.config.ReadLag })
+			return true, nil
+		}
+		doubt := s.memory.met()
+		if doubt <= 0 {
+			return false, nil
+		}
+		if err := s.sleep(ctx, doubt); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (s *work) sleep(ctx context.Context, d time.Duration) error {
+	t := s.config.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return nil
+	case <-ctx.Done():
+		return classified(context.Cause(ctx))
+	}
+}
+
+// finish does what the driver does once an instance is there. That it failed is remembered: some drivers do not say it by their status.
+func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error {
+	sub, err := s.about(ctx, ref, boot)
+	if err != nil {
+		return err
+	}
+	r, err := s.config.Driver.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
+	if codeOf(err) == codes.Unimplemented {
+		r, err = nil, nil
+	}
+	s.memory.note(ref.UID, func(one *made) {
+		one.name, one.namespace, one.providerID, one.uninitialized = ref.Name, ref.Namespace, ref.ProviderID, err != nil
+		if r != nil && err == nil {
+			one.nodeName = cmp.Or(r.NodeName, one.nodeName)
+			one.addresses = append(one.addresses[:0:0], r.Addresses...)
+		}
+	})
+	return classified(err)
+}
+
+// Initialize implements [provider.Initializer].
+func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	ref.ProviderID = i.ProviderID
+	key := s.key(ref.Name)
+	c := s.calls.begin(key, initializing, ref.UID, "", func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
+	if !c.is(initializing, ref.UID, "") {
+		return provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, ref.Name)
+	}
+	ended, err := s.calls.ends(ctx, c)
+	switch {
+	case err != nil:
+		s.giveUp(key, c, err)
+		return err
+	case !ended:
+		return nil // it is Pending meanwhile
+	}
+	return s.calls.take(key, c)
+}

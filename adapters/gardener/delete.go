@@ -1,0 +1,183 @@
+package gardener
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Delete implements [provider.Session]. The driver is asked beside the workers, until it says that nothing is left and its status says
+// the same.
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, classified(err)
+	}
+	s.memory.met()
+	targets := map[string][]provider.Instance{}
+	if ref.UID != "" {
+		targets[ref.Name] = nil // what a creation left that was never completed goes by the name
+	}
+	for _, i := range instances {
+		targets[i.Name] = append(targets[i.Name], i)
+	}
+	done, faults := true, []error(nil)
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		gone, err := s.remove(ctx, ref, name, targets[name])
+		done = done && gone
+		faults = append(faults, err)
+	}
+	if err := worst(faults); err != nil {
+		return false, err
+	}
+	if done {
+		s.memory.forget(ref.UID)
+	}
+	return done, nil
+}
+
+// worst is the error that is told of several: the first.
+func worst(faults []error) error {
+	for _, err := range faults {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errLeft says that the driver has removed an instance, and still shows it.
+var errLeft = errors.New("it is still there")
+
+// remove removes the instances of one name, and reports whether that is done.
+func (s *session) remove(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) (bool, error) {
+	key := s.key(name)
+	if err := s.callOff(ctx, key, ref.UID); err != nil {
+		return false, err
+	}
+	what := idsOf(targets)
+	c := s.calls.begin(key, deleting, ref.UID, what, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
+	if c.verb != deleting {
+		return false, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, name)
+	}
+	ended, err := s.calls.ends(ctx, c)
+	if err != nil || !ended {
+		return false, err
+	}
+	err = s.calls.take(key, c)
+	if errors.Is(err, errLeft) || !c.is(deleting, ref.UID, what) {
+		return false, nil // it is asked for again
+	}
+	return err == nil, err
+}
+
+func idsOf(targets []provider.Instance) string {
+	ids := make([]string, len(targets))
+	for n, t := range targets {
+		ids[n] = t.ProviderID
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
+
+// callOff ends what else the driver does with the machine: a removal must not be followed by what a creation still makes.
+func (s *session) callOff(ctx context.Context, key, uid string) error {
+	c := s.calls.of(key)
+	if c == nil || c.verb == deleting || c.uid != uid {
+		return nil
+	}
+	c.stop(errors.New("its machine is being deleted"))
+	ended, err := s.calls.ends(ctx, c)
+	if err == nil && !ended {
+		err = provider.Errorf(provider.Conflict, "the driver was told to stop the %s of the instance, and has not returned yet", c.verb)
+	}
+	return err
+}
+
+// end has the driver remove the targets, or, where there are none, what is left of ref by its name.
+func (s *work) end(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) error {
+	if targets = s.known(ref, name, targets); len(targets) == 0 {
+		return s.sweep(ctx, ref)
+	}
+	for _, t := range targets {
+		if err := s.delete(ctx, s.refOf(ref, t)); err != nil {
+			return err
+		}
+	}
+	for _, t := range targets {
+		if err := s.left(ctx, s.refOf(ref, t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known are the targets, with what this process made for ref in place of none, and of one that was being made when it was seen.
+func (s *work) known(ref provider.Ref, name string, targets []provider.Instance) []provider.Instance {
+	one, ok := s.memory.of(ref.UID)
+	if !ok || one.name != name || one.providerID == "" {
+		return targets
+	}
+	if len(targets) == 0 || len(targets) == 1 && targets[0].ProviderID == "" {
+		return []provider.Instance{s.instance(one.name, one.providerID)}
+	}
+	return targets
+}
+
+// refOf is ref with the instance in place of what is recorded.
+func (s *work) refOf(ref provider.Ref, i provider.Instance) provider.Ref {
+	ref.ProviderID = i.ProviderID
+	if i.Name != ref.Name || ref.UID == "" { // the machine is another, or gone
+		ref = provider.Ref{Namespace: s.class.Object.Namespace, Name: i.Name, ProviderID: i.ProviderID}
+	}
+	return ref
+}
+
+// sweep removes what a creation has left that made no instance. What merely has the machine's name stays.
+func (s *work) sweep(ctx context.Context, ref provider.Ref) error {
+	ref.ProviderID = ""
+	found, err := s.look(ctx, ref)
+	if err != nil || len(found) > 0 {
+		return err
+	}
+	return s.delete(ctx, ref)
+}
+
+// delete asks the driver, which returns once nothing is left, or fails.
+func (s *work) delete(ctx context.Context, ref provider.Ref) error {
+	sub, err := s.about(ctx, ref, nil)
+	if err != nil {
+		return err
+	}
+	r, err := s.config.Driver.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
+	if _, known := s.memory.of(ref.UID); known && r != nil {
+		s.memory.note(ref.UID, func(one *made) { one.lastKnownState = r.LastKnownState })
+	}
+	if codeOf(err) == codes.NotFound {
+		return nil
+	}
+	return classified(err)
+}
+
+// left is errLeft where the driver still shows what it has removed. One that has neither status nor listing is believed.
+func (s *work) left(ctx context.Context, ref provider.Ref) error {
+	found, a, err := s.status(ctx, ref)
+	if err == nil && a != told {
+		found, err = s.listed(ctx)
+		if errors.Is(err, errNoListing) {
+			return nil
+		}
+	}
+	for _, i := range found {
+		if identify(i.ProviderID) == identify(ref.ProviderID) {
+			err = errLeft
+		}
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+package reference
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Habits are what drivers differ in.
+type Habits struct {
+	// NoStatus and NoListing: the driver has no such call.
+	NoStatus, NoListing bool
+	// Initializes: a server is complete only once it was marked after it was made.
+	Initializes bool
+	// Poll is how often it looks; 0 for 5 s.
+	Poll time.Duration
+}
+
+// Driver is the driver.
+type Driver struct {
+	HTTP *http.Client
+	Habits
+}
+
+var _ driver.Driver = &Driver{}
+
+// providerName is what its classes call their provider.
+const providerName = "OpenStack"
+
+// initialized is the metadata of a server that is complete.
+const initialized = "initialized"
+
+// spec is that of Gardener's driver for OpenStack, as far as it is read here.
+type spec struct {
+	ImageName        string            `json:"imageName"`
+	FlavorName       string            `json:"flavorName"`
+	Region           string            `json:"region"`
+	AvailabilityZone string            `json:"availabilityZone"`
+	KeyName          string            `json:"keyName"`
+	NetworkID        string            `json:"networkID"`
+	Tags             map[string]string `json:"tags"`
+}
+
+// open validates class and secret, and logs in: for each call anew.
+func (d *Driver) open(ctx context.Context, class *v1alpha1.MachineClass, secret *corev1.Secret) (*cloud, spec, error) {
+	var s struct{ Spec spec }
+	switch {
+	case class.Provider != providerName:
+		return nil, s.Spec, status.Error(codes.InvalidArgument, fmt.Sprintf("the class is for %q, this driver for %q", class.Provider, providerName))
+	case len(secret.Data["userData"]) == 0:
+		return nil, s.Spec, status.Error(codes.InvalidArgument, "secretRef: userData is required")
+	}
+	if err := json.Unmarshal(class.ProviderSpec.Raw, &s); err != nil {
+		return nil, s.Spec, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if len(s.Spec.Tags) == 0 {
+		return nil, s.Spec, status.Error(codes.InvalidArgument, "spec.tags: those of the cluster are required")
+	}
+	c, err := login(ctx, d.HTTP, secret, s.Spec.Region)
+	return c, s.Spec, coded(err)
+}
+
+func (d *Driver) poll() time.Duration {
+	if d.Poll > 0 {
+		return d.Poll
+	}
+	return 5 * time.Second
+}
+
+func providerID(region, id string) string { return "openstack:///" + region + "/" + id }
+
+// CreateMachine makes a server, unless there is one, and waits until it is ACTIVE.
+func (d *Driver) CreateMachine(ctx context.Context, r *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
+	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	if err != nil {
+		return nil, coded(err)
+	}
+	var id string
+	if len(there) > 0 {
+		id = there[0].ID
+	} else if id, err = c.order(ctx, r.Machine.Name, s, r.Secret.Data["userData"]); err != nil {
+		return nil, coded(err)
+	}
+	out := &driver.CreateMachineResponse{ProviderID: providerID(s.Region, id), NodeName: r.Machine.Name, LastKnownState: "server " + id}
+	err = c.await(ctx, id, d.poll(), func(i server, err error) (bool, error) {
+		if i.Status == "ERROR" {
+			return true, d.discard(ctx, c, i)
+		}
+		out.Addresses = i.addresses()
+		return i.Status == "ACTIVE", err
+	})
+	return out, coded(err)
+}
+
+// discard removes a server that was accepted and given up, and says why.
+func (d *Driver) discard(ctx context.Context, c *cloud, s server) error {
+	if _, err := c.call(ctx, http.MethodDelete, c.services["compute"]+"/servers/"+s.ID, nil, nil); err != nil && !gone(err) {
+		return err
+	}
+	code := codes.Internal
+	if strings.Contains(s.Fault.Message, "No valid host") || s.Fault.Message == "" {
+		code = codes.ResourceExhausted
+	}
+	return status.Error(code, fmt.Sprintf("server %s went into ERROR: %s", s.ID, s.Fault.Message))
+}
+
+// order asks for a server.
+func (c *cloud) order(ctx context.Context, name string, s spec, userData []byte) (string, error) {
+	image, flavor, err := c.parts(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	body := map[string]any{"server": map[string]any{
+		"name": name, "imageRef": image, "flavorRef": flavor, "key_name": s.KeyName, "availability_zone": s.AvailabilityZone,
+		"metadata": s.Tags, "networks": []any{map[string]any{"uuid": s.NetworkID}}, "user_data": base64.StdEncoding.EncodeToString(userData),
+	}}
+	var made struct{ Server server }
+	_, err = c.call(ctx, http.MethodPost, c.services["compute"]+"/servers", body, &made)
+	return made.Server.ID, err
+}
+
+// parts are the IDs of image and flavor.
+func (c *cloud) parts(ctx context.Context, s spec) (image, flavor string, err error) {
+	var all struct {
+		Images  []struct{ ID string }
+		Flavors []struct{ ID, Name string }
+	}
+	if _, err = c.call(ctx, http.MethodGet, c.services["image"]+"/v2/images?name="+url.QueryEscape(s.ImageName), nil, &all); err != nil {
+		return "", "", err
+	}
+	if _, err = c.call(ctx, http.MethodGet, c.services["compute"]+"/flavors/detail", nil, &all); err != nil {
+		return "", "", err
+	}
+	for _, f := range all.Flavors {
+		if f.Name == s.FlavorName {
+			flavor = f.ID
+		}
+	}
+	if len(all.Images) != 1 || flavor == "" {
+		why := fmt.Sprintf("there are %d images named %q, and flavor %q has the ID %q", len(all.Images), s.ImageName, s.FlavorName, flavor)
+		return "", "", status.Error(codes.InvalidArgument, why)
+	}
+	return all.Images[0].ID, flavor, nil
+}
+
+// InitializeMachine marks the server.
+func (d *Driver) InitializeMachine(ctx context.Context, r *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
+	if !d.Initializes {
+		return nil, status.Error(codes.Unimplemented, "nothing is left to do after a server was made")
+	}
+	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	if err != nil {
+		return nil, coded(err)
+	}
+	if len(there) == 0 {
+		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
+	}
+	mark := map[string]any{"metadata": map[string]string{initialized: "1"}}
+	if _, err := c.call(ctx, http.MethodPost, c.services["compute"]+"/servers/"+there[0].ID+"/metadata", mark, nil); err != nil {
+		return nil, status.Error(codes.Uninitialized, err.Error())
+	}
+	return &driver.InitializeMachineResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: r.Machine.Name, Addresses: there[0].addresses()}, nil
+}
+
+// DeleteMachine removes the server that the provider ID names, or else those of the name, and waits until they are gone.
+func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
+	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	if id := r.Machine.Spec.ProviderID; id != "" {
+		ids = []string{id[strings.LastIndexByte(id, '/')+1:]}
+	} else {
+		there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+		if err != nil {
+			return nil, coded(err)
+		}
+		for _, i := range there {
+			ids = append(ids, i.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
+	}
+	for _, id := range ids {
+		if _, err := c.call(ctx, http.MethodDelete, c.services["compute"]+"/servers/"+id, nil, nil); err != nil && !gone(err) {
+			return nil, coded(err)
+		}
+		if err := c.await(ctx, id, d.poll(), func(_ server, err error) (bool, error) {
+			if gone(err) {
+				return true, nil
+			}
+			return false, err
+		}); err != nil {
+			return nil, coded(err)
+		}
+	}
+	return &driver.DeleteMachineResponse{LastKnownState: "deleted"}, nil
+}
+
+// GetMachineStatus finds the server by name and tags.
+func (d *Driver) GetMachineStatus(ctx context.Context, r *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
+	if d.NoStatus {
+		return nil, status.Error(codes.Unimplemented, "GetMachineStatus is not implemented")
+	}
+	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	switch {
+	case err != nil:
+		return nil, coded(err)
+	case len(there) == 0:
+		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
+	case len(there) > 1:
+		return nil, status.Error(codes.OutOfRange, fmt.Sprintf("there are %d servers %s", len(there), r.Machine.Name))
+	}
+	out := &driver.GetMachineStatusResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: there[0].Name, Addresses: there[0].addresses()}
+	if d.Initializes && there[0].Metadata[initialized] == "" {
+		return out, status.Error(codes.Uninitialized, "the server is not marked")
+	}
+	return out, nil
+}
+
+// ListMachines lists the servers with the tags of the class.
+func (d *Driver) ListMachines(ctx context.Context, r *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
+	if d.NoListing {
+		return nil, status.Error(codes.Unimplemented, "ListMachines is not implemented")
+	}
+	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.servers(ctx, "", s.Tags)
+	if err != nil {
+		return nil, coded(err)
+	}
+	out := &driver.ListMachinesResponse{MachineList: map[string]string{}}
+	for _, i := range all {
+		out.MachineList[providerID(s.Region, i.ID)] = i.Name
+	}
+	return out, nil
+}
+
+// GetVolumeIDs tells the volumes of Cinder.
+func (d *Driver) GetVolumeIDs(_ context.Context, r *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error) {
+	out := &driver.GetVolumeIDsResponse{}
+	for _, v := range r.PVSpecs {
+		switch {
+		case v.Cinder != nil:
+			out.VolumeIDs = append(out.VolumeIDs, v.Cinder.VolumeID)
+		case v.CSI != nil && v.CSI.Driver == "cinder.csi.openstack.org":
+			out.VolumeIDs = append(out.VolumeIDs, v.CSI.VolumeHandle)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,90 @@
+// Package serve makes a machine controller of a driver: the program of an out-of-tree provider of
+// Gardener's is a call of [Driver].
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/millwright-dev/millwright/adapters/gardener"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Env is what the maker of a driver may need to know.
+type Env struct {
+	// Control is the cluster that holds the machine objects, Target the one that machines join; nil when
+	// they join none.
+	Control, Target *rest.Config
+}
+
+// Option says how a driver is served.
+type Option func(*serve.Plugin)
+
+// Name is the provider's, a short lower-case word in flags, metrics and events; "driver" unless given.
+func Name(name string) Option { return func(p *serve.Plugin) { p.Name = name } }
+
+// Flags binds the flags of the driver's own.
+func Flags(add func(*pflag.FlagSet)) Option {
+	return func(p *serve.Plugin) {
+		ours := p.AddFlags
+		p.AddFlags = func(fs *pflag.FlagSet) {
+			ours(fs)
+			add(fs)
+		}
+	}
+}
+
+// Driver serves the driver with the flags of the original's machine controller until the process is told to
+// stop, and ends it.
+func Driver(d driver.Driver, options ...Option) {
+	New(func(Env) (driver.Driver, error) { return d, nil }, options...)
+}
+
+// New is [Driver] for one that is made once flags are parsed and clusters are connected.
+func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
+	serve.Main(plugin(newDriver, options...))
+}
+
+func plugin(newDriver func(Env) (driver.Driver, error), options ...Option) serve.Plugin {
+	var settings gardener.Settings
+	p := serve.Plugin{Name: "driver", AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
+	for _, o := range options {
+		o(&p)
+	}
+	name := p.Name
+	p.New = func(ctx context.Context, e serve.Env) (provider.Provider, error) {
+		if err := check(settings); err != nil {
+			return nil, err
+		}
+		d, err := newDriver(Env{Control: e.Control, Target: e.Target})
+		if err != nil {
+			return nil, err
+		}
+		return gardener.New(ctx, gardener.Config{Name: name, Driver: d, Clock: e.Clock, Objects: e.Objects, Settings: settings}), nil
+	}
+	return p
+}
+
+// check names the flags that say nothing. There is no driver without a lag: its process may have ended between an order and its first look.
+func check(s gardener.Settings) error {
+	for name, d := range map[string]time.Duration{"driver-read-lag": s.ReadLag, "driver-call-timeout": s.CallTimeout} {
+		if d <= 0 {
+			return fmt.Errorf("--%s: must be more than 0, is %v", name, d)
+		}
+	}
+	return nil
+}
+
+func addFlags(fs *pflag.FlagSet, s *gardener.Settings) {
+	fs.DurationVar(&s.ReadLag, "driver-read-lag", 30*time.Second,
+		"how far the driver's status and listing may run behind; nothing is created so long after a process begins, and nothing is believed gone")
+	fs.DurationVar(&s.CallTimeout, "driver-call-timeout", 20*time.Minute, "how long one creation, initialization or removal by the driver may take")
+	fs.BoolVar(&s.Exclusive, "driver-owns-scope", false,
+		"what the driver lists was made for this control plane, so that what has no machine is removed after its quarantine; else it is reported")
+}

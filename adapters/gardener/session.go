@@ -1,0 +1,100 @@
+package gardener
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// session is a class opened. What it asks of a driver is in its parts: who only looks, and who works beside the workers.
+type session struct{ work }
+
+var (
+	_ provider.Session        = &session{}
+	_ provider.Lagger         = &session{}
+	_ provider.Identifier     = &session{}
+	_ provider.Initializer    = &session{}
+	_ provider.StatusReporter = &session{}
+)
+
+// ReadLag implements [provider.Lagger].
+func (s *session) ReadLag() time.Duration { return s.config.ReadLag }
+
+// Identify implements [provider.Identifier].
+func (s *session) Identify(providerID string) string { return identify(providerID) }
+
+// Status implements [provider.StatusReporter]: what the driver last said of the machine's state.
+func (s *session) Status(i provider.Instance) ([]byte, error) {
+	if one, ok := s.memory.whose(i.ProviderID); ok && one.lastKnownState != "" {
+		return []byte(one.lastKnownState), nil
+	}
+	return nil, nil
+}
+
+// key is what one call at a time is made for: instances go by the machine's name.
+func (s *session) key(name string) string { return s.class.Cluster + "/" + name }
+
+// Find implements [provider.Session].
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	s.memory.met()
+	found, err := s.look(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	c := s.calls.of(s.key(ref.Name))
+	if c == nil {
+		return found, nil
+	}
+	for n := range found {
+		if found[n].Name == ref.Name && (found[n].UID == ref.UID || found[n].UID == "") {
+			found[n] = during(c, found[n])
+		}
+	}
+	if len(found) == 0 && c.verb == creating && c.uid == ref.UID {
+		found = append(found, s.expected(ref, c))
+	}
+	return found, nil
+}
+
+// during is an instance with which the driver is at work.
+func during(c *call, i provider.Instance) provider.Instance {
+	i.State, i.RawState = provider.Pending, string(c.verb)
+	if c.verb == deleting {
+		i.State = provider.Stopping
+	}
+	if c.verb != initializing {
+		i.UID = cmp.Or(i.UID, c.uid)
+	}
+	i.Uninitialized = false
+	return i
+}
+
+// expected is the instance that the driver is about to make.
+func (s *session) expected(ref provider.Ref, c *call) provider.Instance {
+	return provider.Instance{
+		ID: ref.Name, UID: ref.UID, Name: ref.Name, Owner: s.class.Owner, Namespace: ref.Namespace,
+		State: provider.Pending, RawState: string(c.verb), Created: c.began,
+	}
+}
+
+// List implements [provider.Session].
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		listed, err := s.listed(ctx)
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		for _, i := range listed {
+			if c := s.calls.of(s.key(i.Name)); c != nil && c.uid == i.UID {
+				i = during(c, i)
+			}
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
