@@ -1,0 +1,325 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/remote/wire"
+)
+
+// Identity says how provider IDs are read: [wire.Identity].
+type Identity struct {
+	// Pattern has to match the whole provider ID. Name is what names the instance, with $1 for what the first group matched.
+	Pattern, Name string
+	// FoldCase makes the name lower-case.
+	FoldCase bool
+}
+
+// Served is a provider to be served.
+type Served struct {
+	Provider provider.Provider
+	// Identities say as data what the [provider.Identifier] of its sessions does: a controller has to tell instances apart while its provider does not
+	// answer. Required of such providers.
+	Identities []Identity
+	// Clock is that of its deadlines.
+	Clock clock.Clock
+}
+
+// Server answers for a provider. Make one with [NewServer].
+type Server struct {
+	wire.UnimplementedProviderServer
+	sessions *sessions
+}
+
+// sessions opens classes for requests, and keeps none of them.
+type sessions struct {
+	provider   provider.Provider
+	identities []*wire.Identity
+	versions   []uint32
+	changing   *changing
+}
+
+// NewServer returns the answers of a provider. A call that its caller has given up, and that goes on all the same, is not made beside another that
+// changes the same machine.
+func NewServer(s Served) *Server {
+	return &Server{sessions: &sessions{
+		provider: decorate.Deadline(s.Provider, s.Clock, decorate.Deadlines{}), versions: versions, changing: newChanging(s.Clock),
+		identities: each(s.Identities, func(i Identity) *wire.Identity {
+			return &wire.Identity{Pattern: i.Pattern, Name: i.Name, FoldCase: i.FoldCase}
+		}),
+	}}
+}
+
+// Register lets g answer.
+func (s *Server) Register(g grpc.ServiceRegistrar) { wire.RegisterProviderServer(g, s) }
+
+// Hello implements [wire.ProviderServer].
+func (s *Server) Hello(_ context.Context, q *wire.HelloRequest) (*wire.HelloReply, error) {
+	a := &wire.HelloReply{Versions: s.sessions.versions, Name: s.sessions.provider.Name()}
+	for _, v := range q.GetVersions() {
+		if slices.Contains(s.sessions.versions, v) {
+			a.Version = max(a.Version, v)
+		}
+	}
+	if _, ok := provider.As[provider.Referrer](s.sessions.provider); ok {
+		a.Capabilities = append(a.Capabilities, wire.Capability_CAPABILITY_REFERRER)
+	}
+	return a, nil
+}
+
+// refusedError ends a call by a status, and not by a reply: it is no word of the provider's.
+type refusedError struct{ *status.Status }
+
+func (e refusedError) Error() string { return e.Message() }
+
+func refused(code codes.Code, format string, args ...any) error {
+	return refusedError{status.Newf(code, format, args...)}
+}
+
+// told splits what is said in the reply from what ends the call.
+func told(err error) (*wire.Failure, error) {
+	if r, ok := errors.AsType[refusedError](err); ok {
+		return nil, r.Err()
+	}
+	return failureOf(err), nil
+}
+
+// request is what every call about a class has.
+type request interface {
+	GetVersion() uint32
+	GetClass() *wire.Class
+}
+
+// speaks refuses what is said in another version: its sender has said hello to another process.
+func (s *sessions) speaks(version uint32) error {
+	if !slices.Contains(s.versions, version) {
+		return refused(codes.FailedPrecondition, "version %d of the contract is not spoken here, but %v: say hello first", version, s.versions)
+	}
+	return nil
+}
+
+// open opens the class of a request. Nothing is kept of sessions: they are cheap, and their callers come and go.
+func (s *sessions) open(ctx context.Context, q request) (context.Context, provider.Session, error) {
+	if err := s.speaks(q.GetVersion()); err != nil {
+		return ctx, nil, err
+	}
+	class, err := toClass(q.GetClass())
+	if err != nil {
+		return ctx, nil, err
+	}
+	ctx, b := bring(ctx, q.GetClass().GetObjects())
+	session, err := s.provider.Open(ctx, class)
+	if missing := b.missing(); len(missing) > 0 {
+		return ctx, nil, &neededError{missing}
+	}
+	return ctx, session, err
+}
+
+// on opens the class of a request, and does something on the session.
+func on[T any](ctx context.Context, s *sessions, q request, do func(context.Context, provider.Session) (T, error)) (T, *wire.Failure, error) {
+	var none T
+	ctx, session, err := s.open(ctx, q)
+	if err == nil {
+		var t T
+		if t, err = do(ctx, session); err == nil {
+			return t, nil, nil
+		}
+	}
+	f, err := told(err)
+	return none, f, err
+}
+
+// with opens the class of a request, and does something by an optional interface.
+func with[P, T any](ctx context.Context, s *sessions, q request, do func(context.Context, P) (T, error)) (T, *wire.Failure, error) {
+	return on(ctx, s, q, func(ctx context.Context, session provider.Session) (t T, err error) {
+		p, ok := provider.As[P](session)
+		if !ok {
+			return t, refused(codes.Unimplemented, "a session of this class has no such power")
+		}
+		return do(ctx, p)
+	})
+}
+
+// changeRequest is a request that changes something about a machine.
+type changeRequest interface {
+	request
+	GetRef() *wire.Ref
+}
+
+// changes does something about a machine while nothing else does.
+func changes[P any](ctx context.Context, s *sessions, q changeRequest, do func(context.Context, P) error) (*wire.Failure, error) {
+	_, f, err := with(ctx, s, q, func(ctx context.Context, p P) (struct{}, error) {
+		leave, err := s.changing.enter(ctx, q)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer leave()
+		return struct{}{}, do(ctx, p)
+	})
+	return f, err
+}
+
+// Open implements [wire.ProviderServer].
+func (s *Server) Open(ctx context.Context, q *wire.OpenRequest) (*wire.OpenReply, error) {
+	a := &wire.OpenReply{}
+	_, session, err := s.sessions.open(ctx, q)
+	if err == nil {
+		a, err = s.sessions.describe(session)
+	}
+	if n, ok := errors.AsType[*neededError](err); ok {
+		return &wire.OpenReply{Needs: each(n.refs, objectRefOf)}, nil
+	}
+	f, err := told(err)
+	if f != nil {
+		return &wire.OpenReply{Failure: f}, nil
+	}
+	return a, err
+}
+
+// describe is what a session is.
+func (s *sessions) describe(session provider.Session) (*wire.OpenReply, error) {
+	a := &wire.OpenReply{Capabilities: capabilities(session), Identities: s.identities}
+	if _, ok := provider.As[provider.Identifier](session); ok && len(s.identities) == 0 {
+		return nil, errors.New("this provider reads provider IDs in a way of its own, and is served without the patterns that say so (Served.Identities)")
+	}
+	if p, ok := provider.As[provider.Scoper](session); ok {
+		a.Scope = clean(p.Scope())
+	}
+	if p, ok := provider.As[provider.Sourced](session); ok {
+		a.Source = clean(string(p.Source()))
+	}
+	if p, ok := provider.As[provider.Lagger](session); ok {
+		a.ReadLag = durationpb.New(p.ReadLag())
+	}
+	if p, ok := provider.As[provider.Chooser](session); ok {
+		a.Choices = each(p.Choices(provider.Ref{}), choiceOf)
+	}
+	return a, nil
+}
+
+// capabilities are those optional interfaces of a session that are calls.
+func capabilities(session provider.Session) (out []wire.Capability) {
+	for _, c := range []struct {
+		has bool
+		as  wire.Capability
+	}{
+		{is[provider.Accounter](session), wire.Capability_CAPABILITY_ACCOUNTER},
+		{is[provider.LeftoverLister](session), wire.Capability_CAPABILITY_LEFTOVER_LISTER},
+		{is[provider.Sizer](session), wire.Capability_CAPABILITY_SIZER},
+		{is[provider.Comparer](session), wire.Capability_CAPABILITY_COMPARER},
+		{is[provider.StatusReporter](session), wire.Capability_CAPABILITY_STATUS_REPORTER},
+		{is[provider.Initializer](session), wire.Capability_CAPABILITY_INITIALIZER},
+		{is[provider.Maintainer](session), wire.Capability_CAPABILITY_MAINTAINER},
+		{is[provider.Powerer](session), wire.Capability_CAPABILITY_POWERER},
+		{is[provider.Rebooter](session), wire.Capability_CAPABILITY_REBOOTER},
+		{is[provider.ConsoleReader](session), wire.Capability_CAPABILITY_CONSOLE_READER},
+		{is[provider.Scoper](session), wire.Capability_CAPABILITY_SCOPER},
+	} {
+		if c.has {
+			out = append(out, c.as)
+		}
+	}
+	return out
+}
+
+func is[T any](session provider.Session) bool {
+	_, ok := provider.As[T](session)
+	return ok
+}
+
+// Find implements [wire.ProviderServer].
+func (s *Server) Find(ctx context.Context, q *wire.FindRequest) (*wire.FindReply, error) {
+	all, f, err := on(ctx, s.sessions, q, func(ctx context.Context, session provider.Session) ([]provider.Instance, error) {
+		return session.Find(ctx, toRef(q.GetRef()))
+	})
+	return &wire.FindReply{Failure: f, Instances: each(all, instanceOf), Complete: f == nil}, err
+}
+
+// Create implements [wire.ProviderServer].
+func (s *Server) Create(ctx context.Context, q *wire.CreateRequest) (*wire.CreateReply, error) {
+	a := &wire.CreateReply{}
+	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, session provider.Session) error {
+		i, err := session.Create(ctx, toRef(q.GetRef()), provider.Want{UserData: q.GetUserData(), Role: q.GetRole(), Choice: q.GetChoice()})
+		a.Instance = instanceOf(i)
+		return err
+	})
+	if f != nil {
+		return &wire.CreateReply{Failure: f}, nil
+	}
+	return a, err
+}
+
+// Delete implements [wire.ProviderServer].
+func (s *Server) Delete(ctx context.Context, q *wire.DeleteRequest) (*wire.DeleteReply, error) {
+	a := &wire.DeleteReply{}
+	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, session provider.Session) (err error) {
+		a.Done, err = session.Delete(ctx, toRef(q.GetRef()), each(q.GetInstances(), toInstance))
+		return err
+	})
+	if f != nil {
+		return &wire.DeleteReply{Failure: f}, nil
+	}
+	return a, err
+}
+
+// List implements [wire.ProviderServer].
+func (s *Server) List(q *wire.ListRequest, stream grpc.ServerStreamingServer[wire.ListReply]) error {
+	list := func(ctx context.Context, session provider.Session) iter.Seq2[provider.Instance, error] {
+		return session.List(ctx)
+	}
+	return paged(stream.Context(), s.sessions, q, list, instanceOf, func(p part[*wire.Instance]) error {
+		return stream.Send(&wire.ListReply{Failure: p.failure, Instances: p.items, Complete: p.complete})
+	})
+}
+
+// perPage is how many items go into a message.
+const perPage = 200
+
+// part is a page of a listing: some items, a failure, or the end.
+type part[W any] struct {
+	items    []W
+	failure  *wire.Failure
+	complete bool
+}
+
+// paged sends a listing in pages. The last one says that it is, or why there is none.
+func paged[P, T, W any](
+	ctx context.Context, s *sessions, q request, list func(context.Context, P) iter.Seq2[T, error], convert func(T) W, send func(part[W]) error,
+) error {
+	var held []W
+	_, f, err := with(ctx, s, q, func(ctx context.Context, p P) (struct{}, error) {
+		for item, err := range list(ctx, p) {
+			if err != nil {
+				return struct{}{}, err
+			}
+			if held = append(held, convert(item)); len(held) < perPage {
+				continue
+			}
+			if err := send(part[W]{items: held}); err != nil {
+				return struct{}{}, err
+			}
+			held = nil
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return send(part[W]{items: held, complete: true})
+	}
+	// What came before the failure did come.
+	return errors.Join(send(part[W]{items: held}), send(part[W]{failure: f}))
+}
+
+var _ wire.ProviderServer = &Server{}
