@@ -138,10 +138,12 @@ test-rights: box ## Run the tests that run programs with the roles that are ship
 test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && CGO_ENABLED=0 go test -tags grpcnotrace -trimpath -vet=off -timeout $(TEST_TIMEOUT) ./...
 
-# Each cloud's provider and double, and each adapter, is a module of its own, so that nobody compiles an SDK that they do not use.
-CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod adapters/*/go.mod adapters/*/test/*/go.mod))
+# Each cloud's provider and double, each adapter and what carries providers over gRPC is a module of its own, so that nobody compiles an SDK
+# that they do not use.
+CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod provider/remote/go.mod \
+	adapters/*/go.mod adapters/*/test/*/go.mod))
 .PHONY: test-clouds
-test-clouds: ## Test the providers of real clouds, and adapters, against doubles of clouds: CLOUDS=providers/aws/cloud
+test-clouds: ## Test providers of real clouds, adapters and provider/remote against doubles: CLOUDS=providers/aws/cloud
 	@set -e; for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
 
 # Each cloud is played, and its own controller brings the samples of both APIs to Ready nodes: some 15 seconds each, once it is built.
