@@ -158,7 +158,9 @@ func kubemarkHarness(t *testing.T) providertest.Harness {
 	}
 }
 
-func kubemarkKnobs(c *clocktesting.FakeClock, faults *providertest.Faults, console func() kubemark.Console, elsewhere func() provider.Provider) providertest.Knobs {
+func kubemarkKnobs(
+	c *clocktesting.FakeClock, faults *providertest.Faults, console func() kubemark.Console, elsewhere func() provider.Provider,
+) providertest.Knobs {
 	ctx := context.Background()
 	with := func(class provider.Class, id string, do func(provider.Instance) error) error {
 		all, err := console().Instances(ctx, class.Cluster)

@@ -54,7 +54,8 @@ func (l *liar) Open(context.Context, *wire.OpenRequest) (*wire.OpenReply, error)
 		return l.open, nil
 	}
 	return &wire.OpenReply{Capabilities: []wire.Capability{
-		wire.Capability_CAPABILITY_ACCOUNTER, wire.Capability_CAPABILITY_SIZER, wire.Capability_CAPABILITY_STATUS_REPORTER, wire.Capability_CAPABILITY_LEFTOVER_LISTER,
+		wire.Capability_CAPABILITY_ACCOUNTER, wire.Capability_CAPABILITY_SIZER,
+		wire.Capability_CAPABILITY_STATUS_REPORTER, wire.Capability_CAPABILITY_LEFTOVER_LISTER,
 		wire.Capability_CAPABILITY_CONSOLE_READER, wire.Capability_CAPABILITY_COMPARER, wire.Capability_CAPABILITY_MAINTAINER, wire.Capability(77),
 	}}, nil
 }
@@ -63,6 +64,7 @@ func (l *liar) Find(context.Context, *wire.FindRequest) (*wire.FindReply, error)
 func (l *liar) Create(context.Context, *wire.CreateRequest) (*wire.CreateReply, error) {
 	return l.create, nil
 }
+
 func (l *liar) Delete(context.Context, *wire.DeleteRequest) (*wire.DeleteReply, error) {
 	return l.delete, nil
 }
@@ -170,36 +172,65 @@ func TestNoAnswerIsMadeOfNonsense(t *testing.T) {
 	}{
 		"an empty message, as of a handler that forgot to answer": {found(false), find, "complete"},
 		"some of the instances":                                   {found(false, instance(nil)), find, "complete"},
-		"an instance of another machine":                          {found(true, instance(func(i *wire.Instance) { i.Uid, i.ProviderId = "uid-2", "liar:///i-2" })), find, "neither the UID"},
-		"one of no machine and another name":                      {found(true, instance(func(i *wire.Instance) { i.Uid, i.Name, i.ProviderId = "", "x", "" })), find, "neither the UID"},
-		"one twice, of which one would have to go":                {found(true, instance(nil), instance(nil)), find, "twice"},
-		"one without an identifier":                               {found(true, instance(func(i *wire.Instance) { i.Id = "" })), find, "identifier"},
-		"one in a state that nobody said":                         {found(true, instance(func(i *wire.Instance) { i.State = 0 })), find, "state 0"},
-		"one in a state of another version":                       {found(true, instance(func(i *wire.Instance) { i.State = 99 })), find, "state 99"},
-		"one that was given up and runs":                          {found(true, instance(func(i *wire.Instance) { i.Fault = &wire.Failure{} })), find, "given up"},
-		"one that was made at no time":                            {found(true, instance(func(i *wire.Instance) { i.Created = &timestamppb.Timestamp{Nanos: -1} })), find, "no time"},
-		"a name without end":                                      {found(true, instance(func(i *wire.Instance) { i.NodeName = long })), find, "2048 bytes"},
-		"a tag without end":                                       {found(true, instance(func(i *wire.Instance) { i.Tags = &wire.Tags{Items: map[string]string{"a": long}} })), find, "tag"},
-		"an address without end":                                  {found(true, instance(func(i *wire.Instance) { i.Addresses = []*wire.Address{{Address: long}} })), find, "address"},
-		"more of one machine than there can be":                   {found(true, make([]*wire.Instance, 1001)...), find, "1001 instances"},
-		"a message without end":                                   {found(true, instance(func(i *wire.Instance) { i.RawState = strings.Repeat("x", 17<<20) })), find, "larger than max"},
-		"a creation of nothing":                                   {&liar{create: &wire.CreateReply{}}, create, "identifier"},
-		"a creation of another machine's instance":                {&liar{create: &wire.CreateReply{Instance: instance(func(i *wire.Instance) { i.Uid, i.ProviderId = "uid-2", "liar:///i-2" })}}, create, "neither the UID"},
-		"a listing that just ends":                                {&liar{list: []*wire.ListReply{{Instances: []*wire.Instance{instance(nil)}}}}, list, "last page"},
-		"a listing of nothing at all":                             {&liar{}, list, "last page"},
-		"a listing that fails in the middle":                      {&liar{list: []*wire.ListReply{{Instances: []*wire.Instance{instance(nil)}}}, ends: status.Error(codes.Unknown, "oh")}, list, "oh"},
-		"a listing without end":                                   {&liar{list: []*wire.ListReply{{Instances: slices.Repeat([]*wire.Instance{instance(nil)}, 1000)}}, endless: true}, list, "more than"},
-		"a listing with one instance of two machines":             {&liar{list: []*wire.ListReply{{Complete: true, Instances: []*wire.Instance{instance(nil), instance(func(i *wire.Instance) { i.Uid = "uid-2" })}}}}, list, "two UIDs"},
-		"a listing of what is none":                               {&liar{list: []*wire.ListReply{{Complete: true, Instances: []*wire.Instance{{}}}}}, list, "identifier"},
-		"a page that has failed and says it is the end":           {&liar{list: []*wire.ListReply{{Complete: true, Failure: &wire.Failure{Message: "no page"}}}}, list, "no page"},
-		"leftovers that just end":                                 {&liar{left: []*wire.LeftoversReply{{}}}, leftovers, "last page"},
-		"a leftover of no name":                                   {&liar{left: []*wire.LeftoversReply{{Complete: true, Leftovers: []*wire.Leftover{{}}}}}, leftovers, "leftover"},
-		"an account without a name":                               {&liar{account: &wire.AccountReply{}}, account, "account"},
-		"less than no memory":                                     {&liar{size: &wire.SizeReply{MemoryMib: -1}}, size, "less than nothing"},
-		"a label that is none":                                    {&liar{size: &wire.SizeReply{Labels: map[string]string{"a,b": "c"}}}, size, "label"},
-		"a taint that does nothing":                               {&liar{size: &wire.SizeReply{Taints: []*wire.Taint{{Key: "a", Effect: "Maybe"}}}}, size, "taint"},
-		"a status that no object can keep":                        {&liar{status: &wire.StatusReply{Status: []byte("{")}}, providerStatus, "no JSON"},
-		"a status without end":                                    {&liar{status: &wire.StatusReply{Status: []byte(`"` + strings.Repeat("x", 70<<10) + `"`)}}, providerStatus, "bytes"},
+		"an instance of another machine": {
+			found(true, instance(func(i *wire.Instance) { i.Uid, i.ProviderId = "uid-2", "liar:///i-2" })), find, "neither the UID",
+		},
+		"one of no machine and another name": {
+			found(true, instance(func(i *wire.Instance) { i.Uid, i.Name, i.ProviderId = "", "x", "" })), find, "neither the UID",
+		},
+		"one twice, of which one would have to go": {found(true, instance(nil), instance(nil)), find, "twice"},
+		"one without an identifier":                {found(true, instance(func(i *wire.Instance) { i.Id = "" })), find, "identifier"},
+		"one in a state that nobody said":          {found(true, instance(func(i *wire.Instance) { i.State = 0 })), find, "state 0"},
+		"one in a state of another version":        {found(true, instance(func(i *wire.Instance) { i.State = 99 })), find, "state 99"},
+		"one that was given up and runs":           {found(true, instance(func(i *wire.Instance) { i.Fault = &wire.Failure{} })), find, "given up"},
+		"one that was made at no time": {
+			found(true, instance(func(i *wire.Instance) { i.Created = &timestamppb.Timestamp{Nanos: -1} })), find, "no time",
+		},
+		"a name without end": {found(true, instance(func(i *wire.Instance) { i.NodeName = long })), find, "2048 bytes"},
+		"a tag without end": {
+			found(true, instance(func(i *wire.Instance) { i.Tags = &wire.Tags{Items: map[string]string{"a": long}} })), find, "tag",
+		},
+		"an address without end": {
+			found(true, instance(func(i *wire.Instance) { i.Addresses = []*wire.Address{{Address: long}} })), find, "address",
+		},
+		"more of one machine than there can be": {found(true, make([]*wire.Instance, 1001)...), find, "1001 instances"},
+		"a message without end": {
+			found(true, instance(func(i *wire.Instance) { i.RawState = strings.Repeat("x", 17<<20) })), find, "larger than max",
+		},
+		"a creation of nothing": {&liar{create: &wire.CreateReply{}}, create, "identifier"},
+		"a creation of another machine's instance": {
+			&liar{create: &wire.CreateReply{Instance: instance(func(i *wire.Instance) { i.Uid, i.ProviderId = "uid-2", "liar:///i-2" })}}, create, "neither the UID",
+		},
+		"a listing that just ends":    {&liar{list: []*wire.ListReply{{Instances: []*wire.Instance{instance(nil)}}}}, list, "last page"},
+		"a listing of nothing at all": {&liar{}, list, "last page"},
+		"a listing that fails in the middle": {
+			&liar{list: []*wire.ListReply{{Instances: []*wire.Instance{instance(nil)}}}, ends: status.Error(codes.Unknown, "oh")}, list, "oh",
+		},
+		"a listing without end": {
+			&liar{list: []*wire.ListReply{{Instances: slices.Repeat([]*wire.Instance{instance(nil)}, 1000)}}, endless: true}, list, "more than",
+		},
+		"a listing with one instance of two machines": {
+			&liar{list: []*wire.ListReply{{Complete: true, Instances: []*wire.Instance{instance(nil), instance(func(i *wire.Instance) { i.Uid = "uid-2" })}}}},
+			list, "two UIDs",
+		},
+		"a listing of what is none": {
+			&liar{list: []*wire.ListReply{{Complete: true, Instances: []*wire.Instance{{}}}}}, list, "identifier",
+		},
+		"a page that has failed and says it is the end": {
+			&liar{list: []*wire.ListReply{{Complete: true, Failure: &wire.Failure{Message: "no page"}}}}, list, "no page",
+		},
+		"leftovers that just end": {&liar{left: []*wire.LeftoversReply{{}}}, leftovers, "last page"},
+		"a leftover of no name": {
+			&liar{left: []*wire.LeftoversReply{{Complete: true, Leftovers: []*wire.Leftover{{}}}}}, leftovers, "leftover",
+		},
+		"an account without a name":        {&liar{account: &wire.AccountReply{}}, account, "account"},
+		"less than no memory":              {&liar{size: &wire.SizeReply{MemoryMib: -1}}, size, "less than nothing"},
+		"a label that is none":             {&liar{size: &wire.SizeReply{Labels: map[string]string{"a,b": "c"}}}, size, "label"},
+		"a taint that does nothing":        {&liar{size: &wire.SizeReply{Taints: []*wire.Taint{{Key: "a", Effect: "Maybe"}}}}, size, "taint"},
+		"a status that no object can keep": {&liar{status: &wire.StatusReply{Status: []byte("{")}}, providerStatus, "no JSON"},
+		"a status without end": {
+			&liar{status: &wire.StatusReply{Status: []byte(`"` + strings.Repeat("x", 70<<10) + `"`)}}, providerStatus, "bytes",
+		},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			err := c.call(t.Context(), c.liar.session(t))
@@ -249,21 +280,38 @@ func TestNoSessionIsMadeOfNonsense(t *testing.T) {
 		kind  provider.Kind
 		says  string
 	}{
-		"another infrastructure":                {hello: &wire.HelloReply{Version: 1, Name: "other"}, kind: provider.Transient, says: `calls itself "other"`},
-		"another version":                       {hello: &wire.HelloReply{Versions: []uint32{7}, Name: "liar"}, kind: provider.Transient, says: "speaks the versions [7] of the contract, and this program [1]"},
-		"a version that was not offered":        {hello: &wire.HelloReply{Version: 7, Name: "liar"}, kind: provider.Transient, says: "speaks the versions"},
-		"a hello that fails":                    {hello: &wire.HelloReply{Failure: &wire.Failure{Kind: wire.Kind_KIND_DENIED, Message: "go away"}}, kind: provider.Denied, says: "go away"},
-		"listings that are behind for ever":     {open: &wire.OpenReply{ReadLag: durationpb.New(2 * time.Hour)}, kind: provider.Transient, says: "2h0m0s behind"},
-		"listings that are ahead":               {open: &wire.OpenReply{ReadLag: durationpb.New(-time.Second)}, kind: provider.Transient, says: "behind"},
-		"a choice without a name":               {open: &wire.OpenReply{Choices: []*wire.Choice{{}}}, kind: provider.Transient, says: "no name"},
-		"two choices of a name":                 {open: &wire.OpenReply{Choices: []*wire.Choice{{Name: "a"}, {Name: "a"}}}, kind: provider.Transient, says: "choice 2 has no name of its own"},
-		"a choice as good as none":              {open: &wire.OpenReply{Choices: []*wire.Choice{{Name: "a", Zone: "a", Equal: true}}}, kind: provider.Transient, says: "as good as none"},
-		"a pattern that is none":                {open: &wire.OpenReply{Identities: []*wire.Identity{{Pattern: "("}}}, kind: provider.Transient, says: "pattern"},
-		"a scope without end":                   {open: &wire.OpenReply{Scope: long}, kind: provider.Transient, says: "scope"},
-		"a secret that it was not allowed":      {open: &wire.OpenReply{Needs: []*wire.ObjectRef{{ApiVersion: "v1", Kind: "Secret", Namespace: "kube-system", Name: "admin"}}}, kind: provider.Denied, says: "v1/Secret/kube-system/admin, which it is not allowed"},
-		"more objects than anybody needs":       {open: &wire.OpenReply{Needs: make([]*wire.ObjectRef, 21)}, kind: provider.Transient, says: "21 objects"},
-		"a failure with a pause of years":       {open: &wire.OpenReply{Failure: &wire.Failure{Kind: wire.Kind_KIND_THROTTLED, Message: "slow", After: durationpb.New(1e6 * time.Hour)}}, kind: provider.Throttled, says: "slow"},
-		"a failure of a kind that nobody knows": {open: &wire.OpenReply{Failure: &wire.Failure{Kind: 99, Field: "zone", Message: "odd"}}, kind: provider.Transient, says: "odd"},
+		"another infrastructure": {hello: &wire.HelloReply{Version: 1, Name: "other"}, kind: provider.Transient, says: `calls itself "other"`},
+		"another version": {
+			hello: &wire.HelloReply{Versions: []uint32{7}, Name: "liar"},
+			kind:  provider.Transient, says: "speaks the versions [7] of the contract, and this program [1]",
+		},
+		"a version that was not offered": {hello: &wire.HelloReply{Version: 7, Name: "liar"}, kind: provider.Transient, says: "speaks the versions"},
+		"a hello that fails": {
+			hello: &wire.HelloReply{Failure: &wire.Failure{Kind: wire.Kind_KIND_DENIED, Message: "go away"}}, kind: provider.Denied, says: "go away",
+		},
+		"listings that are behind for ever": {open: &wire.OpenReply{ReadLag: durationpb.New(2 * time.Hour)}, kind: provider.Transient, says: "2h0m0s behind"},
+		"listings that are ahead":           {open: &wire.OpenReply{ReadLag: durationpb.New(-time.Second)}, kind: provider.Transient, says: "behind"},
+		"a choice without a name":           {open: &wire.OpenReply{Choices: []*wire.Choice{{}}}, kind: provider.Transient, says: "no name"},
+		"two choices of a name": {
+			open: &wire.OpenReply{Choices: []*wire.Choice{{Name: "a"}, {Name: "a"}}}, kind: provider.Transient, says: "choice 2 has no name of its own",
+		},
+		"a choice as good as none": {
+			open: &wire.OpenReply{Choices: []*wire.Choice{{Name: "a", Zone: "a", Equal: true}}}, kind: provider.Transient, says: "as good as none",
+		},
+		"a pattern that is none": {open: &wire.OpenReply{Identities: []*wire.Identity{{Pattern: "("}}}, kind: provider.Transient, says: "pattern"},
+		"a scope without end":    {open: &wire.OpenReply{Scope: long}, kind: provider.Transient, says: "scope"},
+		"a secret that it was not allowed": {
+			open: &wire.OpenReply{Needs: []*wire.ObjectRef{{ApiVersion: "v1", Kind: "Secret", Namespace: "kube-system", Name: "admin"}}},
+			kind: provider.Denied, says: "v1/Secret/kube-system/admin, which it is not allowed",
+		},
+		"more objects than anybody needs": {open: &wire.OpenReply{Needs: make([]*wire.ObjectRef, 21)}, kind: provider.Transient, says: "21 objects"},
+		"a failure with a pause of years": {
+			open: &wire.OpenReply{Failure: &wire.Failure{Kind: wire.Kind_KIND_THROTTLED, Message: "slow", After: durationpb.New(1e6 * time.Hour)}},
+			kind: provider.Throttled, says: "slow",
+		},
+		"a failure of a kind that nobody knows": {
+			open: &wire.OpenReply{Failure: &wire.Failure{Kind: 99, Field: "zone", Message: "odd"}}, kind: provider.Transient, says: "odd",
+		},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			s, err := (&liar{hello: c.hello, open: c.open}).speak(t).Open(t.Context(), provider.Class{Cluster: "prod"})

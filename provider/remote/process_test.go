@@ -29,7 +29,9 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-var class = provider.Class{API: provider.Gardener, Cluster: "prod", Spec: []byte(`{"size":"small","zone":"a"}`), Credentials: map[string][]byte{"password": []byte("sesame")}}
+var class = provider.Class{
+	API: provider.Gardener, Cluster: "prod", Spec: []byte(`{"size":"small","zone":"a"}`), Credentials: map[string][]byte{"password": []byte("sesame")},
+}
 
 // TestProviderThatRestarts: a controller may be first, loses nothing but the calls that were under way, and goes on with the next process.
 func TestProviderThatRestarts(t *testing.T) {

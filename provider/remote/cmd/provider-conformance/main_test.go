@@ -41,11 +41,14 @@ func TestReport(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
 				ended <- remote.Serve(ctx, remote.Listening{Address: address}, remote.Served{
-					Provider: c.wrap(cloud.Provider()), Clock: clock.RealClock{}, Identities: []remote.Identity{{Pattern: `(?i)example:/*(.*)`, Name: "$1", FoldCase: true}},
+					Provider: c.wrap(cloud.Provider()), Clock: clock.RealClock{},
+					Identities: []remote.Identity{{Pattern: `(?i)example:/*(.*)`, Name: "$1", FoldCase: true}},
 				})
 			}()
 			var out strings.Builder
-			err = run(t.Context(), []string{"--name", "example", "--address", address, "--openshift-spec", spec, "--gardener-spec", spec, "--credential", "password=sesame", "--patience", "100ms"}, &out)
+			err = run(t.Context(), []string{
+				"--name", "example", "--address", address, "--openshift-spec", spec, "--gardener-spec", spec, "--credential", "password=sesame", "--patience", "100ms",
+			}, &out)
 			if (err != nil) != c.fails || strings.Contains(out.String(), "\nFAIL") != c.fails || !strings.Contains(out.String(), "ok    ") {
 				t.Errorf("%v\n%s", err, out.String())
 			}

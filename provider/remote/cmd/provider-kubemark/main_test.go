@@ -184,7 +184,8 @@ func TestPatternsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{
-		"", "kubemark", "kubemark:", "kubemark:/", "kubemark:/a", "kubemark://", "kubemark://a", "kubemark:///a", "Kubemark:////A-b.C", "kubemark://a/b", " kubemark://a", "kubemark://a\nb",
+		"", "kubemark", "kubemark:", "kubemark:/", "kubemark:/a", "kubemark://",
+		"kubemark://a", "kubemark:///a", "Kubemark:////A-b.C", "kubemark://a/b", " kubemark://a", "kubemark://a\nb",
 	} {
 		if a, b := provider.Identify(far, id), provider.Identify(near, id); a != b {
 			t.Errorf("%q is named %q over the wire, and %q by the provider", id, a, b)
