@@ -157,7 +157,7 @@ func toFault(f *wire.Failure) *provider.Error {
 func classOf(c provider.Class) *wire.Class {
 	out := &wire.Class{
 		Api: c.API, Cluster: clean(c.Cluster), Owner: clean(c.Owner), Spec: c.Spec, Credentials: map[string][]byte{},
-		Region: clean(c.Region), Zone: clean(c.Zone), NodeCapacity: map[string]string{},
+		Region: clean(c.Region), Zone: clean(c.Zone), NodeCapacity: map[string]string{}, DeclaredBy: objectRefOf(c.Object),
 	}
 	for key, value := range c.Credentials {
 		out.Credentials[clean(key)] = value
@@ -171,7 +171,7 @@ func classOf(c provider.Class) *wire.Class {
 func toClass(c *wire.Class) (provider.Class, error) {
 	out := provider.Class{
 		API: c.GetApi(), Cluster: c.GetCluster(), Owner: c.GetOwner(), Spec: c.GetSpec(), Credentials: c.GetCredentials(),
-		Region: c.GetRegion(), Zone: c.GetZone(),
+		Region: c.GetRegion(), Zone: c.GetZone(), Object: toObjectRef(c.GetDeclaredBy()),
 	}
 	for name, text := range c.GetNodeCapacity() {
 		quantity, err := resource.ParseQuantity(text)

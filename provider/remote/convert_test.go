@@ -38,7 +38,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	class := provider.Class{
 		API: provider.OpenShift, Cluster: "c", Owner: "o", Spec: []byte("{}"), Fallbacks: [][]byte{[]byte("{}")}, Credentials: map[string][]byte{"k": {0, 0xff}},
-		Region: "r", Zone: "z", NodeCapacity: corev1.ResourceList{"gpu": resource.MustParse("2")},
+		Object: provider.ObjectRef{Kind: "MachineClass", Name: "n"}, Region: "r", Zone: "z", NodeCapacity: corev1.ResourceList{"gpu": resource.MustParse("2")},
 	}
 	size := provider.Size{
 		VCPU: 1, GPU: 2, MemoryMiB: 3, Architecture: "arm64", MaxPods: 4, EphemeralStorageMiB: 5, GPUResource: "nvidia.com/gpu",

@@ -393,7 +393,9 @@ type Class struct {
 	// Kubernetes quantities by resource.
 	NodeCapacity map[string]string `protobuf:"bytes,8,rep,name=node_capacity,json=nodeCapacity,proto3" json:"node_capacity,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What OpenReply.needs asked for.
-	Objects       []*Object `protobuf:"bytes,9,rep,name=objects,proto3" json:"objects,omitempty"`
+	Objects []*Object `protobuf:"bytes,9,rep,name=objects,proto3" json:"objects,omitempty"`
+	// The object that declares the class: a MachineClass of machine.sapcloud.io. Without a name where there is none.
+	DeclaredBy    *ObjectRef `protobuf:"bytes,10,opt,name=declared_by,json=declaredBy,proto3" json:"declared_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -487,6 +489,13 @@ func (x *Class) GetNodeCapacity() map[string]string {
 func (x *Class) GetObjects() []*Object {
 	if x != nil {
 		return x.Objects
+	}
+	return nil
+}
+
+func (x *Class) GetDeclaredBy() *ObjectRef {
+	if x != nil {
+		return x.DeclaredBy
 	}
 	return nil
 }
@@ -3580,7 +3589,7 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12/\n" +
 	"\x05after\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05after\x12\x14\n" +
 	"\x05field\x18\x04 \x01(\tR\x05field\x123\n" +
-	"\x05scope\x18\x05 \x01(\x0e2\x1d.millwright.provider.v1.ScopeR\x05scope\"\xec\x03\n" +
+	"\x05scope\x18\x05 \x01(\x0e2\x1d.millwright.provider.v1.ScopeR\x05scope\"\xb0\x04\n" +
 	"\x05Class\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x14\n" +
@@ -3590,7 +3599,10 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
 	"\x04zone\x18\a \x01(\tR\x04zone\x12T\n" +
 	"\rnode_capacity\x18\b \x03(\v2/.millwright.provider.v1.Class.NodeCapacityEntryR\fnodeCapacity\x128\n" +
-	"\aobjects\x18\t \x03(\v2\x1e.millwright.provider.v1.ObjectR\aobjects\x1a>\n" +
+	"\aobjects\x18\t \x03(\v2\x1e.millwright.provider.v1.ObjectR\aobjects\x12B\n" +
+	"\vdeclared_by\x18\n" +
+	" \x01(\v2!.millwright.provider.v1.ObjectRefR\n" +
+	"declaredBy\x1a>\n" +
 	"\x10CredentialsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\x1a?\n" +
@@ -3970,121 +3982,122 @@ var file_wire_provider_proto_depIdxs = []int32{
 	53, // 3: millwright.provider.v1.Class.credentials:type_name -> millwright.provider.v1.Class.CredentialsEntry
 	54, // 4: millwright.provider.v1.Class.node_capacity:type_name -> millwright.provider.v1.Class.NodeCapacityEntry
 	7,  // 5: millwright.provider.v1.Class.objects:type_name -> millwright.provider.v1.Object
-	6,  // 6: millwright.provider.v1.Object.ref:type_name -> millwright.provider.v1.ObjectRef
-	55, // 7: millwright.provider.v1.Tags.items:type_name -> millwright.provider.v1.Tags.ItemsEntry
-	9,  // 8: millwright.provider.v1.Instance.addresses:type_name -> millwright.provider.v1.Address
-	3,  // 9: millwright.provider.v1.Instance.state:type_name -> millwright.provider.v1.State
-	4,  // 10: millwright.provider.v1.Instance.fault:type_name -> millwright.provider.v1.Failure
-	58, // 11: millwright.provider.v1.Instance.created:type_name -> google.protobuf.Timestamp
-	10, // 12: millwright.provider.v1.Instance.tags:type_name -> millwright.provider.v1.Tags
-	4,  // 13: millwright.provider.v1.HelloReply.failure:type_name -> millwright.provider.v1.Failure
-	0,  // 14: millwright.provider.v1.HelloReply.capabilities:type_name -> millwright.provider.v1.Capability
-	5,  // 15: millwright.provider.v1.OpenRequest.class:type_name -> millwright.provider.v1.Class
-	4,  // 16: millwright.provider.v1.OpenReply.failure:type_name -> millwright.provider.v1.Failure
-	6,  // 17: millwright.provider.v1.OpenReply.needs:type_name -> millwright.provider.v1.ObjectRef
-	0,  // 18: millwright.provider.v1.OpenReply.capabilities:type_name -> millwright.provider.v1.Capability
-	57, // 19: millwright.provider.v1.OpenReply.read_lag:type_name -> google.protobuf.Duration
-	16, // 20: millwright.provider.v1.OpenReply.choices:type_name -> millwright.provider.v1.Choice
-	17, // 21: millwright.provider.v1.OpenReply.identities:type_name -> millwright.provider.v1.Identity
-	5,  // 22: millwright.provider.v1.FindRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 23: millwright.provider.v1.FindRequest.ref:type_name -> millwright.provider.v1.Ref
-	4,  // 24: millwright.provider.v1.FindReply.failure:type_name -> millwright.provider.v1.Failure
-	11, // 25: millwright.provider.v1.FindReply.instances:type_name -> millwright.provider.v1.Instance
-	5,  // 26: millwright.provider.v1.CreateRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 27: millwright.provider.v1.CreateRequest.ref:type_name -> millwright.provider.v1.Ref
-	4,  // 28: millwright.provider.v1.CreateReply.failure:type_name -> millwright.provider.v1.Failure
-	11, // 29: millwright.provider.v1.CreateReply.instance:type_name -> millwright.provider.v1.Instance
-	5,  // 30: millwright.provider.v1.DeleteRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 31: millwright.provider.v1.DeleteRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 32: millwright.provider.v1.DeleteRequest.instances:type_name -> millwright.provider.v1.Instance
-	4,  // 33: millwright.provider.v1.DeleteReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 34: millwright.provider.v1.ListRequest.class:type_name -> millwright.provider.v1.Class
-	4,  // 35: millwright.provider.v1.ListReply.failure:type_name -> millwright.provider.v1.Failure
-	11, // 36: millwright.provider.v1.ListReply.instances:type_name -> millwright.provider.v1.Instance
-	4,  // 37: millwright.provider.v1.RefersReply.failure:type_name -> millwright.provider.v1.Failure
-	28, // 38: millwright.provider.v1.RefersReply.user_data:type_name -> millwright.provider.v1.SecretRef
-	28, // 39: millwright.provider.v1.RefersReply.credentials:type_name -> millwright.provider.v1.SecretRef
-	5,  // 40: millwright.provider.v1.AccountRequest.class:type_name -> millwright.provider.v1.Class
-	4,  // 41: millwright.provider.v1.AccountReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 42: millwright.provider.v1.LeftoversRequest.class:type_name -> millwright.provider.v1.Class
-	4,  // 43: millwright.provider.v1.LeftoversReply.failure:type_name -> millwright.provider.v1.Failure
-	32, // 44: millwright.provider.v1.LeftoversReply.leftovers:type_name -> millwright.provider.v1.Leftover
-	5,  // 45: millwright.provider.v1.SizeRequest.class:type_name -> millwright.provider.v1.Class
-	4,  // 46: millwright.provider.v1.SizeReply.failure:type_name -> millwright.provider.v1.Failure
-	56, // 47: millwright.provider.v1.SizeReply.labels:type_name -> millwright.provider.v1.SizeReply.LabelsEntry
-	35, // 48: millwright.provider.v1.SizeReply.taints:type_name -> millwright.provider.v1.Taint
-	5,  // 49: millwright.provider.v1.DifferencesRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 50: millwright.provider.v1.DifferencesRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 51: millwright.provider.v1.DifferencesRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 52: millwright.provider.v1.DifferencesReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 53: millwright.provider.v1.StatusRequest.class:type_name -> millwright.provider.v1.Class
-	11, // 54: millwright.provider.v1.StatusRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 55: millwright.provider.v1.StatusReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 56: millwright.provider.v1.InitializeRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 57: millwright.provider.v1.InitializeRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 58: millwright.provider.v1.InitializeRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 59: millwright.provider.v1.InitializeReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 60: millwright.provider.v1.UnkeptRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 61: millwright.provider.v1.UnkeptRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 62: millwright.provider.v1.UnkeptRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 63: millwright.provider.v1.UnkeptReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 64: millwright.provider.v1.MaintainRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 65: millwright.provider.v1.MaintainRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 66: millwright.provider.v1.MaintainRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 67: millwright.provider.v1.MaintainReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 68: millwright.provider.v1.PowerRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 69: millwright.provider.v1.PowerRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 70: millwright.provider.v1.PowerRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 71: millwright.provider.v1.PowerReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 72: millwright.provider.v1.RebootRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 73: millwright.provider.v1.RebootRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 74: millwright.provider.v1.RebootRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 75: millwright.provider.v1.RebootReply.failure:type_name -> millwright.provider.v1.Failure
-	5,  // 76: millwright.provider.v1.ConsoleRequest.class:type_name -> millwright.provider.v1.Class
-	8,  // 77: millwright.provider.v1.ConsoleRequest.ref:type_name -> millwright.provider.v1.Ref
-	11, // 78: millwright.provider.v1.ConsoleRequest.instance:type_name -> millwright.provider.v1.Instance
-	4,  // 79: millwright.provider.v1.ConsoleReply.failure:type_name -> millwright.provider.v1.Failure
-	12, // 80: millwright.provider.v1.Provider.Hello:input_type -> millwright.provider.v1.HelloRequest
-	14, // 81: millwright.provider.v1.Provider.Open:input_type -> millwright.provider.v1.OpenRequest
-	18, // 82: millwright.provider.v1.Provider.Find:input_type -> millwright.provider.v1.FindRequest
-	20, // 83: millwright.provider.v1.Provider.Create:input_type -> millwright.provider.v1.CreateRequest
-	22, // 84: millwright.provider.v1.Provider.Delete:input_type -> millwright.provider.v1.DeleteRequest
-	24, // 85: millwright.provider.v1.Provider.List:input_type -> millwright.provider.v1.ListRequest
-	26, // 86: millwright.provider.v1.Provider.Refers:input_type -> millwright.provider.v1.RefersRequest
-	29, // 87: millwright.provider.v1.Provider.Account:input_type -> millwright.provider.v1.AccountRequest
-	31, // 88: millwright.provider.v1.Provider.Leftovers:input_type -> millwright.provider.v1.LeftoversRequest
-	34, // 89: millwright.provider.v1.Provider.Size:input_type -> millwright.provider.v1.SizeRequest
-	37, // 90: millwright.provider.v1.Provider.Differences:input_type -> millwright.provider.v1.DifferencesRequest
-	39, // 91: millwright.provider.v1.Provider.Status:input_type -> millwright.provider.v1.StatusRequest
-	41, // 92: millwright.provider.v1.Provider.Initialize:input_type -> millwright.provider.v1.InitializeRequest
-	43, // 93: millwright.provider.v1.Provider.Unkept:input_type -> millwright.provider.v1.UnkeptRequest
-	45, // 94: millwright.provider.v1.Provider.Maintain:input_type -> millwright.provider.v1.MaintainRequest
-	47, // 95: millwright.provider.v1.Provider.Power:input_type -> millwright.provider.v1.PowerRequest
-	49, // 96: millwright.provider.v1.Provider.Reboot:input_type -> millwright.provider.v1.RebootRequest
-	51, // 97: millwright.provider.v1.Provider.Console:input_type -> millwright.provider.v1.ConsoleRequest
-	13, // 98: millwright.provider.v1.Provider.Hello:output_type -> millwright.provider.v1.HelloReply
-	15, // 99: millwright.provider.v1.Provider.Open:output_type -> millwright.provider.v1.OpenReply
-	19, // 100: millwright.provider.v1.Provider.Find:output_type -> millwright.provider.v1.FindReply
-	21, // 101: millwright.provider.v1.Provider.Create:output_type -> millwright.provider.v1.CreateReply
-	23, // 102: millwright.provider.v1.Provider.Delete:output_type -> millwright.provider.v1.DeleteReply
-	25, // 103: millwright.provider.v1.Provider.List:output_type -> millwright.provider.v1.ListReply
-	27, // 104: millwright.provider.v1.Provider.Refers:output_type -> millwright.provider.v1.RefersReply
-	30, // 105: millwright.provider.v1.Provider.Account:output_type -> millwright.provider.v1.AccountReply
-	33, // 106: millwright.provider.v1.Provider.Leftovers:output_type -> millwright.provider.v1.LeftoversReply
-	36, // 107: millwright.provider.v1.Provider.Size:output_type -> millwright.provider.v1.SizeReply
-	38, // 108: millwright.provider.v1.Provider.Differences:output_type -> millwright.provider.v1.DifferencesReply
-	40, // 109: millwright.provider.v1.Provider.Status:output_type -> millwright.provider.v1.StatusReply
-	42, // 110: millwright.provider.v1.Provider.Initialize:output_type -> millwright.provider.v1.InitializeReply
-	44, // 111: millwright.provider.v1.Provider.Unkept:output_type -> millwright.provider.v1.UnkeptReply
-	46, // 112: millwright.provider.v1.Provider.Maintain:output_type -> millwright.provider.v1.MaintainReply
-	48, // 113: millwright.provider.v1.Provider.Power:output_type -> millwright.provider.v1.PowerReply
-	50, // 114: millwright.provider.v1.Provider.Reboot:output_type -> millwright.provider.v1.RebootReply
-	52, // 115: millwright.provider.v1.Provider.Console:output_type -> millwright.provider.v1.ConsoleReply
-	98, // [98:116] is the sub-list for method output_type
-	80, // [80:98] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	6,  // 6: millwright.provider.v1.Class.declared_by:type_name -> millwright.provider.v1.ObjectRef
+	6,  // 7: millwright.provider.v1.Object.ref:type_name -> millwright.provider.v1.ObjectRef
+	55, // 8: millwright.provider.v1.Tags.items:type_name -> millwright.provider.v1.Tags.ItemsEntry
+	9,  // 9: millwright.provider.v1.Instance.addresses:type_name -> millwright.provider.v1.Address
+	3,  // 10: millwright.provider.v1.Instance.state:type_name -> millwright.provider.v1.State
+	4,  // 11: millwright.provider.v1.Instance.fault:type_name -> millwright.provider.v1.Failure
+	58, // 12: millwright.provider.v1.Instance.created:type_name -> google.protobuf.Timestamp
+	10, // 13: millwright.provider.v1.Instance.tags:type_name -> millwright.provider.v1.Tags
+	4,  // 14: millwright.provider.v1.HelloReply.failure:type_name -> millwright.provider.v1.Failure
+	0,  // 15: millwright.provider.v1.HelloReply.capabilities:type_name -> millwright.provider.v1.Capability
+	5,  // 16: millwright.provider.v1.OpenRequest.class:type_name -> millwright.provider.v1.Class
+	4,  // 17: millwright.provider.v1.OpenReply.failure:type_name -> millwright.provider.v1.Failure
+	6,  // 18: millwright.provider.v1.OpenReply.needs:type_name -> millwright.provider.v1.ObjectRef
+	0,  // 19: millwright.provider.v1.OpenReply.capabilities:type_name -> millwright.provider.v1.Capability
+	57, // 20: millwright.provider.v1.OpenReply.read_lag:type_name -> google.protobuf.Duration
+	16, // 21: millwright.provider.v1.OpenReply.choices:type_name -> millwright.provider.v1.Choice
+	17, // 22: millwright.provider.v1.OpenReply.identities:type_name -> millwright.provider.v1.Identity
+	5,  // 23: millwright.provider.v1.FindRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 24: millwright.provider.v1.FindRequest.ref:type_name -> millwright.provider.v1.Ref
+	4,  // 25: millwright.provider.v1.FindReply.failure:type_name -> millwright.provider.v1.Failure
+	11, // 26: millwright.provider.v1.FindReply.instances:type_name -> millwright.provider.v1.Instance
+	5,  // 27: millwright.provider.v1.CreateRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 28: millwright.provider.v1.CreateRequest.ref:type_name -> millwright.provider.v1.Ref
+	4,  // 29: millwright.provider.v1.CreateReply.failure:type_name -> millwright.provider.v1.Failure
+	11, // 30: millwright.provider.v1.CreateReply.instance:type_name -> millwright.provider.v1.Instance
+	5,  // 31: millwright.provider.v1.DeleteRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 32: millwright.provider.v1.DeleteRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 33: millwright.provider.v1.DeleteRequest.instances:type_name -> millwright.provider.v1.Instance
+	4,  // 34: millwright.provider.v1.DeleteReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 35: millwright.provider.v1.ListRequest.class:type_name -> millwright.provider.v1.Class
+	4,  // 36: millwright.provider.v1.ListReply.failure:type_name -> millwright.provider.v1.Failure
+	11, // 37: millwright.provider.v1.ListReply.instances:type_name -> millwright.provider.v1.Instance
+	4,  // 38: millwright.provider.v1.RefersReply.failure:type_name -> millwright.provider.v1.Failure
+	28, // 39: millwright.provider.v1.RefersReply.user_data:type_name -> millwright.provider.v1.SecretRef
+	28, // 40: millwright.provider.v1.RefersReply.credentials:type_name -> millwright.provider.v1.SecretRef
+	5,  // 41: millwright.provider.v1.AccountRequest.class:type_name -> millwright.provider.v1.Class
+	4,  // 42: millwright.provider.v1.AccountReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 43: millwright.provider.v1.LeftoversRequest.class:type_name -> millwright.provider.v1.Class
+	4,  // 44: millwright.provider.v1.LeftoversReply.failure:type_name -> millwright.provider.v1.Failure
+	32, // 45: millwright.provider.v1.LeftoversReply.leftovers:type_name -> millwright.provider.v1.Leftover
+	5,  // 46: millwright.provider.v1.SizeRequest.class:type_name -> millwright.provider.v1.Class
+	4,  // 47: millwright.provider.v1.SizeReply.failure:type_name -> millwright.provider.v1.Failure
+	56, // 48: millwright.provider.v1.SizeReply.labels:type_name -> millwright.provider.v1.SizeReply.LabelsEntry
+	35, // 49: millwright.provider.v1.SizeReply.taints:type_name -> millwright.provider.v1.Taint
+	5,  // 50: millwright.provider.v1.DifferencesRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 51: millwright.provider.v1.DifferencesRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 52: millwright.provider.v1.DifferencesRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 53: millwright.provider.v1.DifferencesReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 54: millwright.provider.v1.StatusRequest.class:type_name -> millwright.provider.v1.Class
+	11, // 55: millwright.provider.v1.StatusRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 56: millwright.provider.v1.StatusReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 57: millwright.provider.v1.InitializeRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 58: millwright.provider.v1.InitializeRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 59: millwright.provider.v1.InitializeRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 60: millwright.provider.v1.InitializeReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 61: millwright.provider.v1.UnkeptRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 62: millwright.provider.v1.UnkeptRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 63: millwright.provider.v1.UnkeptRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 64: millwright.provider.v1.UnkeptReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 65: millwright.provider.v1.MaintainRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 66: millwright.provider.v1.MaintainRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 67: millwright.provider.v1.MaintainRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 68: millwright.provider.v1.MaintainReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 69: millwright.provider.v1.PowerRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 70: millwright.provider.v1.PowerRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 71: millwright.provider.v1.PowerRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 72: millwright.provider.v1.PowerReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 73: millwright.provider.v1.RebootRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 74: millwright.provider.v1.RebootRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 75: millwright.provider.v1.RebootRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 76: millwright.provider.v1.RebootReply.failure:type_name -> millwright.provider.v1.Failure
+	5,  // 77: millwright.provider.v1.ConsoleRequest.class:type_name -> millwright.provider.v1.Class
+	8,  // 78: millwright.provider.v1.ConsoleRequest.ref:type_name -> millwright.provider.v1.Ref
+	11, // 79: millwright.provider.v1.ConsoleRequest.instance:type_name -> millwright.provider.v1.Instance
+	4,  // 80: millwright.provider.v1.ConsoleReply.failure:type_name -> millwright.provider.v1.Failure
+	12, // 81: millwright.provider.v1.Provider.Hello:input_type -> millwright.provider.v1.HelloRequest
+	14, // 82: millwright.provider.v1.Provider.Open:input_type -> millwright.provider.v1.OpenRequest
+	18, // 83: millwright.provider.v1.Provider.Find:input_type -> millwright.provider.v1.FindRequest
+	20, // 84: millwright.provider.v1.Provider.Create:input_type -> millwright.provider.v1.CreateRequest
+	22, // 85: millwright.provider.v1.Provider.Delete:input_type -> millwright.provider.v1.DeleteRequest
+	24, // 86: millwright.provider.v1.Provider.List:input_type -> millwright.provider.v1.ListRequest
+	26, // 87: millwright.provider.v1.Provider.Refers:input_type -> millwright.provider.v1.RefersRequest
+	29, // 88: millwright.provider.v1.Provider.Account:input_type -> millwright.provider.v1.AccountRequest
+	31, // 89: millwright.provider.v1.Provider.Leftovers:input_type -> millwright.provider.v1.LeftoversRequest
+	34, // 90: millwright.provider.v1.Provider.Size:input_type -> millwright.provider.v1.SizeRequest
+	37, // 91: millwright.provider.v1.Provider.Differences:input_type -> millwright.provider.v1.DifferencesRequest
+	39, // 92: millwright.provider.v1.Provider.Status:input_type -> millwright.provider.v1.StatusRequest
+	41, // 93: millwright.provider.v1.Provider.Initialize:input_type -> millwright.provider.v1.InitializeRequest
+	43, // 94: millwright.provider.v1.Provider.Unkept:input_type -> millwright.provider.v1.UnkeptRequest
+	45, // 95: millwright.provider.v1.Provider.Maintain:input_type -> millwright.provider.v1.MaintainRequest
+	47, // 96: millwright.provider.v1.Provider.Power:input_type -> millwright.provider.v1.PowerRequest
+	49, // 97: millwright.provider.v1.Provider.Reboot:input_type -> millwright.provider.v1.RebootRequest
+	51, // 98: millwright.provider.v1.Provider.Console:input_type -> millwright.provider.v1.ConsoleRequest
+	13, // 99: millwright.provider.v1.Provider.Hello:output_type -> millwright.provider.v1.HelloReply
+	15, // 100: millwright.provider.v1.Provider.Open:output_type -> millwright.provider.v1.OpenReply
+	19, // 101: millwright.provider.v1.Provider.Find:output_type -> millwright.provider.v1.FindReply
+	21, // 102: millwright.provider.v1.Provider.Create:output_type -> millwright.provider.v1.CreateReply
+	23, // 103: millwright.provider.v1.Provider.Delete:output_type -> millwright.provider.v1.DeleteReply
+	25, // 104: millwright.provider.v1.Provider.List:output_type -> millwright.provider.v1.ListReply
+	27, // 105: millwright.provider.v1.Provider.Refers:output_type -> millwright.provider.v1.RefersReply
+	30, // 106: millwright.provider.v1.Provider.Account:output_type -> millwright.provider.v1.AccountReply
+	33, // 107: millwright.provider.v1.Provider.Leftovers:output_type -> millwright.provider.v1.LeftoversReply
+	36, // 108: millwright.provider.v1.Provider.Size:output_type -> millwright.provider.v1.SizeReply
+	38, // 109: millwright.provider.v1.Provider.Differences:output_type -> millwright.provider.v1.DifferencesReply
+	40, // 110: millwright.provider.v1.Provider.Status:output_type -> millwright.provider.v1.StatusReply
+	42, // 111: millwright.provider.v1.Provider.Initialize:output_type -> millwright.provider.v1.InitializeReply
+	44, // 112: millwright.provider.v1.Provider.Unkept:output_type -> millwright.provider.v1.UnkeptReply
+	46, // 113: millwright.provider.v1.Provider.Maintain:output_type -> millwright.provider.v1.MaintainReply
+	48, // 114: millwright.provider.v1.Provider.Power:output_type -> millwright.provider.v1.PowerReply
+	50, // 115: millwright.provider.v1.Provider.Reboot:output_type -> millwright.provider.v1.RebootReply
+	52, // 116: millwright.provider.v1.Provider.Console:output_type -> millwright.provider.v1.ConsoleReply
+	99, // [99:117] is the sub-list for method output_type
+	81, // [81:99] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_wire_provider_proto_init() }
