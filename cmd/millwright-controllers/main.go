@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	// Images have no certificate authorities of their own: those of Mozilla are used where a system has none.
-	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"

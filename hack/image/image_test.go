@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"runtime/debug"
@@ -120,6 +122,7 @@ func TestLayout(t *testing.T) {
 		if string(root["millwright-controllers"]) != "x"+d.Platform.Architecture || headers["millwright-controllers"].Mode != 0o755 || headers["b"].Linkname != "millwright-controllers" {
 			t.Errorf("the root has %v", headers)
 		}
+		amazon(t, root["etc/ssl/certs/ca-certificates.crt"])
 		for name, h := range headers {
 			if h.Uid != 0 || h.ModTime.Unix() != 0 || h.Mode&0o022 != 0 && h.Typeflag != tar.TypeSymlink {
 				t.Errorf("%s: user %d, time %v, mode %o", name, h.Uid, h.ModTime, h.Mode)
@@ -131,12 +134,29 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestBill: every module is listed, as what stands in for it where it is replaced.
+// amazon looks for one of the authorities in a file, without which no program in an image would believe AWS.
+func amazon(t *testing.T, bundle []byte) {
+	t.Helper()
+	for found := false; !found; {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			t.Fatal("nobody is trusted who speaks for AWS")
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = c.IsCA && c.Subject.CommonName == "Amazon Root CA 1"
+	}
+}
+
+// TestBill: every module is listed once, as what stands in for it where it is replaced, and after them what the image has besides.
 func TestBill(t *testing.T) {
+	more := []*debug.Module{nil, {Path: "a.example/m", Version: "v1.0.0"}, {Path: "a.example/m", Version: "v1.1.0"}}
 	raw, err := spdx("p", "v1", []byte("x"), &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
 		{Path: "a.example/m", Version: "v1.0.0", Sum: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="},
 		{Path: "b.example/m", Version: "v1.0.0", Replace: &debug.Module{Path: "c.example/m", Version: "v2.0.0"}},
-	}})
+	}}, more...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +168,7 @@ func TestBill(t *testing.T) {
 	for _, p := range got.Packages {
 		names = append(names, p.Name+"@"+p.Version)
 	}
-	want := []string{"p@v1", "stdlib@1.26.0", "a.example/m@v1.0.0", "c.example/m@v2.0.0"}
+	want := []string{"p@v1", "stdlib@1.26.0", "a.example/m@v1.0.0", "c.example/m@v2.0.0", "a.example/m@v1.1.0"}
 	if !slices.Equal(names, want) {
 		t.Errorf("packages %v, want %v", names, want)
 	}

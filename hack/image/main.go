@@ -108,7 +108,7 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 	if err != nil {
 		return image{}, fmt.Errorf("read of which modules %s is: %w", b.name(), err)
 	}
-	bill, err := spdx(b.name()+"-linux-"+arch, b.tag(), content, info)
+	bill, err := spdx(b.name()+"-linux-"+arch, b.tag(), content, info, trustedModule())
 	if err != nil {
 		return image{}, err
 	}

@@ -40,11 +40,14 @@ const (
 	indexType    = "application/vnd.oci.image.index.v1+json"
 )
 
-// pack makes the image whose root has the binary under its name, and a link to it for each program.
+// pack makes the image whose root has the binary under its name, a link to it for each program, and whom the programs trust.
 func pack(arch, tag, name string, binary []byte, programs []string) (image, error) {
 	files := []archive.File{
 		{Name: "etc/", Mode: 0o755},
 		{Name: "etc/passwd", Mode: 0o644, Content: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
+		{Name: "etc/ssl/", Mode: 0o755},
+		{Name: "etc/ssl/certs/", Mode: 0o755},
+		{Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644, Content: authorities()},
 		{Name: name, Mode: 0o755, Content: binary},
 	}
 	for _, p := range programs {

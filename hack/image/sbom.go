@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -61,8 +62,9 @@ type relationship struct {
 // unknown is SPDX's word for what nobody claims to know.
 const unknown = "NOASSERTION"
 
-// spdx is the bill of materials of a program: its own digest, the Go toolchain, and every module that the linker wrote down in it.
-func spdx(name, version string, content []byte, info *debug.BuildInfo) ([]byte, error) {
+// spdx is the bill of materials of an image: its program's digest, the Go toolchain, every module that the linker wrote down in it, and
+// those that the image has besides.
+func spdx(name, version string, content []byte, info *debug.BuildInfo, besides ...*debug.Module) ([]byte, error) {
 	sum := sha256.Sum256(content)
 	hash := hex.EncodeToString(sum[:])
 	b := bill{
@@ -75,7 +77,7 @@ func spdx(name, version string, content []byte, info *debug.BuildInfo) ([]byte, 
 		},
 		Relationships: []relationship{{"SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-program"}},
 	}
-	for i, m := range info.Deps {
+	for i, m := range with(info.Deps, besides) {
 		if m.Replace != nil {
 			m = m.Replace
 		}
@@ -86,6 +88,17 @@ func spdx(name, version string, content []byte, info *debug.BuildInfo) ([]byte, 
 	}
 	out, err := json.MarshalIndent(b, "", "  ")
 	return append(out, '\n'), err
+}
+
+// with has further modules after those of a program, unless the program has them too.
+func with(modules, besides []*debug.Module) []*debug.Module {
+	out := slices.Clone(modules)
+	for _, b := range besides {
+		if b != nil && !slices.ContainsFunc(modules, func(m *debug.Module) bool { return m.Path == b.Path && m.Version == b.Version }) {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // module is the part for a Go module, whose sum is that of go.sum.
