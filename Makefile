@@ -88,12 +88,13 @@ VERSION ?=
 image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3; that of a cloud: PROVIDER=aws
 	go run ./hack/image -out dist -version "$(VERSION)" $(if $(filter-out kubemark,$(PROVIDER)),-program providers/$(PROVIDER)/cloud/machine-controller-$(PROVIDER))
 
-# Where the image will be, as manifests and the chart name it; PLATFORMS=linux/amd64 builds fewer command lines.
+# Where the image will be, as manifests and the chart name it; PLATFORMS=linux/amd64 builds fewer command lines; PROVIDERS=aws,gcp images of clouds, too.
 IMAGE ?= millwright-controllers
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64
+PROVIDERS ?=
 .PHONY: release
-release: ## Write a release into dist/: VERSION=v1.2.3 IMAGE=registry.example.com/millwright-controllers
-	go run ./hack/release -out dist -version "$(VERSION)" -image "$(IMAGE)" -platforms "$(PLATFORMS)"
+release: ## Write a release into dist/: VERSION=v1.2.3 IMAGE=registry.example.com/millwright-controllers, with images of clouds: PROVIDERS=aws,gcp
+	go run ./hack/release -out dist -version "$(VERSION)" -image "$(IMAGE)" -platforms "$(PLATFORMS)" -providers "$(PROVIDERS)"
 
 .PHONY: clean
 clean: ## Remove what was built here (the cache folder stays)

@@ -1,4 +1,4 @@
-// Command release writes what a release has: the image, by hack/image, manifests, the chart, what a component of OpenShift installs, the command lines for each
+// Command release writes what a release has: the images, by hack/image, manifests, the chart, what a component of OpenShift installs, the command lines for each
 // platform, and checksums. What it writes depends on the sources and on the version only.
 //
 //	go run ./hack/release -out dist -version v1.2.3
@@ -24,9 +24,13 @@ func main() {
 	flag.StringVar(&r.out, "out", "dist", "folder for the files; those of a release before this one go")
 	flag.StringVar(&r.version, "version", "", "version, as v1.2.3 or v1.2.3-rc.1")
 	flag.StringVar(&r.image, "image", "millwright-controllers", "where the image is, without a tag, as manifests and the chart name it")
+	providers := flag.String("providers", "", "clouds whose images there are besides, by comma: aws,gcp")
 	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "platforms of the command lines, by comma")
 	flag.Parse()
 	r.platforms = strings.Split(*platforms, ",")
+	if *providers != "" {
+		r.providers = strings.Split(*providers, ",")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := r.run(ctx); err != nil {
@@ -37,12 +41,12 @@ func main() {
 
 // release is one call, at the top of the repository.
 type release struct {
-	out, version, image string
-	platforms           []string
+	out, version, image  string
+	platforms, providers []string
 	// compile writes the program of a package for a platform into a file.
 	compile func(ctx context.Context, r release, p platform, pkg, file string) error
-	// layout writes the archive of the image.
-	layout func(ctx context.Context, r release) error
+	// layout writes the archive of the image of a package's program.
+	layout func(ctx context.Context, r release, pkg string) error
 }
 
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
@@ -59,6 +63,14 @@ func (r release) run(ctx context.Context) error {
 		}
 		platforms = append(platforms, p)
 	}
+	programs := []string{"./cmd/millwright-controllers"}
+	for _, name := range r.providers {
+		pkg, err := controllerOf(name)
+		if err != nil {
+			return err
+		}
+		programs = append(programs, pkg)
+	}
 	if err := errors.Join(os.MkdirAll(r.out, 0o755), forget(r.out)); err != nil {
 		return err
 	}
@@ -67,8 +79,10 @@ func (r release) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.layout(ctx, r); err != nil {
-		return fmt.Errorf("image: %w", err)
+	for _, pkg := range programs {
+		if err := r.layout(ctx, r, pkg); err != nil {
+			return fmt.Errorf("image of %s: %w", pkg, err)
+		}
 	}
 	for _, p := range platforms {
 		for _, program := range p.programs() {
@@ -78,6 +92,15 @@ func (r release) run(ctx context.Context) error {
 		}
 	}
 	return sums(r.out)
+}
+
+// controllerOf is the package of a cloud's machine controller, which is a module of its own.
+func controllerOf(name string) (string, error) {
+	pkg := fmt.Sprintf("./providers/%s/cloud/machine-controller-%[1]s", name)
+	if info, err := os.Stat(pkg); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("-providers: want clouds as aws,gcp, got %q: there is no %s", name, pkg)
+	}
+	return pkg, nil
 }
 
 // write writes a file of the release, and tells.
@@ -151,8 +174,8 @@ func compile(ctx context.Context, r release, p platform, pkg, file string) error
 }
 
 // layout has hack/image do it.
-func layout(ctx context.Context, r release) error {
-	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version)
+func layout(ctx context.Context, r release, pkg string) error {
+	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version, "-program", pkg)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	return c.Run()
 }

@@ -22,8 +22,8 @@ func fake(_ context.Context, r release, p platform, pkg, file string) error {
 }
 
 // standIn writes what stands for an image.
-func standIn(_ context.Context, r release) error {
-	return os.WriteFile(filepath.Join(r.out, "millwright-controllers.oci.tar"), []byte("image"), 0o600)
+func standIn(_ context.Context, r release, pkg string) error {
+	return os.WriteFile(filepath.Join(r.out, filepath.Base(pkg)+".oci.tar"), []byte("image of "+pkg), 0o600)
 }
 
 // made is a release in a folder that has another one.
@@ -35,7 +35,7 @@ func made(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	r := release{out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, compile: fake, layout: standIn}
+	r := release{out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, providers: []string{"aws"}, compile: fake, layout: standIn}
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRelease(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	out := made(t)
 	want := []string{
-		"SHA256SUMS", "kubectl-machine_v1.2.3-rc.1_linux_arm64.tar.gz", "kubectl-machine_v1.2.3-rc.1_windows_amd64.zip",
+		"SHA256SUMS", "kubectl-machine_v1.2.3-rc.1_linux_arm64.tar.gz", "kubectl-machine_v1.2.3-rc.1_windows_amd64.zip", "machine-controller-aws.oci.tar",
 		"millwright-1.2.3-rc.1.tgz", "millwright-controllers.oci.tar", "millwright-openshift-v1.2.3-rc.1.tar.gz", "millwright.yaml", "millwright_v1.2.3-rc.1_linux_arm64.tar.gz",
 	}
 	entries, err := os.ReadDir(out)
@@ -143,15 +143,17 @@ func TestArchives(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		reason, version, platform, err string
+		providers                      []string
 	}{
-		{"no version", "", "linux/amd64", `-version: want a semantic version as v1.2.3, got ""`},
-		{"no v", "1.2.3", "linux/amd64", "-version"},
-		{"two numbers", "v1.2", "linux/amd64", "-version"},
-		{"a number with a zero before it", "v1.02.3", "linux/amd64", "-version"},
-		{"a system alone", "v1.2.3", "linux", `-platforms: want an operating system and an architecture as linux/amd64, got "linux"`},
+		{"no version", "", "linux/amd64", `-version: want a semantic version as v1.2.3, got ""`, nil},
+		{"no v", "1.2.3", "linux/amd64", "-version", nil},
+		{"two numbers", "v1.2", "linux/amd64", "-version", nil},
+		{"a number with a zero before it", "v1.02.3", "linux/amd64", "-version", nil},
+		{"a system alone", "v1.2.3", "linux", `-platforms: want an operating system and an architecture as linux/amd64, got "linux"`, nil},
+		{"a cloud that there is not", "v1.2.3", "linux/amd64", `-providers: want clouds as aws,gcp, got "moon": there is no ./providers/moon/cloud/machine-controller-moon`, []string{"moon"}},
 	} {
 		out := filepath.Join(t.TempDir(), "dist")
-		r := release{out: out, version: c.version, platforms: []string{c.platform}, compile: fake, layout: standIn}
+		r := release{out: out, version: c.version, platforms: []string{c.platform}, providers: c.providers, compile: fake, layout: standIn}
 		if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: error %v, want %s", c.reason, err, c.err)
 		}
