@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -98,6 +99,8 @@ func TestOverlays(t *testing.T) {
 		{"config/overlays/target", "both APIs, for another cluster", map[string]string{"machine-controller-manager": both, "machineset-controller": openshift, "machine-controller-kubemark": both}, 10, 3, true},
 		{"config/overlays/machine-openshift-io", "one API, with the older kind of health check", map[string]string{"machine-controller-manager": openshift, "machineset-controller": openshift, "machine-controller-kubemark": openshift}, 6, 3, false},
 		{"config/overlays/machine-sapcloud-io", "one API, which has no webhooks", map[string]string{"machine-controller-manager": gardener, "machine-controller-kubemark": gardener}, 4, 0, false},
+		{"config/overlays/cloud", "both APIs, and the image of a cloud", map[string]string{"machine-controller-manager": both, "machineset-controller": openshift, "machine-controller": both}, 10, 3, false},
+		{"cmd/millwright-controllers/testdata/cloud", "one API, a cloud, another cluster", map[string]string{"machine-controller-manager": gardener, "machine-controller": gardener}, 4, 0, true},
 		{"config/overlays/target-cluster", "rights only", map[string]string{}, 0, 0, false},
 	} {
 		t.Run(c.overlay, func(t *testing.T) {
@@ -131,6 +134,26 @@ func TestOverlays(t *testing.T) {
 				accepted(t, d)
 			}
 		})
+	}
+}
+
+// TestCloud: the machine controller of a cloud takes the place of the simulated one, of which nothing is left, and one entry of images says which cloud.
+func TestCloud(t *testing.T) {
+	const overlay = "cmd/millwright-controllers/testdata/cloud"
+	built := objects(t, kubectl(t, "kustomize", overlay))
+	for _, o := range built {
+		if strings.HasPrefix(o.GetName(), "machine-controller-kubemark") {
+			t.Errorf("%s %s is left of the simulated provider", o.GetKind(), o.GetName())
+		}
+	}
+	for _, want := range []string{"Service/machine-controller-metrics", "PodDisruptionBudget/machine-controller", "ClusterRoleBinding/machine-controller-cloud", "RoleBinding/machine-controller-addresses"} {
+		if !slices.ContainsFunc(built, func(o *unstructured.Unstructured) bool { return o.GetKind()+"/"+o.GetName() == want }) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	d := deployments(t, kubectl(t, "kustomize", overlay))["machine-controller"]
+	if image := d.Spec.Template.Spec.Containers[0].Image; image != "registry.example.com/machine-controller-vsphere:v1.2.3" || *d.Spec.Replicas != 2 {
+		t.Errorf("%d replicas of the image %s", *d.Spec.Replicas, image)
 	}
 }
 
@@ -170,6 +193,7 @@ func TestInstall(t *testing.T) {
 	pods := devplanetest.Start(t).Client.CoreV1().Pods(namespace)
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	all := deployments(t, kubectl(t, "kustomize", "config/default"))
+	maps.Copy(all, deployments(t, kubectl(t, "kustomize", "config/overlays/cloud")))
 	for name, d := range all {
 		pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
 		pod.Name = name

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,7 @@ func install(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := []string{"../rbac/namespace.yaml"}
-	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml", "../rbac/*/admission.yaml"} {
+	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml", "../rbac/*/admission.yaml", "../rbac/vsphere/addresses.yaml"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s matches nothing: %v", pattern, err)
@@ -37,18 +38,24 @@ func install(t *testing.T) {
 		files = append(files, found...)
 	}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		create(t, c, file)
+	}
+}
+
+// create creates the objects of a file, unless they are there.
+func create(t *testing.T, c client.Client, file string) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range bytes.Split(bytes.TrimPrefix(raw, []byte("---\n")), []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			t.Fatalf("%s: %v", file, err)
 		}
-		for _, document := range bytes.Split(bytes.TrimPrefix(raw, []byte("---\n")), []byte("\n---\n")) {
-			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal(document, &object.Object); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			if err := c.Create(t.Context(), object, client.FieldValidation("Strict")); client.IgnoreAlreadyExists(err) != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
+		if err := c.Create(t.Context(), object, client.FieldValidation("Strict")); client.IgnoreAlreadyExists(err) != nil {
+			t.Fatalf("%s: %v", file, err)
 		}
 	}
 }
@@ -74,6 +81,8 @@ func TestPermissions(t *testing.T) {
 		{"machine-controller", "delete", "", "nodes", "", true, "it removes the nodes of machines that are gone"},
 		{"machine-controller", "update", "certificates.k8s.io", "certificatesigningrequests/approval", "", true, "it lets kubelets in"},
 		{"machine-controller", "update", "coordination.k8s.io", "leases", home, true, "it leads"},
+		{"machine-controller", "create", "ipam.cluster.x-k8s.io", "ipaddressclaims", home, true, "that of vSphere claims addresses"},
+		{"machine-controller", "list", "ipam.cluster.x-k8s.io", "ipaddressclaims", home, false, "it knows what its claims are called"},
 		{"machine-controller-manager", "create", "machine.sapcloud.io", "machines", home, true, "it makes machines"},
 		{"machine-controller-manager", "patch", "machine.openshift.io", "machinesets/status", home, true, "it records outcomes"},
 		{"machine-controller-manager", "get", "", "secrets", home, false, "it needs no secret"},
@@ -110,6 +119,41 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	identity(t, home)
+}
+
+// TestCloudsHearThatThereIsNone: what clouds look for on OpenShift is not there on another cluster, in whose answer they must not take a denial for that. The
+// rights of config/rbac alone deny it.
+func TestCloudsHearThatThereIsNone(t *testing.T) {
+	install(t)
+	c, _ := connect(t)
+	for account, rights := range map[string]string{
+		"millwright-system:machine-controller":          "../manager/machine-controller/rights/role.yaml",
+		"openshift-machine-api:machine-api-controllers": "../overlays/operator/rights.yaml",
+	} {
+		config := rest.CopyConfig(devplanetest.Start(t).Config)
+		config.Impersonate.UserName = "system:serviceaccount:" + account
+		maps := kubernetes.NewForConfigOrDie(config).CoreV1()
+		look := func(namespace, name string) error {
+			_, err := maps.ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			return err
+		}
+		if err := look("openshift-config-managed", "kube-cloud-config"); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want a denial: else the rights of clouds are not needed", account, err)
+		}
+		create(t, c, rights)
+		for _, at := range [][2]string{{"openshift-config-managed", "kube-cloud-config"}, {"openshift-config", "cloud-provider-config"}} {
+			err := look(at[0], at[1])
+			for end := time.Now().Add(10 * time.Second); apierrors.IsForbidden(err) && time.Now().Before(end); err = look(at[0], at[1]) {
+				time.Sleep(50 * time.Millisecond) // a binding counts a moment after it was stored
+			}
+			if !apierrors.IsNotFound(err) {
+				t.Errorf("%s: ConfigMap %s/%s: %v, want that there is none", account, at[0], at[1], err)
+			}
+		}
+		if err := look("kube-system", "extension-apiserver-authentication"); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: another ConfigMap is none of its business: %v", account, err)
+		}
+	}
 }
 
 // identity asks as the machine controller for the namespace whose UID is the
