@@ -118,6 +118,7 @@ func TestSameAsPackages(t *testing.T) {
 		{"the one file", "{crds: {keep: false}}", objects(t, one)},
 		{"one API", "{crds: {keep: false}, apis: [machine.openshift.io]}", kustomized(t, "config/overlays/machine-openshift-io")},
 		{"the other", "{crds: {keep: false}, apis: [machine.sapcloud.io]}", kustomized(t, "config/overlays/machine-sapcloud-io")},
+		{"a cloud", "{crds: {keep: false}, provider: {enabled: true}}", kustomized(t, "config/overlays/cloud")},
 		{"another cluster", "{crds: {keep: false}, target: {kubeconfigSecret: millwright-target-kubeconfig}}", kustomized(t, "config/overlays/target")},
 	} {
 		delete(c.want, "Namespace /"+namespace)
@@ -163,6 +164,9 @@ func TestValues(t *testing.T) {
 		{reason: "monitoring", values: "{monitoring: {serviceMonitors: true, rules: true, dashboards: true}}", there: []string{"ServiceMonitor x/machineset-controller", "PrometheusRule x/millwright-prometheus-rules", "ConfigMap x/millwright-dashboard-fleet"}},
 		{reason: "no monitoring", values: "{}", gone: []string{"ServiceMonitor x/machineset-controller", "ConfigMap x/millwright-dashboard-fleet", "ClusterRoleBinding /millwright-metrics-reader"}},
 		{reason: "no monitor of what does not run", values: "{monitoring: {serviceMonitors: true}, kubemark: {enabled: false}}", gone: []string{"ServiceMonitor x/machine-controller-kubemark", "Deployment x/machine-controller-kubemark", "PersistentVolumeClaim x/machine-controller-kubemark", "ClusterRole /machine-controller-kubemark"}},
+		{reason: "one provider", values: "{provider: {enabled: true}, monitoring: {serviceMonitors: true}}", there: []string{"Deployment x/machine-controller", "ServiceMonitor x/machine-controller", "PodDisruptionBudget x/machine-controller"}, gone: []string{"Deployment x/machine-controller-kubemark", "PersistentVolumeClaim x/machine-controller-kubemark", "ServiceMonitor x/machine-controller-kubemark"}},
+		{reason: "no cloud", values: "{monitoring: {serviceMonitors: true}}", gone: []string{"ServiceMonitor x/machine-controller", "ClusterRole /machine-controller-cloud"}},
+		{reason: "no metrics of a cloud", values: "{provider: {enabled: true}, metrics: {enabled: false}}", gone: []string{"Service x/machine-controller-metrics"}, args: []string{"--metrics-bind-address=0"}},
 		{reason: "no metrics", values: "{metrics: {enabled: false}}", gone: []string{"Service x/machineset-controller-metrics"}, args: []string{"--metrics-bind-address=0"}, noArgs: []string{"--metrics-secure=true"}},
 		{reason: "readers", values: "{metrics: {readers: [{name: prometheus, namespace: monitoring}]}}", there: []string{"ClusterRoleBinding /millwright-metrics-reader"}},
 		{reason: "no network policies", values: "{networkPolicy: {enabled: false}}", gone: []string{"NetworkPolicy x/millwright-deny"}},
@@ -241,6 +245,56 @@ machineControllerManager:
 	}
 }
 
+// TestProvider: the machine controller of a cloud is an image of its own, and is known to the cloud by what its account, its pods and a token are called.
+func TestProvider(t *testing.T) {
+	all := rendered(t, "x", `
+image: {tag: v1, pullPolicy: Always}
+apis: [machine.openshift.io]
+target: {kubeconfigSecret: there}
+provider:
+  enabled: true
+  image: {repository: r.example/aws, tag: v2}
+  replicas: 1
+  logLevel: 4
+  args: [--aws-endpoint=https://ec2.example]
+  env: [{name: HTTPS_PROXY, value: "http://proxy:3128"}, {name: TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}]
+  serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/m"}}
+  podLabels: {azure.workload.identity/use: "true", app.kubernetes.io/name: other}
+  tokenAudience: sts.amazonaws.com
+`)
+	d, pod, first := container(t, all, "x", "machine-controller")
+	labels, _, err := unstructured.NestedStringMap(d, "spec", "template", "metadata", "labels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := &unstructured.Unstructured{Object: all["ServiceAccount x/machine-controller"]}
+	_, other, manager := container(t, all, "x", "machine-controller-manager")
+	for _, row := range []struct {
+		what      string
+		got, want any
+	}{
+		{"image", first["image"], "r.example/aws:v2"},
+		{"image of the others", manager["image"], "millwright-controllers:v1"},
+		{"policy", first["imagePullPolicy"], "Always"},
+		{"replicas", d["spec"].(map[string]any)["replicas"], float64(1)},
+		{"arguments", first["args"], []any{"--apis=machine.openshift.io", "--namespace=x", "--leader-elect=true", "--metrics-secure=true", "--health-addr=:9440", "--v=4",
+			"--control-kubeconfig=inClusterConfig", "--target-kubeconfig=/etc/millwright/target/kubeconfig", "--aws-endpoint=https://ec2.example"}},
+		{"environment", first["env"], []any{map[string]any{"name": "HTTPS_PROXY", "value": "http://proxy:3128"},
+			map[string]any{"name": "TOKEN", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}}}}},
+		{"labels that select pods stay", labels, map[string]string{"app.kubernetes.io/name": "machine-controller", "app.kubernetes.io/part-of": "millwright", "azure.workload.identity/use": "true"}},
+		{"account", account.GetAnnotations(), map[string]string{"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/m"}},
+		{"token", pod["volumes"].([]any)[1], map[string]any{"name": "token", "projected": map[string]any{"sources": []any{map[string]any{
+			"serviceAccountToken": map[string]any{"audience": "sts.amazonaws.com", "expirationSeconds": float64(3600), "path": "token"}}}}}},
+		{"its place", first["volumeMounts"].([]any)[1], map[string]any{"name": "token", "mountPath": "/var/run/secrets/openshift/serviceaccount", "readOnly": true}},
+		{"another program has no token", len(other["volumes"].([]any)), 1},
+		{"another program has no variables", manager["env"], nil},
+	} {
+		if diff := cmp.Diff(row.want, row.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.what, diff)
+		}
+	}
+}
+
 // TestBadValues: each error names the field.
 func TestBadValues(t *testing.T) {
 	for _, c := range []struct{ values, field string }{
@@ -257,6 +311,11 @@ func TestBadValues(t *testing.T) {
 		{"{machinesetController: {resources: {request: {}}}}", "/machinesetController/resources"},
 		{"{machinesetController: {args: [leader-elect]}}", "/machinesetController/args/0"},
 		{"{kubemark: {replicas: 2}}", "/kubemark"},
+		{"{provider: {image: {digest: x}}}", "/provider/image/digest"},
+		{"{provider: {env: [{value: a}]}}", "/provider/env/0"},
+		{"{provider: {env: [{name: A, value: 1}]}}", "/provider/env/0/value"},
+		{"{provider: {podLabels: {a: true}}}", "/provider/podLabels/a"},
+		{"{provider: {serviceAccount: {annotation: {}}}}", "/provider/serviceAccount"},
 		{"{kubemark: {storage: {size: big}}}", "/kubemark/storage/size"},
 		{"{target: {kubeconfigSecret: A_B}}", "/target/kubeconfigSecret"},
 		{"{target: {key: ''}}", "/target/key"},
@@ -297,7 +356,8 @@ func TestEveryValueIsInTheSchema(t *testing.T) {
 // TestNotes: what users read after they installed fits 80 columns, and tells what values they gave.
 func TestNotes(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}": "namespace millwright-system as declared", "{kubemark: {enabled: false}}": "There is no provider", "{crds: {keep: false}}": "CRDs go with it",
+		"{}": "Instances are simulated", "{apis: [machine.sapcloud.io]}": "namespace millwright-system as declared", "{kubemark: {enabled: false}}": "There is no provider",
+		"{provider: {enabled: true}}": "rollout status deployment/machine-controller\n", "{crds: {keep: false}}": "CRDs go with it",
 		"{target: {kubeconfigSecret: there}}": "create secret generic there",
 	} {
 		r, err := render(t, namespace, text)

@@ -3,9 +3,15 @@
 {{- if has "machine.openshift.io" .Values.apis }}true{{ end }}
 {{- end }}
 
+{{/* An image as Deployments name it: the values .image, with .root as the top. */}}
 {{- define "millwright.image" -}}
-{{- $i := .Values.image -}}
-{{- if $i.digest }}{{ $i.repository }}@{{ $i.digest }}{{ else }}{{ $i.repository }}:{{ default .Chart.AppVersion $i.tag }}{{ end }}
+{{- $i := .image -}}
+{{- if $i.digest }}{{ $i.repository }}@{{ $i.digest }}{{ else }}{{ $i.repository }}:{{ default .root.Chart.AppVersion $i.tag }}{{ end }}
+{{- end }}
+
+{{/* Whether instances are simulated. */}}
+{{- define "millwright.kubemark" -}}
+{{- if and .Values.kubemark.enabled (not .Values.provider.enabled) }}true{{ end }}
 {{- end }}
 
 {{/* Whether the values ask for a manifest: .object, with .root as the top. */}}
@@ -19,7 +25,8 @@
   {{- if and $v.crds.install (ternary (has "machine.sapcloud.io" $v.apis) $openshift (eq $o.spec.group "machine.sapcloud.io")) }}true{{ end -}}
 {{- else if or (hasSuffix "WebhookConfiguration" $o.kind) (eq $o.metadata.name "machine-api-operator-webhook") -}}
   {{- if and $openshift $v.webhooks.enabled }}true{{ end -}}
-{{- else if and (eq $program "machine-controller-kubemark") (not $v.kubemark.enabled) -}}
+{{- else if and (eq $program "machine-controller-kubemark") (not (include "millwright.kubemark" .root)) -}}
+{{- else if and (eq $program "machine-controller") (eq $o.kind "ServiceMonitor") (not $v.provider.enabled) -}}
 {{- else if and (eq $program "machineset-controller") (has $o.kind (list "Deployment" "PodDisruptionBudget" "Service" "ServiceMonitor")) (not $openshift) -}}
 {{- else if and (eq $o.kind "Service") (not $v.metrics.enabled) -}}
 {{- else if and (eq $o.kind "NetworkPolicy") (not $v.networkPolicy.enabled) -}}
@@ -31,12 +38,14 @@
 {{- $o := .object -}}
 {{- $v := .root.Values -}}
 {{- if eq $o.kind "Deployment" -}}
-  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark") $o.metadata.name) -}}
+  {{- $of := get $v (get (dict "machine-controller-manager" "machineControllerManager" "machineset-controller" "machinesetController" "machine-controller-kubemark" "kubemark" "machine-controller" "provider") $o.metadata.name) -}}
   {{- include "millwright.deployment" (dict "object" $o "root" .root "of" $of) -}}
 {{- else if and (eq $o.kind "CustomResourceDefinition") $v.crds.keep -}}
   {{- $_ := set $o.metadata "annotations" (merge (dict "helm.sh/resource-policy" "keep") ($o.metadata.annotations | default dict)) -}}
 {{- else if and (hasSuffix "WebhookConfiguration" $o.kind) (eq $v.webhooks.certificate "cert-manager") -}}
   {{- $_ := set $o.metadata "annotations" (merge (dict "cert-manager.io/inject-ca-from" (printf "%s/machine-api-operator-webhook" .root.Release.Namespace)) ($o.metadata.annotations | default dict)) -}}
+{{- else if and (eq $o.kind "ServiceAccount") (eq $o.metadata.name "machine-controller") $v.provider.enabled -}}
+  {{- with $v.provider.serviceAccount.annotations }}{{ $_ := set $o.metadata "annotations" . }}{{ end -}}
 {{- else if eq $o.kind "PersistentVolumeClaim" -}}
   {{- $_ := set $o.spec.resources.requests "storage" $v.kubemark.storage.size -}}
   {{- with $v.kubemark.storage.className }}{{ $_ := set $o.spec "storageClassName" . }}{{ end -}}
@@ -52,7 +61,7 @@
 {{- $pod := .object.spec.template.spec -}}
 {{- $c := first $pod.containers -}}
 {{- if hasKey $of "replicas" }}{{ $_ := set .object.spec "replicas" $of.replicas }}{{ end -}}
-{{- $_ := set $c "image" (include "millwright.image" .root) -}}
+{{- $_ := set $c "image" (include "millwright.image" (dict "image" (get $of "image" | default $v.image) "root" .root)) -}}
 {{- with $v.image.pullPolicy }}{{ $_ := set $c "imagePullPolicy" . }}{{ end -}}
 {{- range $v.image.pullSecrets }}{{ $_ := set $pod "imagePullSecrets" (append ($pod.imagePullSecrets | default list) (dict "name" .)) }}{{ end -}}
 {{- with $of.resources }}{{ $_ := set $c "resources" . }}{{ end -}}
@@ -72,6 +81,20 @@
   {{- $_ := set $c "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "target" "mountPath" "/etc/millwright/target" "readOnly" true)) -}}
 {{- end -}}
 {{- $_ := set $c "args" (concat $args $of.args) -}}
+{{- if eq $name "machine-controller" }}{{ include "millwright.identity" (dict "template" .object.spec.template "of" $of) }}{{ end -}}
+{{- end }}
+
+{{/* Gives pods of a .template what a cloud knows them by, by the values .of their program. The file is where secrets that were made for OpenShift have it. */}}
+{{- define "millwright.identity" -}}
+{{- $pod := .template.spec -}}
+{{- $c := first $pod.containers -}}
+{{- $_ := set .template.metadata "labels" (merge .template.metadata.labels .of.podLabels) -}}
+{{- with .of.env }}{{ $_ := set $c "env" . }}{{ end -}}
+{{- with .of.tokenAudience -}}
+  {{- $token := dict "serviceAccountToken" (dict "audience" . "expirationSeconds" 3600 "path" "token") -}}
+  {{- $_ := set $pod "volumes" (append ($pod.volumes | default list) (dict "name" "token" "projected" (dict "sources" (list $token)))) -}}
+  {{- $_ := set $c "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "token" "mountPath" "/var/run/secrets/openshift/serviceaccount" "readOnly" true)) -}}
+{{- end -}}
 {{- end }}
 
 {{/* The manifests of .file, in the release's namespace, which replaces .namespace. */}}
