@@ -101,6 +101,13 @@ func together(rights []right) (out []right) {
 }
 
 const rightsFoot = `
+## Clouds
+
+With the machine controller of a cloud the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
+` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: it has to hear that they are not there, where nothing is of
+OpenShift (` + "`config/manager/machine-controller/rights`" + `). The claims of addresses that vSphere's makes are in ` + "`config/rbac/vsphere`" + `,
+which is applied by whoever wants them ([how](../providers/vsphere.md#static-addresses)).
+
 ## termination-handler
 
 The DaemonSet's account ` + "`machine-api-termination-handler`" + ` has what the cluster grants it: to get its node and to patch the node's status
