@@ -103,7 +103,9 @@ func TestKeepingFails(t *testing.T) {
 		{errors.New("connection refused"), provider.Transient, false},
 	} {
 		c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return row.answer },
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+				return row.answer
+			},
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 				return row.answer
 			},

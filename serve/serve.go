@@ -25,6 +25,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
@@ -58,16 +59,28 @@ type Env struct {
 	Objects provider.Objects
 }
 
+// terminationHandler is the program that an operator runs out of a provider's image on nodes whose instances the cloud
+// may take back.
+const terminationHandler = "termination-handler"
+
 // Main parses the command line, serves the plugin until it is told to stop,
 // and ends the process. With --programs alone it lists the names by which images
 // call it: the originals' images of providers have a program of the second or third
-// name.
+// name, and the handler of terminations.
 func Main(p Plugin) {
 	if len(os.Args) == 2 && os.Args[1] == "--programs" {
-		fmt.Printf("machine-controller-%s\nmachine-controller\nmachine-controller-manager\n", p.Name)
+		fmt.Printf("machine-controller-%s\nmachine-controller\nmachine-controller-manager\n%s\n", p.Name, terminationHandler)
 		return
 	}
-	run.Main(Command(p))
+	run.Main(called(os.Args[0], p))
+}
+
+// called is the program of the name by which it was called.
+func called(name string, p Plugin) *cobra.Command {
+	if filepath.Base(name) == terminationHandler {
+		return handler.Command()
+	}
+	return Command(p)
 }
 
 // Command is the program as a command.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
-	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
@@ -32,7 +32,7 @@ func programs() map[string]func() *cobra.Command {
 		"machine-healthcheck":         program.HealthCheck().Command,
 		"machineset-controller":       setcontroller.Command,
 		"nodelink-controller":         program.NodeLink().Command,
-		"termination-handler":         terminationhandler.Command,
+		"termination-handler":         handler.Command,
 	}
 }
 

@@ -4,8 +4,8 @@
 package main
 
 import (
-	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 )
 
-func main() { run.Main(terminationhandler.Command()) }
+func main() { run.Main(handler.Command()) }

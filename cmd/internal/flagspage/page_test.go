@@ -17,12 +17,12 @@ import (
 
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
-	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
 	"github.com/millwright-dev/millwright/internal/demo/cli"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 )
 
 // programOf is one that runs in clusters, or on a person's machine.
@@ -47,7 +47,7 @@ func controllers() []programOf {
 func others() []programOf {
 	return []programOf{
 		{"machine-api-operator", start.Command, ""},
-		{"termination-handler", terminationhandler.Command, ""},
+		{"termination-handler", handler.Command, ""},
 		{"millwright", cli.Command, ""},
 		{"kubectl machine", looks, ""},
 	}

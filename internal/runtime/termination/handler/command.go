@@ -1,7 +1,7 @@
-// Package terminationhandler is the program termination-handler. It runs on every node whose instance the cloud may
+// Package handler is the program termination-handler. It runs on every node whose instance the cloud may
 // take back. It watches the cloud's metadata service and tells what is
 // announced by conditions of the node.
-package terminationhandler
+package handler
 
 import (
 	"context"

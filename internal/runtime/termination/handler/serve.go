@@ -1,4 +1,4 @@
-package terminationhandler
+package handler
 
 import (
 	"errors"

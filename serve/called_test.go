@@ -1,0 +1,14 @@
+package serve
+
+import "testing"
+
+// TestCalled: a provider's image is the handler of terminations, too, under that name.
+func TestCalled(t *testing.T) {
+	for name, want := range map[string]string{
+		"/machine-controller-manager": "machine-controller-cloud", "machine-controller": "machine-controller-cloud", "/termination-handler": "termination-handler",
+	} {
+		if got := called(name, Plugin{Name: "cloud"}).Name(); got != want {
+			t.Errorf("%s is the program %s, want %s", name, got, want)
+		}
+	}
+}
