@@ -105,13 +105,13 @@ func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err er
 		return c, nil
 	}
 	i, err := infrastructure.Read(ctx, p.options.Objects)
-	if err != nil {
+	if err != nil || i == nil {
 		return c, err
 	}
 	if c.ca, err = infrastructure.CloudCABundle(ctx, p.options.Objects); err != nil {
 		return c, err
 	}
-	if i == nil || i.Status.PlatformStatus == nil || i.Status.PlatformStatus.AWS == nil {
+	if i.Status.PlatformStatus == nil || i.Status.PlatformStatus.AWS == nil {
 		return c, nil
 	}
 	says := i.Status.PlatformStatus.AWS

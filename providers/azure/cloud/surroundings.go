@@ -26,7 +26,7 @@ func (p *Provider) surroundings(ctx context.Context, class provider.Class) (w su
 		return w, nil
 	}
 	infra, err := infrastructure.Read(ctx, p.Objects)
-	if err != nil {
+	if err != nil || infra == nil {
 		return w, err
 	}
 	ca, err := infrastructure.CloudCABundle(ctx, p.Objects)
@@ -34,7 +34,7 @@ func (p *Provider) surroundings(ctx context.Context, class provider.Class) (w su
 		return w, err
 	}
 	w.ca = append(append([]byte{}, w.ca...), ca...)
-	if infra == nil || infra.Status.PlatformStatus == nil || infra.Status.PlatformStatus.Azure == nil {
+	if infra.Status.PlatformStatus == nil || infra.Status.PlatformStatus.Azure == nil {
 		return w, nil
 	}
 	azure := infra.Status.PlatformStatus.Azure

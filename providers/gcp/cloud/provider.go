@@ -73,7 +73,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if err := s.checkCluster(); err != nil {
 		return nil, err
 	}
-	if s.from, err = p.surroundings(ctx); err != nil {
+	if s.from, err = p.surroundings(ctx, class.API); err != nil {
 		return nil, err
 	}
 	login, err := loginOf(class.Credentials)
@@ -119,44 +119,46 @@ type platform struct {
 	ServiceEndpoints []struct{ Name, URL string }
 }
 
-func (p *Provider) surroundings(ctx context.Context) (s surroundings, err error) {
-	of, err := p.platform(ctx)
+// surroundings are what a cluster of OpenShift says of GCP. Nothing of it is asked for on others.
+func (p *Provider) surroundings(ctx context.Context, api string) (s surroundings, err error) {
+	s.labels = map[string]string{}
+	if api == provider.OpenShift {
+		err = p.read(ctx, &s)
+	}
 	if err != nil {
 		return s, err
 	}
-	if s.bundle, err = infrastructure.CloudCABundle(ctx, p.config.Objects); err != nil {
-		return s, err
-	}
-	s.read(of)
 	if base := strings.TrimSuffix(p.config.Endpoint, "/"); base != "" {
 		s.endpoints = endpoints{compute: base + computePath, resourceManager: base + "/", exchange: base + "/", credentials: base + "/"}
 	}
 	return s, nil
 }
 
-// platform is empty where the cluster has none.
-func (p *Provider) platform(ctx context.Context) (of platform, err error) {
+// read reads Infrastructure, and the bundle of certificates where there is one.
+func (p *Provider) read(ctx context.Context, s *surroundings) error {
 	if p.config.Objects == nil {
-		return of, nil
+		return nil
 	}
 	raw, err := p.config.Objects.Object(ctx, provider.ObjectRef{APIVersion: configv1.GroupVersion.String(), Kind: "Infrastructure", Name: "cluster"})
 	if errors.Is(err, provider.ErrNoObject) {
-		return of, nil
+		return nil
 	}
 	if err != nil {
-		return of, err
+		return err
 	}
 	var i struct {
 		Status struct{ PlatformStatus struct{ GCP platform } }
 	}
 	if err := json.Unmarshal(raw, &i); err != nil {
-		return of, fmt.Errorf("read Infrastructure cluster: %w", err)
+		return fmt.Errorf("read Infrastructure cluster: %w", err)
 	}
-	return i.Status.PlatformStatus.GCP, nil
+	s.take(i.Status.PlatformStatus.GCP)
+	s.bundle, err = infrastructure.CloudCABundle(ctx, p.config.Objects)
+	return err
 }
 
-func (s *surroundings) read(p platform) {
-	s.labels, s.tags = map[string]string{}, p.ResourceTags
+func (s *surroundings) take(p platform) {
+	s.tags = p.ResourceTags
 	for _, l := range p.ResourceLabels {
 		s.labels[l.Key] = l.Value
 	}
