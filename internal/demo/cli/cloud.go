@@ -40,6 +40,8 @@ type fault struct {
 	Share     float64       `json:"share,omitempty"`
 	Delay     time.Duration `json:"delay,omitempty"`
 	Done      bool          `json:"done,omitempty"`
+	Stall     bool          `json:"stall,omitempty"`
+	Writes    bool          `json:"writes,omitempty"`
 }
 
 func cloudCommand() *cobra.Command {
@@ -147,6 +149,8 @@ func (x *console) faultCommand() *cobra.Command {
 	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: each)")
 	c.Flags().DurationVar(&f.Delay, "delay", 0, "how long an answer takes")
 	c.Flags().BoolVar(&f.Done, "done", false, "do what is asked for, and lose the reply")
+	c.Flags().BoolVar(&f.Stall, "stall", false, "never answer")
+	c.Flags().BoolVar(&f.Writes, "writes", false, "only requests that may change something")
 	return c
 }
 

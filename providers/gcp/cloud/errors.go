@@ -82,7 +82,7 @@ func told(e *oauth2.RetrieveError) string {
 	if e.ErrorCode != "" {
 		return strings.TrimSpace(e.ErrorCode + ": " + e.ErrorDescription)
 	}
-	return provider.Clip(fmt.Sprintf("status %d: %s", e.Response.StatusCode, e.Body), 300)
+	return provider.Clip(fmt.Sprintf("status %d: %s", e.Response.StatusCode, strings.TrimSpace(string(e.Body))), 300)
 }
 
 // exchangeForm is how the exchange of a token of elsewhere words its errors.
