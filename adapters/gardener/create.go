@@ -10,6 +10,7 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -21,32 +22,23 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	}
 	s.memory.met()
 	key := s.key(ref.Name)
-	c := s.calls.begin(key, creating, ref.UID, "", func(ctx context.Context) error { return s.make(ctx, ref, slices.Clone(want.UserData)) })
-	if !c.is(creating, ref.UID, "") {
-		return provider.Instance{}, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, ref.Name)
+	task := beside.Task{Verb: creating, UID: ref.UID}
+	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.make(ctx, ref, slices.Clone(want.UserData)) })
+	if c.Task != task {
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, ref.Name)
 	}
-	ended, err := s.calls.ends(ctx, c)
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
 	switch {
 	case err != nil:
-		s.giveUp(key, c, err)
+		s.calls.GiveUp(key, c, err)
 		return provider.Instance{}, err
 	case !ended:
 		return s.expected(ref, c), nil
 	}
-	if err := s.calls.take(key, c); err != nil {
+	if err := s.calls.Take(key, c); err != nil {
 		return provider.Instance{}, err
 	}
 	return s.madeFor(ctx, ref)
-}
-
-// giveUp calls off a call whose caller has gone. What comes of it was told: its outcome is not known.
-func (s *session) giveUp(key string, c *call, why error) {
-	c.stop(why)
-	select {
-	case <-c.ended:
-		_ = s.calls.take(key, c)
-	case <-s.config.Clock.After(patience):
-	}
 }
 
 // madeFor is the instance that there is after a creation.
@@ -164,17 +156,18 @@ func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error 
 func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	ref.ProviderID = i.ProviderID
 	key := s.key(ref.Name)
-	c := s.calls.begin(key, initializing, ref.UID, "", func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
-	if !c.is(initializing, ref.UID, "") {
-		return provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, ref.Name)
+	task := beside.Task{Verb: initializing, UID: ref.UID}
+	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
+	if c.Task != task {
+		return provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, ref.Name)
 	}
-	ended, err := s.calls.ends(ctx, c)
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
 	switch {
 	case err != nil:
-		s.giveUp(key, c, err)
+		s.calls.GiveUp(key, c, err)
 		return err
 	case !ended:
 		return nil // it is Pending meanwhile
 	}
-	return s.calls.take(key, c)
+	return s.calls.Take(key, c)
 }

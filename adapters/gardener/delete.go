@@ -10,6 +10,7 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -61,17 +62,17 @@ func (s *session) remove(ctx context.Context, ref provider.Ref, name string, tar
 	if err := s.callOff(ctx, key, ref.UID); err != nil {
 		return false, err
 	}
-	what := idsOf(targets)
-	c := s.calls.begin(key, deleting, ref.UID, what, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
-	if c.verb != deleting {
-		return false, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.verb, name)
+	task := beside.Task{Verb: deleting, UID: ref.UID, What: idsOf(targets)}
+	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
+	if c.Verb != deleting {
+		return false, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, name)
 	}
-	ended, err := s.calls.ends(ctx, c)
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
 	if err != nil || !ended {
 		return false, err
 	}
-	err = s.calls.take(key, c)
-	if errors.Is(err, errLeft) || !c.is(deleting, ref.UID, what) {
+	err = s.calls.Take(key, c)
+	if errors.Is(err, errLeft) || c.Task != task {
 		return false, nil // it is asked for again
 	}
 	return err == nil, err
@@ -88,14 +89,14 @@ func idsOf(targets []provider.Instance) string {
 
 // callOff ends what else the driver does with the machine: a removal must not be followed by what a creation still makes.
 func (s *session) callOff(ctx context.Context, key, uid string) error {
-	c := s.calls.of(key)
-	if c == nil || c.verb == deleting || c.uid != uid {
+	c := s.calls.Of(key)
+	if c == nil || c.Verb == deleting || c.UID != uid {
 		return nil
 	}
-	c.stop(errors.New("its machine is being deleted"))
-	ended, err := s.calls.ends(ctx, c)
+	c.Stop(errors.New("its machine is being deleted"))
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
 	if err == nil && !ended {
-		err = provider.Errorf(provider.Conflict, "the driver was told to stop the %s of the instance, and has not returned yet", c.verb)
+		err = provider.Errorf(provider.Conflict, "the driver was told to stop the %s of the instance, and has not returned yet", c.Verb)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -50,7 +51,7 @@ type Config struct {
 // Provider runs a driver.
 type Provider struct {
 	config Config
-	calls  *calls
+	calls  *beside.Calls
 	memory *memory
 }
 
@@ -62,7 +63,7 @@ var (
 // New returns a provider whose calls beside the workers end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
-	return &Provider{config: c, calls: newCalls(life, c.Clock, c.CallTimeout), memory: newMemory(c.Clock, c.ReadLag)}
+	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout), memory: newMemory(c.Clock, c.ReadLag)}
 }
 
 // Name implements [provider.Provider].

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -34,6 +35,13 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 	return nil, nil
 }
 
+// What a driver's call changes.
+const (
+	creating     = "creation"
+	initializing = "initialization"
+	deleting     = "removal"
+)
+
 // key is what one call at a time is made for: instances go by the machine's name.
 func (s *session) key(name string) string { return s.class.Cluster + "/" + name }
 
@@ -44,7 +52,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	if err != nil {
 		return nil, err
 	}
-	c := s.calls.of(s.key(ref.Name))
+	c := s.calls.Of(s.key(ref.Name))
 	if c == nil {
 		return found, nil
 	}
@@ -53,30 +61,30 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 			found[n] = during(c, found[n])
 		}
 	}
-	if len(found) == 0 && c.verb == creating && c.uid == ref.UID {
+	if len(found) == 0 && c.Verb == creating && c.UID == ref.UID {
 		found = append(found, s.expected(ref, c))
 	}
 	return found, nil
 }
 
 // during is an instance with which the driver is at work.
-func during(c *call, i provider.Instance) provider.Instance {
-	i.State, i.RawState = provider.Pending, string(c.verb)
-	if c.verb == deleting {
+func during(c *beside.Call, i provider.Instance) provider.Instance {
+	i.State, i.RawState = provider.Pending, c.Verb
+	if c.Verb == deleting {
 		i.State = provider.Stopping
 	}
-	if c.verb != initializing {
-		i.UID = cmp.Or(i.UID, c.uid)
+	if c.Verb != initializing {
+		i.UID = cmp.Or(i.UID, c.UID)
 	}
 	i.Uninitialized = false
 	return i
 }
 
 // expected is the instance that the driver is about to make.
-func (s *session) expected(ref provider.Ref, c *call) provider.Instance {
+func (s *session) expected(ref provider.Ref, c *beside.Call) provider.Instance {
 	return provider.Instance{
 		ID: ref.Name, UID: ref.UID, Name: ref.Name, Owner: s.class.Owner, Namespace: ref.Namespace,
-		State: provider.Pending, RawState: string(c.verb), Created: c.began,
+		State: provider.Pending, RawState: c.Verb, Created: c.Began,
 	}
 }
 
@@ -89,7 +97,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			return
 		}
 		for _, i := range listed {
-			if c := s.calls.of(s.key(i.Name)); c != nil && c.uid == i.UID {
+			if c := s.calls.Of(s.key(i.Name)); c != nil && c.UID == i.UID {
 				i = during(c, i)
 			}
 			if !yield(i, nil) {

@@ -2,11 +2,10 @@ package reference
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/adapters/internal/nova"
 )
 
 // Habits are what drivers differ in.
@@ -53,7 +54,7 @@ type spec struct {
 }
 
 // open validates class and secret, and logs in: for each call anew.
-func (d *Driver) open(ctx context.Context, class *v1alpha1.MachineClass, secret *corev1.Secret) (*cloud, spec, error) {
+func (d *Driver) open(ctx context.Context, class *v1alpha1.MachineClass, secret *corev1.Secret) (*nova.Cloud, spec, error) {
 	var s struct{ Spec spec }
 	switch {
 	case class.Provider != providerName:
@@ -67,7 +68,11 @@ func (d *Driver) open(ctx context.Context, class *v1alpha1.MachineClass, secret 
 	if len(s.Spec.Tags) == 0 {
 		return nil, s.Spec, status.Error(codes.InvalidArgument, "spec.tags: those of the cluster are required")
 	}
-	c, err := login(ctx, d.HTTP, secret, s.Spec.Region)
+	text := func(key string) string { return string(secret.Data[key]) }
+	as := nova.Credentials{
+		AuthURL: text("authURL"), Username: text("username"), Password: text("password"), Domain: text("domainName"), Project: text("tenantName"),
+	}
+	c, err := nova.Login(ctx, d.HTTP, as, s.Spec.Region)
 	return c, s.Spec, coded(err)
 }
 
@@ -86,30 +91,30 @@ func (d *Driver) CreateMachine(ctx context.Context, r *driver.CreateMachineReque
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	there, err := c.Servers(ctx, r.Machine.Name, s.Tags)
 	if err != nil {
 		return nil, coded(err)
 	}
 	var id string
 	if len(there) > 0 {
 		id = there[0].ID
-	} else if id, err = c.order(ctx, r.Machine.Name, s, r.Secret.Data["userData"]); err != nil {
+	} else if id, err = order(ctx, c, r.Machine.Name, s, r.Secret.Data["userData"]); err != nil {
 		return nil, coded(err)
 	}
 	out := &driver.CreateMachineResponse{ProviderID: providerID(s.Region, id), NodeName: r.Machine.Name, LastKnownState: "server " + id}
-	err = c.await(ctx, id, d.poll(), func(i server, err error) (bool, error) {
+	err = await(ctx, c, id, d.poll(), func(i nova.Server, err error) (bool, error) {
 		if i.Status == "ERROR" {
 			return true, d.discard(ctx, c, i)
 		}
-		out.Addresses = i.addresses()
+		out.Addresses = i.NodeAddresses()
 		return i.Status == "ACTIVE", err
 	})
 	return out, coded(err)
 }
 
 // discard removes a server that was accepted and given up, and says why.
-func (d *Driver) discard(ctx context.Context, c *cloud, s server) error {
-	if _, err := c.call(ctx, http.MethodDelete, c.services["compute"]+"/servers/"+s.ID, nil, nil); err != nil && !gone(err) {
+func (d *Driver) discard(ctx context.Context, c *nova.Cloud, s nova.Server) error {
+	if _, err := c.Call(ctx, http.MethodDelete, c.Services["compute"]+"/servers/"+s.ID, nil, nil); err != nil && !nova.Gone(err) {
 		return err
 	}
 	code := codes.Internal
@@ -120,42 +125,14 @@ func (d *Driver) discard(ctx context.Context, c *cloud, s server) error {
 }
 
 // order asks for a server.
-func (c *cloud) order(ctx context.Context, name string, s spec, userData []byte) (string, error) {
-	image, flavor, err := c.parts(ctx, s)
-	if err != nil {
-		return "", err
+func order(ctx context.Context, c *nova.Cloud, name string, s spec, userData []byte) (string, error) {
+	id, err := c.Order(ctx, nova.Order{
+		Name: name, Image: s.ImageName, Flavor: s.FlavorName, KeyName: s.KeyName, Zone: s.AvailabilityZone, Network: s.NetworkID, Metadata: s.Tags,
+	}, userData)
+	if errors.Is(err, nova.ErrNoSuch) {
+		err = status.Error(codes.InvalidArgument, err.Error())
 	}
-	body := map[string]any{"server": map[string]any{
-		"name": name, "imageRef": image, "flavorRef": flavor, "key_name": s.KeyName, "availability_zone": s.AvailabilityZone,
-		"metadata": s.Tags, "networks": []any{map[string]any{"uuid": s.NetworkID}}, "user_data": base64.StdEncoding.EncodeToString(userData),
-	}}
-	var made struct{ Server server }
-	_, err = c.call(ctx, http.MethodPost, c.services["compute"]+"/servers", body, &made)
-	return made.Server.ID, err
-}
-
-// parts are the IDs of image and flavor.
-func (c *cloud) parts(ctx context.Context, s spec) (image, flavor string, err error) {
-	var all struct {
-		Images  []struct{ ID string }
-		Flavors []struct{ ID, Name string }
-	}
-	if _, err = c.call(ctx, http.MethodGet, c.services["image"]+"/v2/images?name="+url.QueryEscape(s.ImageName), nil, &all); err != nil {
-		return "", "", err
-	}
-	if _, err = c.call(ctx, http.MethodGet, c.services["compute"]+"/flavors/detail", nil, &all); err != nil {
-		return "", "", err
-	}
-	for _, f := range all.Flavors {
-		if f.Name == s.FlavorName {
-			flavor = f.ID
-		}
-	}
-	if len(all.Images) != 1 || flavor == "" {
-		why := fmt.Sprintf("there are %d images named %q, and flavor %q has the ID %q", len(all.Images), s.ImageName, s.FlavorName, flavor)
-		return "", "", status.Error(codes.InvalidArgument, why)
-	}
-	return all.Images[0].ID, flavor, nil
+	return id, err
 }
 
 // InitializeMachine marks the server.
@@ -167,7 +144,7 @@ func (d *Driver) InitializeMachine(ctx context.Context, r *driver.InitializeMach
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	there, err := c.Servers(ctx, r.Machine.Name, s.Tags)
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -175,10 +152,10 @@ func (d *Driver) InitializeMachine(ctx context.Context, r *driver.InitializeMach
 		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
 	}
 	mark := map[string]any{"metadata": map[string]string{initialized: "1"}}
-	if _, err := c.call(ctx, http.MethodPost, c.services["compute"]+"/servers/"+there[0].ID+"/metadata", mark, nil); err != nil {
+	if _, err := c.Call(ctx, http.MethodPost, c.Services["compute"]+"/servers/"+there[0].ID+"/metadata", mark, nil); err != nil {
 		return nil, status.Error(codes.Uninitialized, err.Error())
 	}
-	return &driver.InitializeMachineResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: r.Machine.Name, Addresses: there[0].addresses()}, nil
+	return &driver.InitializeMachineResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: r.Machine.Name, Addresses: there[0].NodeAddresses()}, nil
 }
 
 // DeleteMachine removes the server that the provider ID names, or else those of the name, and waits until they are gone.
@@ -191,7 +168,7 @@ func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineReque
 	if id := r.Machine.Spec.ProviderID; id != "" {
 		ids = []string{id[strings.LastIndexByte(id, '/')+1:]}
 	} else {
-		there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+		there, err := c.Servers(ctx, r.Machine.Name, s.Tags)
 		if err != nil {
 			return nil, coded(err)
 		}
@@ -203,11 +180,11 @@ func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineReque
 		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
 	}
 	for _, id := range ids {
-		if _, err := c.call(ctx, http.MethodDelete, c.services["compute"]+"/servers/"+id, nil, nil); err != nil && !gone(err) {
+		if _, err := c.Call(ctx, http.MethodDelete, c.Services["compute"]+"/servers/"+id, nil, nil); err != nil && !nova.Gone(err) {
 			return nil, coded(err)
 		}
-		if err := c.await(ctx, id, d.poll(), func(_ server, err error) (bool, error) {
-			if gone(err) {
+		if err := await(ctx, c, id, d.poll(), func(_ nova.Server, err error) (bool, error) {
+			if nova.Gone(err) {
 				return true, nil
 			}
 			return false, err
@@ -227,7 +204,7 @@ func (d *Driver) GetMachineStatus(ctx context.Context, r *driver.GetMachineStatu
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.servers(ctx, r.Machine.Name, s.Tags)
+	there, err := c.Servers(ctx, r.Machine.Name, s.Tags)
 	switch {
 	case err != nil:
 		return nil, coded(err)
@@ -236,7 +213,7 @@ func (d *Driver) GetMachineStatus(ctx context.Context, r *driver.GetMachineStatu
 	case len(there) > 1:
 		return nil, status.Error(codes.OutOfRange, fmt.Sprintf("there are %d servers %s", len(there), r.Machine.Name))
 	}
-	out := &driver.GetMachineStatusResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: there[0].Name, Addresses: there[0].addresses()}
+	out := &driver.GetMachineStatusResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: there[0].Name, Addresses: there[0].NodeAddresses()}
 	if d.Initializes && there[0].Metadata[initialized] == "" {
 		return out, status.Error(codes.Uninitialized, "the server is not marked")
 	}
@@ -252,7 +229,7 @@ func (d *Driver) ListMachines(ctx context.Context, r *driver.ListMachinesRequest
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.servers(ctx, "", s.Tags)
+	all, err := c.Servers(ctx, "", s.Tags)
 	if err != nil {
 		return nil, coded(err)
 	}

@@ -1,0 +1,127 @@
+package beside_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var (
+	creation = beside.Task{Verb: "creation", UID: "m"}
+	removal  = beside.Task{Verb: "removal", UID: "m"}
+)
+
+// inBubble runs a test over calls that end after a minute.
+func inBubble(t *testing.T, run func(*testing.T, *beside.Calls)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		life, end := context.WithCancel(t.Context())
+		defer end()
+		run(t, beside.New(life, clock.RealClock{}, time.Minute))
+	})
+}
+
+func after(d time.Duration, err error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// TestOneAtATime: what is under way for a key is returned to whoever would begin another, also for something else; keys do not wait for each other.
+func TestOneAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *beside.Calls) {
+		one := c.Begin("a", creation, after(10*time.Second, nil))
+		if c.Begin("a", creation, after(0, nil)) != one || c.Begin("a", removal, after(0, nil)) != one || c.Of("a") != one {
+			t.Error("another call was begun beside the one that is under way")
+		}
+		other := c.Begin("b", removal, after(0, nil))
+		if ended, err := c.Ends(t.Context(), other, time.Second); !ended || err != nil {
+			t.Errorf("a call of another key has ended: %t, %v", ended, err)
+		}
+		if ended, err := c.Ends(t.Context(), one, time.Second); ended || err != nil {
+			t.Errorf("the first has ended: %t, %v", ended, err)
+		}
+	})
+}
+
+// TestAnOutcomeIsKept for whoever asks for the same, once; something else begins anew.
+func TestAnOutcomeIsKept(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *beside.Calls) {
+		failed := errors.New("no stock")
+		one := c.Begin("a", creation, after(time.Second, failed))
+		time.Sleep(2 * time.Second)
+		if c.Of("a") != nil {
+			t.Error("it is still under way")
+		}
+		if again := c.Begin("a", creation, after(0, nil)); again != one || !errors.Is(c.Take("a", again), failed) {
+			t.Error("what came of it was not told")
+		}
+		if c.Begin("a", creation, after(0, nil)) == one {
+			t.Error("it was told twice")
+		}
+		time.Sleep(time.Second)
+		if c.Begin("a", removal, after(0, nil)).Task != removal {
+			t.Error("the outcome of a creation stands in for a removal")
+		}
+	})
+}
+
+// TestHowCallsEnd: in time, by being stopped, with their callers, by a panic.
+func TestHowCallsEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *beside.Calls) {
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		for name, one := range map[string]struct {
+			do   func(context.Context) error
+			act  func(*beside.Call)
+			want string
+		}{
+			"too long": {after(time.Hour, nil), func(*beside.Call) {}, "the creation has taken longer than 1m0s"},
+			"stopped":  {after(time.Hour, nil), func(o *beside.Call) { o.Stop(errors.New("its machine goes")) }, "its machine goes"},
+			"panic":    {func(context.Context) error { panic("no such map") }, func(*beside.Call) {}, "no such map"},
+		} {
+			o := c.Begin(name, creation, one.do)
+			one.act(o)
+			if _, err := c.Ends(gone, c.Begin(name+" alone", creation, after(time.Hour, nil)), time.Hour); provider.KindOf(err) != provider.Transient {
+				t.Errorf("%s: who gave up is told %v", name, err)
+			}
+			ended, err := c.Ends(t.Context(), o, 2*time.Minute)
+			if !ended || err != nil {
+				t.Errorf("%s: ended %t, error %v", name, ended, err)
+			}
+			if err := c.Take(name, o); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), one.want) {
+				t.Errorf("%s: it fails with %v", name, err)
+			}
+		}
+	})
+}
+
+// TestWhoGivesUp waits no longer than patience for a call that does not heed its context, which stays under way.
+func TestWhoGivesUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *beside.Calls) {
+		free := make(chan struct{})
+		deaf := func(context.Context) error { <-free; return nil }
+		one, began := c.Begin("a", creation, deaf), time.Now()
+		if c.GiveUp("a", one, errors.New("gone")); time.Since(began) != beside.Patience || c.Of("a") != one {
+			t.Errorf("after %v the call under way is %v", time.Since(began), c.Of("a"))
+		}
+		close(free)
+		heeds := c.Begin("b", creation, after(time.Hour, nil))
+		if c.GiveUp("b", heeds, errors.New("gone")); c.Begin("b", creation, after(0, nil)) == heeds {
+			t.Error("the outcome of a call that was given up is told")
+		}
+	})
+}
