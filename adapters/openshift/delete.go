@@ -1,0 +1,154 @@
+package openshift
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Delete implements [provider.Session]. The actuator is asked beside the workers, until Exists says that nothing is left.
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, classified(err)
+	}
+	s.memory.met()
+	done, first := true, error(nil)
+	for _, t := range s.targets(ref, instances) {
+		gone, err := s.remove(ctx, t)
+		done, first = done && gone, cmp.Or(first, err)
+	}
+	if first != nil || !done {
+		return false, first
+	}
+	s.memory.forget(ref.UID)
+	return true, nil
+}
+
+// target is a machine whose instance is to go. Sweeping, none is given: then only what has nobody's instance goes.
+type target struct {
+	provider.Ref
+	sweeping bool
+}
+
+// targets are the machines by which the instances go: actuators remove by machine.
+func (s *session) targets(ref provider.Ref, instances []provider.Instance) (all []target) {
+	if ref.UID != "" {
+		all = append(all, target{s.memory.resolve(ref), !slices.ContainsFunc(instances, func(i provider.Instance) bool { return i.Name == ref.Name })})
+	}
+	for _, i := range instances {
+		if ref.UID != "" && i.Name == ref.Name {
+			continue
+		}
+		by := provider.Ref{UID: i.UID, Namespace: cmp.Or(i.Namespace, ref.Namespace), Name: i.Name, ProviderID: i.ProviderID}
+		all = append(all, target{Ref: s.memory.resolve(by)})
+	}
+	return all
+}
+
+// remove removes the instance of one machine, and reports whether that is done.
+func (s *session) remove(ctx context.Context, t target) (bool, error) {
+	k := key(t.Namespace, t.Name)
+	if err := s.callOff(ctx, k, t.UID); err != nil {
+		return false, err
+	}
+	task := beside.Task{Verb: deleting, UID: t.UID, What: t.ProviderID}
+	c := s.calls.Begin(k, task, func(ctx context.Context) error { return s.end(ctx, t) })
+	if c.Verb != deleting {
+		return false, provider.Errorf(provider.Conflict, "the %s of an instance for a machine named %s is under way", c.Verb, t.Name)
+	}
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
+	if err != nil || !ended {
+		return false, err
+	}
+	err = s.calls.Take(k, c)
+	if errors.Is(err, errLeft) || c.Task != task {
+		return false, nil // it is asked for again
+	}
+	return err == nil, err
+}
+
+// errLeft says that the actuator has accepted the removal, and the instance is still there.
+var errLeft = errors.New("it is still there")
+
+// callOff ends what else the actuator does with the machine: a removal must not be followed by what a creation still makes.
+func (s *session) callOff(ctx context.Context, k, uid string) error {
+	c := s.calls.Of(k)
+	if c == nil || c.Verb == deleting || c.UID != uid {
+		return nil
+	}
+	c.Stop(errors.New("its machine is being deleted"))
+	ended, err := s.calls.Ends(ctx, c, beside.Patience)
+	if err == nil && !ended {
+		err = provider.Errorf(provider.Conflict, "the actuator was told to stop the %s of the instance, and has not returned yet", c.Verb)
+	}
+	return err
+}
+
+// end has the actuator remove the machine's instance. That it is refused for its configuration before there was anything to remove, or
+// because the machine is not there to be patched, is no failure.
+func (w *work) end(ctx context.Context, t target) error {
+	if err := w.calm(ctx, t.Ref); err != nil {
+		return err
+	}
+	m, there, err := w.machine(ctx, t.Ref)
+	if err != nil {
+		return err
+	}
+	if stays, err := w.stays(ctx, t, m); stays || err != nil {
+		return err
+	}
+	err = w.config.Actuator.Delete(ctx, m)
+	void := read(err).reason == machinev1.InvalidConfigurationMachineError && len(m.Status.Addresses) == 0
+	if err != nil && !void && (there || !apierrors.IsNotFound(err)) {
+		return classified(err)
+	}
+	exists, err := w.config.Actuator.Exists(ctx, m)
+	if err != nil {
+		return classified(err)
+	}
+	if t.UID != "" {
+		w.note(t.UID, m, func(k *known) { k.exists, k.leaving = exists, exists })
+	}
+	if exists {
+		return errLeft
+	}
+	return nil
+}
+
+// stays reports whether what the actuator takes for the machine's instance is not to go: nobody has given it, and this process did not make it.
+func (w *work) stays(ctx context.Context, t target, m *machinev1.Machine) (bool, error) {
+	if k := w.memory.of(t.UID); !t.sweeping || !k.made.IsZero() || k.leaving {
+		return false, nil
+	}
+	exists, err := w.config.Actuator.Exists(ctx, m)
+	return exists, classified(err)
+}
+
+// calm waits until no look at the machine is under way: actuators are asked one thing at a time about a machine.
+func (w *work) calm(ctx context.Context, ref provider.Ref) error {
+	for w.calls.Of(lookKey(ref.Namespace, ref.Name)) != nil {
+		if err := w.sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) sleep(ctx context.Context, d time.Duration) error {
+	t := w.config.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return nil
+	case <-ctx.Done():
+		return classified(context.Cause(ctx))
+	}
+}

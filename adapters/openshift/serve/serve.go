@@ -1,0 +1,108 @@
+// Package serve makes a machine controller of an actuator: the program of an out-of-tree provider of
+// machine.openshift.io is a call of [New].
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/adapters/openshift"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Env is what an actuator may be made with.
+type Env struct {
+	// Control is the cluster that holds the machines, Target the one that they join; nil when they join none.
+	Control, Target *rest.Config
+	// Client reads from the API server itself, and writes. It knows Kubernetes' own kinds, machines and the configuration of the cluster.
+	Client client.Client
+}
+
+// Option says how an actuator is served.
+type Option func(*serve.Plugin)
+
+// Name is the provider's, a short lower-case word in flags, metrics and events; "actuator" unless given.
+func Name(name string) Option { return func(p *serve.Plugin) { p.Name = name } }
+
+// Flags binds the flags of the actuator's own.
+func Flags(add func(*pflag.FlagSet)) Option {
+	return func(p *serve.Plugin) {
+		ours := p.AddFlags
+		p.AddFlags = func(fs *pflag.FlagSet) {
+			ours(fs)
+			add(fs)
+		}
+	}
+}
+
+// Actuator serves an actuator that needs nothing of the process, with the flags of the original's machine controller, until the
+// process is told to stop, and ends it.
+func Actuator(a openshift.Actuator, options ...Option) {
+	New(func(Env) (openshift.Actuator, error) { return a, nil }, options...)
+}
+
+// New is [Actuator] for one that is made once flags are parsed and clusters are connected: with a client, as most are.
+func New(newActuator func(Env) (openshift.Actuator, error), options ...Option) {
+	serve.Main(plugin(newActuator, options...))
+}
+
+func plugin(newActuator func(Env) (openshift.Actuator, error), options ...Option) serve.Plugin {
+	var settings openshift.Settings
+	p := serve.Plugin{Name: "actuator", AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
+	for _, o := range options {
+		o(&p)
+	}
+	name := p.Name
+	p.New = func(ctx context.Context, e serve.Env) (provider.Provider, error) {
+		if err := check(settings); err != nil {
+			return nil, err
+		}
+		c, err := clientOf(e.Control)
+		if err != nil {
+			return nil, fmt.Errorf("connect the actuator to the control cluster: %w", err)
+		}
+		a, err := newActuator(Env{Control: e.Control, Target: e.Target, Client: c})
+		if err != nil {
+			return nil, err
+		}
+		return openshift.New(ctx, openshift.Config{Name: name, Actuator: a, Clock: e.Clock, Machines: c, Settings: settings}), nil
+	}
+	return p
+}
+
+func clientOf(control *rest.Config) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, machinev1.Install, configv1.Install} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return client.New(control, client.Options{Scheme: scheme})
+}
+
+// check names the flags that say nothing. There is no actuator without a lag: its process may have ended between an order and its first look.
+func check(s openshift.Settings) error {
+	if s.ReadLag <= 0 {
+		return fmt.Errorf("--actuator-read-lag: must be more than 0, is %v", s.ReadLag)
+	}
+	if s.CallTimeout <= 0 {
+		return fmt.Errorf("--actuator-call-timeout: must be more than 0, is %v", s.CallTimeout)
+	}
+	return nil
+}
+
+func addFlags(fs *pflag.FlagSet, s *openshift.Settings) {
+	fs.DurationVar(&s.ReadLag, "actuator-read-lag", 30*time.Second,
+		"how far Exists may run behind; nothing is created so long after a process begins, and nothing is believed gone")
+	fs.DurationVar(&s.CallTimeout, "actuator-call-timeout", 20*time.Minute, "how long one call of the actuator may take")
+}
