@@ -17,7 +17,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // cloudSession is a fleet on a played cloud. Its machines are those of the samples' sets.
@@ -26,19 +25,21 @@ type cloudSession struct {
 	machines int
 	fleet    *fleet.Fleet
 	// sets are those that have machines, with how many each is to have.
-	sets map[string]int
-	// heard is how many requests the double has told of, calls are those of the phase.
-	heard int
-	calls []call
-	// health are the addresses of the controllers' health endpoints.
+	sets  map[string]int
+	heard heard
+	ends  endpoints
+}
+
+// endpoints are the addresses of the controllers' health endpoints, and what they are started with, by name.
+type endpoints struct {
 	health map[string]string
 	args   map[string][]string
 }
 
-// sampleSets are where samples have a set, by API.
-var sampleSets = map[string]apiclient.ObjectKey{
-	provider.OpenShift: {Namespace: fleet.OpenShiftNamespace, Name: "mill-worker-a"},
-	provider.Gardener:  {Namespace: fleet.GardenerNamespace, Name: "mill-pool"},
+// heard is how many requests the double has told of, and those of the phase.
+type heard struct {
+	n     int
+	calls []call
 }
 
 // roomy are inventories in which there is room for any number of machines, where that of the samples has too little.
@@ -49,7 +50,7 @@ var roomy = map[string]string{
 // runClouds measures each number of machines on a fleet of its own.
 func runClouds(ctx context.Context, o Options, report *Report) error {
 	for _, n := range o.Machines {
-		s := &cloudSession{Options: o, machines: n, sets: shares(o.APIs, n), health: map[string]string{}, args: map[string][]string{}}
+		s := &cloudSession{Options: o, machines: n, sets: shares(o.APIs, n), ends: endpoints{map[string]string{}, map[string][]string{}}}
 		measured, err := s.run(ctx)
 		if len(measured.Phases) > 0 {
 			report.Clouds = append(report.Clouds, measured)
@@ -98,10 +99,10 @@ func (s *cloudSession) run(ctx context.Context) (measured CloudCalls, err error)
 // start starts everything, with sets that want no machine.
 func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	for _, program := range s.programs() {
-		if s.health[program], err = FreeAddress(); err != nil {
+		if s.ends.health[program], err = FreeAddress(); err != nil {
 			return err
 		}
-		s.args[program] = []string{"--health-addr=" + s.health[program]}
+		s.ends.args[program] = []string{"--health-addr=" + s.ends.health[program]}
 	}
 	inventory, err := s.inventory()
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	}
 	s.fleet, err = fleet.Start(ctx, fleet.Options{
 		Dir: dir, Bin: s.Bin, Backend: "kwok", Cloud: fleet.CloudOptions{Provider: s.Provider, Inventory: inventory},
-		Idle: true, Metrics: true, Args: s.args, PlaneArgs: planeArgs(),
+		Idle: true, Metrics: true, Args: s.ends.args, PlaneArgs: planeArgs(),
 	})
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (s *cloudSession) startControllers(ctx context.Context) error {
 }
 
 func (s *cloudSession) ready(ctx context.Context) (string, error) {
-	for program, address := range s.health {
+	for program, address := range s.ends.health {
 		if !ready(ctx, address) {
 			return program + " is not ready", nil
 		}
@@ -169,18 +170,22 @@ func (s *cloudSession) ready(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// scale makes the sets have so many machines, by API; none without a number.
+// scale makes the samples' sets, one in each API, have so many machines, by API; none without a number.
 func (s *cloudSession) scale(ctx context.Context, machines map[string]int) error {
-	for api, key := range sampleSets {
-		known, _ := apis.Of(api)
-		set := &unstructured.Unstructured{}
-		set.SetAPIVersion(api + "/" + known.Version)
-		set.SetKind("MachineSet")
-		set.SetNamespace(key.Namespace)
-		set.SetName(key.Name)
-		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, machines[api])
+	for _, api := range apis.All {
+		sets := &unstructured.UnstructuredList{}
+		sets.SetAPIVersion(api.Name + "/" + api.Version)
+		sets.SetKind("MachineSetList")
+		if err := s.fleet.Client.List(ctx, sets); err != nil {
+			return fmt.Errorf("list the sets of %s: %w", api.Name, err)
+		}
+		if len(sets.Items) != 1 {
+			return fmt.Errorf("%s has %d sets, want the one of the samples", api.Name, len(sets.Items))
+		}
+		set := &sets.Items[0]
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, machines[api.Name])
 		if err := s.fleet.Client.Patch(ctx, set, apiclient.RawPatch("application/merge-patch+json", patch)); err != nil {
-			return fmt.Errorf("scale %s of %s to %d: %w", key, api, machines[api], err)
+			return fmt.Errorf("scale %s of %s to %d: %w", set.GetName(), api.Name, machines[api.Name], err)
 		}
 	}
 	return nil
@@ -216,7 +221,7 @@ func (s *cloudSession) restart(ctx context.Context) error {
 		}
 	}
 	// The fleet has the map, and looks into it.
-	s.args[program] = append(s.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
+	s.ends.args[program] = append(s.ends.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
 	_, err := s.fleet.StartController(program)
 	return err
 }
@@ -229,7 +234,7 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 	if err != nil {
 		return p, err
 	}
-	s.calls = nil
+	s.heard.calls = nil
 	if err := phase.begin(ctx); err != nil {
 		return p, err
 	}
@@ -248,7 +253,7 @@ func (s *cloudSession) measure(ctx context.Context, phase cloudPhase) (CloudPhas
 		before = 0
 	}
 	p.Looks = rounded(float64(after-before) / float64(s.machines))
-	p.count(s.calls, s.machines)
+	p.count(s.heard.calls, s.machines)
 	p.Instances, err = s.instances(ctx, phase.machines)
 	return p, err
 }
@@ -261,8 +266,8 @@ func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 	began := time.Now()
 	return func(context.Context) (string, error) {
 		last := began
-		if len(s.calls) > 0 {
-			last = s.calls[len(s.calls)-1].At
+		if len(s.heard.calls) > 0 {
+			last = s.heard.calls[len(s.heard.calls)-1].At
 		}
 		if time.Since(began) > calm && time.Since(last) > calm || time.Since(began) > time.Minute {
 			return "", nil
@@ -278,7 +283,7 @@ func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) 
 	for {
 		missing, err := wanting(ctx)
 		if err == nil {
-			err = s.listen(ctx)
+			err = s.heard.listen(ctx, s.fleet.Cloud)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("not done after %s: %s: %w", s.Timeout, missing, ctx.Err())
@@ -300,8 +305,8 @@ func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) 
 var errForgotten = errors.New("the double has forgotten requests before it was asked for them")
 
 // listen takes in what the double was asked for since.
-func (s *cloudSession) listen(ctx context.Context) error {
-	raw, err := s.fleet.Cloud.Ask(ctx, "GET", "log?after="+strconv.Itoa(s.heard), nil)
+func (h *heard) listen(ctx context.Context, cloud *fleet.Cloud) error {
+	raw, err := cloud.Ask(ctx, "GET", "log?after="+strconv.Itoa(h.n), nil)
 	if err != nil {
 		return fmt.Errorf("read the log of the cloud: %w", err)
 	}
@@ -312,17 +317,17 @@ func (s *cloudSession) listen(ctx context.Context) error {
 	if err := json.Unmarshal(raw, &log); err != nil {
 		return fmt.Errorf("read the log of the cloud: %w", err)
 	}
-	if len(log.Requests) != log.Answered-s.heard {
+	if len(log.Requests) != log.Answered-h.n {
 		return errForgotten
 	}
-	s.heard = log.Answered
-	s.calls = append(s.calls, log.Requests...)
+	h.n = log.Answered
+	h.calls = append(h.calls, log.Requests...)
 	return nil
 }
 
 // looks are the passes over machines so far, of the process that runs.
 func (s *cloudSession) looks(ctx context.Context) (sum int, err error) {
-	if err := s.listen(ctx); err != nil {
+	if err := s.heard.listen(ctx, s.fleet.Cloud); err != nil {
 		return 0, err
 	}
 	for _, c := range s.fleet.Controllers {

@@ -141,7 +141,7 @@ func (o *options) awaitConfig(ctx context.Context) *rest.Config {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(time.Duration(o.interval) * time.Second):
+		case <-clock.RealClock{}.After(time.Duration(o.interval) * time.Second):
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	j.came[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand && !j.unheardOf(i) {
+		if i.UID == made.UID && !i.ByHand && !unheardOf(i, j.Now(), j.log[types.UID(i.UID)]) {
 			n++
 		}
 	}
@@ -40,8 +40,8 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 // unheardOf reports whether the instance was gone by itself before any machine had it
 // recorded. A cloud that knows its own by what is there makes another one then, and nobody
 // can know.
-func (j *Judge) unheardOf(i Instance) bool {
-	return i.Died && !i.Exists(j.Now()) && !slices.ContainsFunc(j.log[types.UID(i.UID)], func(c change) bool {
+func unheardOf(i Instance, now time.Time, log []change) bool {
+	return i.Died && !i.Exists(now) && !slices.ContainsFunc(log, func(c change) bool {
 		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
 	})
 }
