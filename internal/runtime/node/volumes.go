@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -50,6 +51,9 @@ func (c *Cluster) volumes(ctx context.Context, f *drain.Facts) error {
 	return nil
 }
 
+// volumePatience is how long an infrastructure may take to tell how nodes list a volume.
+const volumePatience = 10 * time.Second
+
 // describe describes a PersistentVolume. How the node lists one that does not say so itself, the
 // infrastructure may know; where it fails to tell, the volume is followed by its attachments alone.
 func describe(ctx context.Context, known provider.VolumeNamer, pv *corev1.PersistentVolume) drain.Volume {
@@ -57,6 +61,8 @@ func describe(ctx context.Context, known provider.VolumeNamer, pv *corev1.Persis
 	if known == nil || v.ID != "" || v.Local {
 		return v
 	}
+	ctx, cancel := context.WithTimeout(ctx, volumePatience)
+	defer cancel()
 	if ids, err := known.VolumeIDs(ctx, pv.Spec.DeepCopy()); err == nil && len(ids) > 0 {
 		v.Part = ids[0]
 	}

@@ -36,8 +36,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
-		From:  "r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.tries.generation, r.tries.retry, r.request.err = o.GetGeneration(), lifecycle.Retry{}, nil",
+		From:  "r.tries.anew()",
+		To:    "r.tries, r.request.err = tries{generation: r.tries.generation}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
@@ -73,8 +73,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-spec-waits", File: "memory.go", Func: "memory.of",
-		From:  "r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.tries.generation = o.GetGeneration()",
+		From:  "r.tries.anew()",
+		To:    "_ = r",
 		Finds: "TestRetryDelay", Note: "a new spec is not tried before the pause for the old one is over",
 	},
 	{
@@ -179,8 +179,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-class-waits", File: "remembered.go", Func: "tries.madeFrom",
-		From:  "r.class, r.retry = key, lifecycle.Retry{}",
-		To:    "r.class = key",
+		From:  "r.anew()",
+		To:    "_ = key",
 		Finds: "TestNewClassNewTry", Note: "a new class is not tried before the pause for the old one is over",
 	},
 	{

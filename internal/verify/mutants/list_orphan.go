@@ -41,9 +41,9 @@ var orphanMutants = []Mutant{
 		Note: "an instance goes although the one that its machine has recorded is not seen; statement 2 holds, as the collector asks the infrastructure for the other one before each removal",
 	},
 	{
-		ID: "orphan/others-tags", File: "sweep.go", Func: "ours",
-		From: "return !others",
-		To:   "return others || !others",
+		ID: "orphan/others-tags", File: "sweep.go", Func: "sweep.ours",
+		From: "return len(names) == 0 ||",
+		To:   "return len(names) >= 0 ||",
 		Note: "instances of other clusters are removed; statement 2 holds, as no provider lists instances of other clusters",
 	},
 	{

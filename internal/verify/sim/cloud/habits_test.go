@@ -74,7 +74,7 @@ func TestOnlyOperationsThatFailedAreListed(t *testing.T) {
 }
 
 func TestWhoseItIsIsShownLater(t *testing.T) {
-	w, s := like(t, Habits{Marks: time.Minute})
+	w, _ := like(t, Habits{Marks: time.Minute})
 	w.Roll = func(n int) int { return n - 1 }
 	p := Provider{Cloud: w.Cloud, Gate: func(_ Call, do func() error) error { return do() }}
 	s, err := p.Open(context.Background(), provider.Class{Cluster: "c", Owner: "o", Credentials: map[string][]byte{CredentialKey: []byte("x")}})
