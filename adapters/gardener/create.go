@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
@@ -20,23 +19,16 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err := ctx.Err(); err != nil {
 		return provider.Instance{}, classified(err)
 	}
-	s.memory.met()
-	key := s.key(ref.Name)
+	s.doubt.Met()
 	task := beside.Task{Verb: creating, UID: ref.UID}
-	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.make(ctx, ref, slices.Clone(want.UserData)) })
-	if c.Task != task {
-		return provider.Instance{}, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, ref.Name)
-	}
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
+	c, ended, err := s.calls.Do(ctx, s.key(ref.Name), named(ref.Name), task, func(ctx context.Context) error {
+		return s.make(ctx, ref, slices.Clone(want.UserData))
+	})
 	switch {
 	case err != nil:
-		s.calls.GiveUp(key, c, err)
 		return provider.Instance{}, err
 	case !ended:
 		return s.expected(ref, c), nil
-	}
-	if err := s.calls.Take(key, c); err != nil {
-		return provider.Instance{}, err
 	}
 	return s.madeFor(ctx, ref)
 }
@@ -111,24 +103,13 @@ func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 			s.memory.note(ref.UID, func(one *made) { one.gone = s.config.Clock.Now().Sub(one.at) >= s.config.ReadLag })
 			return true, nil
 		}
-		doubt := s.memory.met()
+		doubt := s.doubt.Met()
 		if doubt <= 0 {
 			return false, nil
 		}
-		if err := s.sleep(ctx, doubt); err != nil {
-			return false, err
+		if err := beside.Sleep(ctx, s.config.Clock, doubt); err != nil {
+			return false, classified(err)
 		}
-	}
-}
-
-func (s *work) sleep(ctx context.Context, d time.Duration) error {
-	t := s.config.Clock.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C():
-		return nil
-	case <-ctx.Done():
-		return classified(context.Cause(ctx))
 	}
 }
 
@@ -155,19 +136,11 @@ func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error 
 // Initialize implements [provider.Initializer].
 func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	ref.ProviderID = i.ProviderID
-	key := s.key(ref.Name)
 	task := beside.Task{Verb: initializing, UID: ref.UID}
-	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
-	if c.Task != task {
-		return provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, ref.Name)
-	}
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
-	switch {
-	case err != nil:
-		s.calls.GiveUp(key, c, err)
-		return err
-	case !ended:
-		return nil // it is Pending meanwhile
-	}
-	return s.calls.Take(key, c)
+	// As long as it is under way, the instance is Pending.
+	_, _, err := s.calls.Do(ctx, s.key(ref.Name), named(ref.Name), task, func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
+	return err
 }
+
+// named is an instance in messages.
+func named(name string) string { return "an instance named " + name }

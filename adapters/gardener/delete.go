@@ -20,7 +20,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err := ctx.Err(); err != nil {
 		return false, classified(err)
 	}
-	s.memory.met()
+	s.doubt.Met()
 	targets := map[string][]provider.Instance{}
 	if ref.UID != "" {
 		targets[ref.Name] = nil // what a creation left that was never completed goes by the name
@@ -53,29 +53,10 @@ func worst(faults []error) error {
 	return nil
 }
 
-// errLeft says that the driver has removed an instance, and still shows it.
-var errLeft = errors.New("it is still there")
-
 // remove removes the instances of one name, and reports whether that is done.
 func (s *session) remove(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) (bool, error) {
-	key := s.key(name)
-	if err := s.callOff(ctx, key, ref.UID); err != nil {
-		return false, err
-	}
 	task := beside.Task{Verb: deleting, UID: ref.UID, What: idsOf(targets)}
-	c := s.calls.Begin(key, task, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
-	if c.Verb != deleting {
-		return false, provider.Errorf(provider.Conflict, "the %s of an instance named %s is under way", c.Verb, name)
-	}
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
-	if err != nil || !ended {
-		return false, err
-	}
-	err = s.calls.Take(key, c)
-	if errors.Is(err, errLeft) || c.Task != task {
-		return false, nil // it is asked for again
-	}
-	return err == nil, err
+	return s.calls.Remove(ctx, s.key(name), named(name), task, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
 }
 
 func idsOf(targets []provider.Instance) string {
@@ -85,20 +66,6 @@ func idsOf(targets []provider.Instance) string {
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, " ")
-}
-
-// callOff ends what else the driver does with the machine: a removal must not be followed by what a creation still makes.
-func (s *session) callOff(ctx context.Context, key, uid string) error {
-	c := s.calls.Of(key)
-	if c == nil || c.Verb == deleting || c.UID != uid {
-		return nil
-	}
-	c.Stop(errors.New("its machine is being deleted"))
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
-	if err == nil && !ended {
-		err = provider.Errorf(provider.Conflict, "the driver was told to stop the %s of the instance, and has not returned yet", c.Verb)
-	}
-	return err
 }
 
 // end has the driver remove the targets, or, where there are none, what is left of ref by its name.
@@ -166,7 +133,7 @@ func (s *work) delete(ctx context.Context, ref provider.Ref) error {
 	return classified(err)
 }
 
-// left is errLeft where the driver still shows what it has removed. One that has neither status nor listing is believed.
+// left is [beside.ErrLeft] where the driver still shows what it has removed. One that has neither status nor listing is believed.
 func (s *work) left(ctx context.Context, ref provider.Ref) error {
 	found, a, err := s.status(ctx, ref)
 	if err == nil && a != told {
@@ -177,7 +144,7 @@ func (s *work) left(ctx context.Context, ref provider.Ref) error {
 	}
 	for _, i := range found {
 		if identify(i.ProviderID) == identify(ref.ProviderID) {
-			err = errLeft
+			err = beside.ErrLeft
 		}
 	}
 	return err

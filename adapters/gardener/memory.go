@@ -27,13 +27,9 @@ type made struct {
 // nothing that was decided. It is safe for concurrent use.
 type memory struct {
 	clock provider.Clock
-	// lag is for how long after its first call the process doubts that nothing is there: a process
-	// before it may have asked.
-	lag time.Duration
 
-	mu    sync.Mutex
-	first time.Time
-	all   map[string]made
+	mu  sync.Mutex
+	all map[string]made
 	// byID has the UIDs of machines by what their provider IDs are identified by.
 	byID map[string]string
 }
@@ -41,19 +37,8 @@ type memory struct {
 // unused is for how long what nobody asks for is remembered.
 const unused = 24 * time.Hour
 
-func newMemory(clk provider.Clock, lag time.Duration) *memory {
-	return &memory{clock: clk, lag: lag, all: map[string]made{}, byID: map[string]string{}}
-}
-
-// met notes a call, and returns for how long yet an empty answer is doubted.
-func (m *memory) met() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.clock.Now()
-	if m.first.IsZero() {
-		m.first = now
-	}
-	return m.first.Add(m.lag).Sub(now)
+func newMemory(clk provider.Clock) *memory {
+	return &memory{clock: clk, all: map[string]made{}, byID: map[string]string{}}
 }
 
 // note changes what is known of a machine.

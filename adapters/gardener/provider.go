@@ -52,6 +52,7 @@ type Config struct {
 type Provider struct {
 	config Config
 	calls  *beside.Calls
+	doubt  *beside.Doubt
 	memory *memory
 }
 
@@ -63,7 +64,7 @@ var (
 // New returns a provider whose calls beside the workers end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
-	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout), memory: newMemory(c.Clock, c.ReadLag)}
+	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "driver"), doubt: beside.NewDoubt(c.Clock, c.ReadLag), memory: newMemory(c.Clock)}
 }
 
 // Name implements [provider.Provider].

@@ -47,7 +47,7 @@ func (s *session) key(name string) string { return s.class.Cluster + "/" + name 
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	s.memory.met()
+	s.doubt.Met()
 	found, err := s.look(ctx, ref)
 	if err != nil {
 		return nil, err

@@ -17,25 +17,20 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, _ provider.Want)
 	if err := ctx.Err(); err != nil {
 		return provider.Instance{}, classified(err)
 	}
-	s.memory.met()
-	task, k := beside.Task{Verb: creating, UID: ref.UID}, key(ref.Namespace, ref.Name)
-	c := s.calls.Begin(k, task, func(ctx context.Context) error { return s.make(ctx, ref) })
-	if c.Task != task {
-		return provider.Instance{}, provider.Errorf(provider.Conflict, "the %s of an instance for a machine named %s is under way", c.Verb, ref.Name)
-	}
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
+	s.doubt.Met()
+	task := beside.Task{Verb: creating, UID: ref.UID}
+	c, ended, err := s.calls.Do(ctx, key(ref.Namespace, ref.Name), named(ref.Name), task, func(ctx context.Context) error { return s.make(ctx, ref) })
 	switch {
 	case err != nil:
-		s.calls.GiveUp(k, c, err)
 		return provider.Instance{}, err
 	case !ended:
 		return s.during(ref, c), nil
 	}
-	if err := s.calls.Take(k, c); err != nil {
-		return provider.Instance{}, err
-	}
 	return s.madeFor(ref), nil
 }
+
+// named is an instance in messages.
+func named(machine string) string { return "an instance for a machine named " + machine }
 
 // madeFor is the instance that there is after a creation.
 func (s *session) madeFor(ref provider.Ref) provider.Instance {
@@ -88,8 +83,8 @@ func (w *work) exists(ctx context.Context, ref provider.Ref, m *machinev1.Machin
 	for {
 		exists, err := w.config.Actuator.Exists(ctx, m)
 		if later := read(err); later.later { // it cannot tell yet
-			if err := w.sleep(ctx, max(later.after, time.Second)); err != nil {
-				return false, err
+			if err := beside.Sleep(ctx, w.config.Clock, max(later.after, time.Second)); err != nil {
+				return false, classified(err)
 			}
 			continue
 		}
@@ -101,12 +96,12 @@ func (w *work) exists(ctx context.Context, ref provider.Ref, m *machinev1.Machin
 			w.note(ref.UID, m, func(k *known) { k.exists = exists })
 			return true, nil
 		}
-		doubt := w.memory.met()
+		doubt := w.doubt.Met()
 		if doubt <= 0 {
 			return false, nil
 		}
-		if err := w.sleep(ctx, doubt); err != nil {
-			return false, err
+		if err := beside.Sleep(ctx, w.config.Clock, doubt); err != nil {
+			return false, classified(err)
 		}
 	}
 }

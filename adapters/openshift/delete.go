@@ -3,7 +3,6 @@ package openshift
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -19,7 +18,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err := ctx.Err(); err != nil {
 		return false, classified(err)
 	}
-	s.memory.met()
+	s.doubt.Met()
 	done, first := true, error(nil)
 	for _, t := range s.targets(ref, instances) {
 		gone, err := s.remove(ctx, t)
@@ -55,41 +54,8 @@ func (s *session) targets(ref provider.Ref, instances []provider.Instance) (all 
 
 // remove removes the instance of one machine, and reports whether that is done.
 func (s *session) remove(ctx context.Context, t target) (bool, error) {
-	k := key(t.Namespace, t.Name)
-	if err := s.callOff(ctx, k, t.UID); err != nil {
-		return false, err
-	}
 	task := beside.Task{Verb: deleting, UID: t.UID, What: t.ProviderID}
-	c := s.calls.Begin(k, task, func(ctx context.Context) error { return s.end(ctx, t) })
-	if c.Verb != deleting {
-		return false, provider.Errorf(provider.Conflict, "the %s of an instance for a machine named %s is under way", c.Verb, t.Name)
-	}
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
-	if err != nil || !ended {
-		return false, err
-	}
-	err = s.calls.Take(k, c)
-	if errors.Is(err, errLeft) || c.Task != task {
-		return false, nil // it is asked for again
-	}
-	return err == nil, err
-}
-
-// errLeft says that the actuator has accepted the removal, and the instance is still there.
-var errLeft = errors.New("it is still there")
-
-// callOff ends what else the actuator does with the machine: a removal must not be followed by what a creation still makes.
-func (s *session) callOff(ctx context.Context, k, uid string) error {
-	c := s.calls.Of(k)
-	if c == nil || c.Verb == deleting || c.UID != uid {
-		return nil
-	}
-	c.Stop(errors.New("its machine is being deleted"))
-	ended, err := s.calls.Ends(ctx, c, beside.Patience)
-	if err == nil && !ended {
-		err = provider.Errorf(provider.Conflict, "the actuator was told to stop the %s of the instance, and has not returned yet", c.Verb)
-	}
-	return err
+	return s.calls.Remove(ctx, key(t.Namespace, t.Name), named(t.Name), task, func(ctx context.Context) error { return s.end(ctx, t) })
 }
 
 // end has the actuator remove the machine's instance. That it is refused for its configuration before there was anything to remove, or
@@ -118,7 +84,7 @@ func (w *work) end(ctx context.Context, t target) error {
 		w.note(t.UID, m, func(k *known) { k.exists, k.leaving = exists, exists })
 	}
 	if exists {
-		return errLeft
+		return beside.ErrLeft
 	}
 	return nil
 }
@@ -135,20 +101,9 @@ func (w *work) stays(ctx context.Context, t target, m *machinev1.Machine) (bool,
 // calm waits until no look at the machine is under way: actuators are asked one thing at a time about a machine.
 func (w *work) calm(ctx context.Context, ref provider.Ref) error {
 	for w.calls.Of(lookKey(ref.Namespace, ref.Name)) != nil {
-		if err := w.sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
+		if err := beside.Sleep(ctx, w.config.Clock, 100*time.Millisecond); err != nil {
+			return classified(err)
 		}
 	}
 	return nil
-}
-
-func (w *work) sleep(ctx context.Context, d time.Duration) error {
-	t := w.config.Clock.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C():
-		return nil
-	case <-ctx.Done():
-		return classified(context.Cause(ctx))
-	}
 }

@@ -1,10 +1,10 @@
 package openshift
 
+import "github.com/millwright-dev/millwright/adapters/internal/beside"
+
 // Settle lets the process be one that has worked for as long as Exists runs behind.
 func (p *Provider) Settle() {
-	p.memory.mu.Lock()
-	defer p.memory.mu.Unlock()
-	p.memory.first = p.memory.clock.Now().Add(-p.memory.lag)
+	p.doubt = beside.NewDoubt(p.config.Clock, 0)
 }
 
 // Classified is [classified].

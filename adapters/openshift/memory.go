@@ -32,31 +32,16 @@ type known struct {
 // away around their finalizers, and nothing that was decided. It is safe for concurrent use.
 type memory struct {
 	clock provider.Clock
-	// lag is for how long after its first call the process doubts that nothing is there: a process
-	// before it may have asked.
-	lag time.Duration
 
-	mu    sync.Mutex
-	first time.Time
-	all   map[string]known
+	mu  sync.Mutex
+	all map[string]known
 }
 
 // unused is for how long what nobody asks for is remembered: machines are looked at every few minutes.
 const unused = 24 * time.Hour
 
-func newMemory(clk provider.Clock, lag time.Duration) *memory {
-	return &memory{clock: clk, lag: lag, all: map[string]known{}}
-}
-
-// met notes a call, and returns for how long yet an empty answer is doubted.
-func (m *memory) met() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.clock.Now()
-	if m.first.IsZero() {
-		m.first = now
-	}
-	return m.first.Add(m.lag).Sub(now)
+func newMemory(clk provider.Clock) *memory {
+	return &memory{clock: clk, all: map[string]known{}}
 }
 
 // note changes what is known of a machine.

@@ -46,6 +46,7 @@ type Config struct {
 type Provider struct {
 	config Config
 	calls  *beside.Calls
+	doubt  *beside.Doubt
 	memory *memory
 }
 
@@ -57,7 +58,7 @@ var (
 // New returns a provider whose calls beside the workers end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
-	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout), memory: newMemory(c.Clock, c.ReadLag)}
+	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "actuator"), doubt: beside.NewDoubt(c.Clock, c.ReadLag), memory: newMemory(c.Clock)}
 }
 
 // Name implements [provider.Provider].

@@ -44,7 +44,7 @@ func identify(providerID string) string {
 
 // Find implements [provider.Session]. As long as the actuator is at work on the machine, it is asked nothing else about it.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	s.memory.met()
+	s.doubt.Met()
 	ref = s.memory.resolve(ref)
 	if c := s.calls.Of(key(ref.Namespace, ref.Name)); c != nil {
 		if c.UID != ref.UID {

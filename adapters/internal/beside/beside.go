@@ -4,6 +4,7 @@ package beside
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -32,6 +33,8 @@ type Calls struct {
 	// under way until it returns.
 	life    context.Context
 	timeout time.Duration
+	// whose are the calls, for messages: "driver".
+	whose string
 
 	mu  sync.Mutex
 	all map[string]*Call
@@ -49,9 +52,10 @@ type Call struct {
 // untaken is for how long the outcome of a call is kept that nobody asks for.
 const untaken = time.Hour
 
-// New returns calls that end with life, and each after the timeout, as far as they heed their contexts.
-func New(life context.Context, clk clock.WithTicker, timeout time.Duration) *Calls {
-	return &Calls{clock: clk, life: life, timeout: timeout, all: map[string]*Call{}}
+// New returns calls of whose code they are, a noun for messages: "driver". They end with life, and each after the timeout, as far as
+// they heed their contexts.
+func New(life context.Context, clk clock.WithTicker, timeout time.Duration, whose string) *Calls {
+	return &Calls{clock: clk, life: life, timeout: timeout, whose: whose, all: map[string]*Call{}}
 }
 
 // Of is the call that is under way for the key; nil where there is none.
@@ -62,6 +66,64 @@ func (c *Calls) Of(key string) *Call {
 		return one
 	}
 	return nil
+}
+
+// Do begins a call and waits a moment for it, and reports whether it has ended. What comes of one that has not is told by the next Do
+// for the same. While the key has another call it is a Conflict; what names the instance in messages: "an instance named m-1".
+func (c *Calls) Do(ctx context.Context, key, what string, t Task, do func(context.Context) error) (one *Call, ended bool, err error) {
+	one = c.Begin(key, t, do)
+	if one.Task != t {
+		return one, false, one.conflict(what)
+	}
+	ended, err = c.Ends(ctx, one, Patience)
+	switch {
+	case err != nil:
+		c.GiveUp(key, one, err)
+	case ended:
+		err = c.Take(key, one)
+	}
+	return one, ended, err
+}
+
+// ErrLeft is what a removal returns that was accepted while the instance is still there: it is asked for again.
+var ErrLeft = errors.New("it is still there")
+
+// Remove is Do for a removal, and reports whether that is done. It calls off what else is under way for the machine: a removal must
+// not be followed by what a creation still makes.
+func (c *Calls) Remove(ctx context.Context, key, what string, t Task, do func(context.Context) error) (done bool, err error) {
+	if err := c.callOff(ctx, key, t); err != nil {
+		return false, err
+	}
+	one := c.Begin(key, t, do)
+	if one.Verb != t.Verb {
+		return false, one.conflict(what)
+	}
+	ended, err := c.Ends(ctx, one, Patience)
+	if err != nil || !ended {
+		return false, err
+	}
+	err = c.Take(key, one)
+	if errors.Is(err, ErrLeft) || one.Task != t {
+		return false, nil // it is asked for again
+	}
+	return err == nil, err
+}
+
+func (c *Calls) callOff(ctx context.Context, key string, removal Task) error {
+	one := c.Of(key)
+	if one == nil || one.Verb == removal.Verb || one.UID != removal.UID {
+		return nil
+	}
+	one.Stop(errors.New("its machine is being deleted"))
+	ended, err := c.Ends(ctx, one, Patience)
+	if err == nil && !ended {
+		err = provider.Errorf(provider.Conflict, "the %s was told to stop the %s of the instance, and has not returned yet", c.whose, one.Verb)
+	}
+	return err
+}
+
+func (one *Call) conflict(what string) error {
+	return provider.Errorf(provider.Conflict, "the %s of %s is under way", one.Verb, what)
 }
 
 // Begin begins a call, unless there is one of the key already, which it returns: under way, or with

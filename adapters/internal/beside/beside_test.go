@@ -25,7 +25,7 @@ func inBubble(t *testing.T, run func(*testing.T, *beside.Calls)) {
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
 		defer end()
-		run(t, beside.New(life, clock.RealClock{}, time.Minute))
+		run(t, beside.New(life, clock.RealClock{}, time.Minute, "driver"))
 	})
 }
 
