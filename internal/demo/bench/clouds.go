@@ -25,9 +25,9 @@ type cloudSession struct {
 	machines int
 	fleet    *fleet.Fleet
 	// sets are those that have machines, with how many each is to have.
-	sets  map[string]int
-	heard heard
-	ends  endpoints
+	sets        map[string]int
+	heard       heard
+	controllers endpoints
 }
 
 // endpoints are the addresses of the controllers' health endpoints, and what they are started with, by name.
@@ -50,7 +50,7 @@ var roomy = map[string]string{
 // runClouds measures each number of machines on a fleet of its own.
 func runClouds(ctx context.Context, o Options, report *Report) error {
 	for _, n := range o.Machines {
-		s := &cloudSession{Options: o, machines: n, sets: shares(o.APIs, n), ends: endpoints{map[string]string{}, map[string][]string{}}}
+		s := &cloudSession{Options: o, machines: n, sets: shares(o.APIs, n), controllers: endpoints{map[string]string{}, map[string][]string{}}}
 		measured, err := s.run(ctx)
 		if len(measured.Phases) > 0 {
 			report.Clouds = append(report.Clouds, measured)
@@ -99,10 +99,10 @@ func (s *cloudSession) run(ctx context.Context) (measured CloudCalls, err error)
 // start starts everything, with sets that want no machine.
 func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	for _, program := range s.programs() {
-		if s.ends.health[program], err = FreeAddress(); err != nil {
+		if s.controllers.health[program], err = FreeAddress(); err != nil {
 			return err
 		}
-		s.ends.args[program] = []string{"--health-addr=" + s.ends.health[program]}
+		s.controllers.args[program] = []string{"--health-addr=" + s.controllers.health[program]}
 	}
 	inventory, err := s.inventory()
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	}
 	s.fleet, err = fleet.Start(ctx, fleet.Options{
 		Dir: dir, Bin: s.Bin, Backend: "kwok", Cloud: fleet.CloudOptions{Provider: s.Provider, Inventory: inventory},
-		Idle: true, Metrics: true, Args: s.ends.args, PlaneArgs: planeArgs(),
+		Idle: true, Metrics: true, Args: s.controllers.args, PlaneArgs: planeArgs(),
 	})
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *cloudSession) startControllers(ctx context.Context) error {
 }
 
 func (s *cloudSession) ready(ctx context.Context) (string, error) {
-	for program, address := range s.ends.health {
+	for program, address := range s.controllers.health {
 		if !ready(ctx, address) {
 			return program + " is not ready", nil
 		}
@@ -221,7 +221,7 @@ func (s *cloudSession) restart(ctx context.Context) error {
 		}
 	}
 	// The fleet has the map, and looks into it.
-	s.ends.args[program] = append(s.ends.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
+	s.controllers.args[program] = append(s.controllers.args[program], "--min-resync-period="+s.Rest.String(), "--machine-safety-orphan-vms-period="+s.Rest.String())
 	_, err := s.fleet.StartController(program)
 	return err
 }
