@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 	"github.com/millwright-dev/millwright/provider/remote"
 	"github.com/millwright-dev/millwright/providers/kubemark"
+	"github.com/millwright-dev/millwright/providers/kubemark/kubemarktest"
 )
 
 // The patterns by which provider IDs of the doubles are read.
@@ -154,54 +155,8 @@ func kubemarkHarness(t *testing.T) providertest.Harness {
 			class.Spec = []byte(strings.Replace(string(class.Spec), `"zones":["a","b"]`, `"instanceType":"big","zones":["a","b"]`, 1))
 			return class
 		},
-		Knobs: kubemarkKnobs(c, faults, func() kubemark.Console { return open(dir).Console() }, func() provider.Provider { return start(t.TempDir()) }),
-	}
-}
-
-func kubemarkKnobs(
-	c *clocktesting.FakeClock, faults *providertest.Faults, console func() kubemark.Console, elsewhere func() provider.Provider,
-) providertest.Knobs {
-	ctx := context.Background()
-	with := func(class provider.Class, id string, do func(provider.Instance) error) error {
-		all, err := console().Instances(ctx, class.Cluster)
-		for _, i := range all {
-			if i.ID == id {
-				return do(i)
-			}
-		}
-		return err
-	}
-	return providertest.Knobs{
-		Advance: c.Step,
-		Inject:  faults.Inject,
-		Lag:     faults.Lag,
-		Plant: func(class provider.Class, i provider.Instance) error {
-			_, err := console().Plant(ctx, class, i)
-			return err
-		},
-		Remove: func(class provider.Class, id string) error {
-			return with(class, id, func(i provider.Instance) error { return console().Remove(ctx, class.Cluster, i) })
-		},
-		GiveUp: func(class provider.Class, id string) error {
-			return with(class, id, func(i provider.Instance) error {
-				return console().GiveUp(ctx, class.Cluster, i, provider.Exhausted)
-			})
-		},
-		Rotate: func(class provider.Class) (provider.Class, error) {
-			class.Credentials = map[string][]byte{"password": []byte("rotated")}
-			return class, console().SetPassword("rotated")
-		},
-		Elsewhere: func(ctx context.Context, class provider.Class) (provider.Session, error) {
-			return elsewhere().Open(ctx, class)
-		},
-		Leave: func(class provider.Class, ref provider.Ref) error { return console().Leave(class, ref) },
-		Count: func(class provider.Class) (instances, dependants int, err error) {
-			all, err := console().Instances(ctx, class.Cluster)
-			if err != nil {
-				return 0, 0, err
-			}
-			dependants, err = console().Dependants(class.Cluster)
-			return len(all), dependants, err
-		},
+		Knobs: kubemarktest.Knobs(c, faults, func() kubemark.Console { return open(dir).Console() }, func() (provider.Provider, error) {
+			return start(t.TempDir()), nil
+		}),
 	}
 }

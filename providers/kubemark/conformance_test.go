@@ -1,8 +1,6 @@
 package kubemark_test
 
 import (
-	"context"
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
 	"github.com/millwright-dev/millwright/providers/kubemark"
+	"github.com/millwright-dev/millwright/providers/kubemark/kubemarktest"
 )
 
 const pageSize = 5
@@ -64,18 +63,8 @@ func inDirectory(t *testing.T) cloud {
 
 func (c cloud) harness() providertest.Harness {
 	format := regexp.MustCompile(`^kubemark://[a-z0-9.-]+$`)
-	ctx := context.Background()
 	faults := providertest.NewFaults(c.clock, rand.New(rand.NewPCG(1, 1)))
 	console := func() kubemark.Console { return c.start().Console() }
-	with := func(class provider.Class, id string, do func(provider.Instance) error) error {
-		all, err := console().Instances(ctx, class.Cluster)
-		for _, i := range all {
-			if i.ID == id {
-				return do(i)
-			}
-		}
-		return fmt.Errorf("no instance %s: %w", id, err)
-	}
 	return providertest.Harness{
 		Start:      func() provider.Provider { return faults.Wrap(c.start()) },
 		Class:      class,
@@ -94,43 +83,10 @@ func (c cloud) harness() providertest.Harness {
 			class.Spec = []byte(strings.Replace(string(class.Spec), `"zones":["a","b"]`, `"choices":[{"zone":"a","instanceType":"big"},{"zone":"b","instanceType":"small"}]`, 1))
 			return class
 		},
-		Knobs: providertest.Knobs{
-			Advance: c.clock.Step,
-			Inject:  faults.Inject,
-			Lag:     faults.Lag,
-			Plant: func(class provider.Class, i provider.Instance) error {
-				_, err := console().Plant(ctx, class, i)
-				return err
-			},
-			Remove: func(class provider.Class, id string) error {
-				return with(class, id, func(i provider.Instance) error { return console().Remove(ctx, class.Cluster, i) })
-			},
-			GiveUp: func(class provider.Class, id string) error {
-				return with(class, id, func(i provider.Instance) error {
-					return console().GiveUp(ctx, class.Cluster, i, provider.Exhausted)
-				})
-			},
-			Rotate: func(class provider.Class) (provider.Class, error) {
-				class.Credentials = map[string][]byte{"password": []byte("rotated")}
-				return class, console().SetPassword("rotated")
-			},
-			Elsewhere: func(ctx context.Context, class provider.Class) (provider.Session, error) {
-				other, err := kubemark.New(kubemark.Config{Clock: c.clock})
-				if err != nil {
-					return nil, err
-				}
-				return faults.Wrap(other).Open(ctx, class)
-			},
-			Leave: func(class provider.Class, ref provider.Ref) error { return console().Leave(class, ref) },
-			Count: func(class provider.Class) (instances, dependants int, err error) {
-				all, err := console().Instances(ctx, class.Cluster)
-				if err != nil {
-					return 0, 0, err
-				}
-				dependants, err = console().Dependants(class.Cluster)
-				return len(all), dependants, err
-			},
-		},
+		Knobs: kubemarktest.Knobs(c.clock, faults, console, func() (provider.Provider, error) {
+			other, err := kubemark.New(kubemark.Config{Clock: c.clock})
+			return faults.Wrap(other), err
+		}),
 	}
 }
 
