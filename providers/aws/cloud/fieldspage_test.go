@@ -2,13 +2,13 @@ package cloud_test
 
 import (
 	"fmt"
-	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millwright-dev/millwright/provider/fieldstest"
 )
 
 const fieldsFile = "../../../docs/providers/aws-fields.md"
@@ -23,27 +23,15 @@ that make this page send each field to a double of AWS, and look for it there. [
 
 // TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
 func TestFieldsPage(t *testing.T) {
-	var page strings.Builder
-	page.WriteString(fieldsHead)
+	var specs []fieldstest.Spec
 	for _, d := range dialects {
-		fmt.Fprintf(&page, "\n## %s: %s\n\n| field | type | what becomes of it |\n|---|---|---|\n", d.api, d.kind)
-		there := leaves(reflect.TypeOf(d.shape), "")
-		for _, path := range slices.Sorted(maps.Keys(there)) {
-			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", path, typeName(there[path]), d.rows[path].told())
+		of := fieldstest.Spec{Title: d.api + ": " + d.kind}
+		for path, is := range leaves(reflect.TypeOf(d.shape), "") {
+			of.Fields = append(of.Fields, fieldstest.Field{Path: path, Type: typeName(is), Becomes: d.rows[path].told()})
 		}
+		specs = append(specs, of)
 	}
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(fieldsFile, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	has, err := os.ReadFile(fieldsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(has) != page.String() {
-		t.Errorf("%s is not what the tables say: UPDATE_GOLDEN=1 go test -run TestFieldsPage ./providers/aws/cloud", fieldsFile)
-	}
+	fieldstest.Page(t, fieldsFile, fieldsHead, specs...)
 }
 
 var index = regexp.MustCompile(`\.\d+`)

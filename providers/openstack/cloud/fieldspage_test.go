@@ -1,9 +1,7 @@
 package cloud_test
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldstest"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
@@ -28,38 +27,21 @@ from a server that runs. [How to use them](openstack.md).
 
 // TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
 func TestFieldsPage(t *testing.T) {
-	want := pageOfFields()
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(fieldsPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if has, err := os.ReadFile(fieldsPage); err != nil || string(has) != want {
-		t.Errorf("%s is not what the tables say: UPDATE_GOLDEN=1 go test -run TestFieldsPage . in providers/openstack/cloud (error %v)", fieldsPage, err)
-	}
+	fieldstest.Page(t, fieldsPage, fieldsHead,
+		page(provider.OpenShift, "OpenstackProviderSpec, in providerSpec.value", reflect.TypeFor[spec.OpenShift](), openshiftRows),
+		page(provider.Gardener, "providerSpec of a MachineClass", reflect.TypeFor[spec.Gardener](), gardenerRows))
 }
 
-func pageOfFields() string {
-	var page strings.Builder
-	page.WriteString(fieldsHead)
-	for _, of := range []struct {
-		api, kind string
-		shape     reflect.Type
-		rows      []row
-	}{
-		{provider.OpenShift, "OpenstackProviderSpec, in providerSpec.value", reflect.TypeFor[spec.OpenShift](), openshiftRows},
-		{provider.Gardener, "providerSpec of a MachineClass", reflect.TypeFor[spec.Gardener](), gardenerRows},
-	} {
-		fmt.Fprintf(&page, "\n## %s: %s\n\n| field | type | what becomes of it |\n|---|---|---|\n", of.api, of.kind)
-		for _, r := range slices.SortedFunc(slices.Values(of.rows), func(a, b row) int { return cmp.Compare(a.field, b.field) }) {
-			told := r.told()
-			if slices.Contains(keptFields[of.api], r.field) {
-				told += "; kept"
-			}
-			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", r.field, typeAt(of.shape, r.field), told)
+func page(api, kind string, shape reflect.Type, rows []row) fieldstest.Spec {
+	of := fieldstest.Spec{Title: api + ": " + kind}
+	for _, r := range rows {
+		told := r.told()
+		if slices.Contains(keptFields[api], r.field) {
+			told += "; kept"
 		}
+		of.Fields = append(of.Fields, fieldstest.Field{Path: r.field, Type: typeAt(shape, r.field), Becomes: told})
 	}
-	return page.String()
+	return of
 }
 
 // keptFields are those whose values are mended on living servers.

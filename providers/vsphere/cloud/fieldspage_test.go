@@ -1,10 +1,8 @@
 package cloud
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/dev/clouds/vcenter"
+	"github.com/millwright-dev/millwright/provider/fieldstest"
 )
 
 const fieldsFile = "../../../docs/providers/vsphere-fields.md"
@@ -27,37 +26,20 @@ why it is not in it. Of lists, brackets say which elements are meant. A test sen
 
 // TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
 func TestFieldsPage(t *testing.T) {
-	page := pageOfFields(newStage(t, vcenter.Options{}))
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(fieldsFile, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	has, err := os.ReadFile(fieldsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(has) != page {
-		t.Errorf("%s is not what the rows say: UPDATE_GOLDEN=1 go test -run TestFieldsPage . in providers/vsphere/cloud", fieldsFile)
-	}
-}
-
-func pageOfFields(s *stage) string {
-	var page strings.Builder
-	page.WriteString(fieldsHead)
+	stage := newStage(t, vcenter.Options{})
+	var pages []fieldstest.Spec
 	for _, of := range specs {
-		fmt.Fprintf(&page, "\n## %s: %s\n", of.api, of.kind)
+		page := fieldstest.Spec{Title: of.api + ": " + of.kind}
 		if of.twice != "-" {
-			fmt.Fprintf(&page, "\nAll but `apiVersion`, `kind`, `tags`, `sshKeys` and `v2` may be under `%s`, too.\n", strings.TrimSuffix(of.twice, "."))
+			page.Note = fmt.Sprintf("All but `apiVersion`, `kind`, `tags`, `sshKeys` and `v2` may be under `%s`, too.", strings.TrimSuffix(of.twice, "."))
 		}
-		page.WriteString("\n| field | type | what becomes of it |\n|---|---|---|\n")
 		there := leaves(reflect.TypeOf(of.shape), "")
-		rows := slices.SortedFunc(slices.Values(of.rows(s)), func(a, b row) int { return cmp.Compare(a.field, b.field) })
-		for _, r := range rows {
-			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", r.field, typeName(there[r.field]), r.told(there[r.field]))
+		for _, r := range of.rows(stage) {
+			page.Fields = append(page.Fields, fieldstest.Field{Path: r.field, Type: typeName(there[r.field]), Becomes: r.told(there[r.field])})
 		}
+		pages = append(pages, page)
 	}
-	return page.String()
+	fieldstest.Page(t, fieldsFile, fieldsHead, pages...)
 }
 
 // TestRowsOfWhatIsInTwoPlaces: the note on the page is true of the type.
