@@ -4,6 +4,11 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
+# One way of compiling for everything here (the box, the programs, the tests, what the linters look at), so that each module is compiled
+# once; the race detector alone needs another. What `go test` would vet, the linters look at.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip -trimpath -vet=off $(GOFLAGS))
+
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 10s
 # How many seeds `make sim` runs, and what else a target is given: make bench ARGS='--machines 100 --api gardener'.
@@ -53,22 +58,22 @@ down: build ## Stop what `make run` left running
 .PHONY: build
 build: ## Build the commands into bin/
 	@mkdir -p bin
-	go build -trimpath -o bin/ ./cmd/...
+	go build -o bin/ ./cmd/...
 
 # The controller of a cloud and what plays that cloud, each from its own module.
 .PHONY: cloud
 cloud: ## Build what `millwright up --provider` needs of a cloud: PROVIDER=aws
 ifneq ($(PROVIDER),kubemark)
 	@mkdir -p bin
-	cd providers/$(PROVIDER)/cloud && go build -trimpath -o $(CURDIR)/bin/ ./machine-controller-$(PROVIDER)
-	cd dev/clouds/*/cmd/cloud-$(PROVIDER) && go build -trimpath -o $(CURDIR)/bin/ .
+	cd providers/$(PROVIDER)/cloud && go build -o $(CURDIR)/bin/ ./machine-controller-$(PROVIDER)
+	cd dev/clouds/*/cmd/cloud-$(PROVIDER) && go build -o $(CURDIR)/bin/ .
 endif
 
 COMMANDS = $(filter-out internal,$(notdir $(wildcard cmd/*)))
 .PHONY: $(COMMANDS)
 $(COMMANDS): # make nodelink-controller builds that command alone
 	@mkdir -p bin
-	go build -trimpath -o bin/ ./cmd/$@
+	go build -o bin/ ./cmd/$@
 
 .PHONY: box
 box: ## Build the development control plane, once, and print its folder
@@ -108,7 +113,7 @@ test: test-unit test-fuzz test-sim test-box test-rights test-dev test-clouds tes
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
 	@packages="$(UNIT_PACKAGES)" && if [ -z "$$packages" ]; then echo "no package here is tested without a control plane"; exit 0; fi && \
-	echo "go test -race -timeout $(TEST_TIMEOUT)" $$packages && go test -race -timeout $(TEST_TIMEOUT) $$packages
+	echo "go test -race -timeout $(TEST_TIMEOUT)" $$packages && CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $$packages
 
 # So many inputs for each target, not so many seconds: that takes as long as it takes on a slow machine, and a target that
 # is stopped by the clock may be reported as one that failed. `make fuzz` looks further.
@@ -134,10 +139,10 @@ test-rights: box ## Run the tests that run programs with the roles that are ship
 	MILLWRIGHT_AUDIT=$(CURDIR)/bin/audit/box go test -count=1 -p 1 -timeout $(TEST_TIMEOUT) $(addprefix ./,$(RIGHTS))
 	go run ./internal/verify/rights/cmd/rights -refused bin/audit/box
 
-# With the flags that the box is built with, so that Kubernetes is compiled once; lint-dev does what vet would.
+# With the tags that the box is built with, so that Kubernetes is compiled once; lint-dev does what vet would.
 .PHONY: test-dev
 test-dev: box ## Run the tests of the development control plane's own module
-	cd dev && CGO_ENABLED=0 go test -tags grpcnotrace -trimpath -vet=off -timeout $(TEST_TIMEOUT) ./...
+	cd dev && go test -tags grpcnotrace -timeout $(TEST_TIMEOUT) ./...
 
 # Each cloud's provider and double, each adapter and what carries providers over gRPC is a module of its own, so that nobody compiles an SDK
 # that they do not use.
@@ -202,7 +207,7 @@ test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.see
 MACHINES ?= 300
 .PHONY: test-soak
 test-soak: box build cloud ## Keep machines on a played cloud under troubles, and count what is there at the end: PROVIDER=aws MINUTES=60
-	go run -trimpath ./test/soak -provider $(PROVIDER) -machines $(MACHINES) -minutes $(MINUTES) $(ARGS)
+	go run ./test/soak -provider $(PROVIDER) -machines $(MACHINES) -minutes $(MINUTES) $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provider
@@ -215,7 +220,7 @@ MINUTES ?= 8
 PREVIOUS ?= HEAD~1
 .PHONY: test-history
 test-history: box ## Run the real binaries through troubles and have their history judged: SEED=1 MINUTES=8 PREVIOUS=v1 ARGS='-on restore'
-	go run -trimpath ./test/history -seed $(SEED) -minutes $(MINUTES) -previous "$(PREVIOUS)" $(ARGS)
+	go run ./test/history -seed $(SEED) -minutes $(MINUTES) -previous "$(PREVIOUS)" $(ARGS)
 
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
