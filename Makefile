@@ -7,7 +7,7 @@ SHELL := /bin/sh
 # One way of compiling for everything here (the box, the programs, the tests, what the linters look at), so that each module is compiled
 # once; the race detector alone needs another. What `go test` would vet, the linters look at.
 export CGO_ENABLED := 0
-export GOFLAGS := $(strip -trimpath -vet=off $(GOFLAGS))
+export GOFLAGS := -trimpath -vet=off $(filter-out -trimpath -vet=off,$(GOFLAGS))
 
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 10s

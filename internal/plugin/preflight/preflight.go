@@ -256,7 +256,7 @@ func infrastructures(f Facts) []Block {
 	}, func(name string) Block {
 		return Block{
 			Reason: ReasonProvider, What: fmt.Sprintf("no provider of Millwright serves %q", name),
-			Do: "leave its machines to the original, or write a provider (docs/providers/writing.md) and name it with --serves",
+			Do: "leave its machines to the original, or write a provider (docs/write-a-provider.md) and name it with --serves",
 		}
 	})
 }

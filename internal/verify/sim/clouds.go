@@ -34,7 +34,7 @@ type likeness struct {
 // there, but for those that no world lasts; how often something fails, and limits, are ours.
 var likenesses = map[string]likeness{
 	// Reads are behind for as long as the provider declares, also by ID (find.go). Tokens are
-	// forgotten after a day (writing.md), for which a quarter of an hour stands here. What has
+	// forgotten after a day (write-a-provider.md), for which a quarter of an hour stands here. What has
 	// ended is listed for an hour, what was given up among it (state reasons, aws.md). Tags
 	// that are written by a call of their own are read late, as instances are. Nodes are
 	// called by private addresses, which subnets give out again (PrivateDnsName, with
