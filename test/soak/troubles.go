@@ -96,7 +96,12 @@ func (w *world) verb(ctx context.Context) (name string, err error) {
 		return "nothing can happen to instances", nil
 	}
 	name = verbs[w.rand.IntN(len(verbs))]
-	return name, w.cloud.do(ctx, name, s.Instances[w.rand.IntN(len(s.Instances))].ID)
+	for range 10 { // some are only for instances of the spot market, others for those that begin
+		if err = w.cloud.do(ctx, name, s.Instances[w.rand.IntN(len(s.Instances))].ID); err == nil {
+			break
+		}
+	}
+	return name, err
 }
 
 // deleteSome deletes machines as a person would.

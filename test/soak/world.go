@@ -82,7 +82,18 @@ func (w *world) begin(ctx context.Context, machines int) error {
 	if err := w.f.Client.Create(ctx, deployment); err != nil {
 		return err
 	}
+	if asks, ok := spot[w.provider]; ok {
+		merge := fmt.Sprintf(`{"spec":{"template":{"spec":{"providerSpec":{"value":%s}}}}}`, asks)
+		if err := w.patch(ctx, owners[0], merge); err != nil {
+			return err
+		}
+	}
 	return w.scale(ctx, machines/len(owners))
+}
+
+// spot makes instances of machine.openshift.io such as clouds interrupt.
+var spot = map[string]string{
+	"aws": `{"spotMarketOptions":{}}`, "azure": `{"spotVMOptions":{}}`, "gcp": `{"preemptible":true}`,
 }
 
 const check = `
