@@ -23,6 +23,10 @@ func repetitionChecks() []Check {
 	}
 }
 
+// lookingIsNotEnough is what those are told who look before they create, and no more.
+const lookingIsNotEnough = "looking first does not help where nobody sees the other's yet; " +
+	"make it of something that the infrastructure refuses to have twice (docs/write-a-provider.md, Creating once)"
+
 // again demands that another create reports the instance with the given ID and
 // that there is no second.
 func (b *bench) again(ctx context.Context, ref provider.Ref, id string) error {
@@ -75,7 +79,7 @@ func checkConcurrently(ctx context.Context, b *bench) error {
 		case errs[n] != nil:
 			continue
 		case id != "" && made[n].ID != id:
-			return fmt.Errorf("callers were given %s and %s", id, made[n].ID)
+			return fmt.Errorf("callers were given %s and %s: %s", id, made[n].ID, lookingIsNotEnough)
 		}
 		id = made[n].ID
 	}
@@ -159,7 +163,7 @@ func checkLag(ctx context.Context, b *bench) error {
 		return fmt.Errorf("create again behind a lag: %w", err)
 	}
 	if made.ID != i.ID {
-		return fmt.Errorf("create again behind a lag made %s beside %s", made.ID, i.ID)
+		return fmt.Errorf("create again behind a lag made %s beside %s: %s", made.ID, i.ID, lookingIsNotEnough)
 	}
 	return b.afterLag(ctx, ref, max(lag, b.readLag()))
 }
