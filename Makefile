@@ -147,10 +147,11 @@ test-dev: box ## Run the tests of the development control plane's own module
 # Each cloud's provider and double, each adapter and what carries providers over gRPC is a module of its own, so that nobody compiles an SDK
 # that they do not use.
 CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod provider/remote/go.mod \
-	adapters/*/go.mod adapters/*/test/*/go.mod))
+	adapters/*/go.mod adapters/*/test/*/go.mod examples/*/go.mod))
 .PHONY: test-clouds
-test-clouds: ## Test providers of real clouds, adapters and provider/remote against doubles: CLOUDS=providers/aws/cloud
-	@set -e; for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
+test-clouds: ## Test providers of real clouds, adapters, provider/remote and the provider to copy against doubles: CLOUDS=providers/aws/cloud
+	@set -e; KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)"; export KUBEBUILDER_ASSETS; \
+	for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
 
 # Each cloud is played, and its own controller brings the samples of both APIs to Ready nodes: some 15 seconds each, once it is built.
 .PHONY: test-rehearsal

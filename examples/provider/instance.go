@@ -1,0 +1,95 @@
+package larch
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// scheme begins provider IDs: larch:///north/m-000001, in both APIs.
+const scheme = "larch://"
+
+var states = map[string]provider.State{
+	"creating": provider.Pending, "running": provider.Running, "stopped": provider.Stopped, "deleting": provider.Stopping,
+	"error": provider.Stopped, // and a fault
+}
+
+// instance says what m is. Why one is in error, the operation says that made it.
+func (s *session) instance(ctx context.Context, m machine) (provider.Instance, error) {
+	i := provider.Instance{
+		ID: m.ID, Name: m.Name, UID: m.Tags[TagUID], Owner: m.Tags[TagOwner], Namespace: m.Tags[TagNamespace],
+		ProviderID: scheme + "/" + m.Zone + "/" + m.ID, NodeName: m.Name, State: states[m.State], RawState: m.State,
+		Type: m.Type, Zone: m.Zone, Created: m.Created, Tags: m.Tags,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: m.Name}},
+	}
+	if m.Address != "" {
+		i.Addresses = append(i.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: m.Address})
+	}
+	if i.State == "" {
+		i.State = provider.Pending // a word that Larch did not have when this was written
+	}
+	if m.State != "error" {
+		return i, nil
+	}
+	var o operation
+	if err := s.client.call(ctx, http.MethodGet, "operations/"+url.PathEscape(m.Operation), nil, &o); err != nil {
+		return i, err
+	}
+	if o.Error == nil {
+		o.Error = &problem{Message: "Larch does not say why it gave the machine up"}
+	}
+	i.Fault = o.Error.classify(0)
+	return i, nil
+}
+
+// The optional interfaces. A provider that has none of them runs machines as well.
+var (
+	_ provider.Lagger         = &session{}
+	_ provider.Accounter      = &session{}
+	_ provider.Scoper         = &session{}
+	_ provider.Chooser        = &session{}
+	_ provider.LeftoverLister = &session{}
+)
+
+// ReadLag implements [provider.Lagger].
+func (*session) ReadLag() time.Duration { return readLag }
+
+// Account implements [provider.Accounter].
+func (s *session) Account(ctx context.Context) (string, error) { return s.client.account(ctx) }
+
+// Scope implements [provider.Scoper]: what List yields does not depend on the spec.
+func (*session) Scope() string { return "" }
+
+// Choices implements [provider.Chooser].
+func (s *session) Choices(provider.Ref) (all []provider.Choice) {
+	if s.spec == nil {
+		return nil
+	}
+	for _, zone := range s.spec.Zones {
+		all = append(all, provider.Choice{Name: zone, Zone: zone, Type: s.spec.Type})
+	}
+	return all
+}
+
+// Leftovers implements [provider.LeftoverLister]: disks that never got their machine.
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		for d, err := range s.disks(ctx, url.Values{}) {
+			if err != nil {
+				yield(provider.Leftover{}, err)
+				return
+			}
+			t := d.Tags
+			l := provider.Leftover{Kind: "disk", ID: d.ID, UID: t[TagUID], Name: t[TagName], Owner: t[TagOwner], Namespace: t[TagNamespace]}
+			if d.Machine == "" && !yield(l, nil) {
+				return
+			}
+		}
+	}
+}

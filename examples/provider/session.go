@@ -1,0 +1,205 @@
+package larch
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+type session struct {
+	class  provider.Class
+	spec   *Spec // nil where the class has none
+	client *client
+}
+
+// Find implements [provider.Session]. Larch cannot be asked for one thing or another: it is asked three times.
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	found := map[string]machine{}
+	if ref.UID != "" {
+		for m, err := range s.machines(ctx, url.Values{"tag." + TagUID: {ref.UID}}) {
+			if err != nil {
+				return nil, err
+			}
+			found[m.ID] = m
+		}
+	}
+	for m, err := range s.machines(ctx, url.Values{"name": {ref.Name}}) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Tags[TagUID] == "" { // somebody else made it
+			found[m.ID] = m
+		}
+	}
+	if strings.HasPrefix(ref.ProviderID, scheme) {
+		m, err := s.machine(ctx, provider.Tail(ref.ProviderID))
+		if err != nil && !isNotFound(err) {
+			return nil, err
+		}
+		if err == nil && m.Tags[TagCluster] == s.class.Cluster {
+			found[m.ID] = m
+		}
+	}
+	var all []provider.Instance
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		i, err := s.instance(ctx, found[id])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// Create implements [provider.Session]. It looks first for what others made. What it has asked for itself, and listings do
+// not show yet, the disk leads to.
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (none provider.Instance, _ error) {
+	if s.spec == nil {
+		return none, provider.Errorf(provider.Invalid, "the class has no spec")
+	}
+	zone := want.Choice
+	if zone == "" {
+		zone = s.spec.Zones[0]
+	}
+	if !slices.Contains(s.spec.Zones, zone) {
+		return none, provider.InvalidField("zones", "%q is not among them", zone)
+	}
+	found, err := s.Find(ctx, ref)
+	if err != nil {
+		return none, err
+	}
+	if found = provider.Existing(found); len(found) > 0 {
+		return found[0], nil
+	}
+	d, err := s.hold(ctx, ref, zone)
+	if err != nil {
+		return none, err
+	}
+	var m machine
+	if d.Machine != "" {
+		m, err = s.machine(ctx, d.Machine)
+	} else {
+		err = s.client.call(ctx, http.MethodPost, "machines", map[string]any{
+			"name": ref.Name, "type": s.spec.Type, "zone": zone, "disk": d.ID, "userData": want.UserData, "tags": s.tags(ref),
+		}, &m)
+	}
+	if provider.KindOf(err) == provider.Exhausted {
+		// The next choice is another zone, where this disk is of no use.
+		return none, errors.Join(err, s.removeDisk(ctx, d.ID))
+	}
+	if err != nil {
+		return none, err
+	}
+	return s.instance(ctx, m)
+}
+
+// hold makes the disk of ref's machine, or finds it. Larch refuses a second disk of the name, and a second machine with the
+// disk: this is what keeps two who create at the same time from making two machines.
+func (s *session) hold(ctx context.Context, ref provider.Ref, zone string) (d disk, _ error) {
+	err := s.client.call(ctx, http.MethodPost, "disks", map[string]any{
+		"name": ref.Token(s.class.Cluster), "zone": zone, "image": s.spec.Image, "tags": s.tags(ref),
+	}, &d)
+	p := problemOf(err)
+	if p.Code != "name_taken" {
+		return d, err
+	}
+	if err := s.client.call(ctx, http.MethodGet, "disks/"+url.PathEscape(p.ID), nil, &d); err != nil {
+		return d, err
+	}
+	if d.Machine == "" && d.Zone != zone { // of a choice before this one
+		return d, errors.Join(provider.Errorf(provider.Conflict, "disk %s was in the way in zone %s", d.ID, d.Zone), s.removeDisk(ctx, d.ID))
+	}
+	return d, nil
+}
+
+// Delete implements [provider.Session].
+func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (done bool, _ error) {
+	ids := map[string]bool{}
+	for _, i := range given {
+		ids[i.ID] = true
+	}
+	if ref.UID != "" {
+		for m, err := range s.machines(ctx, url.Values{"tag." + TagUID: {ref.UID}}) {
+			if err != nil {
+				return false, err
+			}
+			ids[m.ID] = true
+		}
+	}
+	done = true
+	for id := range ids {
+		err := s.client.call(ctx, http.MethodDelete, "machines/"+url.PathEscape(id), nil, nil)
+		if err != nil && !isNotFound(err) {
+			return false, err
+		}
+		done = done && isNotFound(err) // until then it is on its way out
+	}
+	if ref.UID == "" {
+		return done, nil
+	}
+	for d, err := range s.disks(ctx, url.Values{"tag." + TagUID: {ref.UID}}) {
+		if err == nil && d.Machine == "" {
+			err = s.removeDisk(ctx, d.ID)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return done, nil
+}
+
+// List implements [provider.Session].
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		for m, err := range s.machines(ctx, url.Values{}) {
+			var i provider.Instance
+			if err == nil {
+				i, err = s.instance(ctx, m)
+			}
+			if !yield(i, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// machines and disks are those of the cluster that the filter lets through.
+func (s *session) machines(ctx context.Context, filter url.Values) iter.Seq2[machine, error] {
+	filter.Set("tag."+TagCluster, s.class.Cluster)
+	return list[machine](ctx, s.client, "machines", filter)
+}
+
+func (s *session) disks(ctx context.Context, filter url.Values) iter.Seq2[disk, error] {
+	filter.Set("tag."+TagCluster, s.class.Cluster)
+	return list[disk](ctx, s.client, "disks", filter)
+}
+
+// machine is what Larch says of one machine, which is never behind.
+func (s *session) machine(ctx context.Context, id string) (m machine, _ error) {
+	err := s.client.call(ctx, http.MethodGet, "machines/"+url.PathEscape(id), nil, &m)
+	return m, err
+}
+
+func (s *session) removeDisk(ctx context.Context, id string) error {
+	err := s.client.call(ctx, http.MethodDelete, "disks/"+url.PathEscape(id), nil, nil)
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// tags are the user's and ours, which no tag of the user's stands in for.
+func (s *session) tags(ref provider.Ref) map[string]string {
+	tags := map[string]string{
+		TagCluster: s.class.Cluster, TagOwner: s.class.Owner, TagUID: ref.UID, TagNamespace: ref.Namespace, TagName: ref.Name,
+	}
+	maps.Copy(tags, s.spec.Tags)
+	return tags
+}
