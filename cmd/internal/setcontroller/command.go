@@ -10,6 +10,7 @@ import (
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
+	libvirt "github.com/millwright-dev/millwright/providers/libvirt/spec"
 	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
 	openstack "github.com/millwright-dev/millwright/providers/openstack/spec"
 	powervs "github.com/millwright-dev/millwright/providers/powervs/spec"
@@ -24,6 +25,6 @@ func Command() *cobra.Command { return program.SetController().Admitting(admitte
 func admitters() map[string]provider.Admitter {
 	return map[string]provider.Admitter{
 		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{},
-		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
+		"Libvirt": libvirt.Admitter{}, "Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
 	}
 }

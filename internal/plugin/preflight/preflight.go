@@ -38,6 +38,7 @@ var Providers = []string{
 	"AWSMachineProviderConfig", "AWS",
 	"AzureMachineProviderSpec", "Azure",
 	"GCPMachineProviderSpec", "GCP",
+	"LibvirtMachineProviderConfig", "libvirt",
 	"OpenstackProviderSpec", "OpenStack",
 	"VSphereMachineProviderSpec", "vsphere",
 }
