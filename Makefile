@@ -47,7 +47,10 @@ help: ## Print this help
 
 .PHONY: run
 run: box build cloud ## Start a control plane and a living fleet in both APIs, and keep it running: PROVIDER=aws
-	bin/millwright up --provider $(PROVIDER) $(ARGS)
+ifeq ($(PROVIDER),libvirt)
+	hack/libvirt up
+endif
+	bin/millwright up --provider $(PROVIDER) $(if $(filter libvirt,$(PROVIDER)),--timeout 10m) $(ARGS)
 
 .PHONY: down
 down: build ## Stop what `make run` left running

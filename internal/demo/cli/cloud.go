@@ -193,7 +193,7 @@ func (x *console) ask(ctx context.Context, method, page string, body []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	if f.Cloud == nil {
+	if f.Cloud == nil || f.Cloud.URL == "" { // none, or a real one
 		return nil, errNoCloud
 	}
 	return f.Cloud.Ask(ctx, method, page, body)

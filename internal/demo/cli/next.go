@@ -57,6 +57,13 @@ Things to try:
 // printTrouble says how an instance fails, and what the machine makes of it.
 func (u *up) printTrouble(w io.Writer, machine string) {
 	switch {
+	case u.cloud.Provider == fleet.Libvirt:
+		fmt.Fprintf(w, `
+  - See the virtual machines, and what they say; switch one off, and its machine fails:
+      hack/libvirt status
+      hack/libvirt virsh console %[1]s    # Ctrl-] ends it
+      hack/libvirt virsh destroy %[1]s
+`, machine)
 	case u.cloud.Provider != fleet.Kubemark:
 		fmt.Fprintf(w, `
   - See what the cloud has and what can happen to it, and let its API fail:

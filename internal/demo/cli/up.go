@@ -37,8 +37,8 @@ func upCommand() *cobra.Command {
 		Long: `up starts a Kubernetes control plane on loopback, installs both machine APIs,
 starts the controllers with the kubemark provider, and creates a sample set of
 three machines in each API. With --provider it plays a cloud, and starts that
-cloud's own controller in front of it. Every machine is a real kubelet over a fake
-container runtime. It shows the machines until all of them run, then keeps the
+cloud's own controller in front of it; with libvirt, each machine is a virtual one.
+Every other machine is a real kubelet over a fake container runtime. It shows the machines until all of them run, then keeps the
 fleet running until it is interrupted, and takes everything down again. With -o it
 prints one document when all machines are ready, or when that failed, and nothing
 else on standard output.`,
@@ -47,7 +47,7 @@ else on standard output.`,
 	}
 	u.addFlags(c)
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, or a cloud, which is then played on this machine (libvirt is real, and started by `hack/libvirt up`): "+strings.Join(clouds, ", "))
 	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
 	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes images, networks and credentials as if they were there")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
@@ -126,8 +126,8 @@ func (u *up) run(ctx context.Context) error {
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
 }
 
-// clouds are those that doubles play.
-var clouds = []string{"aws", "azure", "gcp", "openstack", "vsphere"}
+// clouds are those that doubles play, and the one that is real.
+var clouds = []string{"aws", "azure", "gcp", fleet.Libvirt, "openstack", "vsphere"}
 
 func (u *up) check() error {
 	if u.backend != hollowBackend && u.backend != kwokBackend {
@@ -141,6 +141,9 @@ func (u *up) check() error {
 	}
 	if !slices.Contains(clouds, u.cloud.Provider) {
 		return fmt.Errorf("--provider: must be %s or one of %s, not %q", fleet.Kubemark, strings.Join(clouds, ", "), u.cloud.Provider)
+	}
+	if u.cloud.Provider == fleet.Libvirt && (u.backend != hollowBackend || u.cloud.Inventory != "" || u.cloud.AcceptAny) {
+		return errors.New("--backend, --inventory and --accept-any are for what is played: the virtual machines of libvirt are real")
 	}
 	return nil
 }
@@ -252,7 +255,7 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 		}
 		ready := note(machines, readyAt)
 		t.show(machines)
-		if err == nil && ready == fleet.SampleMachines && len(machines) == ready {
+		if err == nil && ready == u.cloud.SampleMachines() && len(machines) == ready {
 			return machines, nil
 		}
 		if len(dead(f)) > 0 { // what ends so soon would end again
@@ -326,7 +329,7 @@ func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 			out.reasons = append(out.reasons, fmt.Sprintf("%s %s/%s: %s", m.API, m.Namespace, m.Name, reason(m)))
 		}
 	}
-	if n := fleet.SampleMachines - len(machines); n > 0 && err == nil {
+	if n := u.cloud.SampleMachines() - len(machines); n > 0 && err == nil {
 		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not even created; see the logs in %s", n, u.folder()))
 	}
 	fmt.Fprintf(os.Stderr, "\n%s:\n", what)

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +39,12 @@ type Cloud struct {
 	// CA is a file of the certificate with which it stands for the cloud's own hosts.
 	CA  string `json:"ca"`
 	Log string `json:"log"`
+	// Environment is what leads its controller to a cloud that is not played; URL and CA are empty then.
+	Environment map[string]string `json:"environment,omitempty"`
 }
+
+// Libvirt is the provider whose instances are virtual machines.
+const Libvirt = "libvirt"
 
 // doublePatience is how long a double may take to listen.
 const doublePatience = 20 * time.Second
@@ -77,9 +84,15 @@ func (o CloudOptions) args(dir string) ([]string, error) {
 }
 
 // environment leads a machine controller to the double, under the names that the cloud's hosts have.
-func (c *Cloud) environment() []string {
+func (c *Cloud) environment() (env []string) {
 	if c == nil {
 		return nil
+	}
+	if c.URL == "" {
+		for _, key := range slices.Sorted(maps.Keys(c.Environment)) {
+			env = append(env, key+"="+c.Environment[key])
+		}
+		return env
 	}
 	return []string{"HTTPS_PROXY=" + c.URL, "HTTP_PROXY=" + c.URL, "SSL_CERT_FILE=" + c.CA, "AWS_CA_BUNDLE=" + c.CA, "NO_PROXY=127.0.0.1,localhost"}
 }

@@ -18,8 +18,13 @@ import (
 )
 
 // SampleMachines is how many machines the samples ask for, in both APIs
-// together.
-const SampleMachines = 6
+// together. Virtual machines take more than what stands for others.
+func (o CloudOptions) SampleMachines() int {
+	if o.provider() == Libvirt {
+		return 2
+	}
+	return 6
+}
 
 // ApplySamples creates the sample machine sets of both APIs. What is there
 // already stays as it is.

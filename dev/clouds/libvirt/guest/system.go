@@ -1,0 +1,144 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// mounts are those that whoever starts first has to make. /proc, /sys and /dev are there.
+func mounts() (err error) {
+	for _, m := range []struct{ what, where, kind string }{
+		{"tmpfs", "/run", "tmpfs"},
+		{"tmpfs", "/tmp", "tmpfs"},
+		{"devpts", "/dev/pts", "devpts"},
+		{"shm", "/dev/shm", "tmpfs"},
+		{"mqueue", "/dev/mqueue", "mqueue"},
+		{"cgroup2", "/sys/fs/cgroup", "cgroup2"},
+	} {
+		if e := os.MkdirAll(m.where, 0o755); e == nil || os.IsExist(e) {
+			err = errors.Join(err, wrapped("mount "+m.where, unix.Mount(m.what, m.where, m.kind, 0, "")))
+		}
+	}
+	// The kubelet's mounts get into containers.
+	return errors.Join(err, wrapped("share mounts", unix.Mount("", "/", "", unix.MS_SHARED|unix.MS_REC, "")))
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// modules loads all of a folder, in the order of their names.
+func modules(dir string) (err error) {
+	files, _ := filepath.Glob(dir + "/*.ko")
+	slices.Sort(files)
+	for _, name := range files {
+		f, e := os.Open(name)
+		if e == nil {
+			e = unix.FinitModule(int(f.Fd()), "", 0)
+			_ = f.Close()
+		}
+		if e != nil && !errors.Is(e, unix.EEXIST) {
+			err = errors.Join(err, fmt.Errorf("load %s: %w", filepath.Base(name), e))
+		}
+	}
+	return err
+}
+
+// groups hands the controllers of cgroups on, which is only possible where no process is.
+func groups() error {
+	if err := os.MkdirAll("/sys/fs/cgroup/init", 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile("/sys/fs/cgroup/init/cgroup.procs", []byte("1"), 0o644); err != nil { //nolint:gosec // The kernel decides.
+		return err
+	}
+	return os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+cpu +cpuset +memory +pids +io"), 0o644) //nolint:gosec // The kernel decides.
+}
+
+// dhcp is what the DHCP client runs with what it was given.
+const dhcp = `#!/bin/sh
+[ "$1" = bound ] || [ "$1" = renew ] || exit 0
+ip addr replace "$ip/$mask" dev "$interface"
+[ -z "$router" ] || ip route replace default via "$router"
+[ -z "$hostname" ] || echo "$hostname" > /run/hostname
+echo "nameserver ${dns:-127.0.0.1}" > /etc/resolv.conf
+`
+
+// network asks for an address, and keeps it.
+func network() error {
+	if err := os.WriteFile("/run/dhcp", []byte(dhcp), 0o755); err != nil { //nolint:gosec // It is run.
+		return err
+	}
+	if err := run("/bin/ip", "link", "set", "lo", "up"); err != nil {
+		return err
+	}
+	for range 100 {
+		if _, err := os.Stat("/sys/class/net/eth0"); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil { //nolint:gosec // The kernel decides.
+		return err
+	}
+	if err := run("/bin/ip", "link", "set", "eth0", "up"); err != nil {
+		return err
+	}
+	// It goes on in the background once it has an address.
+	return run("/bin/udhcpc", "-i", "eth0", "-s", "/run/dhcp", "-t", "20", "-T", "2", "-A", "2", "-S")
+}
+
+// forward leads connections to an address of the guest's own to another one.
+func forward(from, to string) error {
+	if !strings.HasPrefix(from, "127.") && !strings.HasPrefix(from, "localhost") {
+		return nil // it is reached as it is
+	}
+	l, err := net.Listen("tcp", from)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go Join(near, func() (net.Conn, error) { return net.DialTimeout("tcp", to, 10*time.Second) })
+		}
+	}()
+	return nil
+}
+
+// Join passes on what comes on a connection to one that is dialled, and back, until both sides have ended.
+func Join(near net.Conn, dial func() (net.Conn, error)) {
+	defer func() { _ = near.Close() }()
+	far, err := dial()
+	if err != nil {
+		return
+	}
+	defer func() { _ = far.Close() }()
+	done := make(chan struct{}, 2)
+	pass := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		if half, ok := to.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+		done <- struct{}{}
+	}
+	go pass(far, near)
+	go pass(near, far)
+	<-done
+	<-done
+}
