@@ -175,6 +175,15 @@ test-openstack: ## Test the provider of OpenStack against a real one, which is s
 	hack/openstack up
 	cd providers/openstack/cloud && OS_CLOUD_REAL="$$(../../../hack/openstack config)" go test -count=1 -timeout 60m -v ./real; status=$$?; ../../../hack/openstack down; exit $$status
 
+# As root on a Debian 12; packages are loaded and the image of the nodes is made on first use, which takes two minutes. Then the provider's
+# suite runs on libvirt's own test driver, and virtual machines live their lives: a minute without KVM.
+.PHONY: test-libvirt
+test-libvirt: box build ## Test the provider of libvirt against a real one, with virtual machines that run a kubelet
+	$(MAKE) --no-print-directory cloud PROVIDER=libvirt
+	hack/libvirt up
+	cd providers/libvirt/cloud && LIBVIRTD="$$(../../../hack/libvirt socket)" go test -count=1 -timeout $(TEST_TIMEOUT) -run OfTheRealOne . && \
+		cd $(CURDIR) && LIBVIRTD="$$(hack/libvirt socket)" go test -count=1 -timeout 30m -v ./test/libvirt; status=$$?; hack/libvirt down; exit $$status
+
 # Some five seconds once promtool and the parser of PromQL are built, which takes minutes. What is tested is outside of the module, where
 # go does not notice changes: -count=1.
 .PHONY: test-alerts

@@ -1,0 +1,112 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/digitalocean/go-libvirt"
+	"libvirt.org/go/libvirtxml"
+)
+
+// machines are the boards that guests have, by architecture; on others libvirt chooses.
+var machines = map[string]string{"x86_64": "q35", "aarch64": "virt"}
+
+// cpus are what processors guests have, by the type of domain: what the host has, or all that software can play.
+var cpus = map[string]string{"kvm": "host-passthrough", "qemu": "maximum"}
+
+// define makes the domain, under the machine's name. Where another domain has that, which may be of another cluster, or of nobody's, the name
+// ends with a part of the UUID.
+func (e maker) define(ctx context.Context, b *body) (*domain, error) {
+	name := b.marks.Name
+	made, err := e.defineAs(ctx, b, name)
+	if err != nil && strings.Contains(err.Error(), "already exists with uuid") {
+		made, err = e.defineAs(ctx, b, name+"-"+uuidText(b.uuid)[:8])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("define domain %s: %w", name, err)
+	}
+	return e.read(ctx, made)
+}
+
+func (e maker) defineAs(ctx context.Context, b *body, name string) (libvirt.Domain, error) {
+	described, err := e.describe(b, name)
+	if err != nil {
+		return libvirt.Domain{}, err
+	}
+	text, err := described.Marshal()
+	if err != nil {
+		return libvirt.Domain{}, fmt.Errorf("describe it: %w", err)
+	}
+	return ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.Domain, error) { return l.DomainDefineXMLFlags(text, 0) })
+}
+
+// describe says what the domain is.
+func (e maker) describe(b *body, name string) (*libvirtxml.Domain, error) {
+	metadata, err := element("machine", nsMachine, b.marks)
+	if err != nil {
+		return nil, err
+	}
+	d := &libvirtxml.Domain{
+		Type: b.traits.kind, Name: name, UUID: uuidText(b.uuid), Metadata: &libvirtxml.DomainMetadata{XML: metadata},
+		Memory: &libvirtxml.DomainMemory{Value: uint(e.spec.DomainMemory), Unit: "MiB"}, VCPU: &libvirtxml.DomainVCPU{Value: uint(e.spec.DomainVcpu)}, //nolint:gosec // Both were checked to be more than 0.
+		OS: &libvirtxml.DomainOS{
+			Type:        &libvirtxml.DomainOSType{Arch: b.traits.arch, Machine: machines[b.traits.arch], Type: b.traits.osType},
+			BootDevices: []libvirtxml.DomainBootDevice{{Dev: "hd"}},
+		},
+		Clock: &libvirtxml.DomainClock{Offset: "utc"}, OnReboot: "restart",
+		Devices: e.devices(b),
+	}
+	if mode := cpus[b.traits.kind]; mode != "" {
+		d.CPU = &libvirtxml.DomainCPU{Mode: mode}
+	}
+	if strings.HasPrefix(b.traits.arch, "x86") || b.traits.arch == "aarch64" {
+		d.Features = &libvirtxml.DomainFeatureList{ACPI: &libvirtxml.DomainFeature{}}
+	}
+	if b.ignition != "" && hasFirmware(b.traits.arch) {
+		d.SysInfo = []libvirtxml.DomainSysInfo{{FWCfg: &libvirtxml.DomainSysInfoFWCfg{
+			Entry: []libvirtxml.DomainSysInfoEntry{{Name: "opt/com.coreos/config", File: b.ignition}},
+		}}}
+	}
+	return d, nil
+}
+
+func (e maker) devices(b *body) *libvirtxml.DomainDeviceList {
+	port := uint(0)
+	list := &libvirtxml.DomainDeviceList{
+		Disks: []libvirtxml.DomainDisk{{
+			Device: "disk", Driver: &libvirtxml.DomainDiskDriver{Name: "qemu", Type: "qcow2"}, Source: inPool(b.disk),
+			Target: &libvirtxml.DomainDiskTarget{Dev: "vda", Bus: "virtio"},
+		}},
+		Interfaces: []libvirtxml.DomainInterface{{
+			MAC:    &libvirtxml.DomainInterfaceMAC{Address: b.mac},
+			Source: &libvirtxml.DomainInterfaceSource{Network: &libvirtxml.DomainInterfaceSourceNetwork{Network: b.network}},
+			Model:  &libvirtxml.DomainInterfaceModel{Type: "virtio"},
+		}},
+		Serials:  []libvirtxml.DomainSerial{{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}, Target: &libvirtxml.DomainSerialTarget{Port: &port}}},
+		Consoles: []libvirtxml.DomainConsole{{Source: &libvirtxml.DomainChardevSource{Pty: &libvirtxml.DomainChardevSourcePty{}}, Target: &libvirtxml.DomainConsoleTarget{Type: "serial", Port: &port}}},
+		Channels: []libvirtxml.DomainChannel{{
+			Source: &libvirtxml.DomainChardevSource{UNIX: &libvirtxml.DomainChardevSourceUNIX{Mode: "bind"}},
+			Target: &libvirtxml.DomainChannelTarget{VirtIO: &libvirtxml.DomainChannelTargetVirtIO{Name: agentChannel}},
+		}},
+		RNGs: []libvirtxml.DomainRNG{{Model: "virtio", Backend: &libvirtxml.DomainRNGBackend{Random: &libvirtxml.DomainRNGBackendRandom{Device: "/dev/urandom"}}}},
+	}
+	if b.cidata != nil {
+		list.Disks = append(list.Disks, readOnly(inPool(*b.cidata), "vdb", ""))
+	}
+	if b.ignition != "" && !hasFirmware(b.traits.arch) {
+		list.Disks = append(list.Disks, readOnly(&libvirtxml.DomainDiskSource{File: &libvirtxml.DomainDiskSourceFile{File: b.ignition}}, "vdb", "ignition"))
+	}
+	return list
+}
+
+func inPool(v libvirt.StorageVol) *libvirtxml.DomainDiskSource {
+	return &libvirtxml.DomainDiskSource{Volume: &libvirtxml.DomainDiskSourceVolume{Pool: v.Pool, Volume: v.Name}}
+}
+
+func readOnly(source *libvirtxml.DomainDiskSource, device, serial string) libvirtxml.DomainDisk {
+	return libvirtxml.DomainDisk{
+		Device: "disk", Driver: &libvirtxml.DomainDiskDriver{Name: "qemu", Type: "raw"}, Source: source, Serial: serial,
+		Target: &libvirtxml.DomainDiskTarget{Dev: device, Bus: "virtio"}, ReadOnly: &libvirtxml.DomainDiskReadOnly{},
+	}
+}

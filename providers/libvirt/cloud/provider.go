@@ -1,0 +1,106 @@
+// Package cloud runs machines as virtual machines of libvirt: domains on layers over a base volume, which boot with Ignition or cloud-init.
+//
+// Domains have UUIDs that are chosen by whoever makes them: that of a machine's domain is its token, so that libvirt itself knows no second
+// one. Volumes have nothing but names: those say whose they are (see volumes.go).
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/lenient"
+	"github.com/millwright-dev/millwright/providers/libvirt/spec"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Config is what a [Provider] is made with.
+type Config struct {
+	Clock provider.Clock
+	// URI is where libvirt is for whoever does not say; empty: [spec.DefaultURI].
+	URI string
+}
+
+// Provider implements [provider.Provider].
+type Provider struct {
+	uri     string
+	specs   *provider.Specs[*spec.Config]
+	clients *provider.Clients[*conn]
+}
+
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Referrer = &Provider{}
+)
+
+// New makes a provider.
+func New(c Config) *Provider {
+	return &Provider{uri: cmp.Or(c.URI, spec.DefaultURI), specs: provider.NewSpecs(decode), clients: provider.NewClients[*conn](c.Clock, 0, 0)}
+}
+
+// variable is what libvirt's own clients take for their default.
+const variable = "LIBVIRT_DEFAULT_URI"
+
+// Plugin is the provider to be served. A daemon of libvirt does what it is asked on one host, and has few workers for that.
+func Plugin() serve.Plugin {
+	return serve.Plugin{
+		Name: name,
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			return New(Config{Clock: e.Clock, URI: os.Getenv(variable)}), nil
+		},
+		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
+	}
+}
+
+const name = "libvirt"
+
+// Name implements [provider.Provider].
+func (*Provider) Name() string { return name }
+
+// decode reads the spec of either API.
+func decode(api string, raw []byte) (*spec.Config, error) {
+	switch api {
+	case provider.OpenShift:
+		return spec.DecodeOpenShift(raw)
+	case provider.Gardener:
+		return spec.DecodeGardener(raw)
+	}
+	return nil, provider.Errorf(provider.Invalid, "libvirt has no specs of the API %q", api)
+}
+
+// keyURI is where credentials may say where libvirt is.
+const keyURI = "uri"
+
+// Open implements [provider.Provider]. The host is first asked for something when the session is.
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	s := &session{provider: p, class: class, uri: string(class.Credentials[keyURI])}
+	if len(class.Spec) > 0 {
+		c, err := p.specs.Get(class.API, class.Spec)
+		if err != nil {
+			return nil, err
+		}
+		s.spec, s.uri = c, cmp.Or(c.URI, s.uri)
+	}
+	s.uri = cmp.Or(s.uri, p.uri)
+	if why := spec.CheckURI(s.uri); why != "" {
+		return nil, provider.InvalidField("uri", "%q, of the credentials or of %s, %s", lenient.Shown(s.uri), variable, why)
+	}
+	return s, nil
+}
+
+// Refers implements [provider.Referrer]: the secret with user data is named where its form is chosen, and there are no credentials.
+func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+	c, _, err := lenient.Decode[spec.Config](raw)
+	if err != nil || api != provider.OpenShift {
+		return userData, credentials, err
+	}
+	return provider.SecretRef{Name: c.UserDataSecret()}, credentials, nil
+}
