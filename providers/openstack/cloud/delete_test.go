@@ -167,7 +167,7 @@ func TestServerIsWaitedFor(t *testing.T) {
 			t.Fatalf("done %t, error %v", done, err)
 		}
 	}
-	if n := len(b.sent.with("DELETE /compute")); n != 1 {
+	if n := len(b.sent.With("DELETE /compute")); n != 1 {
 		t.Errorf("the server was deleted %d times", n)
 	}
 	found, err := s.Find(t.Context(), ref("m"))

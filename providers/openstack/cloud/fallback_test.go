@@ -176,7 +176,7 @@ func TestFallbackHasItsOwnPorts(t *testing.T) {
 				s, all := b.refused(t, first, patch)
 				b.chosen(t, s, all[1].Name)
 				b.holds(t, 1, 2)
-				made, count := b.sent.with(ports), 0
+				made, count := b.sent.With(ports), 0
 				for _, r := range b.server.Requests() {
 					if r.Operation == "neutron.POST.ports" && r.Status == 201 {
 						count++
@@ -207,7 +207,7 @@ func TestFallbackHasItsOwnVolumes(t *testing.T) {
 	s, all := b.refused(t, `{"rootVolume":{"diskSize":20,"availabilityZone":"nova"}}`, `{"availabilityZone":"az-2","rootVolume":{"availabilityZone":"az-2"}}`)
 	b.chosen(t, s, all[1].Name)
 	b.holds(t, 1, 2)
-	if made := b.sent.with(volumes); len(made) != 2 || !strings.Contains(made[1], `"availability_zone":"az-2"`) {
+	if made := b.sent.With(volumes); len(made) != 2 || !strings.Contains(made[1], `"availability_zone":"az-2"`) {
 		t.Errorf("the volumes were %q", made)
 	}
 }

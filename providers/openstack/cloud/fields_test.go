@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
@@ -266,12 +267,12 @@ func TestFieldsReachRequests(t *testing.T) {
 				continue
 			}
 			t.Run(api+" "+r.field, func(t *testing.T) {
-				has := func(all *recorder) bool {
-					return slices.ContainsFunc(all.with(r.in), func(s string) bool { return containsAll(s, strings.Split(r.has, " && ")) })
+				has := func(all *double.Recorder) bool {
+					return slices.ContainsFunc(all.With(r.in), func(s string) bool { return containsAll(s, strings.Split(r.has, " && ")) })
 				}
 				with := sentFor(t, api, r.set)
 				if !has(with) {
-					t.Errorf("no request that begins %q has %s:\n%s", r.in, r.has, strings.Join(with.with(""), "\n"))
+					t.Errorf("no request that begins %q has %s:\n%s", r.in, r.has, strings.Join(with.With(""), "\n"))
 				}
 				if has(without) {
 					t.Errorf("a request has %s without the field too", r.has)
@@ -286,7 +287,7 @@ func containsAll(s string, parts []string) bool {
 }
 
 // sentFor makes a server of the smallest spec and what is merged into it, and returns what was asked for.
-func sentFor(t *testing.T, api, set string) *recorder {
+func sentFor(t *testing.T, api, set string) *double.Recorder {
 	t.Helper()
 	b := newBench(t, func(o *nova.Options) { o.AcceptAny = true })
 	class := b.class(api, "c1")

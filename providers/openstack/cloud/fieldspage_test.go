@@ -160,7 +160,7 @@ func TestFieldsAreKept(t *testing.T) {
 			t.Run(api+" "+field, func(t *testing.T) {
 				l := live(t, api, rows[n].set)
 				l.wipe()
-				before := len(l.sent.with(""))
+				before := len(l.sent.With(""))
 				l.clock.Advance(2 * time.Hour)
 				if _, err := l.keep(); err != nil {
 					t.Fatal(err)
@@ -172,7 +172,7 @@ func TestFieldsAreKept(t *testing.T) {
 				if rows[n].field == "spec.networks[].podNetwork" {
 					value = "100.96.0.0/11"
 				}
-				after := l.sent.with("")[before:]
+				after := l.sent.With("")[before:]
 				if !slices.ContainsFunc(after, func(s string) bool { return !strings.HasPrefix(s, "GET") && strings.Contains(s, value) }) {
 					t.Errorf("%s does not come back:\n%s", value, strings.Join(after, "\n"))
 				}

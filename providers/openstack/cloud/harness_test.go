@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,37 +31,7 @@ type bench struct {
 	server  *double.Server
 	http    *httptest.Server
 	objects objects
-	sent    recorder
-}
-
-// recorder is what the double received: "POST /path?query {body}".
-type recorder struct {
-	mu   sync.Mutex
-	sent []string
-}
-
-func (r *recorder) around(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, _ := io.ReadAll(q.Body)
-		q.Body = io.NopCloser(bytes.NewReader(body))
-		query, _ := url.QueryUnescape(q.URL.RawQuery)
-		r.mu.Lock()
-		r.sent = append(r.sent, q.Method+" "+q.URL.Path+"?"+query+" "+string(body))
-		r.mu.Unlock()
-		next.ServeHTTP(w, q)
-	})
-}
-
-// with are the requests that begin with a text.
-func (r *recorder) with(beginning string) (all []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.sent {
-		if strings.HasPrefix(s, beginning) {
-			all = append(all, s)
-		}
-	}
-	return all
+	sent    double.Recorder
 }
 
 func newBench(t *testing.T, change ...func(*nova.Options)) *bench {
@@ -75,7 +43,7 @@ func newBench(t *testing.T, change ...func(*nova.Options)) *bench {
 	b := &bench{t: t, clock: &double.Clock{}, objects: objects{}}
 	b.cloud = nova.New(b.clock, o)
 	b.server = double.NewServer(b.clock, b.cloud)
-	b.http = httptest.NewServer(b.sent.around(b.server))
+	b.http = httptest.NewServer(b.sent.Around(b.server))
 	t.Cleanup(b.http.Close)
 	return b
 }

@@ -73,7 +73,7 @@ func TestLateRequest(t *testing.T) {
 	var wg sync.WaitGroup
 	var late error
 	wg.Go(func() { _, late = first.Create(t.Context(), ref("m"), provider.Want{}) })
-	for len(b.sent.with("POST /compute/v2.1/servers")) == 0 {
+	for len(b.sent.With("POST /compute/v2.1/servers")) == 0 {
 		time.Sleep(5 * time.Millisecond)
 	}
 	b.clock.Advance(cloud.Lease)

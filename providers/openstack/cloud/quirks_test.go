@@ -45,7 +45,7 @@ func TestQuirkOpenShiftFloatingIP(t *testing.T) {
 	s := b.session(class)
 	b.running(s, ref("m"))
 	given, asked := -1, -1
-	for n, sent := range b.sent.with("") {
+	for n, sent := range b.sent.With("") {
 		if strings.HasPrefix(sent, "PUT /network/v2.0/floatingips/") {
 			given = n
 		}

@@ -42,11 +42,11 @@ func TestVIPs(t *testing.T) {
 			class := b.class(provider.OpenShift, "c1")
 			class.Spec = merged(t, string(class.Spec), r.set)
 			b.running(b.session(class), ref("m"))
-			has := slices.ContainsFunc(b.sent.with(ports), func(s string) bool {
+			has := slices.ContainsFunc(b.sent.With(ports), func(s string) bool {
 				return strings.Contains(s, `"allowed_address_pairs":[{"ip_address":"10.9.0.5"},{"ip_address":"10.9.0.7"}]`)
 			})
 			if has != r.want {
-				t.Errorf("%v", b.sent.with(ports))
+				t.Errorf("%v", b.sent.With(ports))
 			}
 		})
 	}

@@ -329,7 +329,7 @@ func TestSecurityIsMended(t *testing.T) {
 		l.send("PUT", path, `{"port":{"security_groups":["`+groupOfOthers+`"],"allowed_address_pairs":[{"ip_address":"192.0.2.1"}]}}`)
 		l.clock.Advance(2 * time.Hour)
 		l.mended(api, "neutron.PUT.ports.id", 1)
-		last := l.sent.with("PUT " + path + "?")
+		last := l.sent.With("PUT " + path + "?")
 		pair := map[string]string{provider.OpenShift: "10.1.0.0/16", provider.Gardener: "100.96.0.0/11"}[api]
 		for _, want := range []string{groupOfOthers, group1, `"ip_address":"192.0.2.1"`, `"ip_address":"` + pair + `"`} {
 			if !strings.Contains(last[len(last)-1], want) {
@@ -350,7 +350,7 @@ func TestSecurityOfAPortThatIsChangedMeanwhile(t *testing.T) {
 	l.server.Inject(double.Fault{Operation: "neutron.GET.security-groups", Times: 1, Delay: 300 * time.Millisecond})
 	done := make(chan error, 1)
 	go func() { done <- l.maintainer().Maintain(t.Context(), l.ref, i) }()
-	for len(l.sent.with("GET /network/v2.0/security-groups")) < 2 {
+	for len(l.sent.With("GET /network/v2.0/security-groups")) < 2 {
 		time.Sleep(5 * time.Millisecond)
 	}
 	l.send("PUT", path, `{"port":{"description":"theirs"}}`)
@@ -402,7 +402,7 @@ func TestRefusedRepair(t *testing.T) {
 		}
 		l.clock.Advance(5 * time.Minute)
 	}
-	if n := len(l.sent.with("POST /compute/v2.1/servers/" + l.id + "/metadata")); n != 3 {
+	if n := len(l.sent.With("POST /compute/v2.1/servers/" + l.id + "/metadata")); n != 3 {
 		t.Errorf("asked was %d times, want 3: twice at first, and once since", n)
 	}
 	l.clock.Advance(time.Hour)
