@@ -1,6 +1,8 @@
 package lenient
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -18,6 +20,21 @@ const (
 // Undecodable is the fault of a spec that [Decode] refuses.
 func Undecodable(path *field.Path, err error) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, provider.Clip(err.Error(), mostOfError))
+}
+
+// Warnings are the faults in err, joined or alone, as warnings below path: of specs that are refused only as machines are made of them,
+// since the original has no rules that are asked as a spec is written.
+func Warnings(path *field.Path, err error) (warnings []string) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		if e, ok := errors.AsType[*provider.Error](err); ok {
+			warnings = append(warnings, path.Child(e.Field).String()+": "+e.Err.Error())
+		}
+	}
+	return warnings
 }
 
 // Shown is a value as a fault quotes it.

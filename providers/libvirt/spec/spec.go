@@ -4,7 +4,6 @@ package spec
 
 import (
 	"cmp"
-	"errors"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -122,24 +121,9 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	if c == nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
-	for _, err := range split(err) {
-		if e, ok := errors.AsType[*provider.Error](err); ok {
-			warnings = append(warnings, a.Path.Child(e.Field).String()+": "+e.Err.Error())
-		}
-	}
+	warnings = lenient.Warnings(a.Path, err)
 	for _, n := range ignored(c) {
 		warnings = append(warnings, a.Path.Child(n.path).String()+": is ignored: "+n.instead)
 	}
 	return warnings, nil
-}
-
-// split takes joined errors apart.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return all.Unwrap()
-	}
-	return []error{err}
 }

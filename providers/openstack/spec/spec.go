@@ -3,8 +3,6 @@
 package spec
 
 import (
-	"errors"
-
 	"github.com/openshift/api/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -50,24 +48,9 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	if s == nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
-	for _, err := range split(err) {
-		if e, ok := errors.AsType[*provider.Error](err); ok {
-			warnings = append(warnings, a.Path.Child(e.Field).String()+": "+e.Err.Error())
-		}
-	}
+	warnings = lenient.Warnings(a.Path, err)
 	for _, i := range ignored(s) {
 		warnings = append(warnings, a.Path.Child(i.path).String()+": is ignored: "+i.instead)
 	}
 	return warnings, nil
-}
-
-// split takes joined errors apart.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return all.Unwrap()
-	}
-	return []error{err}
 }
