@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,20 @@ func TestAdmit(t *testing.T) {
 	}
 	if _, faults := (spec.Admitter{}).Admit(admittest.Admission([]byte(`{"volume":[]}`))); len(faults) != 1 {
 		t.Errorf("what cannot be read: %v", faults)
+	}
+}
+
+// TestFaultsKeepTheirOrder: the text of a status is the same in each pass.
+func TestFaultsKeepTheirOrder(t *testing.T) {
+	both := `"ignition":{"userDataSecret":%[1]q},"cloudInit":{"userDataSecret":%[1]q}`
+	for secret, decode := range map[string]func([]byte) (*spec.Config, error){"": spec.DecodeOpenShift, "x": spec.DecodeGardener} {
+		raw := admittest.Patched(t, good, "{"+fmt.Sprintf(both, secret)+"}")
+		_, first := decode(raw)
+		for range 50 {
+			if _, err := decode(raw); err == nil || err.Error() != first.Error() {
+				t.Fatalf("says\n%v\nand then\n%v", first, err)
+			}
+		}
 	}
 }
 

@@ -22,9 +22,9 @@ func DecodeOpenShift(raw []byte) (*Config, error) {
 		return nil, err
 	}
 	faults := c.check()
-	for path, secret := range map[string]*string{"ignition.userDataSecret": c.ignitionSecret(), "cloudInit.userDataSecret": c.cloudInitSecret()} {
-		if secret != nil && *secret == "" {
-			faults = append(faults, provider.InvalidField(path, "it names the secret with the user data"))
+	for _, f := range c.forms() {
+		if f.secret == "" {
+			faults = append(faults, provider.InvalidField(f.path, "it names the secret with the user data"))
 		}
 	}
 	return c, errors.Join(faults...)
@@ -38,9 +38,9 @@ func DecodeGardener(raw []byte) (*Config, error) {
 		return nil, err
 	}
 	faults := c.check()
-	for path, secret := range map[string]*string{"ignition.userDataSecret": c.ignitionSecret(), "cloudInit.userDataSecret": c.cloudInitSecret()} {
-		if secret != nil && *secret != "" {
-			faults = append(faults, provider.InvalidField(path, "the user data is in the secret of the MachineClass"))
+	for _, f := range c.forms() {
+		if f.secret != "" {
+			faults = append(faults, provider.InvalidField(f.path, "the user data is in the secret of the MachineClass"))
 		}
 	}
 	if c.APIVersion != "" && c.APIVersion != GardenerVersion {
@@ -55,27 +55,23 @@ func DecodeGardener(raw []byte) (*Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// ignitionSecret and cloudInitSecret are nil where the spec does not choose the form.
-func (c *Config) ignitionSecret() *string {
-	if c.Ignition == nil {
-		return nil
-	}
-	return &c.Ignition.UserDataSecret
-}
+// form is a way to hand user data over that a spec chooses: the field that names the secret, and the name.
+type form struct{ path, secret string }
 
-func (c *Config) cloudInitSecret() *string {
-	if c.CloudInit == nil {
-		return nil
+func (c *Config) forms() (chosen []form) {
+	if c.Ignition != nil {
+		chosen = append(chosen, form{"ignition.userDataSecret", c.Ignition.UserDataSecret})
 	}
-	return &c.CloudInit.UserDataSecret
+	if c.CloudInit != nil {
+		chosen = append(chosen, form{"cloudInit.userDataSecret", c.CloudInit.UserDataSecret})
+	}
+	return chosen
 }
 
 // UserDataSecret is the name of the secret with the user data; empty: the spec names none.
 func (c *Config) UserDataSecret() string {
-	for _, name := range []*string{c.ignitionSecret(), c.cloudInitSecret()} {
-		if name != nil {
-			return *name
-		}
+	if chosen := c.forms(); len(chosen) > 0 {
+		return chosen[0].secret
 	}
 	return ""
 }
