@@ -133,15 +133,21 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
+// marked are the name and the metadata of a domain that we would make for an instance; of one without a UID, which the original made,
+// the metadata are empty.
+func marked(class provider.Class, i provider.Instance, id string) (name, metadata string) {
+	if i.UID == "" {
+		return i.Name, ""
+	}
+	return i.Name + "-" + id[:8], fmt.Sprintf(`<metadata><m:machine xmlns:m="https://millwright.dev/libvirt/machine" cluster="%s" uid="%s" owner="%s" namespace="%s" name="%s"/>`+
+		`<b:begun xmlns:b="https://millwright.dev/libvirt/begun"/></metadata>`, class.Cluster, i.UID, class.Owner, i.Namespace, i.Name)
+}
+
 // plant makes a domain around the provider: with a UID as we make it, without as the original does.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	id := nextUUID()
-	name, metadata := i.Name, ""
-	if i.UID != "" {
-		name += "-" + id[:8]
-		metadata = fmt.Sprintf(`<metadata><m:machine xmlns:m="https://millwright.dev/libvirt/machine" cluster="%s" uid="%s" owner="%s" namespace="%s" name="%s"/>`+
-			`<b:begun xmlns:b="https://millwright.dev/libvirt/begun"/></metadata>`, class.Cluster, i.UID, class.Owner, i.Namespace, i.Name)
-	} else {
+	name, metadata := marked(class, i, id)
+	if metadata == "" {
 		b.host.AddVolume(class.Cluster, name)
 		b.host.AddVolume(class.Cluster, name+".ignition")
 	}

@@ -61,12 +61,8 @@ const plantedForJudge = `<domain type='test'><name>%[1]s</name><uuid>%[2]s</uuid
 
 func (j *judge) plant(class provider.Class, i provider.Instance) error {
 	id := nextUUID()
-	name, metadata := i.Name, ""
-	if i.UID != "" {
-		name += "-" + id[:8]
-		metadata = fmt.Sprintf(`<metadata><m:machine xmlns:m="https://millwright.dev/libvirt/machine" cluster="%s" uid="%s" owner="%s" namespace="%s" name="%s"/>`+
-			`<b:begun xmlns:b="https://millwright.dev/libvirt/begun"/></metadata>`, class.Cluster, i.UID, class.Owner, i.Namespace, i.Name)
-	} else {
+	name, metadata := marked(class, i, id)
+	if metadata == "" {
 		p, err := j.other.StoragePoolLookupByName(class.Cluster)
 		if err != nil {
 			return err

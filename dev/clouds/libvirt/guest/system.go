@@ -109,22 +109,25 @@ func forward(from, to string) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go Join(near, func() (net.Conn, error) { return net.DialTimeout("tcp", to, 10*time.Second) })
-		}
-	}()
+	go Forward(l, to)
 	return nil
 }
 
-// Join passes on what comes on a connection to one that is dialled, and back, until both sides have ended.
-func Join(near net.Conn, dial func() (net.Conn, error)) {
+// Forward joins whatever comes to l with an address over TCP, until l is closed.
+func Forward(l net.Listener, to string) {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go join(near, to)
+	}
+}
+
+// join passes on what comes on a connection to an address, and back, until both sides have ended.
+func join(near net.Conn, to string) {
 	defer func() { _ = near.Close() }()
-	far, err := dial()
+	far, err := net.DialTimeout("tcp", to, 10*time.Second)
 	if err != nil {
 		return
 	}

@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/libvirt/guest"
 )
@@ -60,15 +59,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go guest.Join(near, func() (net.Conn, error) { return net.DialTimeout("tcp", server, 10*time.Second) })
-		}
-	}()
+	go guest.Forward(l, server)
 	if err := announce(*dir, "qemu+unix:///system?socket="+filepath.Join(share, "libvirt-sock")); err != nil {
 		return err
 	}
