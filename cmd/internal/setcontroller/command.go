@@ -10,6 +10,7 @@ import (
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
+	kubevirt "github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	libvirt "github.com/millwright-dev/millwright/providers/libvirt/spec"
 	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
 	openstack "github.com/millwright-dev/millwright/providers/openstack/spec"
@@ -24,7 +25,7 @@ func Command() *cobra.Command { return program.SetController().Admitting(admitte
 // objects spell them.
 func admitters() map[string]provider.Admitter {
 	return map[string]provider.Admitter{
-		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{},
-		"Libvirt": libvirt.Admitter{}, "Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
+		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{}, "Libvirt": libvirt.Admitter{},
+		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
 	}
 }

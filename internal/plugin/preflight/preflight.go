@@ -41,6 +41,7 @@ var Providers = []string{
 	"LibvirtMachineProviderConfig", "libvirt",
 	"OpenstackProviderSpec", "OpenStack",
 	"VSphereMachineProviderSpec", "vsphere",
+	"KubevirtMachineProviderSpec", "KubeVirt",
 }
 
 // Object is one object of an API.

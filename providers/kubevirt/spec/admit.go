@@ -1,0 +1,77 @@
+package spec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
+)
+
+// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// controller, and here in warnings, so that nothing is refused that was accepted before.
+type Admitter struct{}
+
+var _ provider.Admitter = Admitter{}
+
+// Kinds are the name that the original gave, and the one in the group of the other infrastructures.
+func (Admitter) Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: OpenShiftGroup, Version: "v1alpha1", Kind: OpenShiftKind},
+		{Group: "machine.openshift.io", Version: "v1beta1", Kind: OpenShiftKind},
+	}
+}
+
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &OpenShift{} }
+
+// Default names the secrets, where neither a spec's present fields nor the original's do.
+func (Admitter) Default(a provider.Admission) ([]byte, error) {
+	s, document, err := decodeOpenShift(a.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.UserDataSecret == nil && s.IgnitionSecretName == "" {
+		document.In("userDataSecret").Set("name", UserDataSecret)
+	}
+	if s.CredentialsSecret == nil && s.CredentialsSecretName == "" {
+		document.In("credentialsSecret").Set("name", CredentialsSecret)
+	}
+	return document.JSON()
+}
+
+// Admit warns of what the controller would refuse, and of what is probably not meant.
+func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+	s, _, err := decodeOpenShift(a.Spec)
+	if err != nil {
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
+	}
+	m, wrong := s.machine(nil)
+	userData, credentials := s.secrets()
+	if userData == "" {
+		wrong = append(wrong, field.Required(field.NewPath("userDataSecret", "name"), "it names the secret with the user data of the machine"))
+	}
+	if credentials == "" {
+		wrong = append(wrong, field.Required(field.NewPath("credentialsSecret", "name"), "it names the secret with the kubeconfig of the cluster of KubeVirt"))
+	}
+	return append(lenient.Warnings(a.Path, asError(wrong)), m.warnings(a.Path)...), nil
+}
+
+// warnings are of what is accepted and probably not meant.
+func (m *Machine) warnings(at *field.Path) (all []string) {
+	if len(m.RootVolume.accessModes()) == 0 && m.RootVolume.PVC != nil {
+		all = append(all, at.Child("rootVolume", "pvc", "accessModes").String()+": are not given: the claim is refused, unless something fills them in")
+	}
+	if _, limited := m.Resources.Limits[corev1.ResourceMemory]; limited && m.Resources.OvercommitGuestOverhead {
+		all = append(all, at.Child("resources", "overcommitGuestOverhead").String()+": beside a limit of memory the guest may be ended for what its emulator takes")
+	}
+	return all
+}
+
+func (v *DataVolume) accessModes() []corev1.PersistentVolumeAccessMode {
+	if v.PVC == nil {
+		return nil
+	}
+	return v.PVC.AccessModes
+}
