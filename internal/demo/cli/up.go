@@ -47,7 +47,7 @@ else on standard output.`,
 	}
 	u.addFlags(c)
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, or a cloud, which is then played on this machine (libvirt is real, and started by `hack/libvirt up`): "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which `hack/libvirt up` starts), or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
 	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
 	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes images, networks and credentials as if they were there")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
@@ -126,8 +126,8 @@ func (u *up) run(ctx context.Context) error {
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
 }
 
-// clouds are those that doubles play, and the one that is real.
-var clouds = []string{"aws", "azure", "gcp", fleet.Libvirt, "openstack", "vsphere"}
+// clouds are those that doubles play.
+var clouds = []string{"aws", "azure", "gcp", "kubevirt", "openstack", "vsphere"}
 
 func (u *up) check() error {
 	if u.backend != hollowBackend && u.backend != kwokBackend {
@@ -139,8 +139,8 @@ func (u *up) check() error {
 		}
 		return nil
 	}
-	if !slices.Contains(clouds, u.cloud.Provider) {
-		return fmt.Errorf("--provider: must be %s or one of %s, not %q", fleet.Kubemark, strings.Join(clouds, ", "), u.cloud.Provider)
+	if u.cloud.Provider != fleet.Libvirt && !slices.Contains(clouds, u.cloud.Provider) {
+		return fmt.Errorf("--provider: must be %s, %s or one of %s, not %q", fleet.Kubemark, fleet.Libvirt, strings.Join(clouds, ", "), u.cloud.Provider)
 	}
 	if u.cloud.Provider == fleet.Libvirt && (u.backend != hollowBackend || u.cloud.Inventory != "" || u.cloud.AcceptAny) {
 		return errors.New("--backend, --inventory and --accept-any are for what is played: the virtual machines of libvirt are real")

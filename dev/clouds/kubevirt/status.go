@@ -1,0 +1,99 @@
+package kubevirt
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// status is a failure as an API server tells it.
+type status struct {
+	code            int
+	reason, message string
+	details         map[string]any
+}
+
+func (s status) body() map[string]any {
+	all := map[string]any{
+		"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "message": s.message, "reason": s.reason, "code": s.code,
+	}
+	if s.details != nil {
+		all["details"] = s.details
+	}
+	return all
+}
+
+func (k *call) fail(s status) { k.reply(s.code, s.body()) }
+
+// about are the details of a failure that is about one object.
+func (t target) about(name string) map[string]any {
+	return map[string]any{"name": name, "group": t.group, "kind": t.name}
+}
+
+func (k *call) notFound(name string) {
+	k.fail(status{http.StatusNotFound, "NotFound", fmt.Sprintf("%s %q not found", k.full(), name), k.about(name)})
+}
+
+func (k *call) forbid(u User, verb string) {
+	k.fail(status{http.StatusForbidden, "Forbidden", fmt.Sprintf("%s %q is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
+		k.full(), k.object, u.Name, verb, k.name, k.group, k.namespace), k.about(k.object)})
+}
+
+func (k *call) conflict(name, why string) {
+	k.fail(status{http.StatusConflict, "Conflict", fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", k.full(), name, why), k.about(name)})
+}
+
+// cause is what is wrong with one field.
+type cause struct{ field, message string }
+
+func (k *call) invalid(name string, causes []cause) {
+	about, all := k.about(name), []any{}
+	for _, c := range causes {
+		all = append(all, map[string]any{"reason": "FieldValueInvalid", "message": c.message, "field": c.field})
+	}
+	about["causes"] = all
+	message := fmt.Sprintf("admission webhook \"virtualmachine-validator.kubevirt.io\" denied the request: %s", causes[0].message)
+	k.fail(status{http.StatusUnprocessableEntity, "Invalid", message, about})
+}
+
+// Fail implements [double.Cloud].
+func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
+	k := &call{Cloud: c, target: targetOf(r.URL.Path), w: w, r: r, now: c.clock.Now()}
+	switch f.Kind {
+	case "Throttled":
+		k.throttle(f.After)
+	case "Exhausted":
+		k.fail(status{http.StatusForbidden, "Forbidden", fmt.Sprintf("%s %q is forbidden: exceeded quota: machines, requested: count/%s=1, used: count/%s=10, limited: count/%s=10",
+			k.full(), "x", k.full(), k.full(), k.full()), k.about("x")})
+	case "Invalid":
+		k.invalid("x", []cause{{"spec.template.spec.domain.resources.requests.memory", "spec.template.spec.domain.resources.requests.memory must be less than 1Ti"}})
+	case "Denied":
+		k.forbid(User{Name: "system:serviceaccount:demo:machines"}, k.verb(r.Method))
+	case "Conflict":
+		k.conflict(k.object, "the object has been modified; please apply your changes to the latest version and try again")
+	default:
+		k.fail(status{http.StatusInternalServerError, "InternalError", "Internal error occurred: etcdserver: request timed out", map[string]any{}})
+	}
+}
+
+func (k *call) throttle(after time.Duration) {
+	seconds := int(after.Seconds())
+	if seconds == 0 {
+		seconds = 1
+	}
+	k.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	k.fail(status{http.StatusTooManyRequests, "TooManyRequests", "Too many requests, please try again later.", map[string]any{"retryAfterSeconds": seconds}})
+}
+
+// read decodes the body.
+func (k *call) read(into any) bool {
+	err := json.Unmarshal(k.body, into)
+	if err != nil {
+		k.fail(status{code: http.StatusBadRequest, reason: "BadRequest", message: "the object provided is unrecognized: " + err.Error()})
+	}
+	return err == nil
+}

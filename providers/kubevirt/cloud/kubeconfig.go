@@ -1,0 +1,76 @@
+package cloud
+
+import (
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// kubeconfigKey is the key of the secret that has the kubeconfig.
+const kubeconfigKey = "kubeconfig"
+
+// login is where the virtual machines are, and by what right.
+type login struct {
+	config    *rest.Config
+	namespace string
+}
+
+// loginOf reads the kubeconfig of a class's secret. It may run no program and read no file: whoever writes the secret has no say over
+// the host of the controller.
+func loginOf(credentials map[string][]byte) (login, error) {
+	raw := credentials[kubeconfigKey]
+	if len(raw) == 0 {
+		return login{}, provider.Errorf(provider.Denied, "the secret needs a key %s: the cluster that KubeVirt runs in, and who asks it", kubeconfigKey)
+	}
+	file, err := clientcmd.Load(raw)
+	if err != nil {
+		return login{}, provider.Errorf(provider.Denied, "the key %s of the secret is no kubeconfig: %w", kubeconfigKey, err)
+	}
+	current, ok := file.Contexts[file.CurrentContext]
+	if !ok {
+		return login{}, provider.Errorf(provider.Denied, "the kubeconfig has no context %q, which it calls the current one", file.CurrentContext)
+	}
+	if err := contained(file.AuthInfos[current.AuthInfo], file.Clusters[current.Cluster]); err != nil {
+		return login{}, err
+	}
+	loaded := clientcmd.NewNonInteractiveClientConfig(*file, file.CurrentContext, &clientcmd.ConfigOverrides{}, nil)
+	config, err := loaded.ClientConfig()
+	if err != nil {
+		return login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
+	}
+	namespace, _, err := loaded.Namespace()
+	if err != nil {
+		return login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
+	}
+	config.UserAgent = "millwright"
+	config.Timeout = 2 * time.Minute
+	config.QPS = -1 // limits are around the provider
+	return login{config: config, namespace: namespace}, nil
+}
+
+// contained refuses a kubeconfig that does not have everything in itself.
+func contained(user *api.AuthInfo, cluster *api.Cluster) error {
+	if user == nil || cluster == nil {
+		return provider.Errorf(provider.Denied, "the current context of the kubeconfig names a cluster or a user that it does not have")
+	}
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"exec", user.Exec != nil},
+		{"auth-provider", user.AuthProvider != nil},
+		{"tokenFile", user.TokenFile != ""},
+		{"client-certificate", user.ClientCertificate != ""},
+		{"client-key", user.ClientKey != ""},
+		{"certificate-authority", cluster.CertificateAuthority != ""},
+	} {
+		if field.given {
+			return provider.Errorf(provider.Denied, "the kubeconfig has %s, which is of another machine: it has to hold the token, or the certificates, as data", field.name)
+		}
+	}
+	return nil
+}

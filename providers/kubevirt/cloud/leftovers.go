@@ -1,0 +1,66 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var _ provider.LeftoverLister = &session{}
+
+// Leftovers implements [provider.LeftoverLister]: secrets, data volumes and claims of machines that have no virtual machine.
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		c, err := s.connect(ctx)
+		if err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		stopped := errors.New("no more is asked for")
+		err = errand{s, c}.leftovers(ctx, func(l provider.Leftover) error {
+			if !yield(l, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(provider.Leftover{}, fmt.Errorf("list what virtual machines have left: %w", s.observe(err)))
+		}
+	}
+}
+
+func (e errand) leftovers(ctx context.Context, yield func(provider.Leftover) error) error {
+	selector := labelCluster + "=" + labelValue(e.class.Cluster)
+	var found []part
+	// Parts first: those that are made meanwhile have no virtual machine yet.
+	err := eachPart(ctx, e.c, selector, func(p part) error {
+		if p.meta.DeletionTimestamp == nil && p.meta.Labels[labelUID] != "" {
+			found = append(found, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	living := map[string]bool{}
+	for v, err := range virtualMachines.list(ctx, e.c, selector) {
+		if err != nil {
+			return err
+		}
+		living[v.Labels[labelUID]] = true
+	}
+	for _, p := range found {
+		o := ownedBy(p.meta)
+		if living[o.uid] {
+			continue
+		}
+		l := provider.Leftover{Kind: p.kind, ID: p.meta.Name, UID: o.uid, Name: p.meta.Annotations[noteName], Owner: o.owner, Namespace: o.namespace}
+		if err := yield(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

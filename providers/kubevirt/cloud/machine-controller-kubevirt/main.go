@@ -1,0 +1,9 @@
+// Command machine-controller-kubevirt keeps machines on KubeVirt.
+package main
+
+import (
+	"github.com/millwright-dev/millwright/providers/kubevirt/cloud"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+func main() { serve.Main(cloud.Plugin()) }

@@ -1,0 +1,99 @@
+// Package cloud runs machines on KubeVirt: virtual machines of a namespace in another cluster, which the kubeconfig of a class opens.
+//
+// A namespace has one virtual machine of a name. So a machine's has the machine's name, and says by labels whose it is: who is told that
+// there is one already reads whether it is the machine's own.
+package cloud
+
+import (
+	"context"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Config is what a [Provider] is made with.
+type Config struct{ Clock provider.Clock }
+
+// Provider implements [provider.Provider].
+type Provider struct {
+	config  Config
+	specs   *provider.Specs[plan]
+	clients *provider.Clients[*client]
+}
+
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Referrer = &Provider{}
+)
+
+// New makes a provider.
+func New(config Config) *Provider {
+	return &Provider{config: config, specs: provider.NewSpecs(decode), clients: provider.NewClients[*client](config.Clock, 0, 0)}
+}
+
+// Plugin is the provider to be served.
+func Plugin() serve.Plugin {
+	return serve.Plugin{
+		Name: name,
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			return New(Config{Clock: e.Clock}), nil
+		},
+		// What an API server of a small cluster stands beside its own controllers.
+		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
+	}
+}
+
+const name = "kubevirt"
+
+// Name implements [provider.Provider].
+func (*Provider) Name() string { return name }
+
+// Open implements [provider.Provider]. The cluster is first asked for something when the session is.
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	s := &session{provider: p, scope: scope{class: class, bare: len(class.Spec) == 0}}
+	if s.bare {
+		return s, nil
+	}
+	var err error
+	if s.plan, err = p.specs.Get(class.API, class.Spec); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// plan is a spec as virtual machines are made of it. It is shared, and not changed.
+type plan struct {
+	*spec.Machine
+	api string
+}
+
+// decode reads the spec of either API.
+func decode(api string, raw []byte) (plan, error) {
+	read := map[string]func([]byte) (*spec.Machine, error){provider.OpenShift: spec.DecodeOpenShift, provider.Gardener: spec.DecodeGardener}[api]
+	if read == nil {
+		return plan{}, provider.Errorf(provider.Invalid, "KubeVirt has no specs of the API %q", api)
+	}
+	m, err := read(raw)
+	if err != nil {
+		return plan{}, err
+	}
+	return plan{Machine: m, api: api}, nil
+}
+
+// Refers implements [provider.Referrer]: OpenShift's original has names of its own for the secrets.
+func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+	if api != provider.OpenShift {
+		var s spec.Gardener
+		return userData, credentials, provider.DecodeStrict(raw, &s)
+	}
+	userData.Name, credentials.Name, err = spec.OpenShiftSecrets(raw)
+	return userData, credentials, err
+}
