@@ -73,15 +73,19 @@ func (p *pass[M]) closes(d lifecycle.Decision) {
 }
 
 // addFinalizer saves the finalizer before anything is bought, and what it is made from.
-// As long as the infrastructure cannot tell the account that it is bought in,
-// nothing is bought: credentials of another account would buy it again.
+// As long as the infrastructure does not say what is there, and in which account,
+// nothing is bought: credentials of another account would buy it again. Until then
+// the object says that nothing was asked for.
 func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
 	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
 		p.world.Session.Origin = p.infra.place()
 	}
-	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
+	switch {
+	case p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0:
 		p.onInstances(func(s *instances[M]) { s.noteAccount(ctx) })
-	} else {
+	case !p.world.Instances.Looked:
+		p.world.Session.Origin = lifecycle.Origin{}
+	default:
 		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
 	}
 	if err != nil {

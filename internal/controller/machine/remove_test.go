@@ -132,6 +132,53 @@ func TestDeniedIsNotGone(t *testing.T) {
 	}
 }
 
+// TestNothingWasAskedFor: where the infrastructure never let anybody look, nothing was
+// asked for, and nothing is left behind by a machine that goes.
+func TestNothingWasAskedFor(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { nothingWasAskedFor(t, openshiftRig(t)) })
+	t.Run("gardener", func(t *testing.T) { nothingWasAskedFor(t, gardenerRig(t)) })
+}
+
+func nothingWasAskedFor[M client.Object](t *testing.T, g *rig[M]) {
+	g.cloud.findErr = provider.Errorf(provider.Denied, "the token has expired")
+	for range 3 {
+		g.pass()
+		g.clock.Step(time.Second)
+	}
+	g.delete()
+	g.clock.SetTime(g.read().GetDeletionTimestamp().Time) // the fake API server has a clock of its own
+	if g.pass(); g.gone() {
+		t.Fatal("gone at once: the object may come from a backup")
+	}
+	g.clock.Step(61 * time.Second)
+	if g.pass(); !g.gone() || g.cloud.count("Create") > 0 {
+		t.Errorf("gone %v, %d calls of Create", g.gone(), g.cloud.count("Create"))
+	}
+}
+
+// TestAskedForOnceTheCloudAnswers: what was denied at first is made when it no longer is,
+// and does not go unseen from then on.
+func TestAskedForOnceTheCloudAnswers(t *testing.T) {
+	g := gardenerRig(t)
+	g.cloud.findErr = provider.Errorf(provider.Denied, "the token has expired")
+	g.pass()
+	g.cloud.findErr, g.cloud.replyLost = nil, true
+	g.clock.Step(time.Hour)
+	if g.pass(); len(g.cloud.instances) != 1 {
+		t.Fatalf("%d instances", len(g.cloud.instances))
+	}
+	g.delete()
+	g.clock.SetTime(g.read().GetDeletionTimestamp().Time)
+	g.cloud.findErr = provider.Errorf(provider.Denied, "the token has expired")
+	for range 4 {
+		g.pass()
+		g.clock.Step(time.Hour)
+	}
+	if g.gone() {
+		t.Error("gone, and its instance is left")
+	}
+}
+
 // TestAbandon lets go of what cannot be reached, and says so by an annotation
 // of its own.
 func TestAbandon(t *testing.T) {

@@ -90,6 +90,10 @@ func leaving(edits ...machineEdit) lifecycle.Machine {
 	}}, edits...)...)
 }
 
+func deletedFor(d time.Duration) machineEdit {
+	return func(m *lifecycle.Machine) { m.Deleted = now.Add(-d) }
+}
+
 func stage(s lifecycle.Stage, since time.Duration) machineEdit {
 	return func(m *lifecycle.Machine) { m.Stage, m.StageSince = s, now.Add(-since) }
 }

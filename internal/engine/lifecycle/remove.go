@@ -153,7 +153,8 @@ func preTerminateHook(q input) *Decision {
 	}, q.hooksBlockSince())
 }
 
-// unreachable: there is no session, or it cannot say what exists.
+// unreachable: there is no session, or it cannot say what exists. Whose instance was
+// never asked for waits for that a minute at most, and goes.
 func unreachable(q input) *Decision {
 	if q.w.Removal.State == RemovalDone || q.w.Session.Err == nil && q.w.Instances.Looked {
 		return nil
@@ -162,14 +163,22 @@ func unreachable(q input) *Decision {
 	if q.m.Deletion.Abandon {
 		return nil
 	}
-	if q.w.Session.Err != nil && !q.m.Recorded.Provisioned && !q.m.Asked() && provider.KindOf(q.w.Session.Err) == provider.Invalid {
-		return nil // nothing was made
+	after := q.p.Delays.after(err, q.w.Retry.Failures)
+	if !q.m.Recorded.Provisioned && !q.m.Asked() {
+		left := q.left(q.m.Deleted, unaskedPatience)
+		if left <= 0 || q.w.Session.Err != nil && provider.KindOf(q.w.Session.Err) == provider.Invalid {
+			return nil // nothing was made
+		}
+		after = min(after, left)
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonDeletionNeedsHelp, Stage: StageDeleting, Err: err, Message: text(err),
-		After: q.p.Delays.after(err, q.w.Retry.Failures),
+		Step: Await, Reason: ReasonDeletionNeedsHelp, Stage: StageDeleting, Err: err, Message: text(err), After: after,
 	}
 }
+
+// unaskedPatience is for how long the infrastructure is asked for an instance that nobody
+// asked for: the object may come from a backup. The collector finds what shows up later.
+const unaskedPatience = time.Minute
 
 func terminateFailed(q input) *Decision {
 	if q.w.Removal.Err == nil {

@@ -327,6 +327,28 @@ func TestRemoveInstance(t *testing.T) {
 			policy: brisk, m: leaving(notProvisioned, unasked), w: world(classless(errInvalid)), want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),
 		},
 		{
+			name:   "issue, bad input: credentials that never worked, just deleted",
+			reason: "the object may come from a backup: who answers soon is listened to",
+			policy: brisk, m: leaving(notProvisioned, unasked, deletedFor(20*time.Second)), w: world(blind(errDenied)),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 40*time.Second), joinedError{errDenied}),
+		},
+		{
+			name:   "issue, bad input: credentials that never worked",
+			reason: "nobody asked for an instance",
+			policy: brisk, m: leaving(notProvisioned, unasked), w: world(blind(errDenied)), want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),
+		},
+		{
+			name:   "issue, bad input: an endpoint that answers HTML",
+			reason: "nobody asked for an instance",
+			policy: patient, m: leaving(notProvisioned, unasked), w: world(blind(errTransient)), want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),
+		},
+		{
+			name:   "bad input: credentials that stopped to work after an instance was asked for without an answer",
+			reason: "there may be an instance",
+			policy: brisk, m: never, w: world(blind(errDenied)),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 3*time.Minute), joinedError{errDenied}),
+		},
+		{
 			name:   "bad input: spec broken after an instance was asked for without an answer",
 			reason: "there may be an instance, and an invalid spec proves nothing",
 			policy: brisk, m: never, w: world(classless(errInvalid)),
