@@ -97,6 +97,9 @@ func (o *owns) domain(ctx context.Context, d *domain) (bool, error) {
 func (s *session) Find(ctx context.Context, ref provider.Ref) (all []provider.Instance, err error) {
 	err = s.with(ctx, func(e errand) error {
 		found, err := e.find(ctx, ref)
+		if err != nil {
+			return err
+		}
 		for _, d := range found {
 			i, err := e.instance(ctx, d)
 			if is(err, libvirt.ErrNoDomain) {
@@ -107,7 +110,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) (all []provider.In
 			}
 			all = append(all, i)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for domains of %s: %w", ref.Name, err)
