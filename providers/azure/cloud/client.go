@@ -34,6 +34,7 @@ type client struct {
 	compute *compute.ClientFactory
 	network *network.ClientFactory
 	graph   *resourcegraph.Client
+	lists   provider.SharedReads
 
 	mu      sync.Mutex
 	sizesOf map[string]catalog // by location

@@ -13,22 +13,30 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// pages yields all that a listing has. In a resource group that is not there is nothing.
-func pages[P, T any](ctx context.Context, s *session, what string, pager *runtime.Pager[P], of func(P) []*T) iter.Seq2[*T, error] {
+// pages yields all that a listing has, which is read once for all that ask at the same time: Azure filters none of them, so that whoever looks
+// for one machine reads all. In a resource group that is not there is nothing.
+func pages[P, T any](ctx context.Context, s scene, what string, pager *runtime.Pager[P], of func(P) []*T) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		for pager.More() {
-			page, err := pager.NextPage(ctx)
-			if missingGroup(err) {
-				return
-			}
-			if err != nil {
-				yield(nil, s.told(err, "list %s", what))
-				return
-			}
-			for _, one := range of(page) {
-				if !yield(one, nil) {
-					return
+		all, err := provider.Share(ctx, &s.lists, what+" "+strings.ToLower(s.group), func(ctx context.Context) (all []*T, err error) {
+			for pager.More() {
+				page, err := pager.NextPage(ctx)
+				if missingGroup(err) {
+					return all, nil
 				}
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, of(page)...)
+			}
+			return all, nil
+		})
+		if err != nil {
+			yield(nil, s.told(err, "list %s", what))
+			return
+		}
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
 			}
 		}
 	}
@@ -39,36 +47,36 @@ func (s scene) machines(ctx context.Context) iter.Seq2[*compute.VirtualMachine, 
 	const what = "virtual machines"
 	vms := s.compute.NewVirtualMachinesClient()
 	if s.group == "" {
-		return pages(ctx, s.session, what, vms.NewListAllPager(nil), func(p compute.VirtualMachinesClientListAllResponse) []*compute.VirtualMachine { return p.Value })
+		return pages(ctx, s, what, vms.NewListAllPager(nil), func(p compute.VirtualMachinesClientListAllResponse) []*compute.VirtualMachine { return p.Value })
 	}
-	return pages(ctx, s.session, what, vms.NewListPager(s.group, nil), func(p compute.VirtualMachinesClientListResponse) []*compute.VirtualMachine { return p.Value })
+	return pages(ctx, s, what, vms.NewListPager(s.group, nil), func(p compute.VirtualMachinesClientListResponse) []*compute.VirtualMachine { return p.Value })
 }
 
 func (s scene) interfaces(ctx context.Context) iter.Seq2[*network.Interface, error] {
 	const what = "network interfaces"
 	nics := s.network.NewInterfacesClient()
 	if s.group == "" {
-		return pages(ctx, s.session, what, nics.NewListAllPager(nil), func(p network.InterfacesClientListAllResponse) []*network.Interface { return p.Value })
+		return pages(ctx, s, what, nics.NewListAllPager(nil), func(p network.InterfacesClientListAllResponse) []*network.Interface { return p.Value })
 	}
-	return pages(ctx, s.session, what, nics.NewListPager(s.group, nil), func(p network.InterfacesClientListResponse) []*network.Interface { return p.Value })
+	return pages(ctx, s, what, nics.NewListPager(s.group, nil), func(p network.InterfacesClientListResponse) []*network.Interface { return p.Value })
 }
 
 func (s scene) publicAddresses(ctx context.Context) iter.Seq2[*network.PublicIPAddress, error] {
 	const what = "public addresses"
 	ips := s.network.NewPublicIPAddressesClient()
 	if s.group == "" {
-		return pages(ctx, s.session, what, ips.NewListAllPager(nil), func(p network.PublicIPAddressesClientListAllResponse) []*network.PublicIPAddress { return p.Value })
+		return pages(ctx, s, what, ips.NewListAllPager(nil), func(p network.PublicIPAddressesClientListAllResponse) []*network.PublicIPAddress { return p.Value })
 	}
-	return pages(ctx, s.session, what, ips.NewListPager(s.group, nil), func(p network.PublicIPAddressesClientListResponse) []*network.PublicIPAddress { return p.Value })
+	return pages(ctx, s, what, ips.NewListPager(s.group, nil), func(p network.PublicIPAddressesClientListResponse) []*network.PublicIPAddress { return p.Value })
 }
 
 func (s scene) allDisks(ctx context.Context) iter.Seq2[*compute.Disk, error] {
 	const what = "disks"
 	disks := s.compute.NewDisksClient()
 	if s.group == "" {
-		return pages(ctx, s.session, what, disks.NewListPager(nil), func(p compute.DisksClientListResponse) []*compute.Disk { return p.Value })
+		return pages(ctx, s, what, disks.NewListPager(nil), func(p compute.DisksClientListResponse) []*compute.Disk { return p.Value })
 	}
-	return pages(ctx, s.session, what, disks.NewListByResourceGroupPager(s.group, nil), func(p compute.DisksClientListByResourceGroupResponse) []*compute.Disk { return p.Value })
+	return pages(ctx, s, what, disks.NewListByResourceGroupPager(s.group, nil), func(p compute.DisksClientListByResourceGroupResponse) []*compute.Disk { return p.Value })
 }
 
 // machine reads one virtual machine and how it stands; nil: it is not there.

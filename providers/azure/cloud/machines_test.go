@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/dev/clouds/arm"
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
@@ -118,6 +120,32 @@ func TestCreationIsOneChangeAndWhatAzureForces(t *testing.T) {
 			t.Errorf("%d logins", n)
 		}
 	})
+}
+
+// TestLookersShareListings: Azure lists all or nothing, so that a thousand who look for one machine each must not read a thousand listings
+// of a thousand machines.
+func TestLookersShareListings(t *testing.T) {
+	w := newWorld(t)
+	s, err := w.start().Open(t.Context(), class(provider.OpenShift, "c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.create(s, machine(0))
+	before := w.server.Counts()["LIST virtualMachines"]
+	w.server.Inject(double.Fault{Operation: "LIST virtualMachines", Delay: 200 * time.Millisecond})
+	var all sync.WaitGroup
+	for n := range 100 {
+		all.Go(func() {
+			found, err := s.Find(t.Context(), machine(n))
+			if want := n == 0; err != nil || (len(found) == 1) != want {
+				t.Errorf("machine %d: %v, %v", n, found, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := w.server.Counts()["LIST virtualMachines"] - before; n > 20 {
+		t.Errorf("%d listings for 100 who looked at the same time", n)
+	}
 }
 
 // changed demands just these requests that changed something.
