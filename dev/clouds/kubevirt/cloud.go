@@ -1,17 +1,10 @@
 package kubevirt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
 // Options are how a cluster behaves.
@@ -30,25 +23,20 @@ type Options struct {
 
 // Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
+	*kubeapi.Server
 	*controller
-
-	mu    sync.Mutex
-	lag   time.Duration // of lists
-	users []User
-	// revoked are users that are let in no more.
-	revoked []User
-	// needed are the rights that were made use of: "get virtualmachines.kubevirt.io".
-	needed map[string]bool
 }
 
-// memory is what an API server keeps. It is used by one at a time.
+// Rule is one of a Role.
+type Rule = kubeapi.Rule
+
+type object = kubeapi.Object
+
+// memory is what an API server keeps, and what befell virtual machines.
 type memory struct {
-	clock   *double.Clock
-	objects *double.Table[object]
+	*kubeapi.Memory
 	// lives is what befell virtual machines, by UID.
 	lives map[string]*life
-	// seq orders what was made and changed.
-	seq int
 }
 
 var (
@@ -60,15 +48,20 @@ var (
 // New returns a cluster with nothing made in it.
 func New(clock *double.Clock, o Options) *Cloud {
 	o.Import, o.Boot, o.Delete = orElse(o.Import, time.Second), orElse(o.Boot, 2*time.Second), orElse(o.Delete, 2*time.Second)
-	m := &memory{clock: clock, objects: double.NewTable[object](clock), lives: map[string]*life{}}
-	c := &Cloud{
-		controller: &controller{memory: m, Options: o, room: map[string]int{}}, users: o.Inventory.Users, needed: map[string]bool{},
-	}
+	m := &memory{kubeapi.NewMemory(clock, resources...), map[string]*life{}}
+	m.Made, m.Buried = m.begin, m.ended
+	c := &controller{memory: m, Options: o, room: map[string]int{}}
 	for zone, n := range o.Inventory.Room {
 		c.room[zone] = n
 	}
-	return c
+	return &Cloud{controller: c, Server: kubeapi.NewServer(m.Memory, c, kubeapi.Options{
+		Namespaces: o.Inventory.Namespaces, Users: o.Inventory.Users, PageSize: o.PageSize, Without: o.Without,
+		Webhook: "virtualmachine-validator.kubevirt.io",
+		Field:   kubeapi.Wrong(memoryPath, memoryPath+" must be less than 1Ti"),
+	})}
 }
+
+const memoryPath = "spec.template.spec.domain.resources.requests.memory"
 
 func orElse(d, other time.Duration) time.Duration {
 	if d <= 0 {
@@ -77,162 +70,43 @@ func orElse(d, other time.Duration) time.Duration {
 	return d
 }
 
-// resource is a kind of objects that the double has.
-type resource struct{ group, version, name, kind string }
-
-var resources = []resource{
-	{"", "v1", "namespaces", "Namespace"},
-	{"", "v1", "secrets", "Secret"},
-	{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"},
-	{"kubevirt.io", "v1", "virtualmachines", "VirtualMachine"},
-	{"kubevirt.io", "v1", "virtualmachineinstances", "VirtualMachineInstance"},
-	{"cdi.kubevirt.io", "v1beta1", "datavolumes", "DataVolume"},
+var resources = []kubeapi.Resource{
+	{Version: "v1", Name: "secrets", Kind: "Secret"},
+	{Version: "v1", Name: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+	{Group: "kubevirt.io", Version: "v1", Name: "virtualmachines", Kind: "VirtualMachine"},
+	{Group: "kubevirt.io", Version: "v1", Name: "virtualmachineinstances", Kind: "VirtualMachineInstance"},
+	{Group: "cdi.kubevirt.io", Version: "v1beta1", Name: "datavolumes", Kind: "DataVolume"},
 }
 
-func (r resource) apiVersion() string { return strings.TrimPrefix(r.group+"/"+r.version, "/") }
-func (r resource) full() string       { return strings.TrimSuffix(r.name+"."+r.group, ".") }
-
-// named is the resource with the name.
-func named(name string) resource {
-	for _, r := range resources {
-		if r.name == name {
-			return r
-		}
+// begin notes that a virtual machine was made.
+func (m *memory) begin(o object) {
+	if o.Kind() == "VirtualMachine" {
+		m.lives[o.UID()] = &life{since: m.Clock.Now(), made: m.Clock.Now()}
 	}
-	return resource{}
 }
 
-// target is what a path names: /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>, or /api/v1/... without a group.
-type target struct {
-	resource
-	namespace, object string
-	known             bool
-}
-
-func targetOf(path string) (t target) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	var group string
-	var rest []string
-	switch {
-	case len(parts) > 2 && parts[0] == "apis":
-		group, rest = parts[1], parts[2:]
-	case len(parts) > 1 && parts[0] == "api":
-		rest = parts[1:]
-	default:
-		return t
-	}
-	version, rest := rest[0], rest[1:]
-	if len(rest) > 1 && rest[0] == "namespaces" {
-		t.namespace = rest[1]
-		rest = rest[2:]
-	}
-	if len(rest) == 0 && t.namespace != "" { // the namespace itself
-		rest = []string{"namespaces", t.namespace}
-	}
-	if len(rest) == 0 || len(rest) > 2 {
-		return t
-	}
-	for _, r := range resources {
-		if r.group == group && r.version == version && r.name == rest[0] {
-			t.resource, t.known = r, true
-		}
-	}
-	if len(rest) == 2 {
-		t.object = rest[1]
-	}
-	return t
-}
-
-// verb is what a request does, in the words of RBAC.
-func (t target) verb(method string) string {
-	switch method {
-	case http.MethodGet:
-		if t.object == "" {
-			return "list"
-		}
-		return "get"
-	case http.MethodPost:
-		return "create"
-	case http.MethodPatch:
-		return "patch"
-	case http.MethodDelete:
-		return "delete"
-	}
-	return strings.ToLower(method)
-}
-
-// Operation implements [double.Cloud]: "virtualmachines.get", "virtualmachines.list", and "virtualmachines.list.next" for pages but the
-// first.
-func (*Cloud) Operation(r *http.Request, _ []byte) (name string, writes bool) {
-	t := targetOf(r.URL.Path)
-	name = t.name + "." + t.verb(r.Method)
-	if r.URL.Query().Has("continue") {
-		name += ".next"
-	}
-	return name, r.Method != http.MethodGet
-}
-
-// call is one request on its way.
-type call struct {
-	*Cloud
-	target
-	w    http.ResponseWriter
-	r    *http.Request
-	body []byte
-	now  time.Time
-}
-
-// Serve implements [double.Cloud].
-func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := &call{Cloud: c, target: targetOf(r.URL.Path), w: w, r: r, body: body, now: c.clock.Now()}
-	c.settle(k.now)
-	defer c.settle(k.now)
-	user, ok := k.user()
-	if !ok {
-		k.fail(status{code: http.StatusUnauthorized, reason: "Unauthorized", message: "Unauthorized"})
+// ended notes that an instance is gone.
+func (m *memory) ended(o object) {
+	if o.Kind() != "VirtualMachineInstance" {
 		return
 	}
-	verb := k.verb(r.Method)
-	if k.known && !user.may(verb, k.target) {
-		k.forbid(user, verb)
-		return
+	for _, uid := range o.Owners() {
+		if l := m.lives[uid]; l != nil {
+			l.since = m.Clock.Now()
+		}
 	}
-	c.needed[verb+" "+k.full()] = true
-	for _, without := range c.Without {
-		k.known = k.known && k.name != without
+}
+
+// Delete implements [kubeapi.Controller]: virtual machines take their time.
+func (c *controller) Delete(o object, now time.Time) object {
+	if o.Kind() != "VirtualMachine" {
+		return nil
 	}
-	serve := map[string]func(*call){"get": get, "list": list, "create": create, "patch": patch, "delete": remove}[verb]
-	if !k.known || serve == nil {
-		http.Error(w, "404 page not found", http.StatusNotFound)
-		return
+	if !o.Dying() {
+		o = o.Clone()
+		o.Set(kubeapi.Stamp(now), "metadata", "deletionTimestamp")
+		c.lives[o.UID()].deleted = now
+		c.Keep(c.Named("virtualmachines"), o)
 	}
-	serve(k)
+	return o
 }
-
-// reply writes an answer.
-func (k *call) reply(code int, answer any) {
-	k.w.Header().Set("Content-Type", "application/json")
-	k.w.Header().Set("Date", k.now.UTC().Format(http.TimeFormat))
-	k.w.WriteHeader(code)
-	_ = json.NewEncoder(k.w).Encode(answer)
-}
-
-// next counts what is made and changed.
-func (m *memory) next() string {
-	m.seq++
-	return strconv.Itoa(m.seq)
-}
-
-// newUID makes an identifier that there was not before.
-func (m *memory) newUID(kind string) string { return uuid(kind + " " + m.next()) }
-
-func uuid(of string) string {
-	sum := sha256.Sum256([]byte(of))
-	h := hex.EncodeToString(sum[:16])
-	return fmt.Sprintf("%s-%s-4%s-8%s-%s", h[:8], h[8:12], h[13:16], h[17:20], h[20:32])
-}
-
-// stamp is a time as API servers write it.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,40 +1,34 @@
 package kubevirt
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
 // machines are the virtual machines that there are.
-func (m *memory) machines() (all []object) {
-	for _, o := range m.objects.All() {
-		if o.text("kind") == "VirtualMachine" {
-			all = append(all, o)
-		}
-	}
-	return all
-}
+func (m *memory) machines() []object { return m.Of("VirtualMachine") }
 
 // Instances implements [double.Inspected].
 func (c *Cloud) Instances() (all []double.Listed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle(c.clock.Now())
+	c.While(func(time.Time) { all = c.instances() })
+	return all
+}
+
+func (c *controller) instances() (all []double.Listed) {
 	for _, o := range c.machines() {
 		l := double.Listed{
-			ID: o.name(), Name: o.name(), State: o.text("status", "printableStatus"), Zone: zoneOf(o), Account: o.text("metadata", "namespace"),
-			Tags: o.texts("metadata", "labels"),
+			ID: o.Name(), Name: o.Name(), State: o.Text("status", "printableStatus"), Zone: zoneOf(o), Account: o.Namespace(),
+			Tags: o.Texts("metadata", "labels"),
 		}
-		maps.Copy(l.Tags, o.texts("metadata", "annotations"))
+		maps.Copy(l.Tags, o.Texts("metadata", "annotations"))
 		for _, d := range c.dependants() {
-			if d.Machine == o.name() && d.Namespace == l.Account {
+			if d.Machine == o.Name() && d.Namespace == l.Account {
 				l.Dependants = append(l.Dependants, d.Kind+" "+d.Name)
 			}
 		}
@@ -53,10 +47,10 @@ type Dependant struct {
 const noteMachine = "kubevirt.millwright.dev/virtual-machine"
 
 func (m *memory) dependants() (all []Dependant) {
-	for _, o := range m.objects.All() {
-		if kind := o.text("kind"); slices.Contains([]string{"Secret", "DataVolume", "PersistentVolumeClaim"}, kind) {
+	for _, o := range m.Objects.All() {
+		if kind := o.Kind(); slices.Contains([]string{"Secret", "DataVolume", "PersistentVolumeClaim"}, kind) {
 			all = append(all, Dependant{
-				kind, o.name(), o.text("metadata", "namespace"), o.texts("metadata", "annotations")[noteMachine], o.texts("metadata", "labels"),
+				kind, o.Name(), o.Namespace(), o.Texts("metadata", "annotations")[noteMachine], o.Texts("metadata", "labels"),
 			})
 		}
 	}
@@ -64,20 +58,20 @@ func (m *memory) dependants() (all []Dependant) {
 }
 
 // Dependants are all secrets, data volumes and claims.
-func (c *Cloud) Dependants() []Dependant {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle(c.clock.Now())
-	return c.dependants()
+func (c *Cloud) Dependants() (all []Dependant) {
+	c.While(func(time.Time) { all = c.dependants() })
+	return all
 }
 
 // Orphans implements [double.Inspected].
 func (c *Cloud) Orphans() (all []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle(c.clock.Now())
+	c.While(func(time.Time) { all = c.orphans() })
+	return all
+}
+
+func (c *controller) orphans() (all []string) {
 	for _, d := range c.dependants() {
-		if _, there := c.objects.Get(key("virtualmachines", d.Namespace, d.Machine)); !there {
+		if _, there := c.Objects.Get(kubeapi.Key("virtualmachines", d.Namespace, d.Machine)); !there {
 			all = append(all, d.Kind+" "+d.Name)
 		}
 	}
@@ -100,12 +94,17 @@ func (*Cloud) Verbs() []double.Verb {
 var errNoMachine = errors.New("there is no such virtual machine")
 
 // Do implements [double.Inspected].
-func (c *Cloud) Do(verb, on string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
-	c.settle(now)
-	defer c.settle(now)
+func (c *Cloud) Do(verb, on string) (err error) {
+	if verb == "lag" {
+		d, err := time.ParseDuration(on)
+		c.SetLag(d)
+		return err
+	}
+	c.While(func(time.Time) { err = c.do(verb, on) })
+	return err
+}
+
+func (c *controller) do(verb, on string) error {
 	switch verb {
 	case "exhaust":
 		c.room[on] = 0
@@ -113,22 +112,18 @@ func (c *Cloud) Do(verb, on string) error {
 	case "release":
 		delete(c.room, on)
 		return nil
-	case "lag":
-		d, err := time.ParseDuration(on)
-		c.lag = d
-		return err
 	}
 	do, ok := map[string]func(object){
-		"terminate": func(o object) { c.bury(o) },
+		"terminate": func(o object) { c.Bury(o) },
 		"stop":      func(o object) { c.strategy(o, "Halted") },
 		"start":     func(o object) { c.strategy(o, "Always") },
-		"fail":      func(o object) { c.lives[o.uid()].failed = true },
+		"fail":      func(o object) { c.lives[o.UID()].failed = true },
 	}[verb]
 	if !ok {
 		return fmt.Errorf("no verb %q", verb)
 	}
 	for _, o := range c.machines() {
-		if o.name() == on {
+		if o.Name() == on {
 			do(o)
 			return nil
 		}
@@ -137,9 +132,9 @@ func (c *Cloud) Do(verb, on string) error {
 }
 
 func (m *memory) strategy(o object, is string) {
-	o = o.clone()
-	o.set(map[string]any{"runStrategy": is, "template": o.at("spec", "template"), "dataVolumeTemplates": o.list("spec", "dataVolumeTemplates")}, "spec")
-	m.keep(named("virtualmachines"), o)
+	o = o.Clone()
+	o.Set(map[string]any{"runStrategy": is, "template": o.At("spec", "template"), "dataVolumeTemplates": o.List("spec", "dataVolumeTemplates")}, "spec")
+	m.Keep(m.Named("virtualmachines"), o)
 }
 
 // Planted is a virtual machine that somebody else makes.
@@ -149,79 +144,33 @@ type Planted struct {
 }
 
 // Plant makes a virtual machine that runs already, without anything that belongs to it. Where the name is taken, its own has a number behind.
-func (c *Cloud) Plant(p Planted) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
+func (c *Cloud) Plant(p Planted) (name string) {
+	c.While(func(now time.Time) { name = c.plant(p, now) })
+	return name
+}
+
+func (c *controller) plant(p Planted, now time.Time) string {
 	name := p.Name
 	for n := 1; ; n++ {
-		if _, there := c.objects.Get(key("virtualmachines", p.Namespace, name)); !there {
+		if _, there := c.Objects.Get(kubeapi.Key("virtualmachines", p.Namespace, name)); !there {
 			break
 		}
 		name = fmt.Sprintf("%s-%d", p.Name, n)
 	}
 	o := object{"spec": map[string]any{"running": true, "template": map[string]any{
-		"metadata": map[string]any{"labels": anyOf(p.Labels)},
+		"metadata": map[string]any{"labels": kubeapi.Any(p.Labels)},
 		"spec":     map[string]any{"domain": map[string]any{"devices": map[string]any{}, "resources": map[string]any{"requests": map[string]any{"cpu": "2", "memory": "4Gi"}}}},
 	}}}
 	if p.Zone != "" {
-		o.set(map[string]any{"topology.kubernetes.io/zone": p.Zone}, "spec", "template", "spec", "nodeSelector")
+		o.Set(map[string]any{"topology.kubernetes.io/zone": p.Zone}, "spec", "template", "spec", "nodeSelector")
 	}
-	o.set(name, "metadata", "name")
-	o.set(anyOf(p.Labels), "metadata", "labels")
-	o.set(anyOf(p.Annotations), "metadata", "annotations")
+	o.Set(name, "metadata", "name")
+	o.Set(kubeapi.Any(p.Labels), "metadata", "labels")
+	o.Set(kubeapi.Any(p.Annotations), "metadata", "annotations")
 	before := now.Add(-c.Boot - c.Import - time.Second)
-	o.set(stamp(before), "metadata", "creationTimestamp")
-	o = c.put(named("virtualmachines"), p.Namespace, o)
-	l := c.lives[o.uid()]
+	o.Set(kubeapi.Stamp(before), "metadata", "creationTimestamp")
+	o = c.Put(c.Named("virtualmachines"), p.Namespace, o)
+	l := c.lives[o.UID()]
 	l.made, l.since = before, before
-	c.settle(now)
 	return name
-}
-
-func anyOf(texts map[string]string) map[string]any {
-	all := map[string]any{}
-	for key, value := range texts {
-		all[key] = value
-	}
-	return all
-}
-
-// SetLag lets lists run behind from now on.
-func (c *Cloud) SetLag(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lag = d
-}
-
-// Put makes an object below a path, around everybody.
-func (c *Cloud) Put(path string, raw []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var o object
-	if t := targetOf(path); t.known && json.Unmarshal(raw, &o) == nil {
-		c.put(t.resource, t.namespace, o)
-	}
-}
-
-// Object is an object as it is now; nil where there is none.
-func (c *Cloud) Object(resource, namespace, name string) map[string]any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o, _ := c.objects.Get(key(resource, namespace, name))
-	return o.clone()
-}
-
-// Change merges something into an object, around everybody.
-func (c *Cloud) Change(resource, namespace, name string, merge map[string]any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o, ok := c.objects.Get(key(resource, namespace, name))
-	if !ok {
-		return fmt.Errorf("there is no %s %s", strings.TrimSuffix(resource, "s"), name)
-	}
-	changed, _ := merged(map[string]any(o.clone()), merge).(map[string]any)
-	c.keep(named(resource), changed)
-	c.settle(c.clock.Now())
-	return nil
 }

@@ -9,41 +9,43 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	kubevirt "kubevirt.io/api/core/v1"
 	cdi "kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1"
+
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// judge is what is wrong with an object: fields that its kind has not and, of virtual machines, what KubeVirt's own rules refuse.
-func (k *call) judge(o object) (causes []cause) {
+// Judge implements [kubeapi.Controller]: fields that its kind has not and, of virtual machines, what KubeVirt's own rules refuse.
+func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
 	raw, err := json.Marshal(o)
 	if err != nil {
-		return []cause{{"metadata", err.Error()}}
+		return []kubeapi.Cause{kubeapi.Wrong("metadata", err.Error())}
 	}
 	var machine kubevirt.VirtualMachine
 	into := map[string]any{
 		"VirtualMachine": &machine, "VirtualMachineInstance": &kubevirt.VirtualMachineInstance{}, "DataVolume": &cdi.DataVolume{},
 		"Secret": &corev1.Secret{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
-	}[k.kind]
+	}[kind]
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(into); err != nil {
-		return []cause{{"spec", "strict decoding error: " + err.Error()}}
+		return []kubeapi.Cause{kubeapi.Wrong("spec", "strict decoding error: "+err.Error())}
 	}
-	for key, value := range o.texts("metadata", "labels") {
+	for key, value := range o.Texts("metadata", "labels") {
 		for _, why := range append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...) {
-			causes = append(causes, cause{"metadata.labels", fmt.Sprintf("Invalid value: %q: %s", value, why)})
+			causes = append(causes, kubeapi.Wrong("metadata.labels", fmt.Sprintf("Invalid value: %q: %s", value, why)))
 		}
 	}
-	for _, why := range validation.IsDNS1123Subdomain(o.name()) {
-		causes = append(causes, cause{"metadata.name", why})
+	for _, why := range validation.IsDNS1123Subdomain(o.Name()) {
+		causes = append(causes, kubeapi.Wrong("metadata.name", why))
 	}
-	if k.kind != "VirtualMachine" {
+	if kind != "VirtualMachine" {
 		return causes
 	}
 	return append(causes, judgeMachine(&machine)...)
 }
 
-func judgeMachine(m *kubevirt.VirtualMachine) (causes []cause) {
+func judgeMachine(m *kubevirt.VirtualMachine) (causes []kubeapi.Cause) {
 	add := func(at, format string, args ...any) {
-		causes = append(causes, cause{at, fmt.Sprintf(format, args...)})
+		causes = append(causes, kubeapi.Wrong(at, fmt.Sprintf(format, args...)))
 	}
 	if len(m.Name) > validation.LabelValueMaxLength {
 		add("metadata.name", "name exceeds %d characters", validation.LabelValueMaxLength)
@@ -72,32 +74,32 @@ func judgeMachine(m *kubevirt.VirtualMachine) (causes []cause) {
 }
 
 // judgeVolumes holds disks to volumes, and volumes to what is made for them.
-func judgeVolumes(m *kubevirt.VirtualMachine) (causes []cause) {
+func judgeVolumes(m *kubevirt.VirtualMachine) (causes []kubeapi.Cause) {
 	spec := m.Spec.Template.Spec
 	volumes, templates := map[string]bool{}, map[string]bool{}
 	for _, v := range spec.Volumes {
 		if volumes[v.Name] {
-			causes = append(causes, cause{"spec.template.spec.volumes", fmt.Sprintf("duplicate volume name %q", v.Name)})
+			causes = append(causes, kubeapi.Wrong("spec.template.spec.volumes", fmt.Sprintf("duplicate volume name %q", v.Name)))
 		}
 		volumes[v.Name] = true
 	}
 	for i, d := range spec.Domain.Devices.Disks {
 		at := fmt.Sprintf("spec.template.spec.domain.devices.disks[%d].name", i)
 		if !volumes[d.Name] {
-			causes = append(causes, cause{at, fmt.Sprintf("%s '%s' not found.", at, d.Name)})
+			causes = append(causes, kubeapi.Wrong(at, fmt.Sprintf("%s '%s' not found.", at, d.Name)))
 		}
 		delete(volumes, d.Name)
 	}
 	for name := range volumes {
-		causes = append(causes, cause{"spec.template.spec.domain.volumes", fmt.Sprintf("volume %q has no matching disk", name)})
+		causes = append(causes, kubeapi.Wrong("spec.template.spec.domain.volumes", fmt.Sprintf("volume %q has no matching disk", name)))
 	}
 	for i, t := range m.Spec.DataVolumeTemplates {
 		at := fmt.Sprintf("spec.dataVolumeTemplates[%d]", i)
 		if t.Name == "" {
-			causes = append(causes, cause{at, "'name' field must not be empty for DataVolumeTemplate entry " + at})
+			causes = append(causes, kubeapi.Wrong(at, "'name' field must not be empty for DataVolumeTemplate entry "+at))
 		}
 		if (t.Spec.PVC == nil) == (t.Spec.Storage == nil) {
-			causes = append(causes, cause{at + ".spec", "exactly one of pvc and storage must be given"})
+			causes = append(causes, kubeapi.Wrong(at+".spec", "exactly one of pvc and storage must be given"))
 		}
 		templates[t.Name] = true
 	}
@@ -107,12 +109,12 @@ func judgeVolumes(m *kubevirt.VirtualMachine) (causes []cause) {
 		}
 	}
 	for name := range templates {
-		causes = append(causes, cause{"spec.dataVolumeTemplates", fmt.Sprintf("DataVolumeTemplate %q must be referenced in the VMI template's 'volumes' list", name)})
+		causes = append(causes, kubeapi.Wrong("spec.dataVolumeTemplates", fmt.Sprintf("DataVolumeTemplate %q must be referenced in the VMI template's 'volumes' list", name)))
 	}
 	return causes
 }
 
-func judgeNetworks(m *kubevirt.VirtualMachine) (causes []cause) {
+func judgeNetworks(m *kubevirt.VirtualMachine) (causes []kubeapi.Cause) {
 	networks := map[string]bool{}
 	for _, n := range m.Spec.Template.Spec.Networks {
 		networks[n.Name] = true
@@ -120,12 +122,12 @@ func judgeNetworks(m *kubevirt.VirtualMachine) (causes []cause) {
 	for i, n := range m.Spec.Template.Spec.Domain.Devices.Interfaces {
 		at := fmt.Sprintf("spec.template.spec.domain.devices.interfaces[%d].name", i)
 		if !networks[n.Name] {
-			causes = append(causes, cause{at, fmt.Sprintf("%s '%s' not found.", at, n.Name)})
+			causes = append(causes, kubeapi.Wrong(at, fmt.Sprintf("%s '%s' not found.", at, n.Name)))
 		}
 		delete(networks, n.Name)
 	}
 	for name := range networks {
-		causes = append(causes, cause{"spec.template.spec.networks", fmt.Sprintf("spec.networks '%s' has no matching interface", name)})
+		causes = append(causes, kubeapi.Wrong("spec.template.spec.networks", fmt.Sprintf("spec.networks '%s' has no matching interface", name)))
 	}
 	return causes
 }

@@ -3,13 +3,13 @@ package kubevirt
 import (
 	"encoding/base64"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
 // life is what befell a virtual machine.
@@ -31,32 +31,30 @@ type controller struct {
 	room map[string]int
 }
 
-// settle does what time has done since it was last looked at.
-func (c *controller) settle(now time.Time) {
-	for _, o := range c.objects.All() {
-		if o.text("kind") == "VirtualMachine" {
-			c.reconcile(o, now)
-		}
+// Settle implements [kubeapi.Controller].
+func (c *controller) Settle(now time.Time) {
+	for _, o := range c.Of("VirtualMachine") {
+		c.reconcile(o, now)
 	}
 }
 
 // reconcile is what KubeVirt and CDI do for a virtual machine.
 func (c *controller) reconcile(o object, now time.Time) {
-	l := c.lives[o.uid()]
-	if o.dying() {
-		if now.Sub(l.deleted) >= c.Delete {
-			c.bury(o)
+	l := c.lives[o.UID()]
+	if o.Dying() {
+		if now.Sub(l.deleted) >= c.Options.Delete {
+			c.Bury(o)
 			return
 		}
 		c.show(o, shown{printable: "Terminating"})
 		return
 	}
 	filled, ready := c.fill(o, l, now)
-	running, _ := c.objects.Get(key("virtualmachineinstances", o.text("metadata", "namespace"), o.name()))
+	running, _ := c.Objects.Get(kubeapi.Key("virtualmachineinstances", o.Namespace(), o.Name()))
 	if off := !wanted(o); off {
 		l.off = true
 		if running != nil {
-			c.bury(running)
+			c.Bury(running)
 		}
 		c.show(o, shown{printable: "Stopped"})
 		return
@@ -83,39 +81,39 @@ func (c *controller) reconcile(o object, now time.Time) {
 
 // wanted reports whether it is to run.
 func wanted(o object) bool {
-	if running, ok := o.at("spec", "running").(bool); ok {
+	if running, ok := o.At("spec", "running").(bool); ok {
 		return running
 	}
-	return slices.Contains([]string{"Always", "RerunOnFailure"}, o.text("spec", "runStrategy"))
+	return slices.Contains([]string{"Always", "RerunOnFailure"}, o.Text("spec", "runStrategy"))
 }
 
 // fill makes the data volumes of a virtual machine, and says whether all of them are there, and since when.
 func (c *controller) fill(o object, l *life, now time.Time) (filled bool, since time.Time) {
 	filled, since = true, l.made.Add(c.Import)
-	namespace := o.text("metadata", "namespace")
-	for _, t := range o.list("spec", "dataVolumeTemplates") {
+	namespace := o.Namespace()
+	for _, t := range o.List("spec", "dataVolumeTemplates") {
 		template := object(t.(map[string]any)) //nolint:forcetypeassert // It was judged.
-		v, ok := c.objects.Get(key("datavolumes", namespace, template.name()))
+		v, ok := c.Objects.Get(kubeapi.Key("datavolumes", namespace, template.Name()))
 		if !ok {
-			v = template.clone()
-			v.set(o.owner(), "metadata", "ownerReferences")
-			v.set(stamp(l.made), "metadata", "creationTimestamp")
-			v.set("ImportInProgress", "status", "phase")
-			v = c.put(named("datavolumes"), namespace, v)
-			claim := object{"metadata": map[string]any{"name": v.name(), "ownerReferences": v.owner()}}
+			v = template.Clone()
+			v.Set(o.Owner(), "metadata", "ownerReferences")
+			v.Set(kubeapi.Stamp(l.made), "metadata", "creationTimestamp")
+			v.Set("ImportInProgress", "status", "phase")
+			v = c.Put(c.Named("datavolumes"), namespace, v)
+			claim := object{"metadata": map[string]any{"name": v.Name(), "ownerReferences": v.Owner()}}
 			for _, part := range []string{"labels", "annotations"} {
-				claim.set(v.clone().at("metadata", part), "metadata", part)
+				claim.Set(v.Clone().At("metadata", part), "metadata", part)
 			}
-			c.put(named("persistentvolumeclaims"), namespace, claim)
+			c.Put(c.Named("persistentvolumeclaims"), namespace, claim)
 		}
 		switch {
-		case v.text("status", "phase") == "Succeeded":
+		case v.Text("status", "phase") == "Succeeded":
 		case now.Sub(l.made) < c.Import || !c.sourced(v):
 			filled = false
 		default:
-			v = v.clone()
-			v.set("Succeeded", "status", "phase")
-			c.keep(named("datavolumes"), v)
+			v = v.Clone()
+			v.Set("Succeeded", "status", "phase")
+			c.Keep(c.Named("datavolumes"), v)
 		}
 	}
 	return filled, since
@@ -123,19 +121,19 @@ func (c *controller) fill(o object, l *life, now time.Time) (filled bool, since 
 
 // sourced reports whether what a data volume is a clone of is there.
 func (c *controller) sourced(v object) bool {
-	name := v.text("spec", "source", "pvc", "name")
+	name := v.Text("spec", "source", "pvc", "name")
 	return name == "" || c.AcceptAny || slices.Contains(c.Inventory.Claims, name)
 }
 
 // lacking is the claim that a virtual machine shows, and that there is not.
 func (c *controller) lacking(o object) string {
-	for _, v := range o.list("spec", "template", "spec", "volumes") {
-		name := object(v.(map[string]any)).text("persistentVolumeClaim", "claimName") //nolint:forcetypeassert // It was judged.
+	for _, v := range o.List("spec", "template", "spec", "volumes") {
+		name := object(v.(map[string]any)).Text("persistentVolumeClaim", "claimName") //nolint:forcetypeassert // It was judged.
 		if name == "" || c.AcceptAny || slices.Contains(c.Inventory.Claims, name) {
 			continue
 		}
-		if _, ok := c.objects.Get(key("persistentvolumeclaims", o.text("metadata", "namespace"), name)); !ok {
-			return fmt.Sprintf("PVC %s/%s not found", o.text("metadata", "namespace"), name)
+		if _, ok := c.Objects.Get(kubeapi.Key("persistentvolumeclaims", o.Namespace(), name)); !ok {
+			return fmt.Sprintf("PVC %s/%s not found", o.Namespace(), name)
 		}
 	}
 	return ""
@@ -144,22 +142,22 @@ func (c *controller) lacking(o object) string {
 // start makes an instance.
 func (c *controller) start(o object, l *life, at time.Time) object {
 	l.boots++
-	i := object{"spec": o.clone().at("spec", "template", "spec"), "status": map[string]any{"phase": "Scheduling"}}
-	i.set(o.name(), "metadata", "name")
-	i.set(o.clone().at("spec", "template", "metadata", "labels"), "metadata", "labels")
-	i.set(o.owner(), "metadata", "ownerReferences")
-	i.set(stamp(at), "metadata", "creationTimestamp")
-	return c.put(named("virtualmachineinstances"), o.text("metadata", "namespace"), i)
+	i := object{"spec": o.Clone().At("spec", "template", "spec"), "status": map[string]any{"phase": "Scheduling"}}
+	i.Set(o.Name(), "metadata", "name")
+	i.Set(o.Clone().At("spec", "template", "metadata", "labels"), "metadata", "labels")
+	i.Set(o.Owner(), "metadata", "ownerReferences")
+	i.Set(kubeapi.Stamp(at), "metadata", "creationTimestamp")
+	return c.Put(c.Named("virtualmachineinstances"), o.Namespace(), i)
 }
 
 // boot is an instance on its way.
 func (c *controller) boot(o, i object, l *life, now time.Time) {
-	began, _ := time.Parse(time.RFC3339, i.text("metadata", "creationTimestamp"))
+	began, _ := time.Parse(time.RFC3339, i.Text("metadata", "creationTimestamp"))
 	stuck := func(printable string, why map[string]any) {
 		c.showInstance(i, "Scheduling", "", why)
 		c.show(o, shown{printable: printable, condition: why, created: true})
 	}
-	running := i.text("status", "phase") == "Running"
+	running := i.Text("status", "phase") == "Running"
 	if message := c.unplaced(o, l); message != "" && !running {
 		stuck("ErrorUnschedulable", condition("PodScheduled", "False", "Unschedulable", message, began))
 		return
@@ -174,7 +172,7 @@ func (c *controller) boot(o, i object, l *life, now time.Time) {
 		return
 	}
 	if l.ip == "" {
-		n, _ := strconv.Atoi(c.next())
+		n, _ := strconv.Atoi(c.Next())
 		l.ip = fmt.Sprintf("10.244.%d.%d", n>>8&255, n&255)
 	}
 	c.showInstance(i, "Running", l.ip, nil)
@@ -190,7 +188,7 @@ func (c *controller) unplaced(o object, l *life) string {
 	if zone != "" && !c.AcceptAny && !slices.Contains(c.Inventory.Zones, zone) {
 		return "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
 	}
-	if left, bounded := c.room[zone]; bounded && left <= c.placed(zone, o.uid()) {
+	if left, bounded := c.room[zone]; bounded && left <= c.placed(zone, o.UID()) {
 		return "0/3 nodes are available: 1 Insufficient memory, 2 node(s) didn't match Pod's node affinity/selector."
 	}
 	return ""
@@ -198,8 +196,8 @@ func (c *controller) unplaced(o object, l *life) string {
 
 // placed is how many others run in the zone.
 func (c *controller) placed(zone, but string) (n int) {
-	for _, o := range c.objects.All() {
-		if o.text("kind") == "VirtualMachine" && o.uid() != but && zoneOf(o) == zone && o.text("status", "printableStatus") == "Running" {
+	for _, o := range c.Of("VirtualMachine") {
+		if o.UID() != but && zoneOf(o) == zone && o.Text("status", "printableStatus") == "Running" {
 			n++
 		}
 	}
@@ -207,15 +205,15 @@ func (c *controller) placed(zone, but string) (n int) {
 }
 
 func zoneOf(o object) string {
-	return o.texts("spec", "template", "spec", "nodeSelector")["topology.kubernetes.io/zone"]
+	return o.Texts("spec", "template", "spec", "nodeSelector")["topology.kubernetes.io/zone"]
 }
 
 // unlaunched is why the pod of an instance cannot be made.
 func (c *controller) unlaunched(o object) string {
-	for _, n := range o.list("spec", "template", "spec", "networks") {
-		name := object(n.(map[string]any)).text("multus", "networkName") //nolint:forcetypeassert // It was judged.
+	for _, n := range o.List("spec", "template", "spec", "networks") {
+		name := object(n.(map[string]any)).Text("multus", "networkName") //nolint:forcetypeassert // It was judged.
 		if name != "" && !c.AcceptAny && !slices.Contains(c.Inventory.Networks, name) {
-			return "failed to render launch manifest: Failed to locate network attachment definition " + o.text("metadata", "namespace") + "/" + name
+			return "failed to render launch manifest: Failed to locate network attachment definition " + o.Namespace() + "/" + name
 		}
 	}
 	return ""
@@ -228,11 +226,11 @@ func (m *memory) given(o object) bool {
 }
 
 func (m *memory) secretOf(o object) (secret object, wants, there bool) {
-	for _, v := range o.list("spec", "template", "spec", "volumes") {
+	for _, v := range o.List("spec", "template", "spec", "volumes") {
 		volume := object(v.(map[string]any)) //nolint:forcetypeassert // It was judged.
 		for _, source := range []string{"cloudInitNoCloud", "cloudInitConfigDrive"} {
-			if name := volume.text(source, "secretRef", "name"); name != "" {
-				secret, there = m.objects.Get(key("secrets", o.text("metadata", "namespace"), name))
+			if name := volume.Text(source, "secretRef", "name"); name != "" {
+				secret, there = m.Objects.Get(kubeapi.Key("secrets", o.Namespace(), name))
 				return secret, true, there
 			}
 		}
@@ -248,7 +246,7 @@ type shown struct {
 }
 
 func condition(kind, is, reason, message string, since time.Time) map[string]any {
-	return map[string]any{"type": kind, "status": is, "reason": reason, "message": message, "lastTransitionTime": stamp(since), "lastProbeTime": nil}
+	return map[string]any{"type": kind, "status": is, "reason": reason, "message": message, "lastTransitionTime": kubeapi.Stamp(since), "lastProbeTime": nil}
 }
 
 func (m *memory) show(o object, s shown) {
@@ -262,7 +260,7 @@ func (m *memory) show(o object, s shown) {
 	if s.condition != nil {
 		status["conditions"] = []any{s.condition}
 	}
-	m.change(named("virtualmachines"), o, status)
+	m.Status(m.Named("virtualmachines"), o, status)
 }
 
 func (m *memory) showInstance(i object, phase, ip string, why map[string]any) {
@@ -274,36 +272,30 @@ func (m *memory) showInstance(i object, phase, ip string, why map[string]any) {
 	if why != nil {
 		status["conditions"] = []any{why}
 	}
-	m.change(named("virtualmachineinstances"), i, status)
-}
-
-// change writes a status where it is another one than before.
-func (m *memory) change(r resource, o object, status map[string]any) {
-	if reflect.DeepEqual(o["status"], any(status)) {
-		return
-	}
-	o = o.clone()
-	o["status"] = status
-	m.keep(r, o)
+	m.Status(m.Named("virtualmachineinstances"), i, status)
 }
 
 // Guests implements [double.Host]. Names and IDs are those of cloud-provider-kubevirt: the virtual machine's name, kubevirt://<name>.
 func (c *Cloud) Guests() (all []double.Guest) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settle(c.clock.Now())
-	for _, o := range c.objects.All() {
-		if o.text("kind") != "VirtualMachine" || o.text("status", "printableStatus") != "Running" {
+	c.While(func(time.Time) {
+		all = c.guests()
+	})
+	return all
+}
+
+func (c *controller) guests() (all []double.Guest) {
+	for _, o := range c.Of("VirtualMachine") {
+		if o.Text("status", "printableStatus") != "Running" {
 			continue
 		}
-		l := c.lives[o.uid()]
-		host, _, _ := strings.Cut(o.name(), ".")
+		l := c.lives[o.UID()]
+		host, _, _ := strings.Cut(o.Name(), ".")
 		g := double.Guest{
-			ID: o.uid(), NodeName: host, ProviderID: "kubevirt://" + o.name(), Addresses: []string{l.ip}, Boots: l.boots,
+			ID: o.UID(), NodeName: host, ProviderID: "kubevirt://" + o.Name(), Addresses: []string{l.ip}, Boots: l.boots,
 			Region: c.Inventory.Region, Zone: zoneOf(o),
 		}
 		if secret, _, there := c.secretOf(o); there {
-			g.UserData, _ = base64.StdEncoding.DecodeString(secret.text("data", "userdata"))
+			g.UserData, _ = base64.StdEncoding.DecodeString(secret.Text("data", "userdata"))
 		}
 		all = append(all, g)
 	}

@@ -31,6 +31,7 @@ var rooms = []room{
 	{"provider/providertest", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json", "github.com/google/go-cmp"}},
 	{"provider/lenient", []string{"./provider", "k8s.io/apimachinery", "sigs.k8s.io/json"}},
 	{"provider/infrastructure", []string{"./provider", "k8s.io/api", "github.com/openshift/api"}},
+	{"provider/kubeapi", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}},
 	{"provider/admittest", []string{"./provider", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "github.com/evanphx/json-patch", "golang.org/x"}},
 	{"provider/remote", []string{"./provider", "./provider/decorate", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "google.golang.org/grpc", "google.golang.org/protobuf"}},

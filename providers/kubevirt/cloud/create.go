@@ -12,6 +12,7 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 // Create implements [provider.Session]: secrets, then the virtual machine, then its ownership of them. KubeVirt makes disks.
@@ -72,24 +73,24 @@ func oldest(all []*kubevirt.VirtualMachine) (first *kubevirt.VirtualMachine) {
 
 // ask makes the virtual machine, or reports the one that somebody else has made for the machine by now.
 func (m maker) ask(ctx context.Context) (*kubevirt.VirtualMachine, error) {
-	v, err := builder{m.scope, m.ref, m.c.namespace}.build()
+	v, err := builder{m.scope, m.ref, m.c.Namespace}.build()
 	if err != nil {
 		return nil, err
 	}
-	made, err := virtualMachines.create(ctx, m.c, v)
-	if !errors.Is(err, errExists) {
-		return made, missing(virtualMachines.resource, err)
+	made, err := virtualMachines.Create(ctx, m.c, m.c.Namespace, v)
+	if !errors.Is(err, kubeapi.ErrExists) {
+		return made, virtualMachines.Missing(m.c, err)
 	}
-	there, err := virtualMachines.get(ctx, m.c, v.Name)
+	there, err := virtualMachines.Get(ctx, m.c, m.c.Namespace, v.Name)
 	switch {
 	case err != nil:
 		return nil, err
 	case there == nil:
 		return nil, provider.Errorf(provider.Conflict, "virtual machine %s was there, and is gone", v.Name)
-	case ownedBy(there.ObjectMeta).uid == m.ref.UID && m.owns(there.ObjectMeta):
+	case marksOn(there.ObjectMeta).UID == m.ref.UID && m.owns(there.ObjectMeta):
 		return there, nil
 	}
-	return nil, provider.Errorf(provider.Conflict, "the namespace %s has a virtual machine %s already, which is not of this machine", m.c.namespace, v.Name)
+	return nil, provider.Errorf(provider.Conflict, "the namespace %s has a virtual machine %s already, which is not of this machine", m.c.Namespace, v.Name)
 }
 
 // ensureSecrets makes what the guest is given, with what it is given now: an attempt that was not finished had another token in it.
@@ -107,26 +108,26 @@ func (m maker) ensureSecrets(ctx context.Context, userData []byte) error {
 
 func (m maker) ensureSecret(ctx context.Context, part string, data map[string][]byte) error {
 	wanted := &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: secrets.name},
-		ObjectMeta: builder{m.scope, m.ref, m.c.namespace}.part(part), Data: data,
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: kubeapi.Secrets.Name},
+		ObjectMeta: builder{m.scope, m.ref, m.c.Namespace}.part(part), Data: data,
 	}
-	_, err := secrets.create(ctx, m.c, wanted)
-	if !errors.Is(err, errExists) {
+	_, err := kubeapi.Secrets.Create(ctx, m.c, m.c.Namespace, wanted)
+	if !errors.Is(err, kubeapi.ErrExists) {
 		if err != nil {
 			return fmt.Errorf("make secret %s: %w", wanted.Name, err)
 		}
 		return nil
 	}
-	there, err := secrets.get(ctx, m.c, wanted.Name)
+	there, err := kubeapi.Secrets.Get(ctx, m.c, m.c.Namespace, wanted.Name)
 	switch {
 	case err != nil:
 		return err
-	case there == nil || there.DeletionTimestamp != nil || there.Labels[labelUID] != m.ref.UID:
+	case there == nil || there.DeletionTimestamp != nil || there.Labels[kubeapi.LabelUID] != m.ref.UID:
 		return provider.Errorf(provider.Conflict, "secret %s is there, and not for this machine any more", wanted.Name)
 	case same(there.Data, data):
 		return nil
 	}
-	if _, err := secrets.patch(ctx, m.c, wanted.Name, map[string]any{"data": data}); err != nil {
+	if _, err := kubeapi.Secrets.Patch(ctx, m.c, m.c.Namespace, wanted.Name, map[string]any{"data": data}); err != nil {
 		return fmt.Errorf("change secret %s: %w", wanted.Name, err)
 	}
 	return nil
@@ -146,20 +147,20 @@ func same(a, b map[string][]byte) bool {
 
 // own makes the virtual machine the owner of the machine's secrets, so that they go with it whoever deletes it.
 func (m maker) own(ctx context.Context, v *kubevirt.VirtualMachine) error {
-	if v.Labels[labelUID] != m.ref.UID || v.DeletionTimestamp != nil {
+	if v.Labels[kubeapi.LabelUID] != m.ref.UID || v.DeletionTimestamp != nil {
 		return nil
 	}
-	all, err := secrets.all(ctx, m.c, labelUID+"="+labelValue(m.ref.UID))
+	all, err := kubeapi.Secrets.All(ctx, m.c, m.c.Namespace, kubeapi.LabelUID+"="+kubeapi.LabelValue(m.ref.UID))
 	if err != nil {
 		return err
 	}
-	owner := map[string]any{"apiVersion": "kubevirt.io/v1", "kind": virtualMachines.name, "name": v.Name, "uid": v.UID}
+	owner := map[string]any{"apiVersion": "kubevirt.io/v1", "kind": virtualMachines.Name, "name": v.Name, "uid": v.UID}
 	for _, s := range all {
 		if len(s.OwnerReferences) > 0 || s.Annotations[noteMachine] != v.Name {
 			continue
 		}
-		_, err := secrets.patch(ctx, m.c, s.Name, map[string]any{"metadata": map[string]any{"ownerReferences": []any{owner}}})
-		if err != nil && !isGone(err) {
+		_, err := kubeapi.Secrets.Patch(ctx, m.c, m.c.Namespace, s.Name, map[string]any{"metadata": map[string]any{"ownerReferences": []any{owner}}})
+		if err != nil && !kubeapi.IsGone(err) {
 			return fmt.Errorf("make virtual machine %s the owner of secret %s: %w", v.Name, s.Name, err)
 		}
 	}

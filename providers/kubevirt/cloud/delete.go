@@ -10,6 +10,7 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 // Delete implements [provider.Session]: virtual machines first, and once they are gone, what was made for them.
@@ -47,12 +48,12 @@ func (r remover) remove(ctx context.Context) (done bool, err error) {
 func (r remover) removeMachines(ctx context.Context) (left int, err error) {
 	there := map[string]*kubevirt.VirtualMachine{}
 	for _, i := range r.given {
-		v, err := virtualMachines.get(ctx, r.c, i.ID)
+		v, err := virtualMachines.Get(ctx, r.c, r.c.Namespace, i.ID)
 		if err != nil {
 			return 0, err
 		}
 		// Another machine's may have the name by now.
-		if v != nil && r.owns(v.ObjectMeta) && ownedBy(v.ObjectMeta).uid == i.UID {
+		if v != nil && r.owns(v.ObjectMeta) && marksOn(v.ObjectMeta).UID == i.UID {
 			there[v.Name] = v
 		}
 	}
@@ -70,7 +71,7 @@ func (r remover) removeMachines(ctx context.Context) (left int, err error) {
 		if there[name].DeletionTimestamp != nil {
 			continue
 		}
-		if err := virtualMachines.remove(ctx, r.c, name, there[name].UID); err != nil {
+		if err := virtualMachines.Remove(ctx, r.c, r.c.Namespace, name, there[name].UID); err != nil {
 			return left, err
 		}
 	}
@@ -81,11 +82,11 @@ func (r remover) removeMachines(ctx context.Context) (left int, err error) {
 func (r remover) uids() (all []string) {
 	for _, i := range r.given {
 		if i.UID != "" {
-			all = append(all, labelValue(i.UID))
+			all = append(all, kubeapi.LabelValue(i.UID))
 		}
 	}
 	if r.ref.UID != "" {
-		all = append(all, labelValue(r.ref.UID))
+		all = append(all, kubeapi.LabelValue(r.ref.UID))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -93,14 +94,14 @@ func (r remover) uids() (all []string) {
 
 // mine reports whether something that was made for a virtual machine is to go.
 func (r remover) mine(m metav1.ObjectMeta) bool {
-	if m.Labels[labelCluster] != labelValue(r.class.Cluster) {
+	if m.Labels[kubeapi.LabelCluster] != kubeapi.LabelValue(r.class.Cluster) {
 		return false
 	}
-	if r.ref.UID != "" && m.Labels[labelUID] == labelValue(r.ref.UID) {
+	if r.ref.UID != "" && m.Labels[kubeapi.LabelUID] == kubeapi.LabelValue(r.ref.UID) {
 		return true
 	}
 	return slices.ContainsFunc(r.given, func(i provider.Instance) bool {
-		return i.ID == m.Annotations[noteMachine] && labelValue(i.UID) == m.Labels[labelUID]
+		return i.ID == m.Annotations[noteMachine] && kubeapi.LabelValue(i.UID) == m.Labels[kubeapi.LabelUID]
 	})
 }
 
@@ -110,7 +111,7 @@ func (r remover) removeParts(ctx context.Context) (left int, err error) {
 	if len(uids) == 0 {
 		return 0, nil
 	}
-	err = eachPart(ctx, r.c, fmt.Sprintf("%s in (%s)", labelUID, strings.Join(uids, ",")), func(p part) error {
+	err = eachPart(ctx, r.c, fmt.Sprintf("%s in (%s)", kubeapi.LabelUID, strings.Join(uids, ",")), func(p part) error {
 		if !r.mine(p.meta) {
 			return nil
 		}
@@ -131,28 +132,28 @@ type part struct {
 }
 
 // eachPart visits what a selector chooses.
-func eachPart(ctx context.Context, c *client, selector string, visit func(part) error) error {
-	for s, err := range secrets.list(ctx, c, selector) {
+func eachPart(ctx context.Context, c *kubeapi.Client, selector string, visit func(part) error) error {
+	for s, err := range kubeapi.Secrets.List(ctx, c, c.Namespace, selector) {
 		if err != nil {
 			return err
 		}
-		if err := visit(part{"secret", s.ObjectMeta, func(ctx context.Context) error { return secrets.remove(ctx, c, s.Name, s.UID) }}); err != nil {
+		if err := visit(part{"secret", s.ObjectMeta, func(ctx context.Context) error { return kubeapi.Secrets.Remove(ctx, c, c.Namespace, s.Name, s.UID) }}); err != nil {
 			return err
 		}
 	}
-	for v, err := range dataVolumes.list(ctx, c, selector) {
+	for v, err := range dataVolumes.List(ctx, c, c.Namespace, selector) {
 		if err != nil {
 			return err
 		}
-		if err := visit(part{"data volume", v.ObjectMeta, func(ctx context.Context) error { return dataVolumes.remove(ctx, c, v.Name, v.UID) }}); err != nil {
+		if err := visit(part{"data volume", v.ObjectMeta, func(ctx context.Context) error { return dataVolumes.Remove(ctx, c, c.Namespace, v.Name, v.UID) }}); err != nil {
 			return err
 		}
 	}
-	for v, err := range claims.list(ctx, c, selector) {
+	for v, err := range claims.List(ctx, c, c.Namespace, selector) {
 		if err != nil {
 			return err
 		}
-		if err := visit(part{"claim", v.ObjectMeta, func(ctx context.Context) error { return claims.remove(ctx, c, v.Name, v.UID) }}); err != nil {
+		if err := visit(part{"claim", v.ObjectMeta, func(ctx context.Context) error { return claims.Remove(ctx, c, c.Namespace, v.Name, v.UID) }}); err != nil {
 			return err
 		}
 	}
@@ -165,17 +166,17 @@ func (r remover) removeIgnition(ctx context.Context) error {
 		return nil
 	}
 	for _, i := range r.given {
-		if i.Tags[originalLabel(r.class.Cluster)] == "" || i.Tags[noteCluster] != "" {
+		if i.Tags[originalLabel(r.class.Cluster)] == "" || i.Tags[kubeapi.NoteCluster] != "" {
 			continue
 		}
-		s, err := secrets.get(ctx, r.c, i.ID+"-ignition")
+		s, err := kubeapi.Secrets.Get(ctx, r.c, r.c.Namespace, i.ID+"-ignition")
 		if err != nil {
 			return err
 		}
 		if s == nil || s.Labels[originalLabel(r.class.Cluster)] == "" {
 			continue
 		}
-		if err := secrets.remove(ctx, r.c, s.Name, s.UID); err != nil {
+		if err := kubeapi.Secrets.Remove(ctx, r.c, r.c.Namespace, s.Name, s.UID); err != nil {
 			return err
 		}
 	}

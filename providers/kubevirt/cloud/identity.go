@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -13,21 +14,11 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// Labels, by which what belongs to a machine is listed: of virtual machines, their instances, data volumes, claims and secrets.
+// Annotations besides those that say whose something is.
 const (
-	labelUID     = "millwright.dev/machine-uid"
-	labelCluster = "millwright.dev/cluster"
-)
-
-// Annotations of the same objects. Names of machines may be longer than labels.
-const (
-	noteName      = "millwright.dev/machine"
-	noteNamespace = "millwright.dev/machine-namespace"
-	noteOwner     = "millwright.dev/owner"
-	// noteCluster is the whole text of what the label of the same key may have another for.
-	noteCluster = labelCluster
 	// noteMachine, of secrets, data volumes and claims, is the virtual machine that they are made for.
 	noteMachine = "kubevirt.millwright.dev/virtual-machine"
 	// noteRan says that a virtual machine ran: what befalls it later is no reason to give it up.
@@ -44,39 +35,13 @@ type scope struct {
 	bare bool
 }
 
-// owned is whose something is.
-type owned struct{ uid, name, namespace, owner, cluster string }
+func (s scope) marks(ref provider.Ref) kubeapi.Marks { return kubeapi.MarksFor(s.class, ref) }
 
-func (s scope) of(ref provider.Ref) owned {
-	return owned{ref.UID, ref.Name, ref.Namespace, s.class.Owner, s.class.Cluster}
-}
-
-func (o owned) labels() map[string]string {
-	return map[string]string{labelUID: o.uid, labelCluster: labelValue(o.cluster)}
-}
-
-func (o owned) annotations() map[string]string {
-	all := map[string]string{noteName: o.name, noteNamespace: o.namespace, noteOwner: o.owner, noteCluster: o.cluster}
-	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
-	return all
-}
-
-// ownedBy is what an object says. One of another implementation has its own name for the machine's.
-func ownedBy(m metav1.ObjectMeta) owned {
-	o := owned{m.Labels[labelUID], m.Annotations[noteName], m.Annotations[noteNamespace], m.Annotations[noteOwner], m.Annotations[noteCluster]}
-	if o.name == "" {
-		o.name = m.Name
-	}
+// marksOn is what an object says. One of another implementation has its own name for the machine's.
+func marksOn(m metav1.ObjectMeta) kubeapi.Marks {
+	o := kubeapi.MarksOn(m)
+	o.Name = cmp.Or(o.Name, m.Name)
 	return o
-}
-
-// labelValue is a text as a label can have it: itself, or what is always the same in its place.
-func labelValue(text string) string {
-	if len(validation.IsValidLabelValue(text)) == 0 {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	return "sha256-" + hex.EncodeToString(sum[:16])
 }
 
 // originalLabel is on all that OpenShift's original makes for a cluster. Tags of that cluster's own are what the other's has.
@@ -93,14 +58,14 @@ func (s scope) machineLabels(ref provider.Ref) map[string]string {
 	if key := originalLabel(s.class.Cluster); s.class.API == provider.OpenShift && len(validation.IsQualifiedName(key)) == 0 {
 		all[key] = "owned"
 	}
-	maps.Copy(all, s.of(ref).labels())
+	maps.Copy(all, s.marks(ref).Labels())
 	return all
 }
 
 // owns reports whether a virtual machine is in the class's ownership scope: by our own word for the cluster, or by the original's.
 func (s scope) owns(m metav1.ObjectMeta) bool {
-	if ours, marked := m.Labels[labelCluster]; marked {
-		return ours == labelValue(s.class.Cluster)
+	if ours, marked := m.Labels[kubeapi.LabelCluster]; marked {
+		return ours == kubeapi.LabelValue(s.class.Cluster)
 	}
 	if s.class.API == provider.OpenShift {
 		return m.Labels[originalLabel(s.class.Cluster)] == "owned"
@@ -118,14 +83,14 @@ func (s scope) owns(m metav1.ObjectMeta) bool {
 
 // selectors choose what may be in scope: what we made, and what the original made.
 func (s scope) selectors() []string {
-	all := []string{labelCluster + "=" + labelValue(s.class.Cluster)}
+	all := []string{kubeapi.LabelCluster + "=" + kubeapi.LabelValue(s.class.Cluster)}
 	switch key := originalLabel(s.class.Cluster); {
 	case s.class.API == provider.OpenShift:
 		if len(validation.IsQualifiedName(key)) == 0 {
-			all = append(all, key+"=owned,!"+labelCluster)
+			all = append(all, key+"=owned,!"+kubeapi.LabelCluster)
 		}
 	case !s.bare && len(s.plan.Tags) > 0:
-		all = append(all, labels.SelectorFromSet(s.plan.Tags).String()+",!"+labelCluster)
+		all = append(all, labels.SelectorFromSet(s.plan.Tags).String()+",!"+kubeapi.LabelCluster)
 	}
 	return all
 }
@@ -194,7 +159,7 @@ func tagsOf(m metav1.ObjectMeta) map[string]string {
 	if all == nil {
 		all = map[string]string{}
 	}
-	for _, key := range []string{noteName, noteNamespace, noteOwner, noteRan} {
+	for _, key := range []string{kubeapi.NoteName, kubeapi.NoteNamespace, kubeapi.NoteOwner, noteRan} {
 		if value, ok := m.Annotations[key]; ok {
 			all[key] = value
 		}

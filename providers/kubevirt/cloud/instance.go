@@ -11,15 +11,16 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
 // instance says what KubeVirt shows in the words of the engine.
 func (s scope) instance(v seen, now time.Time) provider.Instance {
 	m := v.machine
-	o := ownedBy(m.ObjectMeta)
+	o := marksOn(m.ObjectMeta)
 	i := provider.Instance{
-		ID: m.Name, UID: o.uid, Name: o.name, Owner: o.owner, Namespace: o.namespace, ProviderID: s.providerID(m.Namespace, m.Name),
+		ID: m.Name, UID: o.UID, Name: o.Name, Owner: o.Owner, Namespace: o.Namespace, ProviderID: s.providerID(m.Namespace, m.Name),
 		NodeName: nodeName(m), Addresses: addresses(v), State: state(v), RawState: string(m.Status.PrintableStatus),
 		Type: typeOf(m), Region: placed(m, corev1.LabelTopologyRegion), Zone: placed(m, corev1.LabelTopologyZone),
 		Created: m.CreationTimestamp.Time, Tags: tagsOf(m.ObjectMeta),
@@ -72,9 +73,6 @@ func wanted(m *kubevirt.VirtualMachine) bool {
 // statusDataVolumeNotFound is of KubeVirt before 1.0; the types have it no more.
 const statusDataVolumeNotFound kubevirt.VirtualMachinePrintableStatus = "ErrorDataVolumeNotFound"
 
-// quotaExceeded is in what API servers say of a quota.
-const quotaExceeded = "exceeded quota"
-
 // patience is how long a virtual machine that finds no node is waited for: nodes come and go.
 const patience = time.Minute
 
@@ -82,7 +80,7 @@ const patience = time.Minute
 func fault(v seen, now time.Time) *provider.Error {
 	conditions := conditionsOf(v)
 	for _, c := range conditions {
-		if strings.Contains(c.message, quotaExceeded) {
+		if strings.Contains(c.message, kubeapi.QuotaExceeded) {
 			return provider.ExhaustedIn(provider.ScopeAccount, "%s", c.message)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 var _ provider.LeftoverLister = &session{}
@@ -33,11 +34,11 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 }
 
 func (e errand) leftovers(ctx context.Context, yield func(provider.Leftover) error) error {
-	selector := labelCluster + "=" + labelValue(e.class.Cluster)
+	selector := kubeapi.LabelCluster + "=" + kubeapi.LabelValue(e.class.Cluster)
 	var found []part
 	// Parts first: those that are made meanwhile have no virtual machine yet.
 	err := eachPart(ctx, e.c, selector, func(p part) error {
-		if p.meta.DeletionTimestamp == nil && p.meta.Labels[labelUID] != "" {
+		if p.meta.DeletionTimestamp == nil && p.meta.Labels[kubeapi.LabelUID] != "" {
 			found = append(found, p)
 		}
 		return nil
@@ -46,18 +47,18 @@ func (e errand) leftovers(ctx context.Context, yield func(provider.Leftover) err
 		return err
 	}
 	living := map[string]bool{}
-	for v, err := range virtualMachines.list(ctx, e.c, selector) {
+	for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, selector) {
 		if err != nil {
 			return err
 		}
-		living[v.Labels[labelUID]] = true
+		living[v.Labels[kubeapi.LabelUID]] = true
 	}
 	for _, p := range found {
-		o := ownedBy(p.meta)
-		if living[o.uid] {
+		o := marksOn(p.meta)
+		if living[o.UID] {
 			continue
 		}
-		l := provider.Leftover{Kind: p.kind, ID: p.meta.Name, UID: o.uid, Name: p.meta.Annotations[noteName], Owner: o.owner, Namespace: o.namespace}
+		l := provider.Leftover{Kind: p.kind, ID: p.meta.Name, UID: o.UID, Name: p.meta.Annotations[kubeapi.NoteName], Owner: o.Owner, Namespace: o.Namespace}
 		if err := yield(l); err != nil {
 			return err
 		}

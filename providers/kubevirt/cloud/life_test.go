@@ -219,8 +219,8 @@ func TestIgnitionOfTheOriginal(t *testing.T) {
 	if err := b.plant(class, provider.Instance{Name: "m"}); err != nil {
 		t.Fatal(err)
 	}
-	b.cloud.Put("/api/v1/namespaces/demo/secrets", []byte(`{"metadata":{"name":"m-ignition","labels":{"tenantcluster-c1-machine.openshift.io":"owned"}}}`))
-	b.cloud.Put("/api/v1/namespaces/demo/secrets", []byte(`{"metadata":{"name":"n-ignition","labels":{"tenantcluster-c1-machine.openshift.io":"owned"}}}`))
+	b.cloud.Create("/api/v1/namespaces/demo/secrets", []byte(`{"metadata":{"name":"m-ignition","labels":{"tenantcluster-c1-machine.openshift.io":"owned"}}}`))
+	b.cloud.Create("/api/v1/namespaces/demo/secrets", []byte(`{"metadata":{"name":"n-ignition","labels":{"tenantcluster-c1-machine.openshift.io":"owned"}}}`))
 	ref := machineRef("m")
 	b.removed(class, ref, b.only(class, ref))
 	if left := b.dependants()["Secret"]; !slices.Equal(left, []string{"n-ignition"}) {
@@ -431,7 +431,7 @@ func (b *bench) leftBehind(class provider.Class, ref provider.Ref) {
 	b.t.Helper()
 	meta := fmt.Sprintf(`"metadata":{"name":"left","labels":{"millwright.dev/machine-uid":%q,"millwright.dev/cluster":%q}}`, ref.UID, class.Cluster)
 	for _, path := range []string{"/api/v1/namespaces/demo/secrets", "/api/v1/namespaces/demo/persistentvolumeclaims", "/apis/cdi.kubevirt.io/v1beta1/namespaces/demo/datavolumes"} {
-		b.cloud.Put(path, []byte(`{`+meta+`}`))
+		b.cloud.Create(path, []byte(`{`+meta+`}`))
 	}
 }
 

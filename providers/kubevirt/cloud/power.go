@@ -8,6 +8,7 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 var (
@@ -62,8 +63,8 @@ func (e errand) run(ctx context.Context, i provider.Instance, strategy kubevirt.
 }
 
 func (e errand) change(ctx context.Context, i provider.Instance, merge map[string]any) error {
-	_, err := virtualMachines.patch(ctx, e.c, i.ID, merge)
-	if isGone(err) {
+	_, err := virtualMachines.Patch(ctx, e.c, e.c.Namespace, i.ID, merge)
+	if kubeapi.IsGone(err) {
 		return gone(i)
 	}
 	return err
@@ -72,14 +73,14 @@ func (e errand) change(ctx context.Context, i provider.Instance, merge map[strin
 // reboot ends the instance, which KubeVirt makes anew. A request is written down first, with the instance that it ends: who asks again
 // for the same ends that one, if it is still there, and no other.
 func (e errand) reboot(ctx context.Context, i provider.Instance, request string) error {
-	v, err := virtualMachines.get(ctx, e.c, i.ID)
+	v, err := virtualMachines.Get(ctx, e.c, e.c.Namespace, i.ID)
 	if err != nil {
 		return err
 	}
 	if v == nil || v.DeletionTimestamp != nil {
 		return gone(i)
 	}
-	running, err := instances.get(ctx, e.c, i.ID)
+	running, err := instances.Get(ctx, e.c, e.c.Namespace, i.ID)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (e errand) reboot(ctx context.Context, i provider.Instance, request string)
 		if ends == "" || of != ends {
 			return nil
 		}
-		return instances.remove(ctx, e.c, i.ID, running.UID)
+		return instances.Remove(ctx, e.c, e.c.Namespace, i.ID, running.UID)
 	}
 	merge := map[string]any{}
 	if request != "" {
@@ -109,5 +110,5 @@ func (e errand) reboot(ctx context.Context, i provider.Instance, request string)
 	if running == nil {
 		return nil
 	}
-	return instances.remove(ctx, e.c, i.ID, running.UID)
+	return instances.Remove(ctx, e.c, e.c.Namespace, i.ID, running.UID)
 }

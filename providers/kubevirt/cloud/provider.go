@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	"github.com/millwright-dev/millwright/serve"
 )
@@ -20,7 +21,7 @@ type Config struct{ Clock provider.Clock }
 type Provider struct {
 	config  Config
 	specs   *provider.Specs[plan]
-	clients *provider.Clients[*client]
+	clients *provider.Clients[*kubeapi.Client]
 }
 
 var (
@@ -30,7 +31,7 @@ var (
 
 // New makes a provider.
 func New(config Config) *Provider {
-	return &Provider{config: config, specs: provider.NewSpecs(decode), clients: provider.NewClients[*client](config.Clock, 0, 0)}
+	return &Provider{config: config, specs: provider.NewSpecs(decode), clients: provider.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
 }
 
 // Plugin is the provider to be served.

@@ -9,6 +9,7 @@ import (
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 // session implements [provider.Session] and optional interfaces of sessions.
@@ -20,7 +21,7 @@ type session struct {
 // errand is one call of a session, with what it is made through.
 type errand struct {
 	*session
-	c *client
+	c *kubeapi.Client
 }
 
 var (
@@ -42,7 +43,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	account, err := c.accountOf(ctx)
+	account, err := c.UIDOf(ctx, c.Namespace)
 	return account, s.observe(err)
 }
 
@@ -75,21 +76,21 @@ func (e errand) find(ctx context.Context, ref provider.Ref) (found []*kubevirt.V
 			return nil, err
 		}
 	}
-	recorded := identified(ref.ProviderID, e.c.namespace)
+	recorded := identified(ref.ProviderID, e.c.Namespace)
 	for _, name := range slices.Compact([]string{recorded, machineName(ref.Name)}) {
 		known := slices.ContainsFunc(found, func(v *kubevirt.VirtualMachine) bool { return v.Name == name })
 		if name == "" || known {
 			continue
 		}
-		v, err := virtualMachines.get(ctx, e.c, name)
+		v, err := virtualMachines.Get(ctx, e.c, e.c.Namespace, name)
 		if err != nil {
 			return nil, err
 		}
 		if v == nil || !e.owns(v.ObjectMeta) {
 			continue
 		}
-		o := ownedBy(v.ObjectMeta)
-		if name == recorded || o.name == ref.Name && (o.uid == "" || o.uid == ref.UID) {
+		o := marksOn(v.ObjectMeta)
+		if name == recorded || o.Name == ref.Name && (o.UID == "" || o.UID == ref.UID) {
 			found = append(found, v)
 		}
 	}
@@ -98,7 +99,7 @@ func (e errand) find(ctx context.Context, ref provider.Ref) (found []*kubevirt.V
 
 // ofUID are the virtual machines of the cluster that carry the UID.
 func (e errand) ofUID(ctx context.Context, uid string) (found []*kubevirt.VirtualMachine, err error) {
-	for v, err := range virtualMachines.list(ctx, e.c, labelUID+"="+labelValue(uid)) {
+	for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, kubeapi.LabelUID+"="+kubeapi.LabelValue(uid)) {
 		if err != nil {
 			return nil, err
 		}
@@ -113,11 +114,11 @@ func (e errand) ofUID(ctx context.Context, uid string) (found []*kubevirt.Virtua
 func (e errand) told(ctx context.Context, v seen) (provider.Instance, error) {
 	if v.instance == nil && v.machine.Status.Created {
 		var err error
-		if v.instance, err = instances.get(ctx, e.c, v.machine.Name); err != nil {
+		if v.instance, err = instances.Get(ctx, e.c, e.c.Namespace, v.machine.Name); err != nil {
 			return provider.Instance{}, err
 		}
 	}
-	return e.instance(v, e.c.clock.Now()), nil
+	return e.instance(v, e.provider.config.Clock.Now()), nil
 }
 
 // List implements [provider.Session].
@@ -144,14 +145,14 @@ func (e errand) list(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		for _, selector := range e.selectors() {
 			running := map[string]*kubevirt.VirtualMachineInstance{}
-			for i, err := range instances.list(ctx, e.c, selector) {
+			for i, err := range instances.List(ctx, e.c, e.c.Namespace, selector) {
 				if err != nil {
 					yield(provider.Instance{}, err)
 					return
 				}
 				running[i.Name] = i
 			}
-			for v, err := range virtualMachines.list(ctx, e.c, selector) {
+			for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, selector) {
 				var i provider.Instance
 				if err == nil && !e.owns(v.ObjectMeta) {
 					continue

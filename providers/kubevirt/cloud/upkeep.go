@@ -32,9 +32,9 @@ const (
 
 // owed is what an instance lacks of what it was made with, and whether it ran, by where that is. Who owns it nothing changes.
 func (s *session) owed(ref provider.Ref, i provider.Instance) map[string]map[string]string {
-	o := s.of(ref)
-	o.owner = ""
-	notes := o.annotations()
+	o := s.marks(ref)
+	o.Owner = ""
+	notes := o.Annotations()
 	if i.State == provider.Running {
 		notes[noteRan] = "true"
 	}

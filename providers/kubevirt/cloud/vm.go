@@ -65,7 +65,7 @@ func (b builder) build() (*kubevirt.VirtualMachine, error) {
 	meta := b.labelled(machineName(b.ref.Name))
 	meta.Labels = b.machineLabels(b.ref)
 	return &kubevirt.VirtualMachine{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: virtualMachines.name},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: virtualMachines.Name},
 		ObjectMeta: meta,
 		Spec: kubevirt.VirtualMachineSpec{
 			RunStrategy: &always, DataVolumeTemplates: made,
@@ -76,8 +76,8 @@ func (b builder) build() (*kubevirt.VirtualMachine, error) {
 
 // labelled is the name of something, and whose it is.
 func (b builder) labelled(name string) metav1.ObjectMeta {
-	o := b.of(b.ref)
-	return metav1.ObjectMeta{Name: name, Namespace: b.namespace, Labels: o.labels(), Annotations: o.annotations()}
+	o := b.marks(b.ref)
+	return metav1.ObjectMeta{Name: name, Namespace: b.namespace, Labels: o.Labels(), Annotations: o.Annotations()}
 }
 
 // part is the same of something that is made for the virtual machine.

@@ -1,4 +1,4 @@
-package cloud
+package kubeapi
 
 import (
 	"time"
@@ -10,46 +10,46 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kubeconfigKey is the key of the secret that has the kubeconfig.
-const kubeconfigKey = "kubeconfig"
+// KubeconfigKey is the key of the secret that has the kubeconfig.
+const KubeconfigKey = "kubeconfig"
 
-// login is where the virtual machines are, and by what right.
-type login struct {
-	config    *rest.Config
-	namespace string
+// Login is where objects are, and by what right.
+type Login struct {
+	Config    *rest.Config
+	Namespace string
 }
 
-// loginOf reads the kubeconfig of a class's secret. It may run no program and read no file: whoever writes the secret has no say over
+// LoginOf reads the kubeconfig of a class's secret. It may run no program and read no file: whoever writes the secret has no say over
 // the host of the controller.
-func loginOf(credentials map[string][]byte) (login, error) {
-	raw := credentials[kubeconfigKey]
+func LoginOf(credentials map[string][]byte) (Login, error) {
+	raw := credentials[KubeconfigKey]
 	if len(raw) == 0 {
-		return login{}, provider.Errorf(provider.Denied, "the secret needs a key %s: the cluster that KubeVirt runs in, and who asks it", kubeconfigKey)
+		return Login{}, provider.Errorf(provider.Denied, "the secret needs a key %s: the cluster of the infrastructure, and who asks it", KubeconfigKey)
 	}
 	file, err := clientcmd.Load(raw)
 	if err != nil {
-		return login{}, provider.Errorf(provider.Denied, "the key %s of the secret is no kubeconfig: %w", kubeconfigKey, err)
+		return Login{}, provider.Errorf(provider.Denied, "the key %s of the secret is no kubeconfig: %w", KubeconfigKey, err)
 	}
 	current, ok := file.Contexts[file.CurrentContext]
 	if !ok {
-		return login{}, provider.Errorf(provider.Denied, "the kubeconfig has no context %q, which it calls the current one", file.CurrentContext)
+		return Login{}, provider.Errorf(provider.Denied, "the kubeconfig has no context %q, which it calls the current one", file.CurrentContext)
 	}
 	if err := contained(file.AuthInfos[current.AuthInfo], file.Clusters[current.Cluster]); err != nil {
-		return login{}, err
+		return Login{}, err
 	}
 	loaded := clientcmd.NewNonInteractiveClientConfig(*file, file.CurrentContext, &clientcmd.ConfigOverrides{}, nil)
 	config, err := loaded.ClientConfig()
 	if err != nil {
-		return login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
+		return Login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
 	}
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
-		return login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
+		return Login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
 	}
 	config.UserAgent = "millwright"
 	config.Timeout = 2 * time.Minute
 	config.QPS = -1 // limits are around the provider
-	return login{config: config, namespace: namespace}, nil
+	return Login{Config: config, Namespace: namespace}, nil
 }
 
 // contained refuses a kubeconfig that does not have everything in itself.

@@ -1,4 +1,4 @@
-package kubevirt
+package kubeapi
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ func (k *call) fail(s status) { k.reply(s.code, s.body()) }
 
 // about are the details of a failure that is about one object.
 func (t target) about(name string) map[string]any {
-	return map[string]any{"name": name, "group": t.group, "kind": t.name}
+	return map[string]any{"name": name, "group": t.Group, "kind": t.Name}
 }
 
 func (k *call) notFound(name string) {
@@ -40,29 +40,32 @@ func (k *call) notFound(name string) {
 
 func (k *call) forbid(u User, verb string) {
 	k.fail(status{http.StatusForbidden, "Forbidden", fmt.Sprintf("%s %q is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
-		k.full(), k.object, u.Name, verb, k.name, k.group, k.namespace), k.about(k.object)})
+		k.full(), k.object, u.Name, verb, k.Name, k.Group, k.namespace), k.about(k.object)})
 }
 
 func (k *call) conflict(name, why string) {
 	k.fail(status{http.StatusConflict, "Conflict", fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", k.full(), name, why), k.about(name)})
 }
 
-// cause is what is wrong with one field.
-type cause struct{ field, message string }
+// Cause is what is wrong with one field.
+type Cause struct{ Field, Message string }
 
-func (k *call) invalid(name string, causes []cause) {
+// Wrong is a cause: what is wrong with the field.
+func Wrong(field, message string) Cause { return Cause{field, message} }
+
+func (k *call) invalid(name string, causes []Cause) {
 	about, all := k.about(name), []any{}
 	for _, c := range causes {
-		all = append(all, map[string]any{"reason": "FieldValueInvalid", "message": c.message, "field": c.field})
+		all = append(all, map[string]any{"reason": "FieldValueInvalid", "message": c.Message, "field": c.Field})
 	}
 	about["causes"] = all
-	message := fmt.Sprintf("admission webhook \"virtualmachine-validator.kubevirt.io\" denied the request: %s", causes[0].message)
+	message := fmt.Sprintf("admission webhook %q denied the request: %s", k.options.Webhook, causes[0].Message)
 	k.fail(status{http.StatusUnprocessableEntity, "Invalid", message, about})
 }
 
 // Fail implements [double.Cloud].
-func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
-	k := &call{Cloud: c, target: targetOf(r.URL.Path), w: w, r: r, now: c.clock.Now()}
+func (s *Server) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
+	k := &call{Server: s, target: s.targetOf(r.URL.Path), w: w, r: r, now: s.Clock.Now()}
 	switch f.Kind {
 	case "Throttled":
 		k.throttle(f.After)
@@ -70,9 +73,9 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 		k.fail(status{http.StatusForbidden, "Forbidden", fmt.Sprintf("%s %q is forbidden: exceeded quota: machines, requested: count/%s=1, used: count/%s=10, limited: count/%s=10",
 			k.full(), "x", k.full(), k.full(), k.full()), k.about("x")})
 	case "Invalid":
-		k.invalid("x", []cause{{"spec.template.spec.domain.resources.requests.memory", "spec.template.spec.domain.resources.requests.memory must be less than 1Ti"}})
+		k.invalid("x", []Cause{s.options.Field})
 	case "Denied":
-		k.forbid(User{Name: "system:serviceaccount:demo:machines"}, k.verb(r.Method))
+		k.forbid(s.options.Users[0], k.verb(r.Method))
 	case "Conflict":
 		k.conflict(k.object, "the object has been modified; please apply your changes to the latest version and try again")
 	default:

@@ -1,4 +1,4 @@
-package kubevirt
+package kubeapi
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 type User struct {
 	Name  string `json:"name"`
 	Token string `json:"token"`
-	// Namespace is where.
-	Namespace string `json:"namespace"`
-	// Rules are all that it may; nil: whatever there is in the namespace.
+	// Namespace is where; empty: everywhere.
+	Namespace string `json:"namespace,omitempty"`
+	// Rules are all that it may; nil: whatever there is.
 	Rules []Rule `json:"rules,omitempty"`
 }
 
@@ -34,20 +34,20 @@ func (k *call) user() (User, bool) {
 }
 
 func (u User) may(verb string, t target) bool {
-	if u.Namespace != t.namespace {
+	if u.Namespace != "" && u.Namespace != t.namespace {
 		return false
 	}
 	return u.Rules == nil || slices.ContainsFunc(u.Rules, func(r Rule) bool {
-		return slices.Contains(r.APIGroups, t.group) && slices.Contains(r.Resources, t.name) && slices.Contains(r.Verbs, verb) &&
+		return slices.Contains(r.APIGroups, t.Group) && slices.Contains(r.Resources, t.Name) && slices.Contains(r.Verbs, verb) &&
 			(len(r.ResourceNames) == 0 || slices.Contains(r.ResourceNames, t.object))
 	})
 }
 
 // Needed are the rights that were made use of: "get virtualmachines.kubevirt.io".
-func (c *Cloud) Needed() (all []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for right := range c.needed {
+func (s *Server) Needed() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for right := range s.needed {
 		all = append(all, right)
 	}
 	slices.Sort(all)
@@ -55,25 +55,25 @@ func (c *Cloud) Needed() (all []string) {
 }
 
 // SetToken gives a user another token; the one before holds no more.
-func (c *Cloud) SetToken(user, token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.users = slices.Clone(c.users)
-	for n := range c.users {
-		if c.users[n].Name == user {
-			c.users[n].Token = token
+func (s *Server) SetToken(user, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users = slices.Clone(s.users)
+	for n := range s.users {
+		if s.users[n].Name == user {
+			s.users[n].Token = token
 		}
 	}
 }
 
 // SetRules says what a user may from now on.
-func (c *Cloud) SetRules(user string, rules []Rule) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.users = slices.Clone(c.users)
-	for n := range c.users {
-		if c.users[n].Name == user {
-			c.users[n].Rules = rules
+func (s *Server) SetRules(user string, rules []Rule) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users = slices.Clone(s.users)
+	for n := range s.users {
+		if s.users[n].Name == user {
+			s.users[n].Rules = rules
 		}
 	}
 }

@@ -1,0 +1,127 @@
+package kubeapi
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Object is one of an API server, as JSON has it.
+type Object map[string]any
+
+// At is what is under a path of fields; nil for nothing.
+func (o Object) At(path ...string) any {
+	var here any = map[string]any(o)
+	for _, name := range path {
+		fields, ok := here.(map[string]any)
+		if !ok {
+			return nil
+		}
+		here = fields[name]
+	}
+	return here
+}
+
+// Text is the text under a path.
+func (o Object) Text(path ...string) string {
+	s, _ := o.At(path...).(string)
+	return s
+}
+
+// List is the list under a path.
+func (o Object) List(path ...string) []any {
+	l, _ := o.At(path...).([]any)
+	return l
+}
+
+// Texts are the texts of a map, such as labels.
+func (o Object) Texts(path ...string) map[string]string {
+	fields, _ := o.At(path...).(map[string]any)
+	all := make(map[string]string, len(fields))
+	for key, value := range fields {
+		if s, ok := value.(string); ok {
+			all[key] = s
+		}
+	}
+	return all
+}
+
+// Set puts a value under a path, with objects on the way.
+func (o Object) Set(value any, path ...string) {
+	here := map[string]any(o)
+	for _, name := range path[:len(path)-1] {
+		inner, ok := here[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			here[name] = inner
+		}
+		here = inner
+	}
+	here[path[len(path)-1]] = value
+}
+
+// Kind, Name, Namespace and UID are what it is called.
+func (o Object) Kind() string      { return o.Text("kind") }
+func (o Object) Name() string      { return o.Text("metadata", "name") }
+func (o Object) Namespace() string { return o.Text("metadata", "namespace") }
+func (o Object) UID() string       { return o.Text("metadata", "uid") }
+
+// Dying reports whether it is to go.
+func (o Object) Dying() bool { return o.Text("metadata", "deletionTimestamp") != "" }
+
+// Clone is a copy that shares nothing.
+func (o Object) Clone() Object {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	var out Object
+	_ = json.Unmarshal(raw, &out)
+	return out
+}
+
+// Owners are the UIDs of those that it goes with.
+func (o Object) Owners() (uids []string) {
+	for _, ref := range o.List("metadata", "ownerReferences") {
+		if fields, ok := ref.(map[string]any); ok {
+			uids = append(uids, Object(fields).Text("uid"))
+		}
+	}
+	return uids
+}
+
+// Owner is a list with a reference to it.
+func (o Object) Owner() []any {
+	return []any{map[string]any{
+		"apiVersion": o.Text("apiVersion"), "kind": o.Kind(), "name": o.Name(), "uid": o.UID(), "controller": true, "blockOwnerDeletion": true,
+	}}
+}
+
+// Any is a map of texts as JSON has it.
+func Any(texts map[string]string) map[string]any {
+	all := map[string]any{}
+	for key, value := range texts {
+		all[key] = value
+	}
+	return all
+}
+
+// Merged is the result of a JSON merge patch.
+func Merged(into, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	fields, _ := into.(map[string]any)
+	out := maps.Clone(fields)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(out, name)
+			continue
+		}
+		out[name] = Merged(out[name], value)
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+package kubeapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Controller is what stands behind an API server. It is asked by one at a time.
+type Controller interface {
+	// Settle does what time has done since it was last asked.
+	Settle(now time.Time)
+	// Judge is what is wrong with an object of the kind.
+	Judge(kind string, o Object) []Cause
+	// Delete begins to delete an object, and returns what is there of it for now; nil: it goes at once.
+	Delete(o Object, now time.Time) Object
+}
+
+// Options are how a server behaves.
+type Options struct {
+	Namespaces []Namespace
+	Users      []User
+	// PageSize is how many a page of a list has at most; 0 for what is asked for.
+	PageSize int
+	// Without are resources that it does not serve: "virtualmachines" where KubeVirt is not installed.
+	Without []string
+	// Webhook is the name of what refuses objects, Field one that it is asked to refuse, and why.
+	Webhook string
+	Field   Cause
+}
+
+// Namespace is an account.
+type Namespace struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// Server is the API server. It implements [double.Cloud], and most of [double.Inspected] and [double.Lender].
+type Server struct {
+	*Memory
+	options Options
+	behind  Controller
+
+	mu    sync.Mutex
+	lag   time.Duration // of lists
+	users []User
+	// revoked are users that are let in no more.
+	revoked []User
+	// needed are the rights that were made use of: "get virtualmachines.kubevirt.io".
+	needed map[string]bool
+}
+
+var _ double.Cloud = &Server{}
+
+// NewServer returns a server of what is in memory.
+func NewServer(m *Memory, behind Controller, o Options) *Server {
+	return &Server{Memory: m, options: o, behind: behind, users: o.Users, needed: map[string]bool{}}
+}
+
+// Operation implements [double.Cloud]: "virtualmachines.get", "virtualmachines.list", and "virtualmachines.list.next" for pages but the
+// first.
+func (s *Server) Operation(r *http.Request, _ []byte) (name string, writes bool) {
+	t := s.targetOf(r.URL.Path)
+	name = t.Name + "." + t.verb(r.Method)
+	if r.URL.Query().Has("continue") {
+		name += ".next"
+	}
+	return name, r.Method != http.MethodGet
+}
+
+// call is one request on its way.
+type call struct {
+	*Server
+	target
+	w    http.ResponseWriter
+	r    *http.Request
+	body []byte
+	now  time.Time
+}
+
+// Serve implements [double.Cloud].
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	s.While(func(now time.Time) {
+		(&call{Server: s, target: s.targetOf(r.URL.Path), w: w, r: r, body: body, now: now}).serve()
+	})
+}
+
+// While does something to what is in memory, while nobody else does, once time has done its part, which it does again after it.
+func (s *Server) While(do func(now time.Time)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Clock.Now()
+	s.behind.Settle(now)
+	defer s.behind.Settle(now)
+	do(now)
+}
+
+func (k *call) serve() {
+	user, ok := k.user()
+	if !ok {
+		k.fail(status{code: http.StatusUnauthorized, reason: "Unauthorized", message: "Unauthorized"})
+		return
+	}
+	verb := k.verb(k.r.Method)
+	if k.known && !user.may(verb, k.target) {
+		k.forbid(user, verb)
+		return
+	}
+	k.needed[verb+" "+k.full()] = true
+	for _, without := range k.options.Without {
+		k.known = k.known && k.Name != without
+	}
+	serve := map[string]func(*call){"get": get, "list": list, "create": create, "patch": patch, "delete": remove}[verb]
+	if !k.known || serve == nil {
+		http.Error(k.w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	serve(k)
+}
+
+// reply writes an answer.
+func (k *call) reply(code int, answer any) {
+	k.w.Header().Set("Content-Type", "application/json")
+	k.w.Header().Set("Date", k.now.UTC().Format(http.TimeFormat))
+	k.w.WriteHeader(code)
+	_ = json.NewEncoder(k.w).Encode(answer)
+}
+
+// SetLag lets lists run behind from now on.
+func (s *Server) SetLag(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lag = d
+}
+
+// Create makes an object below a path, around everybody.
+func (s *Server) Create(path string, raw []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var o Object
+	if t := s.targetOf(path); t.known && json.Unmarshal(raw, &o) == nil {
+		s.Put(t.Resource, t.namespace, o)
+	}
+}
+
+// Object is an object as it is now; nil where there is none.
+func (s *Server) Object(resource, namespace, name string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, _ := s.Objects.Get(Key(resource, namespace, name))
+	return o.Clone()
+}
+
+// Change merges something into an object, around everybody.
+func (s *Server) Change(resource, namespace, name string, merge map[string]any) (err error) {
+	s.While(func(time.Time) { err = s.Merge(resource, namespace, name, merge) })
+	return err
+}
+
+// Merge is [Server.Change] for who has the memory to himself.
+func (m *Memory) Merge(resource, namespace, name string, merge map[string]any) error {
+	o, ok := m.Objects.Get(Key(resource, namespace, name))
+	if !ok {
+		return fmt.Errorf("there is no %s %s", strings.TrimSuffix(resource, "s"), name)
+	}
+	changed, _ := Merged(map[string]any(o.Clone()), merge).(map[string]any)
+	m.Keep(m.Named(resource), changed)
+	return nil
+}
