@@ -27,16 +27,30 @@ import (
 // The error is [provider.Invalid]; of a value of the wrong type it names the field's path. The bounds of
 // [provider.DecodeStrict] hold for all that the type has fields for. Nothing at all is not JSON.
 func Decode[T any](raw []byte) (*T, *Document, error) {
-	tree, err := parse(raw)
-	if err != nil {
-		return nil, nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
-	}
 	spec := new(T)
-	err = provider.DecodeStrict(rewritten(tree, reflect.TypeFor[T]()), spec)
+	tree, err := decode(raw, spec, false)
 	if _, strict := errors.AsType[strictjson.FieldError](err); err != nil && !strict {
 		return nil, nil, err
 	}
 	return spec, newDocument(raw, tree), nil
+}
+
+// DecodeKnown is [Decode] of specs whose original refuses fields that it does not know: each is an [provider.Invalid] error, joined.
+func DecodeKnown[T any](raw []byte) (*T, error) {
+	spec := new(T)
+	if _, err := decode(raw, spec, true); err != nil {
+		return nil, err
+	}
+	return spec, nil
+}
+
+// decode reads a spec, with the fields that its type does not have or without, and returns it as a tree, too.
+func decode(raw []byte, into any, all bool) (any, error) {
+	tree, err := parse(raw)
+	if err != nil {
+		return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
+	}
+	return tree, provider.DecodeStrict(rewritten(tree, reflect.TypeOf(into).Elem(), all), into)
 }
 
 // parse returns one JSON value, whose numbers are as they were written.

@@ -95,6 +95,17 @@ func TestDecodeIsApartFromTheOriginals(t *testing.T) {
 	}
 }
 
+// TestDecodeKnown: what the original reads is read, and what it does not know is refused, field by field.
+func TestDecodeKnown(t *testing.T) {
+	if got, err := lenient.DecodeKnown[kinds]([]byte(`{"INT":7.0}`)); err != nil || got.Int != 7 {
+		t.Errorf("reads %+v, %v", got, err)
+	}
+	got, err := lenient.DecodeKnown[kinds]([]byte(`{"name":"a","x":1,"part":{"y":2}}`))
+	if got != nil || provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "part.y") || !strings.Contains(err.Error(), "x") {
+		t.Errorf("reads %+v, %v", got, err)
+	}
+}
+
 func TestDecodeNamesTheCause(t *testing.T) {
 	for _, r := range []struct{ reason, raw, cause string }{
 		{"no object", `[]`, "cannot unmarshal array"},

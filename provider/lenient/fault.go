@@ -22,6 +22,15 @@ func Undecodable(path *field.Path, err error) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, provider.Clip(err.Error(), mostOfError))
 }
 
+// Error is an [provider.Invalid] error for each fault, joined; nil for none.
+func Error(faults field.ErrorList) error {
+	errs := make([]error, 0, len(faults))
+	for _, f := range faults {
+		errs = append(errs, &provider.Error{Kind: provider.Invalid, Field: f.Field, Err: errors.New(f.ErrorBody())})
+	}
+	return errors.Join(errs...)
+}
+
 // Warnings are the faults in err, joined or alone, as warnings below path: of specs that are refused only as machines are made of them,
 // since the original has no rules that are asked as a spec is written.
 func Warnings(path *field.Path, err error) (warnings []string) {

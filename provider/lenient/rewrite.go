@@ -2,6 +2,7 @@ package lenient
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"maps"
@@ -12,9 +13,9 @@ import (
 )
 
 // rewritten returns a tree as JSON of which strict decoding into t makes what the originals make of the tree. Fields that t does
-// not have are left out; what does not fit is left for the decoder to refuse.
-func rewritten(tree any, t reflect.Type) []byte {
-	r := rewriting{fields: map[reflect.Type][]named{}}
+// not have are left out, or kept; what does not fit is left for the decoder to refuse.
+func rewritten(tree any, t reflect.Type, keep bool) []byte {
+	r := rewriting{fields: map[reflect.Type][]named{}, keep: keep}
 	r.strings = json.NewEncoder(&r.out)
 	r.strings.SetEscapeHTML(false)
 	r.value(tree, t)
@@ -26,6 +27,7 @@ type rewriting struct {
 	out     bytes.Buffer
 	strings *json.Encoder // to out
 	fields  map[reflect.Type][]named
+	keep    bool // fields that no type has
 }
 
 // named is a field as JSON calls it.
@@ -80,10 +82,10 @@ func (r *rewriting) object(object map[string]any, t reflect.Type) {
 			of = t.Elem()
 		case is(t, reflect.Struct):
 			f, known := r.field(t, spelled)
-			if !known {
+			if !known && !r.keep {
 				continue
 			}
-			name, of = f.name, f.of
+			name, of = cmp.Or(f.name, spelled), f.of
 		}
 		r.out.WriteByte(before)
 		r.text(name)

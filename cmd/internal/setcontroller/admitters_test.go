@@ -1,6 +1,7 @@
 package setcontroller
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,8 @@ import (
 // TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes, and those of which there are no notes on rules, has its rules, and lets its fields be told from unknown ones.
 func TestAdmitters(t *testing.T) {
 	all := admitters()
-	bare := []string{"KubeVirt", "Libvirt", "OpenStack"} // for which the originals have no rules, but ours have warnings
-	for _, name := range []string{"AWS", "Azure", "GCP", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
+	bare := []string{"BareMetal", "KubeVirt", "Libvirt", "OpenStack"} // for which the originals have no rules, but ours have warnings
+	for _, name := range []string{"AWS", "Azure", "BareMetal", "GCP", "KubeVirt", "Libvirt", "Nutanix", "OpenStack", "PowerVS", "VSphere"} {
 		a := all[name]
 		if a == nil {
 			t.Errorf("%s has no rules", name)
@@ -32,15 +33,14 @@ func TestAdmitters(t *testing.T) {
 			t.Errorf("%s knows no unknown fields", name)
 			continue
 		}
-		known := `"userDataSecret": {"name": "a"}`
-		if name == "Libvirt" {
-			known = `"ignition": {"userDataSecret": "a"}`
-		}
+		known := cmp.Or(map[string]string{
+			"Libvirt": `"ignition": {"userDataSecret": "a"}`, "BareMetal": `"userData": {"name": "a"}`,
+		}[name], `"userDataSecret": {"name": "a"}`)
 		if err := provider.DecodeStrict([]byte(`{`+known+`, "nothing": 1}`), shaper.SpecShape()); err == nil || !strings.Contains(err.Error(), "nothing") || strings.Contains(err.Error(), "userDataSecret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if names := len(all); names != 9 {
+	if names := len(all); names != 10 {
 		t.Errorf("%d infrastructures: test the one that came", names)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
 	kubevirt "github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	libvirt "github.com/millwright-dev/millwright/providers/libvirt/spec"
+	metal3 "github.com/millwright-dev/millwright/providers/metal3/spec"
 	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
 	openstack "github.com/millwright-dev/millwright/providers/openstack/spec"
 	powervs "github.com/millwright-dev/millwright/providers/powervs/spec"
@@ -25,7 +26,8 @@ func Command() *cobra.Command { return program.SetController().Admitting(admitte
 // objects spell them.
 func admitters() map[string]provider.Admitter {
 	return map[string]provider.Admitter{
-		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{}, "Libvirt": libvirt.Admitter{},
+		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{},
+		"Libvirt": libvirt.Admitter{},
 		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
 	}
 }

@@ -59,11 +59,17 @@ func (o Object) Set(value any, path ...string) {
 	here[path[len(path)-1]] = value
 }
 
-// Kind, Name, Namespace and UID are what it is called.
-func (o Object) Kind() string      { return o.Text("kind") }
-func (o Object) Name() string      { return o.Text("metadata", "name") }
+// Kind is what it calls itself.
+func (o Object) Kind() string { return o.Text("kind") }
+
+// Name is that in its metadata.
+func (o Object) Name() string { return o.Text("metadata", "name") }
+
+// Namespace is the one that it is in.
 func (o Object) Namespace() string { return o.Text("metadata", "namespace") }
-func (o Object) UID() string       { return o.Text("metadata", "uid") }
+
+// UID is what no other object has.
+func (o Object) UID() string { return o.Text("metadata", "uid") }
 
 // Dying reports whether it is to go.
 func (o Object) Dying() bool { return o.Text("metadata", "deletionTimestamp") != "" }

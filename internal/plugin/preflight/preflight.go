@@ -42,6 +42,7 @@ var Providers = []string{
 	"OpenstackProviderSpec", "OpenStack",
 	"VSphereMachineProviderSpec", "vsphere",
 	"KubevirtMachineProviderSpec", "KubeVirt",
+	"BareMetalMachineProviderSpec", "Metal3",
 }
 
 // Object is one object of an API.

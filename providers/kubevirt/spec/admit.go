@@ -55,7 +55,7 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	if credentials == "" {
 		wrong = append(wrong, field.Required(field.NewPath("credentialsSecret", "name"), "it names the secret with the kubeconfig of the cluster of KubeVirt"))
 	}
-	return append(lenient.Warnings(a.Path, asError(wrong)), m.warnings(a.Path)...), nil
+	return append(lenient.Warnings(a.Path, lenient.Error(wrong)), m.warnings(a.Path)...), nil
 }
 
 // warnings are of what is accepted and probably not meant.

@@ -7,15 +7,14 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // Machine is what both APIs say of a virtual machine.
@@ -62,7 +61,7 @@ func DecodeGardener(raw []byte) (*Machine, error) {
 	if err := provider.DecodeStrict(raw, &s); err != nil {
 		return nil, err
 	}
-	return &s.Machine, asError(s.Machine.check(nil))
+	return &s.Machine, lenient.Error(s.Machine.check(nil))
 }
 
 // DecodeOpenShift decodes and judges a spec of machine.openshift.io, and returns it as the machine that it describes.
@@ -72,16 +71,7 @@ func DecodeOpenShift(raw []byte) (*Machine, error) {
 		return nil, err
 	}
 	m, faults := s.machine(nil)
-	return m, asError(faults)
-}
-
-// asError is an [provider.Invalid] error for each fault, joined.
-func asError(faults field.ErrorList) error {
-	errs := make([]error, 0, len(faults))
-	for _, f := range faults {
-		errs = append(errs, &provider.Error{Kind: provider.Invalid, Field: f.Field, Err: errors.New(f.ErrorBody())})
-	}
-	return errors.Join(errs...)
+	return m, lenient.Error(faults)
 }
 
 // OpenShiftSecrets are the names of the secrets that a spec of machine.openshift.io names; empty where it names none.
