@@ -57,6 +57,8 @@ type Env struct {
 	// Objects reads named objects of the control cluster. The provider's role has to
 	// let it get them.
 	Objects provider.Objects
+	// Namespace is the one of the control cluster in which machines of the API are looked for; empty: all are.
+	Namespace func(api string) string
 }
 
 // terminationHandler is the program that an operator runs out of a provider's image on nodes whose instances the cloud
@@ -156,7 +158,7 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 // provider makes the provider and decorates it. From the inside out: calls end in
 // time, they are limited, reads are shared, other specs are fallen back on, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
-	env := Env{Clock: clock.RealClock{}, Control: process.Control, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
+	env := Env{Clock: clock.RealClock{}, Control: process.Control, Namespace: s.flags.NamespaceOf, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	if process.Target != nil {
 		env.Target = process.Target.GetConfig()
 	}

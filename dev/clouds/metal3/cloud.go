@@ -1,0 +1,208 @@
+package metal3
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
+	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
+)
+
+// Options are how a cluster behaves.
+type Options struct {
+	Inventory Inventory
+	// Knobs are how long hosts take; zero values for 1 s to 2 s.
+	Knobs host.Knobs
+	// PageSize is how many a page of a list has at most; 0 for what is asked for.
+	PageSize int
+	// Without are resources that the cluster does not serve: "baremetalhosts" where Metal3 is not installed.
+	Without []string
+}
+
+// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+type Cloud struct {
+	*kubeapi.Server
+	*controller
+}
+
+// Rule is one of a Role, Namespace an account.
+type (
+	Rule      = kubeapi.Rule
+	Namespace = kubeapi.Namespace
+	object    = kubeapi.Object
+)
+
+var (
+	_ double.Cloud     = &Cloud{}
+	_ double.Host      = &Cloud{}
+	_ double.Inspected = &Cloud{}
+)
+
+const (
+	hosts    = "baremetalhosts"
+	hostKind = "BareMetalHost"
+)
+
+var resources = []kubeapi.Resource{
+	{Version: "v1", Name: "secrets", Kind: "Secret"},
+	{Group: "metal3.io", Version: "v1alpha1", Name: hosts, Kind: hostKind},
+}
+
+// controller is what the operator of bare metal does.
+type controller struct {
+	*kubeapi.Memory
+	knobs host.Knobs
+	made  int // hosts
+}
+
+// New returns a cluster whose hosts are free.
+func New(clock *double.Clock, o Options) *Cloud {
+	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), knobs: host.Knobs{
+		Step: orElse(o.Knobs.Step, time.Second), Provision: orElse(o.Knobs.Provision, 2*time.Second),
+		Deprovision: orElse(o.Knobs.Deprovision, 2*time.Second), Power: orElse(o.Knobs.Power, 2*time.Second),
+	}}
+	for _, n := range o.Inventory.Namespaces {
+		for _, h := range o.Inventory.Hosts {
+			for _, name := range h.names() {
+				c.add(n.Name, name, h)
+			}
+		}
+	}
+	return &Cloud{controller: c, Server: kubeapi.NewServer(c.Memory, c, kubeapi.Options{
+		Namespaces: o.Inventory.Namespaces, Users: o.Inventory.Users, PageSize: o.PageSize, Without: o.Without,
+		Webhook: "baremetalhost.metal3.io", Field: kubeapi.Wrong("spec.image.url", "spec.image.url is no URL"),
+	})}
+}
+
+func orElse(d, other time.Duration) time.Duration {
+	if d <= 0 {
+		return other
+	}
+	return d
+}
+
+// add makes a host that is free, or that something else has provisioned.
+func (c *controller) add(namespace, name string, h Hosts) object {
+	c.made++
+	arch := h.Arch
+	if arch == "" {
+		arch = "x86_64"
+	}
+	state, poweredOn := metal3.StateAvailable, false
+	if h.ExternallyProvisioned {
+		state, poweredOn = metal3.StateExternallyProvisioned, true
+	}
+	ip := fmt.Sprintf("10.128.%d.%d", c.made>>8&255, c.made&255)
+	mac := fmt.Sprintf("52:54:00:00:%02x:%02x", c.made>>8&255, c.made&255)
+	return c.Put(c.Named(hosts), namespace, object{
+		"metadata": map[string]any{
+			"name": name, "labels": kubeapi.Any(h.Labels), "annotations": map[string]any{}, "finalizers": []any{metal3.BareMetalHostFinalizer},
+		},
+		"spec": map[string]any{
+			"bmc":            map[string]any{"address": "redfish://" + name + ".bmc.example.com/redfish/v1/Systems/1", "credentialsName": name + "-bmc"},
+			"bootMACAddress": mac, "online": poweredOn, "externallyProvisioned": h.ExternallyProvisioned,
+		},
+		"status": map[string]any{
+			"operationalStatus": string(metal3.OperationalStatusOK), "errorMessage": "", "errorCount": 0, "poweredOn": poweredOn,
+			"provisioning": map[string]any{"state": string(state), "ID": strconv.Itoa(c.made)},
+			"hardware": map[string]any{
+				"hostname": name + "." + namespace, "ramMebibytes": h.MemoryMiB, "cpu": map[string]any{"arch": arch, "count": h.CPUs},
+				"nics": []any{map[string]any{"name": "eth0", "mac": mac, "ip": ip, "pxe": true}, map[string]any{"name": "eth1", "mac": mac[:15] + "ff"}},
+			},
+		},
+	})
+}
+
+// read is a host in the types of Metal3.
+func read(o object) (h host.Host, err error) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return h, err
+	}
+	return host.Read(raw)
+}
+
+// Settle implements [kubeapi.Controller].
+func (c *controller) Settle(now time.Time) {
+	for _, o := range c.Of(hostKind) {
+		for range 8 { // as far as it comes without waiting
+			next := c.settle(o, now)
+			if next == nil {
+				break
+			}
+			o = next
+		}
+	}
+}
+
+// settle takes a host one step further; nil: there is none, or it is gone.
+func (c *controller) settle(o object, now time.Time) object {
+	before, err := read(o)
+	if err != nil {
+		return nil
+	}
+	after := host.Next(before, now, c.knobs)
+	if after.DeletionTimestamp != nil && len(after.Finalizers) == 0 {
+		c.Bury(o)
+		return nil
+	}
+	if metadata, status := host.Changed(before, after); !metadata && !status {
+		return nil
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": after.Annotations, "finalizers": after.Finalizers}, "status": after.Status})
+	var changed object
+	if err != nil || json.Unmarshal(raw, &changed) != nil {
+		return nil
+	}
+	o = o.Clone()
+	o.Set(changed.At("metadata", "annotations"), "metadata", "annotations")
+	o.Set(changed.At("metadata", "finalizers"), "metadata", "finalizers")
+	o["status"] = changed["status"]
+	return c.Keep(c.Named(hosts), o)
+}
+
+// Delete implements [kubeapi.Controller]: hosts go when their operator is done with them.
+func (c *controller) Delete(o object, now time.Time) object {
+	if o.Kind() != hostKind || len(o.List("metadata", "finalizers")) == 0 {
+		return nil
+	}
+	if !o.Dying() {
+		o = o.Clone()
+		o.Set(kubeapi.Stamp(now), "metadata", "deletionTimestamp")
+		c.Keep(c.Named(hosts), o)
+	}
+	return o
+}
+
+// Guests implements [double.Host]. Kubelets on bare metal know nothing of the host that they run on: they register without a provider ID,
+// by the name that the network gives them.
+func (c *Cloud) Guests() (all []double.Guest) {
+	c.While(func(time.Time) { all = c.guests() })
+	return all
+}
+
+func (c *controller) guests() (all []double.Guest) {
+	for _, o := range c.Of(hostKind) {
+		h, err := read(o)
+		if err != nil || !h.Runs() || h.Spec.ConsumerRef == nil {
+			continue
+		}
+		secret := object{}
+		if ref := h.Spec.UserData; ref != nil {
+			secret, _ = c.Objects.Get(kubeapi.Key("secrets", ref.Namespace, ref.Name))
+		}
+		all = append(all, Guest(h, secret.Text("data", "userData")))
+	}
+	return all
+}
+
+// consumed are the hosts that somebody has.
+func (c *controller) consumed() []object {
+	return slices.DeleteFunc(c.Of(hostKind), func(o object) bool { return o.At("spec", "consumerRef") == nil })
+}

@@ -1,0 +1,23 @@
+package metal3
+
+import (
+	"encoding/base64"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
+)
+
+// Guest is what boots on a host, with user data as a secret has it.
+func Guest(h host.Host, userData string) double.Guest {
+	g := double.Guest{ID: string(h.UID), NodeName: h.Name}
+	g.UserData, _ = base64.StdEncoding.DecodeString(userData)
+	if hardware := h.Status.HardwareDetails; hardware != nil {
+		g.NodeName, g.VCPUs, g.MemoryMiB = hardware.Hostname, int64(hardware.CPU.Count), int64(hardware.RAMMebibytes)
+		for _, nic := range hardware.NIC {
+			if nic.IP != "" {
+				g.Addresses = append(g.Addresses, nic.IP)
+			}
+		}
+	}
+	return g
+}

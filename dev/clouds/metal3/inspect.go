@@ -1,0 +1,188 @@
+package metal3
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
+	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
+)
+
+// id is what a host is called, in any namespace.
+func id(o object) string { return o.Namespace() + "/" + o.Name() }
+
+// Instances implements [double.Inspected]: hosts that somebody has. Those that are free are no instances.
+func (c *Cloud) Instances() (all []double.Listed) {
+	c.While(func(time.Time) { all = c.instances() })
+	return all
+}
+
+func (c *controller) instances() (all []double.Listed) {
+	for _, o := range c.consumed() {
+		l := double.Listed{
+			ID: id(o), Name: o.Text("spec", "consumerRef", "name"), State: o.Text("status", "provisioning", "state"), Account: o.Namespace(),
+			Tags: o.Texts("metadata", "labels"),
+		}
+		if on, _ := o.At("status", "poweredOn").(bool); !on {
+			l.State += ", off"
+		}
+		l.State = cmp.Or(o.Text("status", "errorType"), l.State)
+		maps.Copy(l.Tags, o.Texts("metadata", "annotations"))
+		for _, s := range c.Of("Secret") {
+			if slices.Contains(s.Owners(), o.UID()) {
+				l.Dependants = append(l.Dependants, "Secret "+s.Name())
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Secret is one with user data.
+type Secret struct {
+	Name, Namespace string
+	Labels          map[string]string
+}
+
+// Secrets are all of them.
+func (c *Cloud) Secrets() (all []Secret) {
+	c.While(func(time.Time) {
+		for _, s := range c.controller.Of("Secret") {
+			all = append(all, Secret{s.Name(), s.Namespace(), s.Texts("metadata", "labels")})
+		}
+	})
+	return all
+}
+
+// Orphans implements [double.Inspected]: secrets that no host which somebody has owns.
+func (c *Cloud) Orphans() (all []string) {
+	c.While(func(time.Time) {
+		for _, s := range c.controller.Of("Secret") {
+			if !slices.ContainsFunc(c.consumed(), func(o object) bool { return slices.Contains(s.Owners(), o.UID()) }) {
+				all = append(all, "Secret "+s.Name())
+			}
+		}
+	})
+	return all
+}
+
+// breaks are the verbs that break a host, by what befalls it.
+var breaks = map[string]metal3.ErrorType{
+	"fail":               metal3.ProvisioningError,
+	"break-registration": metal3.RegistrationError,
+	"break-inspection":   metal3.InspectionError,
+	"break-preparation":  metal3.PreparationError,
+	"break-power":        metal3.PowerManagementError,
+	"break-detach":       metal3.DetachError,
+	"break-servicing":    metal3.ServicingError,
+}
+
+const onHost = "a host's name, with its namespace and a slash before it if several have it"
+
+// Verbs implements [double.Inspected].
+func (*Cloud) Verbs() []double.Verb {
+	all := []double.Verb{
+		{Name: "terminate", On: onHost + ": somebody takes the object away, at once"},
+		{Name: "delete", On: onHost + ": somebody deletes it, and it is deprovisioned"},
+		{Name: "stop", On: onHost},
+		{Name: "start", On: onHost},
+		{Name: "pause", On: onHost + ": nothing is done to it any more"},
+		{Name: "resume", On: onHost},
+		{Name: "mend", On: onHost + ": nothing is broken any more"},
+		{Name: "lag", On: "a duration: lists run behind"},
+	}
+	for _, verb := range slices.Sorted(maps.Keys(breaks)) {
+		all = append(all, double.Verb{Name: verb, On: onHost + ": it has a " + string(breaks[verb])})
+	}
+	return all
+}
+
+var errNoHost = errors.New("there is no such host")
+
+// Do implements [double.Inspected].
+func (c *Cloud) Do(verb, on string) (err error) {
+	if verb == "lag" {
+		d, err := time.ParseDuration(on)
+		c.SetLag(d)
+		return err
+	}
+	c.While(func(now time.Time) { err = c.do(verb, on, now) })
+	return err
+}
+
+func (c *controller) do(verb, on string, now time.Time) error {
+	var o object
+	for _, h := range c.Of(hostKind) {
+		if o == nil && (id(h) == on || h.Name() == on || h.UID() == on) {
+			o = h
+		}
+	}
+	if o == nil {
+		return errNoHost
+	}
+	note := func(key string, value any) error {
+		return c.Merge(hosts, o.Namespace(), o.Name(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
+	}
+	online := func(is bool) error {
+		return c.Merge(hosts, o.Namespace(), o.Name(), map[string]any{"spec": map[string]any{"online": is}})
+	}
+	if kind, ok := breaks[verb]; ok {
+		return note(host.BreakAnnotation, string(kind))
+	}
+	do, ok := map[string]func() error{
+		"terminate": func() error { c.Bury(o); return nil },
+		"delete":    func() error { c.Delete(o, now); return nil },
+		"stop":      func() error { return online(false) },
+		"start":     func() error { return online(true) },
+		"pause":     func() error { return note(metal3.PausedAnnotation, "") },
+		"resume":    func() error { return note(metal3.PausedAnnotation, nil) },
+		"mend":      func() error { return note(host.BreakAnnotation, nil) },
+	}[verb]
+	if !ok {
+		return fmt.Errorf("no verb %q", verb)
+	}
+	return do()
+}
+
+// Planted is a host that somebody else has for a machine, and that runs.
+type Planted struct {
+	// Name is where its own begins.
+	Name, Namespace     string
+	Labels, Annotations map[string]string
+	// Consumer is its consumerRef.
+	Consumer map[string]any
+	// ExternallyProvisioned: its disk is written by nobody here.
+	ExternallyProvisioned bool
+}
+
+// Plant makes such a host, which nobody had before, and returns its name.
+func (c *Cloud) Plant(p Planted) (name string) {
+	c.While(func(now time.Time) { name = c.plant(p, now) })
+	return name
+}
+
+func (c *controller) plant(p Planted, now time.Time) string {
+	name := fmt.Sprintf("%s-%d", strings.ReplaceAll(p.Name, ".", "-"), c.made)
+	o := c.add(p.Namespace, name, Hosts{CPUs: 8, MemoryMiB: 32768, Labels: p.Labels, ExternallyProvisioned: p.ExternallyProvisioned}).Clone()
+	image := map[string]any{"url": "http://images.example.com/rhcos.qcow2", "checksum": "0123"}
+	o.Set(kubeapi.Any(p.Annotations), "metadata", "annotations")
+	o.Set(p.Consumer, "spec", "consumerRef")
+	o.Set(true, "spec", "online")
+	o.Set(true, "status", "poweredOn")
+	o.Set(kubeapi.Stamp(now), "status", "lastUpdated")
+	if !p.ExternallyProvisioned {
+		o.Set(image, "spec", "image")
+		o.Set(image, "status", "provisioning", "image")
+		o.Set(string(metal3.StateProvisioned), "status", "provisioning", "state")
+	}
+	c.Keep(c.Named(hosts), o)
+	return name
+}

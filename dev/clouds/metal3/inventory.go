@@ -1,0 +1,58 @@
+package metal3
+
+import (
+	"fmt"
+
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
+)
+
+// Inventory is what a cluster has before anybody makes anything.
+type Inventory struct {
+	Namespaces []kubeapi.Namespace `json:"namespaces"`
+	Users      []kubeapi.User      `json:"users"`
+	// Hosts are there in each namespace, free.
+	Hosts []Hosts `json:"hosts"`
+}
+
+// Hosts are several that are alike.
+type Hosts struct {
+	// Name is that of the only one, or has a number behind: "host-3".
+	Name   string            `json:"name"`
+	Count  int               `json:"count,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// CPUs and MemoryMiB are what inspection finds, Arch is "x86_64" if empty.
+	CPUs      int    `json:"cpus"`
+	MemoryMiB int    `json:"memoryMiB"`
+	Arch      string `json:"arch,omitempty"`
+	// ExternallyProvisioned: something else has written their disks.
+	ExternallyProvisioned bool `json:"externallyProvisioned,omitempty"`
+}
+
+// names are those of the hosts.
+func (h Hosts) names() (all []string) {
+	if h.Count == 0 {
+		return []string{h.Name}
+	}
+	for n := range h.Count {
+		all = append(all, fmt.Sprintf("%s-%d", h.Name, n+1))
+	}
+	return all
+}
+
+// Sample is a small cluster in which the manifests of the documentation work.
+func Sample() Inventory {
+	return Inventory{
+		Namespaces: []kubeapi.Namespace{
+			{Name: "demo", UID: "3c1f7a52-64d1-4d5e-8b3f-0a6c1f1f7d11"},
+			{Name: "other", UID: "b2a94e0c-9a1e-4bb0-8c27-55d0f3a1c822"},
+		},
+		Users: []kubeapi.User{
+			{Name: "system:serviceaccount:demo:machines", Token: "secret", Namespace: "demo"},
+			{Name: "system:serviceaccount:other:machines", Token: "other-secret", Namespace: "other"},
+		},
+		Hosts: []Hosts{
+			{Name: "worker", Count: 6, Labels: map[string]string{"role": "worker"}, CPUs: 16, MemoryMiB: 65536},
+			{Name: "storage", Count: 6, Labels: map[string]string{"role": "storage"}, CPUs: 32, MemoryMiB: 131072},
+		},
+	}
+}
