@@ -31,12 +31,10 @@ type Cloud struct {
 	*controller
 }
 
-// Rule is one of a Role, Namespace an account.
-type (
-	Rule      = kubeapi.Rule
-	Namespace = kubeapi.Namespace
-	object    = kubeapi.Object
-)
+// Rule is one of a Role.
+type Rule = kubeapi.Rule
+
+type object = kubeapi.Object
 
 var (
 	_ double.Cloud     = &Cloud{}

@@ -128,28 +128,32 @@ func (c *controller) do(verb, on string, now time.Time) error {
 	if o == nil {
 		return errNoHost
 	}
-	note := func(key string, value any) error {
-		return c.Merge(hosts, o.Namespace(), o.Name(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
+	merge := map[string]any{}
+	note := func(key string, value any) {
+		merge["metadata"] = map[string]any{"annotations": map[string]any{key: value}}
 	}
-	online := func(is bool) error {
-		return c.Merge(hosts, o.Namespace(), o.Name(), map[string]any{"spec": map[string]any{"online": is}})
-	}
-	if kind, ok := breaks[verb]; ok {
-		return note(host.BreakAnnotation, string(kind))
-	}
-	do, ok := map[string]func() error{
-		"terminate": func() error { c.Bury(o); return nil },
-		"delete":    func() error { c.Delete(o, now); return nil },
-		"stop":      func() error { return online(false) },
-		"start":     func() error { return online(true) },
-		"pause":     func() error { return note(metal3.PausedAnnotation, "") },
-		"resume":    func() error { return note(metal3.PausedAnnotation, nil) },
-		"mend":      func() error { return note(host.BreakAnnotation, nil) },
-	}[verb]
-	if !ok {
+	kind, breaks := breaks[verb]
+	switch {
+	case breaks:
+		note(host.BreakAnnotation, string(kind))
+	case verb == "mend":
+		note(host.BreakAnnotation, nil)
+	case verb == "pause":
+		note(metal3.PausedAnnotation, "")
+	case verb == "resume":
+		note(metal3.PausedAnnotation, nil)
+	case verb == "stop", verb == "start":
+		merge["spec"] = map[string]any{"online": verb == "start"}
+	case verb == "terminate":
+		c.Bury(o)
+		return nil
+	case verb == "delete":
+		c.Delete(o, now)
+		return nil
+	default:
 		return fmt.Errorf("no verb %q", verb)
 	}
-	return do()
+	return c.Merge(hosts, o.Namespace(), o.Name(), merge)
 }
 
 // Planted is a host that somebody else has for a machine, and that runs.

@@ -64,7 +64,9 @@ func (s *session) Choices(provider.Ref) []provider.Choice {
 }
 
 // choice is the name of the only one.
-func (s scope) choice() string { return "hosts with " + cmp.Or(s.spec.Selector().String(), "any label") }
+func (s scope) choice() string {
+	return "hosts with " + cmp.Or(s.spec.Selector().String(), "any label")
+}
 
 // Differences implements [provider.Comparer] for what a host shows.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {

@@ -66,26 +66,31 @@ func TestLife(t *testing.T) {
 		},
 		{"one reboot", changes{provision, note("reboot.metal3.io")}, []string{made, provisioned, "provisioned > provisioned+"}},
 		{
-			"held off until somebody lets it go", changes{provision, note("reboot.metal3.io/x"), forget("reboot.metal3.io/x")},
+			"held off until somebody lets it go",
+			changes{provision, note("reboot.metal3.io/x"), forget("reboot.metal3.io/x")},
 			[]string{made, provisioned, "provisioned", "provisioned+"},
 		},
 		{"a host that is never off", changes{provision, func(h *host.Host) {
 			h.Spec.DisablePowerOff, h.Spec.Online = true, false
 		}}, []string{made, provisioned, "provisioned+"}},
 		{
-			"nothing is done to a host that is paused", changes{note(metal3.PausedAnnotation), provision, forget(metal3.PausedAnnotation)},
+			"nothing is done to a host that is paused",
+			changes{note(metal3.PausedAnnotation), provision, forget(metal3.PausedAnnotation)},
 			[]string{made, "available", "available", provisioned},
 		},
 		{
-			"it goes", changes{provision, func(h *host.Host) { h.DeletionTimestamp = &metav1.Time{Time: time.Now()} }},
+			"it goes",
+			changes{provision, func(h *host.Host) { h.DeletionTimestamp = &metav1.Time{Time: time.Now()} }},
 			[]string{made, provisioned, "deprovisioning+ > powering off before delete > deleting"},
 		},
 		{
-			"provisioning fails for as long as it is broken", changes{breaks(metal3.ProvisioningError), provision, forget(host.BreakAnnotation)},
+			"provisioning fails for as long as it is broken",
+			changes{breaks(metal3.ProvisioningError), provision, forget(host.BreakAnnotation)},
 			[]string{made, "available", "provisioning", "provisioned+"},
 		},
 		{
-			"what fails to be provisioned can be given back", changes{breaks(metal3.ProvisioningError), provision, withdraw},
+			"what fails to be provisioned can be given back",
+			changes{breaks(metal3.ProvisioningError), provision, withdraw},
 			[]string{made, "available", "provisioning", "deprovisioning > available"},
 		},
 		{"power fails", changes{provision, breaks(metal3.PowerManagementError), func(h *host.Host) { h.Spec.Online = false }}, []string{made, provisioned, "provisioned+", "provisioned+"}},
