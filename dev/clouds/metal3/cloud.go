@@ -178,8 +178,7 @@ func (c *controller) Delete(o object, now time.Time) object {
 	return o
 }
 
-// Guests implements [double.Host]. Kubelets on bare metal know nothing of the host that they run on: they register without a provider ID,
-// by the name that the network gives them.
+// Guests implements [double.Host].
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.While(func(time.Time) { all = c.guests() })
 	return all

@@ -85,7 +85,7 @@ var breaks = map[string]metal3.ErrorType{
 	"break-servicing":    metal3.ServicingError,
 }
 
-const onHost = "a host's name, with its namespace and a slash before it if several have it"
+const onHost = "a host's name"
 
 // Verbs implements [double.Inspected].
 func (*Cloud) Verbs() []double.Verb {

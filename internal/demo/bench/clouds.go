@@ -44,7 +44,8 @@ type heard struct {
 
 // roomy are inventories in which there is room for any number of machines, where that of the samples has too little.
 var roomy = map[string]string{
-	"gcp": `regions: [{name: us-east1, zones: [us-east1-b, us-east1-c, us-east1-d]}, {name: europe-west1, zones: [europe-west1-b, europe-west1-c, europe-west1-d]}]`,
+	"gcp":    `regions: [{name: us-east1, zones: [us-east1-b, us-east1-c, us-east1-d]}, {name: europe-west1, zones: [europe-west1-b, europe-west1-c, europe-west1-d]}]`,
+	"metal3": `hosts: [{name: worker, count: 6000, labels: {role: worker}, cpus: 16, memoryMiB: 65536}, {name: storage, count: 6000, labels: {role: storage}, cpus: 32, memoryMiB: 131072}]`,
 }
 
 // runClouds measures each number of machines on a fleet of its own.

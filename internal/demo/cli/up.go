@@ -127,7 +127,7 @@ func (u *up) run(ctx context.Context) error {
 }
 
 // clouds are those that doubles play.
-var clouds = []string{"aws", "azure", "gcp", "kubevirt", "openstack", "vsphere"}
+var clouds = []string{"aws", "azure", "gcp", "kubevirt", "metal3", "openstack", "vsphere"}
 
 func (u *up) check() error {
 	if u.backend != hollowBackend && u.backend != kwokBackend {

@@ -1,0 +1,181 @@
+package cloud_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/providers/metal3/spec"
+)
+
+// row is what becomes of a field: where the host has it, or why it has it nowhere.
+type row struct{ at, why string }
+
+const (
+	decidesNothing = "is read, and decides nothing"
+	chooses        = "a host has to have such labels: TestSelector"
+)
+
+var rows = map[string]row{
+	"apiVersion":                          {why: decidesNothing},
+	"kind":                                {why: decidesNothing},
+	"metadata":                            {why: decidesNothing},
+	"image.url":                           {at: "spec.image.url"},
+	"image.checksum":                      {at: "spec.image.checksum"},
+	"customDeploy.method":                 {at: "spec.customDeploy.method"},
+	"hostSelector.matchLabels":            {why: chooses},
+	"hostSelector.matchExpressions[].key": {why: chooses},
+	"hostSelector.matchExpressions[].operator": {why: chooses},
+	"hostSelector.matchExpressions[].values[]": {why: chooses},
+	"userData.name":          {why: "names the secret whose key `userData` is in the secret that `spec.userData` of the host names: TestMeant"},
+	"userData.namespace":     {why: "the namespace of that secret; the machine's if it is empty"},
+	"credentialsSecret.name": {why: "names the secret whose key `kubeconfig` leads to the hosts; without it they are beside the machine: TestNamespaces"},
+}
+
+var shapes = map[string]reflect.Type{provider.OpenShift: reflect.TypeFor[spec.OpenShift](), provider.Gardener: reflect.TypeFor[spec.Gardener]()}
+
+// leaves are the paths of all fields of a type that have no fields themselves, with their types in JSON's words.
+func leaves(t reflect.Type, at string) map[string]string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case at == "metadata":
+		return map[string]string{at: "object"}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String:
+		return leaves(t.Elem(), at+"[]")
+	case t.Kind() == reflect.Slice:
+		return map[string]string{at + "[]": "list"}
+	case t.Kind() == reflect.Map:
+		return map[string]string{at: "map"}
+	case t.Kind() != reflect.Struct:
+		return map[string]string{at: "string"}
+	}
+	all := map[string]string{}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" && f.Anonymous {
+			maps.Copy(all, leaves(f.Type, at))
+			continue
+		}
+		maps.Copy(all, leaves(f.Type, strings.TrimPrefix(at+"."+name, ".")))
+	}
+	return all
+}
+
+var steps = regexp.MustCompile(`([^.[]+)(?:\[(\d+)])?`)
+
+// under is what a document has at a path; brackets choose an element of a list.
+func under(document any, path string) any {
+	raw, _ := json.Marshal(document)
+	_ = json.Unmarshal(raw, &document)
+	for _, s := range steps.FindAllStringSubmatch(path, -1) {
+		fields, ok := document.(map[string]any)
+		if !ok {
+			return nil
+		}
+		document = fields[s[1]]
+		list, ok := document.([]any)
+		if n, err := strconv.Atoi(s[2]); ok && err == nil {
+			if n >= len(list) {
+				return nil
+			}
+			document = list[n]
+		}
+	}
+	return document
+}
+
+// TestFields sends each field that a host has, and looks for it there. Half an image is none, as in the original.
+func TestFields(t *testing.T) {
+	for api, shape := range shapes {
+		for path := range leaves(shape, "") {
+			r, ok := rows[path]
+			if !ok {
+				t.Errorf("%s: %s has no row", api, path)
+			}
+			if r.at == "" {
+				continue
+			}
+			b := newBench(t)
+			class := b.class(api, "c1")
+			class.Spec = []byte(`{"image":{"url":"https://images.example.com/a","checksum":"sum"},"customDeploy":{"method":"own"}}`)
+			i, err := b.create(class, machineRef("m"), "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sent any
+			_ = json.Unmarshal(class.Spec, &sent)
+			if got, want := under(b.host(i.ID), r.at), under(sent, path); got != want || want == nil {
+				t.Errorf("%s: %s is %v, want %v", api, r.at, got, want)
+			}
+		}
+	}
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	class.Spec = []byte(`{"image":{"url":"https://images.example.com/a"},"customDeploy":{"method":"own"}}`)
+	i, err := b.create(class, machineRef("m"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := b.host(i.ID); h.At("spec", "image") != nil || h.At("spec", "userData") != nil || h.Text("spec", "consumerRef", "apiVersion") != versions[provider.OpenShift] {
+		t.Errorf("the host is %v", h["spec"])
+	}
+}
+
+func TestRowsAreComplete(t *testing.T) {
+	for path := range rows {
+		if _, ok := leaves(shapes[provider.OpenShift], "")[path]; !ok {
+			t.Errorf("there is no field %s", path)
+		}
+	}
+}
+
+// TestSelector: of all hosts, machines get those that the selector chooses, by either of its parts.
+func TestSelector(t *testing.T) {
+	b := newBench(t, hosts(worker, one(storage)))
+	for _, selector := range []string{
+		`{"matchLabels":{"role":"storage"}}`, `{"matchExpressions":[{"key":"role","operator":"NotIn","values":["worker"]}]}`,
+		`{"matchExpressions":[{"key":"role","operator":"in","values":["storage","other"]}]}`,
+	} {
+		class, ref := b.class(provider.Gardener, "c1"), machineRef("m")
+		class.Spec = []byte(`{"customDeploy":{"method":"own"},"hostSelector":` + selector + `}`)
+		if i, err := b.create(class, ref, "x"); err != nil || i.ID != "demo/storage-1" {
+			t.Errorf("%s gets %s, %v", selector, i.ID, err)
+		}
+		b.removed(class, ref)
+	}
+}
+
+const fieldsHead = `<!-- Code generated by TestFieldsPage of providers/metal3/cloud from the rows of its tests. DO NOT EDIT. -->
+
+# Fields of specs for Metal3
+
+What becomes of each field of a spec: where the host has it that the API server receives, or why it has it nowhere. The tests that make this
+page send each field to a double of the API server, and look for it there. [How to use them](metal3.md).
+`
+
+var testName = regexp.MustCompile(`: Test\w+$`)
+
+// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+func TestFieldsPage(t *testing.T) {
+	page := func(api, kind string) fieldstest.Spec {
+		of := fieldstest.Spec{Title: api + ": " + kind}
+		for path, kind := range leaves(shapes[api], "") {
+			becomes := testName.ReplaceAllString(rows[path].why, "")
+			if becomes == "" {
+				becomes = "`" + rows[path].at + "`"
+			}
+			of.Fields = append(of.Fields, fieldstest.Field{Path: path, Type: kind, Becomes: becomes})
+		}
+		return of
+	}
+	fieldstest.Page(t, "../../../docs/providers/metal3-fields.md", fieldsHead,
+		page(provider.OpenShift, "BareMetalMachineProviderSpec, in providerSpec.value"), page(provider.Gardener, "providerSpec of a MachineClass"))
+}

@@ -1,0 +1,668 @@
+package cloud_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
+	"github.com/millwright-dev/millwright/dev/clouds/metal3"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func (b *bench) create(class provider.Class, ref provider.Ref, userData string) (provider.Instance, error) {
+	return b.session(class).Create(b.t.Context(), ref, provider.Want{UserData: []byte(userData)})
+}
+
+// only is the instance of a machine.
+func (b *bench) only(class provider.Class, ref provider.Ref) provider.Instance {
+	b.t.Helper()
+	found, err := b.session(class).Find(b.t.Context(), ref)
+	if err != nil || len(found) != 1 {
+		b.t.Fatalf("%d instances of %s, error %v", len(found), ref.Name, err)
+	}
+	return found[0]
+}
+
+// running makes the instance of a machine, and waits for it.
+func (b *bench) running(class provider.Class, ref provider.Ref) provider.Instance {
+	b.t.Helper()
+	if _, err := b.create(class, ref, "#cloud-config"); err != nil {
+		b.t.Fatal(err)
+	}
+	b.settle()
+	i := b.only(class, ref)
+	if i.State != provider.Running {
+		b.t.Fatalf("it is %s (%s)", i.State, i.RawState)
+	}
+	return i
+}
+
+func (b *bench) removed(class provider.Class, ref provider.Ref, given ...provider.Instance) {
+	b.t.Helper()
+	for range 20 {
+		done, err := b.session(class).Delete(b.t.Context(), ref, given)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if done {
+			return
+		}
+		b.clock.Advance(time.Second)
+	}
+	b.t.Fatal("it does not go")
+}
+
+// host is an object of the double, by the ID of an instance or a name.
+func (b *bench) host(id string) kubeapi.Object {
+	if _, name, ok := strings.Cut(id, "/"); ok {
+		id = name
+	}
+	return b.cloud.Object("baremetalhosts", b.namespace(), id)
+}
+
+// change merges something into a host.
+func (b *bench) change(name string, merge map[string]any) {
+	b.t.Helper()
+	if err := b.cloud.Change("baremetalhosts", b.namespace(), name, merge); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func one(h metal3.Hosts) metal3.Hosts { h.Count = 1; return h }
+
+// TestOneHostForTwo: of two machines that come at once for one host, one gets it, and the other is told why there is none.
+func TestOneHostForTwo(t *testing.T) {
+	b := newBench(t, hosts(one(worker), one(storage)))
+	class := b.class(provider.OpenShift, "c1")
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for n := range errs {
+		wg.Go(func() { _, errs[n] = b.create(class, machineRef(fmt.Sprint("m-", n)), "x") })
+	}
+	wg.Wait()
+	lost := errs[0]
+	if lost == nil {
+		lost = errs[1]
+	}
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Fatalf("errors %v and %v, want one", errs[0], errs[1])
+	}
+	const text = "no host of namespace demo is free: 1 is not chosen by hostSelector, 1 is taken"
+	if provider.KindOf(lost) != provider.Exhausted || provider.ScopeOf(lost) != provider.ScopeType || !strings.Contains(lost.Error(), text) {
+		t.Errorf("the other is told %v", lost)
+	}
+}
+
+// TestManyAtOnce: machines that come at once get a host each, and none two, however many processes ask for each.
+func TestManyAtOnce(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.Gardener, "c1")
+	var wg sync.WaitGroup
+	for n := range worker.Count {
+		for range 2 {
+			wg.Go(func() {
+				for range 50 {
+					if _, err := b.create(class, machineRef(fmt.Sprint("m-", n)), "x"); provider.KindOf(err) != provider.Conflict {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+				}
+				t.Error("it is a conflict for ever")
+			})
+		}
+	}
+	wg.Wait()
+	has := map[string]int{}
+	for _, i := range b.cloud.Instances() {
+		has[i.Name]++
+	}
+	if len(has) != worker.Count || len(b.cloud.Instances()) != worker.Count || len(b.cloud.Secrets()) != worker.Count {
+		t.Errorf("machines have %v, and there are %d secrets", has, len(b.cloud.Secrets()))
+	}
+}
+
+// TestMeant: the host that a secret means is taken as long as it is free, and another if it is not.
+func TestMeant(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		b := newBench(t)
+		class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+		if err := b.leave(class, ref); err != nil {
+			t.Fatal(err)
+		}
+		secret := func() kubeapi.Object {
+			return b.cloud.Object("secrets", "demo", b.cloud.Secrets()[0].Name)
+		}
+		meant, _ := under(secret(), "metadata.ownerReferences[0].name").(string)
+		if taken {
+			b.change(meant, map[string]any{"spec": map[string]any{"consumerRef": map[string]any{"kind": "Other", "name": "x"}}})
+		}
+		i, err := b.create(class, ref, "second")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (i.ID == "demo/"+meant) == taken || under(secret(), "metadata.ownerReferences[0].name") != strings.TrimPrefix(i.ID, "demo/") {
+			t.Errorf("taken %t: meant was %s, it got %s, and the secret is %v", taken, meant, i.ID, secret())
+		}
+		if raw, _ := base64.StdEncoding.DecodeString(secret().Text("data", "userData")); string(raw) != "second" || len(b.cloud.Secrets()) != 1 {
+			t.Errorf("taken %t: it is given %q", taken, raw)
+		}
+		if under(b.host(i.ID), "spec.userData.name") != secret().Name() || under(b.host(i.ID), "spec.userData.namespace") != "demo" {
+			t.Errorf("taken %t: the host has %v", taken, under(b.host(i.ID), "spec.userData"))
+		}
+	}
+}
+
+// TestUnfit: what no new machine gets, and what it is told.
+func TestUnfit(t *testing.T) {
+	note := func(key string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: ""}}}
+	}
+	for _, r := range []struct {
+		reason string
+		change map[string]any
+		verb   string
+		why    string
+	}{
+		{"another has it", map[string]any{"spec": map[string]any{"consumerRef": map[string]any{"kind": "Metal3Machine", "name": "x"}}}, "", "taken"},
+		{"people want it left alone", note("baremetalhost.metal3.io/paused"), "", "paused or detached"},
+		{"people have taken it out", note("baremetalhost.metal3.io/detached"), "", "paused or detached"},
+		{"people write their own image", map[string]any{"spec": map[string]any{"image": map[string]any{"url": "u"}}}, "", "provisioned by something else"},
+		{"something else has written its disk", map[string]any{"spec": map[string]any{"externallyProvisioned": true}}, "", "provisioned by something else"},
+		{"it is broken", nil, "break-servicing", "in error"},
+		{"it is not ready yet", map[string]any{"status": map[string]any{"provisioning": map[string]any{"state": "inspecting"}}, "metadata": map[string]any{"annotations": map[string]any{"baremetalhost.metal3.io/paused": nil}}}, "", "not available yet"},
+		{"its label is another", map[string]any{"metadata": map[string]any{"labels": map[string]any{"role": "x"}}}, "", "not chosen by hostSelector"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			b := newBench(t, hosts(one(worker)), func(o *metal3.Options) { o.Knobs.Step = time.Hour })
+			if r.change != nil {
+				b.change("worker-1", r.change)
+			} else if err := b.cloud.Do(r.verb, "worker-1"); err != nil {
+				t.Fatal(err)
+			}
+			_, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x")
+			if provider.KindOf(err) != provider.Exhausted || !strings.Contains(errorText(err), "free: 1 is "+r.why) {
+				t.Errorf("says %v, want that it is %s", err, r.why)
+			}
+		})
+	}
+	b := newBench(t, hosts())
+	if _, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x"); !strings.Contains(errorText(err), "there are none at all") {
+		t.Errorf("says %v", err)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestFault: a host that is broken before it runs says so by its machine, as what may be mended; later it is no reason to give it up.
+func TestFault(t *testing.T) {
+	for verb, kind := range map[string]string{
+		"fail": "provisioning error", "break-power": "power management error", "break-registration": "registration error", "break-inspection": "inspection error",
+		"break-preparation": "preparation error", "break-detach": "detach error", "break-servicing": "servicing error",
+	} {
+		b := newBench(t)
+		class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+		i, err := b.create(class, ref, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.cloud.Do(verb, i.ID); err != nil {
+			t.Fatal(err)
+		}
+		i = b.only(class, ref)
+		if i.Fault == nil || i.Fault.Kind != provider.Transient || !strings.Contains(i.Fault.Error(), kind) || i.State != provider.Stopped || !strings.Contains(i.RawState, kind) {
+			t.Errorf("%s: it is %s (%s), with the fault %v", verb, i.State, i.RawState, i.Fault)
+		}
+		_ = b.cloud.Do("mend", i.ID)
+		b.settle()
+		_ = b.cloud.Do(verb, i.ID)
+		if i = b.only(class, ref); i.Fault != nil || i.State != provider.Running {
+			t.Errorf("%s: after it ran it is %s, with the fault %v", verb, i.State, i.Fault)
+		}
+	}
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i, _ := b.create(class, ref, "x")
+	_ = b.cloud.Do("pause", i.ID)
+	if i = b.only(class, ref); i.Fault == nil || !strings.Contains(i.Fault.Error(), "baremetalhost.metal3.io/paused") {
+		t.Errorf("paused it has the fault %v", i.Fault)
+	}
+}
+
+// TestStates are those of Metal3, by what a machine that has such a host is told.
+func TestStates(t *testing.T) {
+	for _, r := range []struct {
+		reason, state string
+		change        map[string]any
+		want          provider.State
+	}{
+		{"it is written", "provisioning", nil, provider.Pending},
+		{"nobody has begun", "available", nil, provider.Pending},
+		{"it is about to be written again", "deprovisioning", nil, provider.Pending},
+		{"it runs", "provisioned", nil, provider.Running},
+		{"it is off", "provisioned", map[string]any{"status": map[string]any{"poweredOn": false}}, provider.Stopped},
+		{"something else has written it", "externally provisioned", nil, provider.Running},
+		{"nobody knows", "unmanaged", nil, provider.Running},
+		{"its operator begins anew", "registering", map[string]any{"status": map[string]any{"provisioning": map[string]any{"image": map[string]any{"url": "u"}}}}, provider.Running},
+		{"it is registered for the first time", "registering", nil, provider.Pending},
+		{"it is given back", "deprovisioning", map[string]any{"spec": map[string]any{"image": nil}}, provider.Stopping},
+		{"nothing is left but whose it was", "available", map[string]any{"spec": map[string]any{"image": nil}}, provider.Stopping},
+		{"it is withdrawn", "provisioned", map[string]any{"spec": map[string]any{"image": nil}}, provider.Stopping},
+		{"somebody deletes it", "provisioned", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-02T03:04:05Z"}}, provider.Stopping},
+		{"and it goes", "powering off before delete", nil, provider.Stopping},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			b := newBench(t)
+			class, ref := b.class(provider.Gardener, "c1"), machineRef("m")
+			i := b.running(class, ref)
+			name := strings.TrimPrefix(i.ID, "demo/")
+			// Paused, a host stays as it is said to be.
+			b.change(name, map[string]any{
+				"metadata": map[string]any{"annotations": map[string]any{"baremetalhost.metal3.io/paused": ""}},
+				"status":   map[string]any{"provisioning": map[string]any{"state": r.state, "image": map[string]any{"url": ""}}},
+			})
+			if r.change != nil {
+				b.change(name, r.change)
+			}
+			i = b.only(class, ref)
+			if i.Fault != nil && strings.Contains(i.Fault.Error(), "paused") {
+				i.State = provider.Pending // which it would be
+			}
+			if i.State != r.want {
+				t.Errorf("%s is %s, want %s", r.state, i.State, r.want)
+			}
+		})
+	}
+}
+
+// TestGivenBack: nothing of a machine stays on a host, and what people wrote does.
+func TestGivenBack(t *testing.T) {
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i := b.running(class, ref)
+	name := strings.TrimPrefix(i.ID, "demo/")
+	b.change(name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"people": "wrote"}, "finalizers": []any{"baremetalhost.metal3.io", "machine.machine.openshift.io"}}})
+	if done, err := b.session(class).Delete(t.Context(), ref, nil); done || err != nil {
+		t.Fatalf("done %t, %v", done, err)
+	}
+	if h := b.host(name); h.At("spec", "consumerRef") == nil || h.At("spec", "image") != nil || h.At("spec", "userData") != nil || h.At("spec", "online") != false {
+		t.Errorf("it is withdrawn as %v", h["spec"])
+	}
+	b.removed(class, ref)
+	h := b.host(name)
+	want := map[string]any{"role": "worker"}
+	if h.At("spec", "consumerRef") != nil || !reflect.DeepEqual(h.At("metadata", "labels"), want) || !reflect.DeepEqual(h.At("metadata", "annotations"), map[string]any{"people": "wrote"}) {
+		t.Errorf("it is given back as %v", h)
+	}
+	if f := h.List("metadata", "finalizers"); len(f) != 1 || len(b.cloud.Secrets()) != 0 {
+		t.Errorf("finalizers are %v, secrets %v", f, b.cloud.Secrets())
+	}
+}
+
+// TestHeldBack: a host that is paused is not given back, and says why; one that may not be switched off stays on.
+func TestHeldBack(t *testing.T) {
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i := b.running(class, ref)
+	name := strings.TrimPrefix(i.ID, "demo/")
+	b.change(name, map[string]any{"spec": map[string]any{"disablePowerOff": true}})
+	powerer, _ := provider.As[provider.Powerer](b.session(class))
+	if err := powerer.Power(t.Context(), ref, i, provider.PowerOff); provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "disablePowerOff") {
+		t.Errorf("it is switched off: %v", err)
+	}
+	_ = b.cloud.Do("pause", i.ID)
+	_, _ = b.session(class).Delete(t.Context(), ref, nil)
+	done, err := b.session(class).Delete(t.Context(), ref, nil)
+	if done || provider.KindOf(err) != provider.Conflict || !strings.Contains(errorText(err), "baremetalhost.metal3.io/paused") {
+		t.Errorf("done %t, %v", done, err)
+	}
+	_ = b.cloud.Do("resume", i.ID)
+	b.removed(class, ref)
+	if h := b.host(name); h.At("spec", "online") != true || h.At("spec", "consumerRef") != nil {
+		t.Errorf("it is given back as %v", h["spec"])
+	}
+}
+
+// TestDeletedHost: a host that people delete is gone once it is, and so is what was made for it.
+func TestDeletedHost(t *testing.T) {
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i := b.running(class, ref)
+	_ = b.cloud.Do("delete", i.ID)
+	if i = b.only(class, ref); i.State != provider.Stopping {
+		t.Errorf("it is %s", i.State)
+	}
+	b.settle()
+	if found, err := b.session(class).Find(t.Context(), ref); len(found) != 0 || err != nil || len(b.cloud.Secrets()) != 0 {
+		t.Errorf("%d are found, %v, and secrets %v", len(found), err, b.cloud.Secrets())
+	}
+	b.removed(class, ref, i)
+}
+
+// TestForeign: what somebody else has is neither found nor touched, whatever mark of ours is left on it.
+func TestForeign(t *testing.T) {
+	consumer := map[string]any{"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift]}
+	for _, r := range []struct {
+		reason   string
+		consumer map[string]any
+	}{
+		{"another machine has it", map[string]any{"kind": "Machine", "namespace": "machines", "name": "other", "apiVersion": versions[provider.OpenShift]}},
+		{"a machine of the name in another namespace", map[string]any{"kind": "Machine", "namespace": "elsewhere", "name": "m", "apiVersion": versions[provider.OpenShift]}},
+		{"another kind has it", map[string]any{"kind": "Metal3Machine", "namespace": "machines", "name": "m", "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1"}},
+		{"a machine of an API that is not ours", map[string]any{"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": "cluster.x-k8s.io/v1beta1"}},
+		{"nobody has it", nil},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			for _, b := range []*bench{newBench(t), besides(t)} {
+				class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+				i := b.running(class, ref)
+				_, name, _ := strings.Cut(i.ID, "/")
+				is := any(r.consumer)
+				if r.consumer == nil {
+					is = nil
+				}
+				for key := range consumer { // a merge patch adds to an object
+					if r.consumer != nil && r.consumer[key] == nil {
+						r.consumer[key] = nil
+					}
+				}
+				b.change(name, map[string]any{"spec": map[string]any{"consumerRef": is}})
+				before, _ := yaml.Marshal(b.host(name)["spec"])
+				if found, err := b.session(class).Find(t.Context(), ref); len(found) > 0 || err != nil {
+					t.Errorf("%v is found, %v", found, err)
+				}
+				ref.ProviderID = i.ProviderID
+				if found, err := b.session(class).Find(t.Context(), ref); len(found) > 0 || err != nil {
+					t.Errorf("by provider ID %v is found, %v", found, err)
+				}
+				b.removed(class, ref, i)
+				rebooter, _ := provider.As[provider.Rebooter](b.session(class))
+				if err := rebooter.Reboot(t.Context(), ref, i, "r"); provider.KindOf(err) != provider.Conflict {
+					t.Errorf("a reboot says %v", err)
+				}
+				if after, _ := yaml.Marshal(b.host(name)["spec"]); string(after) != string(before) {
+					t.Errorf("has become\n%s, was\n%s", after, before)
+				}
+			}
+		})
+	}
+}
+
+// TestAdopted: a host that the original took is its machine's, gets our marks once that machine has recorded it, and is given back.
+func TestAdopted(t *testing.T) {
+	for _, external := range []bool{false, true} {
+		b := besides(t)
+		class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+		name := b.cloud.Plant(metal3.Planted{Name: "old", Namespace: "machines", ExternallyProvisioned: external, Consumer: map[string]any{
+			"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift],
+		}})
+		i := b.only(class, ref)
+		s := b.session(class)
+		keeper, _ := provider.As[provider.Maintainer](s)
+		if i.UID != "" || i.State != provider.Running || !strings.HasPrefix(i.ProviderID, "baremetalhost:///machines/"+name+"/") || keeper.Unkept(ref, i) {
+			t.Errorf("it is %+v, and marked before the machine has recorded it", i)
+		}
+		ref.ProviderID = i.ProviderID
+		if err := keeper.Maintain(t.Context(), ref, i); err != nil {
+			t.Fatal(err)
+		}
+		if i = b.only(class, ref); i.UID != ref.UID || i.Owner != "" || keeper.Unkept(ref, i) {
+			t.Errorf("it has become %+v", i)
+		}
+		b.removed(class, ref)
+		if h := b.host(name); h.At("spec", "consumerRef") != nil || h.At("status", "poweredOn") != false {
+			t.Errorf("external %t: it is given back as %v", external, h)
+		}
+	}
+}
+
+// TestFormerProviderID: the original read provider IDs without a UID; and a host that was made anew under a name is another.
+func TestFormerProviderID(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	i := b.running(class, machineRef("m"))
+	for id, want := range map[string]int{
+		"baremetalhost:///" + i.ID: 1, i.ProviderID: 1, "baremetalhost:///" + i.ID + "/another": 0, "baremetalhost:///" + i.ID + "/": 0,
+		strings.Replace(i.ProviderID, "demo", "other", 1): 0, "baremetalhost:///demo": 0, "baremetalhost:///../x": 0, "aws:///" + i.ID: 0,
+	} {
+		ref := machineRef("restored")
+		ref.ProviderID = id
+		found, err := b.session(class).Find(t.Context(), ref)
+		if err != nil || len(found) != want {
+			t.Errorf("%s finds %d, %v, want %d", id, len(found), err, want)
+		}
+	}
+}
+
+// TestReboot: by the annotation of one reboot, once for each request; and what the original held off is let go.
+func TestReboot(t *testing.T) {
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i := b.running(class, ref)
+	name := strings.TrimPrefix(i.ID, "demo/")
+	b.change(name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"reboot.metal3.io/capbm-requested-power-off": `{"mode":"hard"}`}}})
+	b.settle()
+	if i = b.only(class, ref); i.State != provider.Stopped {
+		t.Fatalf("held off it is %s", i.State)
+	}
+	rebooter, _ := provider.As[provider.Rebooter](b.session(class))
+	for n, request := range []string{"r1", "r1", "r2"} {
+		if err := rebooter.Reboot(t.Context(), ref, i, request); err != nil {
+			t.Fatal(err)
+		}
+		_, asked := b.host(name).Texts("metadata", "annotations")["reboot.metal3.io"]
+		if want := n != 1; asked != want {
+			t.Errorf("%d: a reboot is asked for: %t, want %t", n, asked, want)
+		}
+		b.settle()
+		if i = b.only(class, ref); i.State != provider.Running {
+			t.Errorf("%d: it is %s", n, i.State)
+		}
+	}
+	powerer, _ := provider.As[provider.Powerer](b.session(class))
+	if err := powerer.Power(t.Context(), ref, provider.Instance{ID: "demo/nobody"}, provider.Reboot); provider.KindOf(err) != provider.Conflict {
+		t.Errorf("a reboot of what is not there is %v", err)
+	}
+}
+
+// TestSize: the least of the hosts that are chosen; where none is, nobody knows.
+func TestSize(t *testing.T) {
+	arm := metal3.Hosts{Name: "arm", Labels: map[string]string{"role": "storage"}, CPUs: 64, MemoryMiB: 16384, Arch: "aarch64"}
+	b := newBench(t, hosts(one(worker), one(storage), arm))
+	for selector, want := range map[string]provider.Size{
+		`{"matchLabels":{"role":"worker"}}`:  {VCPU: 16, MemoryMiB: 65536, Architecture: "amd64"},
+		`{"matchLabels":{"role":"storage"}}`: {VCPU: 32, MemoryMiB: 16384},
+		`{}`:                                 {VCPU: 16, MemoryMiB: 16384},
+	} {
+		class := b.class(provider.Gardener, "c1")
+		class.Spec = []byte(`{"customDeploy":{"method":"m"},"hostSelector":` + selector + `}`)
+		sizer, _ := provider.As[provider.Sizer](b.session(class))
+		if size, err := sizer.Size(t.Context()); err != nil || !reflect.DeepEqual(size, want) {
+			t.Errorf("%s: is %+v, %v", selector, size, err)
+		}
+	}
+	class := b.class(provider.Gardener, "c1")
+	class.Spec = []byte(`{"customDeploy":{"method":"m"},"hostSelector":{"matchLabels":{"role":"none"}}}`)
+	sizer, _ := provider.As[provider.Sizer](b.session(class))
+	if size, err := sizer.Size(t.Context()); err == nil || size.VCPU != 0 {
+		t.Errorf("of no host it is %+v, %v", size, err)
+	}
+}
+
+// TestAddresses: those of all NICs that have one, and the name; a name that any host has is none.
+func TestAddresses(t *testing.T) {
+	b := newBench(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	i := b.running(class, ref)
+	name := strings.TrimPrefix(i.ID, "demo/")
+	types := func() (all []corev1.NodeAddressType) {
+		for _, a := range b.only(class, ref).Addresses {
+			all = append(all, a.Type)
+		}
+		return all
+	}
+	if want := []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeHostName, corev1.NodeInternalDNS}; !slices.Equal(types(), want) {
+		t.Errorf("it has %v", types())
+	}
+	b.change(name, map[string]any{"status": map[string]any{"hardware": map[string]any{"hostname": "localhost.localdomain"}}})
+	if want := []corev1.NodeAddressType{corev1.NodeInternalIP}; !slices.Equal(types(), want) {
+		t.Errorf("of a name that any host has it has %v", types())
+	}
+}
+
+// TestRole: the rights in the documentation are enough for everything, and each of them is needed.
+func TestRole(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/providers/metal3-role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role struct{ Rules []metal3.Rule }
+	if err := yaml.Unmarshal(raw, &role); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	b.cloud.SetRules(user, role.Rules)
+	for _, api := range []string{provider.OpenShift, provider.Gardener} {
+		class, ref := b.class(api, "c1"), machineRef("m")
+		if err := b.leave(class, ref); err != nil {
+			t.Fatal(err)
+		}
+		i := b.running(class, ref)
+		s := b.session(class)
+		keeper, _ := provider.As[provider.Maintainer](s)
+		rebooter, _ := provider.As[provider.Rebooter](s)
+		account, _ := provider.As[provider.Accounter](s)
+		sizer, _ := provider.As[provider.Sizer](s)
+		_, wrong := account.Account(t.Context())
+		_, size := sizer.Size(t.Context())
+		if err := errors.Join(wrong, size, b.strip(class, i.ID), keeper.Maintain(t.Context(), ref, i), rebooter.Reboot(t.Context(), ref, i, "r")); err != nil {
+			t.Error(err)
+		}
+		for _, err := range s.List(t.Context()) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		b.settle()
+		b.removed(class, ref, i)
+	}
+	for _, rule := range role.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if right := strings.TrimSuffix(verb+" "+resource+"."+group, "."); !slices.Contains(b.cloud.Needed(), right) {
+						t.Errorf("%s is not needed", right)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNamespaces: beside the machines, a machine gets a host of its own namespace, and all namespaces are listed but one is meant.
+func TestNamespaces(t *testing.T) {
+	b := besides(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	elsewhere := ref
+	elsewhere.Namespace, elsewhere.UID = longest, machineRef("e").UID
+	for _, r := range []provider.Ref{ref, elsewhere} {
+		if i, err := b.create(class, r, "x"); err != nil || !strings.HasPrefix(i.ID, r.Namespace+"/") {
+			t.Errorf("%s gets %s, %v", r.Namespace, i.ID, err)
+		}
+	}
+	n := 0
+	for i, err := range b.session(class).List(t.Context()) {
+		if err != nil || i.ID == "" {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d are listed", n)
+	}
+}
+
+// TestFrugal: looking at a machine is one call, and taking a host four.
+func TestFrugal(t *testing.T) {
+	b := newBench(t, func(o *metal3.Options) { o.PageSize = 0 })
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	asked := func() (all []string) {
+		before := len(b.server.Requests())
+		_, _ = b.create(class, ref, "x")
+		for _, r := range b.server.Requests()[before:] {
+			all = append(all, r.Operation)
+		}
+		return all
+	}
+	if all := asked(); !slices.Equal(all, []string{"secrets.get", "baremetalhosts.list", "secrets.create", "baremetalhosts.patch"}) {
+		t.Errorf("create asks %v", all)
+	}
+	if all := asked(); !slices.Equal(all, []string{"secrets.get", "baremetalhosts.get"}) {
+		t.Errorf("create again asks %v", all)
+	}
+	before := len(b.server.Requests())
+	b.only(class, ref)
+	if n := len(b.server.Requests()) - before; n != 1 {
+		t.Errorf("find asks %d times", n)
+	}
+}
+
+// TestNotInstalled: where there is no Metal3, nothing is taken for gone.
+func TestNotInstalled(t *testing.T) {
+	b := newBench(t, func(o *metal3.Options) { o.Without = []string{"baremetalhosts"} })
+	done, err := b.session(b.class(provider.OpenShift, "c1")).Delete(t.Context(), machineRef("m"), nil)
+	if done || provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "is Metal3 installed there?") {
+		t.Errorf("delete says %t, %v", done, err)
+	}
+}
+
+// TestNoCluster: hosts are beside the machines only where there is a cluster of these.
+func TestNoCluster(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	delete(class.Credentials, "kubeconfig")
+	if _, err := b.session(class).Find(t.Context(), machineRef("m")); provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), "needs a key kubeconfig") {
+		t.Errorf("says %v", err)
+	}
+}
+
+// TestObjections: what Metal3 objects to is told with the field of the spec.
+func TestObjections(t *testing.T) {
+	b := newBench(t)
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Invalid"}, Operation: "baremetalhosts.patch", Times: 1})
+	_, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x")
+	if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.Invalid || e.Field != "image.url" {
+		t.Errorf("says %v", err)
+	}
+}
+
+// TestQuirkNobodySwitchesOff: the original waits for ever for a host that something else has provisioned to be switched off.
+func TestQuirkNobodySwitchesOff(t *testing.T) {
+	b := besides(t)
+	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
+	name := b.cloud.Plant(metal3.Planted{Name: "old", Namespace: "machines", ExternallyProvisioned: true, Consumer: map[string]any{
+		"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift],
+	}})
+	b.removed(class, ref, b.only(class, ref))
+	if b.host(name).At("spec", "online") != false {
+		t.Error("nobody switches it off")
+	}
+}
