@@ -1,14 +1,11 @@
 package cloud_test
 
 import (
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,129 +78,6 @@ func (b *bench) change(name string, merge map[string]any) {
 }
 
 func one(h metal3.Hosts) metal3.Hosts { h.Count = 1; return h }
-
-// TestOneHostForTwo: of two machines that come at once for one host, one gets it, and the other is told why there is none.
-func TestOneHostForTwo(t *testing.T) {
-	b := newBench(t, hosts(one(worker), one(storage)))
-	class := b.class(provider.OpenShift, "c1")
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	for n := range errs {
-		wg.Go(func() { _, errs[n] = b.create(class, machineRef(fmt.Sprint("m-", n)), "x") })
-	}
-	wg.Wait()
-	lost := errs[0]
-	if lost == nil {
-		lost = errs[1]
-	}
-	if (errs[0] == nil) == (errs[1] == nil) {
-		t.Fatalf("errors %v and %v, want one", errs[0], errs[1])
-	}
-	const text = "no host of namespace demo is free: 1 is not chosen by hostSelector, 1 is taken"
-	if provider.KindOf(lost) != provider.Exhausted || provider.ScopeOf(lost) != provider.ScopeType || !strings.Contains(lost.Error(), text) {
-		t.Errorf("the other is told %v", lost)
-	}
-}
-
-// TestManyAtOnce: machines that come at once get a host each, and none two, however many processes ask for each.
-func TestManyAtOnce(t *testing.T) {
-	b := newBench(t)
-	class := b.class(provider.Gardener, "c1")
-	var wg sync.WaitGroup
-	for n := range worker.Count {
-		for range 2 {
-			wg.Go(func() {
-				for range 50 {
-					if _, err := b.create(class, machineRef(fmt.Sprint("m-", n)), "x"); provider.KindOf(err) != provider.Conflict {
-						if err != nil {
-							t.Error(err)
-						}
-						return
-					}
-				}
-				t.Error("it is a conflict for ever")
-			})
-		}
-	}
-	wg.Wait()
-	has := map[string]int{}
-	for _, i := range b.cloud.Instances() {
-		has[i.Name]++
-	}
-	if len(has) != worker.Count || len(b.cloud.Instances()) != worker.Count || len(b.cloud.Secrets()) != worker.Count {
-		t.Errorf("machines have %v, and there are %d secrets", has, len(b.cloud.Secrets()))
-	}
-}
-
-// TestMeant: the host that a secret means is taken as long as it is free, and another if it is not.
-func TestMeant(t *testing.T) {
-	for _, taken := range []bool{false, true} {
-		b := newBench(t)
-		class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
-		if err := b.leave(class, ref); err != nil {
-			t.Fatal(err)
-		}
-		secret := func() kubeapi.Object {
-			return b.cloud.Object("secrets", "demo", b.cloud.Secrets()[0].Name)
-		}
-		meant, _ := under(secret(), "metadata.ownerReferences[0].name").(string)
-		if taken {
-			b.change(meant, map[string]any{"spec": map[string]any{"consumerRef": map[string]any{"kind": "Other", "name": "x"}}})
-		}
-		i, err := b.create(class, ref, "second")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (i.ID == "demo/"+meant) == taken || under(secret(), "metadata.ownerReferences[0].name") != strings.TrimPrefix(i.ID, "demo/") {
-			t.Errorf("taken %t: meant was %s, it got %s, and the secret is %v", taken, meant, i.ID, secret())
-		}
-		if raw, _ := base64.StdEncoding.DecodeString(secret().Text("data", "userData")); string(raw) != "second" || len(b.cloud.Secrets()) != 1 {
-			t.Errorf("taken %t: it is given %q", taken, raw)
-		}
-		if under(b.host(i.ID), "spec.userData.name") != secret().Name() || under(b.host(i.ID), "spec.userData.namespace") != "demo" {
-			t.Errorf("taken %t: the host has %v", taken, under(b.host(i.ID), "spec.userData"))
-		}
-	}
-}
-
-// TestUnfit: what no new machine gets, and what it is told.
-func TestUnfit(t *testing.T) {
-	note := func(key string) map[string]any {
-		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: ""}}}
-	}
-	for _, r := range []struct {
-		reason string
-		change map[string]any
-		verb   string
-		why    string
-	}{
-		{"another has it", map[string]any{"spec": map[string]any{"consumerRef": map[string]any{"kind": "Metal3Machine", "name": "x"}}}, "", "taken"},
-		{"people want it left alone", note("baremetalhost.metal3.io/paused"), "", "paused or detached"},
-		{"people have taken it out", note("baremetalhost.metal3.io/detached"), "", "paused or detached"},
-		{"people write their own image", map[string]any{"spec": map[string]any{"image": map[string]any{"url": "u"}}}, "", "provisioned by something else"},
-		{"something else has written its disk", map[string]any{"spec": map[string]any{"externallyProvisioned": true}}, "", "provisioned by something else"},
-		{"it is broken", nil, "break-servicing", "in error"},
-		{"it is not ready yet", map[string]any{"status": map[string]any{"provisioning": map[string]any{"state": "inspecting"}}, "metadata": map[string]any{"annotations": map[string]any{"baremetalhost.metal3.io/paused": nil}}}, "", "not available yet"},
-		{"its label is another", map[string]any{"metadata": map[string]any{"labels": map[string]any{"role": "x"}}}, "", "not chosen by hostSelector"},
-	} {
-		t.Run(r.reason, func(t *testing.T) {
-			b := newBench(t, hosts(one(worker)), func(o *metal3.Options) { o.Knobs.Step = time.Hour })
-			if r.change != nil {
-				b.change("worker-1", r.change)
-			} else if err := b.cloud.Do(r.verb, "worker-1"); err != nil {
-				t.Fatal(err)
-			}
-			_, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x")
-			if provider.KindOf(err) != provider.Exhausted || !strings.Contains(errorText(err), "free: 1 is "+r.why) {
-				t.Errorf("says %v, want that it is %s", err, r.why)
-			}
-		})
-	}
-	b := newBench(t, hosts())
-	if _, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x"); !strings.Contains(errorText(err), "there are none at all") {
-		t.Errorf("says %v", err)
-	}
-}
 
 func errorText(err error) string {
 	if err == nil {
@@ -357,101 +231,6 @@ func TestDeletedHost(t *testing.T) {
 	b.removed(class, ref, i)
 }
 
-// TestForeign: what somebody else has is neither found nor touched, whatever mark of ours is left on it.
-func TestForeign(t *testing.T) {
-	consumer := map[string]any{"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift]}
-	for _, r := range []struct {
-		reason   string
-		consumer map[string]any
-	}{
-		{"another machine has it", map[string]any{"kind": "Machine", "namespace": "machines", "name": "other", "apiVersion": versions[provider.OpenShift]}},
-		{"a machine of the name in another namespace", map[string]any{"kind": "Machine", "namespace": "elsewhere", "name": "m", "apiVersion": versions[provider.OpenShift]}},
-		{"another kind has it", map[string]any{"kind": "Metal3Machine", "namespace": "machines", "name": "m", "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1"}},
-		{"a machine of an API that is not ours", map[string]any{"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": "cluster.x-k8s.io/v1beta1"}},
-		{"nobody has it", nil},
-	} {
-		t.Run(r.reason, func(t *testing.T) {
-			for _, b := range []*bench{newBench(t), besides(t)} {
-				class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
-				i := b.running(class, ref)
-				_, name, _ := strings.Cut(i.ID, "/")
-				is := any(r.consumer)
-				if r.consumer == nil {
-					is = nil
-				}
-				for key := range consumer { // a merge patch adds to an object
-					if r.consumer != nil && r.consumer[key] == nil {
-						r.consumer[key] = nil
-					}
-				}
-				b.change(name, map[string]any{"spec": map[string]any{"consumerRef": is}})
-				before, _ := yaml.Marshal(b.host(name)["spec"])
-				if found, err := b.session(class).Find(t.Context(), ref); len(found) > 0 || err != nil {
-					t.Errorf("%v is found, %v", found, err)
-				}
-				ref.ProviderID = i.ProviderID
-				if found, err := b.session(class).Find(t.Context(), ref); len(found) > 0 || err != nil {
-					t.Errorf("by provider ID %v is found, %v", found, err)
-				}
-				b.removed(class, ref, i)
-				rebooter, _ := provider.As[provider.Rebooter](b.session(class))
-				if err := rebooter.Reboot(t.Context(), ref, i, "r"); provider.KindOf(err) != provider.Conflict {
-					t.Errorf("a reboot says %v", err)
-				}
-				if after, _ := yaml.Marshal(b.host(name)["spec"]); string(after) != string(before) {
-					t.Errorf("has become\n%s, was\n%s", after, before)
-				}
-			}
-		})
-	}
-}
-
-// TestAdopted: a host that the original took is its machine's, gets our marks once that machine has recorded it, and is given back.
-func TestAdopted(t *testing.T) {
-	for _, external := range []bool{false, true} {
-		b := besides(t)
-		class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
-		name := b.cloud.Plant(metal3.Planted{Name: "old", Namespace: "machines", ExternallyProvisioned: external, Consumer: map[string]any{
-			"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift],
-		}})
-		i := b.only(class, ref)
-		s := b.session(class)
-		keeper, _ := provider.As[provider.Maintainer](s)
-		if i.UID != "" || i.State != provider.Running || !strings.HasPrefix(i.ProviderID, "baremetalhost:///machines/"+name+"/") || keeper.Unkept(ref, i) {
-			t.Errorf("it is %+v, and marked before the machine has recorded it", i)
-		}
-		ref.ProviderID = i.ProviderID
-		if err := keeper.Maintain(t.Context(), ref, i); err != nil {
-			t.Fatal(err)
-		}
-		if i = b.only(class, ref); i.UID != ref.UID || i.Owner != "" || keeper.Unkept(ref, i) {
-			t.Errorf("it has become %+v", i)
-		}
-		b.removed(class, ref)
-		if h := b.host(name); h.At("spec", "consumerRef") != nil || h.At("status", "poweredOn") != false {
-			t.Errorf("external %t: it is given back as %v", external, h)
-		}
-	}
-}
-
-// TestFormerProviderID: the original read provider IDs without a UID; and a host that was made anew under a name is another.
-func TestFormerProviderID(t *testing.T) {
-	b := newBench(t)
-	class := b.class(provider.OpenShift, "c1")
-	i := b.running(class, machineRef("m"))
-	for id, want := range map[string]int{
-		"baremetalhost:///" + i.ID: 1, i.ProviderID: 1, "baremetalhost:///" + i.ID + "/another": 0, "baremetalhost:///" + i.ID + "/": 0,
-		strings.Replace(i.ProviderID, "demo", "other", 1): 0, "baremetalhost:///demo": 0, "baremetalhost:///../x": 0, "aws:///" + i.ID: 0,
-	} {
-		ref := machineRef("restored")
-		ref.ProviderID = id
-		found, err := b.session(class).Find(t.Context(), ref)
-		if err != nil || len(found) != want {
-			t.Errorf("%s finds %d, %v, want %d", id, len(found), err, want)
-		}
-	}
-}
-
 // TestReboot: by the annotation of one reboot, once for each request; and what the original held off is let go.
 func TestReboot(t *testing.T) {
 	b := newBench(t)
@@ -465,11 +244,11 @@ func TestReboot(t *testing.T) {
 	}
 	rebooter, _ := provider.As[provider.Rebooter](b.session(class))
 	for n, request := range []string{"r1", "r1", "r2"} {
+		before := b.host(name).Text("metadata", "resourceVersion")
 		if err := rebooter.Reboot(t.Context(), ref, i, request); err != nil {
 			t.Fatal(err)
 		}
-		_, asked := b.host(name).Texts("metadata", "annotations")["reboot.metal3.io"]
-		if want := n != 1; asked != want {
+		if asked, want := b.host(name).Text("metadata", "resourceVersion") != before, n != 1; asked != want {
 			t.Errorf("%d: a reboot is asked for: %t, want %t", n, asked, want)
 		}
 		b.settle()
@@ -577,29 +356,6 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestNamespaces: beside the machines, a machine gets a host of its own namespace, and all namespaces are listed but one is meant.
-func TestNamespaces(t *testing.T) {
-	b := besides(t)
-	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
-	elsewhere := ref
-	elsewhere.Namespace, elsewhere.UID = longest, machineRef("e").UID
-	for _, r := range []provider.Ref{ref, elsewhere} {
-		if i, err := b.create(class, r, "x"); err != nil || !strings.HasPrefix(i.ID, r.Namespace+"/") {
-			t.Errorf("%s gets %s, %v", r.Namespace, i.ID, err)
-		}
-	}
-	n := 0
-	for i, err := range b.session(class).List(t.Context()) {
-		if err != nil || i.ID == "" {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 2 {
-		t.Errorf("%d are listed", n)
-	}
-}
-
 // TestFrugal: looking at a machine is one call, and taking a host four.
 func TestFrugal(t *testing.T) {
 	b := newBench(t, func(o *metal3.Options) { o.PageSize = 0 })
@@ -651,18 +407,5 @@ func TestObjections(t *testing.T) {
 	_, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x")
 	if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.Invalid || e.Field != "image.url" {
 		t.Errorf("says %v", err)
-	}
-}
-
-// TestQuirkNobodySwitchesOff: the original waits for ever for a host that something else has provisioned to be switched off.
-func TestQuirkNobodySwitchesOff(t *testing.T) {
-	b := besides(t)
-	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
-	name := b.cloud.Plant(metal3.Planted{Name: "old", Namespace: "machines", ExternallyProvisioned: true, Consumer: map[string]any{
-		"kind": "Machine", "namespace": "machines", "name": "m", "apiVersion": versions[provider.OpenShift],
-	}})
-	b.removed(class, ref, b.only(class, ref))
-	if b.host(name).At("spec", "online") != false {
-		t.Error("nobody switches it off")
 	}
 }
