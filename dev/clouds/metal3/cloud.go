@@ -57,11 +57,13 @@ type controller struct {
 	*kubeapi.Memory
 	knobs host.Knobs
 	made  int // hosts
+	// rests are the versions of hosts, by UID, that become nothing else by themselves: there are many, and they are asked for often.
+	rests map[string]string
 }
 
 // New returns a cluster whose hosts are free.
 func New(clock *double.Clock, o Options) *Cloud {
-	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), knobs: host.Knobs{
+	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), rests: map[string]string{}, knobs: host.Knobs{
 		Step: orElse(o.Knobs.Step, time.Second), Provision: orElse(o.Knobs.Provision, 2*time.Second),
 		Deprovision: orElse(o.Knobs.Deprovision, 2*time.Second), Power: orElse(o.Knobs.Power, 2*time.Second),
 	}}
@@ -141,6 +143,10 @@ func (c *controller) Settle(now time.Time) {
 
 // settle takes a host one step further; nil: there is none, or it is gone.
 func (c *controller) settle(o object, now time.Time) object {
+	version := o.Text("metadata", "resourceVersion")
+	if c.rests[o.UID()] == version {
+		return nil
+	}
 	before, err := read(o)
 	if err != nil {
 		return nil
@@ -151,6 +157,9 @@ func (c *controller) settle(o object, now time.Time) object {
 		return nil
 	}
 	if metadata, status := host.Changed(before, after); !metadata && !status {
+		if at := before.Status.LastUpdated; at == nil || now.Sub(at.Time) > max(c.knobs.Step, c.knobs.Provision, c.knobs.Deprovision, c.knobs.Power) {
+			c.rests[o.UID()] = version
+		}
 		return nil
 	}
 	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": after.Annotations, "finalizers": after.Finalizers}, "status": after.Status})
