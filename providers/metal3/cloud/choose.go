@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -49,6 +50,9 @@ func unfit(h *host, selector labels.Selector) string {
 	return ""
 }
 
+// lookAgain is when hosts are looked at again if none is free, as the original does: it costs a list, and hosts become free all the time.
+const lookAgain = 30 * time.Second
+
 // choose is the host to be taken for a machine: each machine has an order of its own, so that several that come at once seldom want the
 // same. The error is that there is none, with what all hosts are instead.
 func choose(all []*host, s *spec.Machine, namespace, token string) (*host, error) {
@@ -59,7 +63,9 @@ func choose(all []*host, s *spec.Machine, namespace, token string) (*host, error
 		return why != ""
 	})
 	if len(free) == 0 {
-		return nil, provider.ExhaustedIn(provider.ScopeType, "no host of namespace %s is free%s", namespace, told(counts))
+		none := provider.ExhaustedIn(provider.ScopeType, "no host of namespace %s is free%s", namespace, told(counts))
+		none.After = lookAgain
+		return nil, none
 	}
 	order := func(h *host) []byte {
 		sum := sha256.Sum256([]byte(token + "/" + string(h.UID)))

@@ -31,6 +31,9 @@ func TestOneHostForTwo(t *testing.T) {
 		t.Fatalf("errors %v and %v, want one", errs[0], errs[1])
 	}
 	const text = "no host of namespace demo is free: 1 is not chosen by hostSelector, 1 is taken"
+	if after := provider.AfterOf(lost); after != 30*time.Second {
+		t.Errorf("the other looks again after %v", after)
+	}
 	if provider.KindOf(lost) != provider.Exhausted || provider.ScopeOf(lost) != provider.ScopeType || !strings.Contains(lost.Error(), text) {
 		t.Errorf("the other is told %v", lost)
 	}
