@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,10 +63,13 @@ var statuses = func() runtime.NegotiatedSerializer {
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }()
 
-// NewClient makes a client; one that cannot be made is [provider.Denied].
+// NewClient makes a client; one that cannot be made is [provider.Denied]. What a login says of limits counts for nothing: they are around
+// the provider.
 func NewClient(l Login, words Words) (*Client, error) {
 	config := rest.CopyConfig(l.Config)
 	config.NegotiatedSerializer = statuses
+	config.Timeout = 2 * time.Minute
+	config.QPS, config.RateLimiter = -1, nil
 	r, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)

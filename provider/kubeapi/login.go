@@ -1,8 +1,6 @@
 package kubeapi
 
 import (
-	"time"
-
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -47,8 +45,6 @@ func LoginOf(credentials map[string][]byte) (Login, error) {
 		return Login{}, provider.Errorf(provider.Denied, "the kubeconfig cannot be used: %w", err)
 	}
 	config.UserAgent = "millwright"
-	config.Timeout = 2 * time.Minute
-	config.QPS = -1 // limits are around the provider
 	return Login{Config: config, Namespace: namespace}, nil
 }
 

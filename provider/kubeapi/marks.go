@@ -51,6 +51,29 @@ func (m Marks) Annotations() map[string]string {
 	return all
 }
 
+// Tags are all labels of an object and, of its annotations, the marks as they are and those of the further keys.
+func Tags(m metav1.ObjectMeta, further ...string) map[string]string {
+	all := maps.Clone(m.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for _, key := range append([]string{NoteName, NoteNamespace, NoteOwner}, further...) {
+		if value, ok := m.Annotations[key]; ok {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+// Proven reports whether an instance is ref's: it says so itself or, if it says nothing of whose it is, is the one that the machine has
+// recorded. Such a one is another implementation's work, or people took its labels away.
+func Proven(s provider.Session, ref provider.Ref, i provider.Instance) bool {
+	if ref.UID == "" || i.ID == "" {
+		return false
+	}
+	return i.UID == ref.UID || i.UID == "" && provider.SameInstance(s, ref.ProviderID, i.ProviderID)
+}
+
 // LabelValue is a text as a label can have it: itself, or what is always the same in its place.
 func LabelValue(text string) string {
 	if len(validation.IsValidLabelValue(text)) == 0 {

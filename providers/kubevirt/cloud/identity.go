@@ -153,19 +153,5 @@ func nodeName(v *kubevirt.VirtualMachine) string {
 	return name
 }
 
-// tagsOf are all labels and annotations that say something: of annotations, ours alone.
-func tagsOf(m metav1.ObjectMeta) map[string]string {
-	all := maps.Clone(m.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for _, key := range []string{kubeapi.NoteName, kubeapi.NoteNamespace, kubeapi.NoteOwner, noteRan} {
-		if value, ok := m.Annotations[key]; ok {
-			all[key] = value
-		}
-	}
-	return all
-}
-
 // sortedKeys are those of a map, in order.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -23,7 +23,7 @@ func (s scope) instance(v seen, now time.Time) provider.Instance {
 		ID: m.Name, UID: o.UID, Name: o.Name, Owner: o.Owner, Namespace: o.Namespace, ProviderID: s.providerID(m.Namespace, m.Name),
 		NodeName: nodeName(m), Addresses: addresses(v), State: state(v), RawState: string(m.Status.PrintableStatus),
 		Type: typeOf(m), Region: placed(m, corev1.LabelTopologyRegion), Zone: placed(m, corev1.LabelTopologyZone),
-		Created: m.CreationTimestamp.Time, Tags: tagsOf(m.ObjectMeta),
+		Created: m.CreationTimestamp.Time, Tags: kubeapi.Tags(m.ObjectMeta, noteRan),
 	}
 	if i.State == provider.Stopping || i.State == provider.Running || m.Annotations[noteRan] != "" {
 		return i

@@ -6,22 +6,14 @@ import (
 	"maps"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 var _ provider.Maintainer = &session{}
 
 // Unkept implements [provider.Maintainer].
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
-	return s.proven(ref, i) && len(s.owed(ref, i)) > 0
-}
-
-// proven reports whether an instance is ref's: it says so itself or, if it says nothing of whose it is, is the one that the machine has
-// recorded. Such a one another implementation made, or people took its labels away.
-func (s *session) proven(ref provider.Ref, i provider.Instance) bool {
-	if ref.UID == "" || i.ID == "" {
-		return false
-	}
-	return i.UID == ref.UID || i.UID == "" && provider.SameInstance(s, ref.ProviderID, i.ProviderID)
+	return kubeapi.Proven(s, ref, i) && len(s.owed(ref, i)) > 0
 }
 
 // labels is where a virtual machine has its labels, annotations where it has its notes.
@@ -50,7 +42,7 @@ func (s *session) owed(ref provider.Ref, i provider.Instance) map[string]map[str
 
 // Maintain implements [provider.Maintainer]: labels and notes of virtual machines. The labels of an instance that runs stay as they are.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
-	if !s.proven(ref, i) {
+	if !kubeapi.Proven(s, ref, i) {
 		return nil
 	}
 	merge := map[string]any{}

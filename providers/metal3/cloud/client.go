@@ -2,11 +2,9 @@ package cloud
 
 import (
 	"context"
-	"time"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/kubeapi"
@@ -55,11 +53,7 @@ func (s *session) connect(ctx context.Context) (*kubeapi.Client, error) {
 			if l, err = kubeapi.LoginOf(s.class.Credentials); err != nil {
 				return nil, err
 			}
-			return kubeapi.NewClient(l, words)
 		}
-		l.Config = rest.CopyConfig(l.Config)
-		l.Config.Timeout = 2 * time.Minute
-		l.Config.QPS, l.Config.RateLimiter = -1, nil // limits are around the provider
 		return kubeapi.NewClient(l, words)
 	})
 }

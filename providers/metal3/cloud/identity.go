@@ -3,7 +3,7 @@ package cloud
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,13 +51,7 @@ func isMachine(consumer *corev1.ObjectReference, apis ...string) bool {
 	if consumer == nil || consumer.Kind != "Machine" {
 		return false
 	}
-	group := schema.FromAPIVersionAndKind(consumer.APIVersion, consumer.Kind).Group
-	for _, api := range apis {
-		if group == api {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(apis, schema.FromAPIVersionAndKind(consumer.APIVersion, consumer.Kind).Group)
 }
 
 // marksOn is what a host says of whose it is. One that the original took for a machine says so by its consumer alone.
@@ -147,18 +141,4 @@ func identified(providerID string) (p place, ok bool) {
 // is reports whether a host is the one that is named.
 func (p place) is(h *host) bool {
 	return h.Namespace == p.namespace && h.Name == p.name && (p.uid == "" || p.uid == string(h.UID))
-}
-
-// tagsOf are all labels of a host, and our annotations.
-func tagsOf(m metav1.ObjectMeta) map[string]string {
-	all := maps.Clone(m.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for _, key := range []string{kubeapi.NoteName, kubeapi.NoteNamespace, kubeapi.NoteOwner} {
-		if value, ok := m.Annotations[key]; ok {
-			all[key] = value
-		}
-	}
-	return all
 }

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 // instance says what a host shows in the words of the engine. The name of its node is not known: kubelets take that of the network.
@@ -16,7 +18,7 @@ func instance(h *host) provider.Instance {
 	o := marksOn(h)
 	i := provider.Instance{
 		ID: id(h), UID: o.UID, Name: o.Name, Owner: o.Owner, Namespace: o.Namespace, ProviderID: providerID(h), Addresses: addresses(h),
-		State: state(h), RawState: raw(h), Type: typeOf(h), Tags: tagsOf(h.ObjectMeta),
+		State: state(h), RawState: raw(h), Type: typeOf(h), Tags: kubeapi.Tags(h.ObjectMeta),
 	}
 	if i.Fault = fault(h, i.State); i.Fault != nil {
 		i.State = provider.Stopped
@@ -75,6 +77,9 @@ func power(h *host) provider.State {
 	return provider.Stopped
 }
 
+// unknown stands for what a host does not say of its failure.
+const unknown = "failure of which nothing is said"
+
 // fault is why a host that has not run for its machine yet does not come up; nil: nothing is known against it. Its operator tries again for
 // as long as the machine wants the host.
 func fault(h *host, at provider.State) *provider.Error {
@@ -84,7 +89,7 @@ func fault(h *host, at provider.State) *provider.Error {
 	if at != provider.Pending || h.Status.ErrorMessage == "" && h.Status.ErrorType == "" {
 		return nil
 	}
-	return provider.Errorf(provider.Transient, "host %s has a %s: %s", h.Name, orUnknown(string(h.Status.ErrorType)), orUnknown(h.Status.ErrorMessage))
+	return provider.Errorf(provider.Transient, "host %s has a %s: %s", h.Name, cmp.Or(string(h.Status.ErrorType), unknown), cmp.Or(h.Status.ErrorMessage, unknown))
 }
 
 // untouched is why the operator of bare metal does nothing to a host: people have said so; empty: it does.
@@ -95,13 +100,6 @@ func untouched(h *host) string {
 		}
 	}
 	return ""
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "failure of which nothing is said"
-	}
-	return text
 }
 
 // addresses are those that inspection found, in a stable order, and the name that the host had then. Names that any host has name none.

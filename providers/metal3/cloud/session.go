@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -39,11 +40,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if c.Namespace != "" {
-		account, err := c.UIDOf(ctx, c.Namespace)
-		return account, s.observe(err)
-	}
-	account, err := c.UIDOf(ctx, "kube-system")
+	account, err := c.UIDOf(ctx, cmp.Or(c.Namespace, "kube-system"))
 	return account, s.observe(err)
 }
 

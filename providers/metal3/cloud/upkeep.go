@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
 var _ provider.Maintainer = &session{}
@@ -13,16 +14,7 @@ var _ provider.Maintainer = &session{}
 // Unkept implements [provider.Maintainer].
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	labels, notes := s.owed(ref, i)
-	return s.proven(ref, i) && len(labels)+len(notes) > 0
-}
-
-// proven reports whether an instance is ref's: it says so itself or, if it says nothing of whose it is, is the one that the machine has
-// recorded. Such a one the original took, or people took its labels away.
-func (s *session) proven(ref provider.Ref, i provider.Instance) bool {
-	if ref.UID == "" || i.ID == "" {
-		return false
-	}
-	return i.UID == ref.UID || i.UID == "" && provider.SameInstance(s, ref.ProviderID, i.ProviderID)
+	return kubeapi.Proven(s, ref, i) && len(labels)+len(notes) > 0
 }
 
 // owed are the marks that an instance lacks. Who owns it nothing changes.
