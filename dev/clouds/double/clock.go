@@ -24,3 +24,11 @@ func (c *Clock) Advance(d time.Duration) {
 	defer c.mu.Unlock()
 	c.ahead += d
 }
+
+// Or is how long something takes: d, or other if d is not positive.
+func Or(d, other time.Duration) time.Duration {
+	if d <= 0 {
+		return other
+	}
+	return d
+}

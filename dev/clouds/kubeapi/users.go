@@ -56,24 +56,21 @@ func (s *Server) Needed() (all []string) {
 
 // SetToken gives a user another token; the one before holds no more.
 func (s *Server) SetToken(user, token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users = slices.Clone(s.users)
-	for n := range s.users {
-		if s.users[n].Name == user {
-			s.users[n].Token = token
-		}
-	}
+	s.change(user, func(u *User) { u.Token = token })
 }
 
 // SetRules says what a user may from now on.
 func (s *Server) SetRules(user string, rules []Rule) {
+	s.change(user, func(u *User) { u.Rules = rules })
+}
+
+func (s *Server) change(user string, to func(*User)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users = slices.Clone(s.users)
 	for n := range s.users {
 		if s.users[n].Name == user {
-			s.users[n].Rules = rules
+			to(&s.users[n])
 		}
 	}
 }

@@ -47,7 +47,7 @@ var (
 
 // New returns a cluster with nothing made in it.
 func New(clock *double.Clock, o Options) *Cloud {
-	o.Import, o.Boot, o.Delete = orElse(o.Import, time.Second), orElse(o.Boot, 2*time.Second), orElse(o.Delete, 2*time.Second)
+	o.Import, o.Boot, o.Delete = double.Or(o.Import, time.Second), double.Or(o.Boot, 2*time.Second), double.Or(o.Delete, 2*time.Second)
 	m := &memory{kubeapi.NewMemory(clock, resources...), map[string]*life{}}
 	m.Made, m.Buried = m.begin, m.ended
 	c := &controller{memory: m, Options: o, room: map[string]int{}}
@@ -62,13 +62,6 @@ func New(clock *double.Clock, o Options) *Cloud {
 }
 
 const memoryPath = "spec.template.spec.domain.resources.requests.memory"
-
-func orElse(d, other time.Duration) time.Duration {
-	if d <= 0 {
-		return other
-	}
-	return d
-}
 
 var resources = []kubeapi.Resource{
 	{Version: "v1", Name: "secrets", Kind: "Secret"},

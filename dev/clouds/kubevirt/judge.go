@@ -1,8 +1,6 @@
 package kubevirt
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,19 +13,13 @@ import (
 
 // Judge implements [kubeapi.Controller]: fields that its kind has not and, of virtual machines, what KubeVirt's own rules refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return []kubeapi.Cause{kubeapi.Wrong("metadata", err.Error())}
-	}
 	var machine kubevirt.VirtualMachine
 	into := map[string]any{
 		"VirtualMachine": &machine, "VirtualMachineInstance": &kubevirt.VirtualMachineInstance{}, "DataVolume": &cdi.DataVolume{},
 		"Secret": &corev1.Secret{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
 	}[kind]
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(into); err != nil {
-		return []kubeapi.Cause{kubeapi.Wrong("spec", "strict decoding error: "+err.Error())}
+	if wrong := kubeapi.Strict(o, into); wrong != nil {
+		return wrong
 	}
 	for key, value := range o.Texts("metadata", "labels") {
 		for _, why := range append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...) {

@@ -1,6 +1,7 @@
 package metal3
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -64,8 +65,8 @@ type controller struct {
 // New returns a cluster whose hosts are free.
 func New(clock *double.Clock, o Options) *Cloud {
 	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), rests: map[string]string{}, knobs: host.Knobs{
-		Step: orElse(o.Knobs.Step, time.Second), Provision: orElse(o.Knobs.Provision, 2*time.Second),
-		Deprovision: orElse(o.Knobs.Deprovision, 2*time.Second), Power: orElse(o.Knobs.Power, 2*time.Second),
+		Step: double.Or(o.Knobs.Step, time.Second), Provision: double.Or(o.Knobs.Provision, 2*time.Second),
+		Deprovision: double.Or(o.Knobs.Deprovision, 2*time.Second), Power: double.Or(o.Knobs.Power, 2*time.Second),
 	}}
 	for _, n := range o.Inventory.Namespaces {
 		for _, h := range o.Inventory.Hosts {
@@ -80,20 +81,9 @@ func New(clock *double.Clock, o Options) *Cloud {
 	})}
 }
 
-func orElse(d, other time.Duration) time.Duration {
-	if d <= 0 {
-		return other
-	}
-	return d
-}
-
 // add makes a host that is free, or that something else has provisioned.
 func (c *controller) add(namespace, name string, h Hosts) object {
 	c.made++
-	arch := h.Arch
-	if arch == "" {
-		arch = "x86_64"
-	}
 	state, poweredOn := metal3.StateAvailable, false
 	if h.ExternallyProvisioned {
 		state, poweredOn = metal3.StateExternallyProvisioned, true
@@ -112,7 +102,7 @@ func (c *controller) add(namespace, name string, h Hosts) object {
 			"operationalStatus": string(metal3.OperationalStatusOK), "errorMessage": "", "errorCount": 0, "poweredOn": poweredOn,
 			"provisioning": map[string]any{"state": string(state), "ID": strconv.Itoa(c.made)},
 			"hardware": map[string]any{
-				"hostname": name + "." + namespace, "ramMebibytes": h.MemoryMiB, "cpu": map[string]any{"arch": arch, "count": h.CPUs},
+				"hostname": name + "." + namespace, "ramMebibytes": h.MemoryMiB, "cpu": map[string]any{"arch": cmp.Or(h.Arch, "x86_64"), "count": h.CPUs},
 				"nics": []any{map[string]any{"name": "eth0", "mac": mac, "ip": ip, "pxe": true}, map[string]any{"name": "eth1", "mac": mac[:15] + "ff"}},
 			},
 		},

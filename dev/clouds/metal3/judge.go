@@ -1,8 +1,6 @@
 package metal3
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,16 +12,10 @@ import (
 
 // Judge implements [kubeapi.Controller]: fields that its kind has not and, of hosts, what Metal3's own rules refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return []kubeapi.Cause{kubeapi.Wrong("metadata", err.Error())}
-	}
 	var h host.Host
 	into := map[string]any{hostKind: &h, "Secret": &corev1.Secret{}}[kind]
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(into); err != nil {
-		return []kubeapi.Cause{kubeapi.Wrong("spec", "strict decoding error: "+err.Error())}
+	if wrong := kubeapi.Strict(o, into); wrong != nil {
+		return wrong
 	}
 	for key, value := range o.Texts("metadata", "labels") {
 		for _, why := range append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...) {

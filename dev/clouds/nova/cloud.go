@@ -55,9 +55,9 @@ var (
 
 // New returns a cloud with nothing made in it.
 func New(clock *double.Clock, o Options) *Cloud {
-	o.Boot = orElse(o.Boot, 3*time.Second)
-	o.Delete = orElse(o.Delete, 2*time.Second)
-	o.Volume = orElse(o.Volume, 2*time.Second)
+	o.Boot = double.Or(o.Boot, 3*time.Second)
+	o.Delete = double.Or(o.Delete, 2*time.Second)
+	o.Volume = double.Or(o.Volume, 2*time.Second)
 	if o.PageSize <= 0 {
 		o.PageSize = 1000
 	}
@@ -74,13 +74,6 @@ func New(clock *double.Clock, o Options) *Cloud {
 		c.floats[f.ID] = &float{FloatingIP: f}
 	}
 	return c
-}
-
-func orElse(d, other time.Duration) time.Duration {
-	if d <= 0 {
-		return other
-	}
-	return d
 }
 
 // call is one request on its way.
