@@ -26,12 +26,12 @@ type sharedRead struct {
 	done  chan struct{} // closed once the others are set
 	value any
 	err   error
-	// left says that its reader was called off: whoever still waits asks again.
-	left bool
+	// calledOff says that its reader was, or panicked: whoever still waits asks again.
+	calledOff bool
 }
 
 // Share returns what read returns, be it called for this call or for another one with the same key; T is the same for all of a key. What
-// is shared is not to be changed. One that is called off leaves the others to read by themselves.
+// is shared is not to be changed. If the call that reads is called off, or panics, the others read again.
 func Share[T any](ctx context.Context, s *SharedReads, key string, read func(context.Context) (T, error)) (T, error) {
 	for {
 		l, r := s.join(key)
@@ -43,7 +43,7 @@ func Share[T any](ctx context.Context, s *SharedReads, key string, read func(con
 		case l.turn <- struct{}{}:
 			s.read(ctx, l, r, func(ctx context.Context) (any, error) { return read(ctx) })
 		}
-		if <-r.done; !r.left || ctx.Err() != nil {
+		if <-r.done; !r.calledOff || ctx.Err() != nil {
 			value, _ := r.value.(T)
 			return value, r.err
 		}
@@ -74,10 +74,10 @@ func (s *SharedReads) read(ctx context.Context, l *line, r *sharedRead, read fun
 	if !s.begin(l, r) {
 		return
 	}
-	r.left = true // should read not return
+	r.calledOff = true // should read not return
 	defer close(r.done)
 	r.value, r.err = read(ctx)
-	r.left = ctx.Err() != nil
+	r.calledOff = ctx.Err() != nil
 }
 
 // begin reports whether r is still to be read; from then on, who asks waits for another.

@@ -104,10 +104,23 @@ func TestSharedReadsCalledOff(t *testing.T) {
 		cancel()
 		all.Wait()
 
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = provider.Share(t.Context(), &s, "", func(context.Context) (string, error) { panic("no") })
-		}()
+		all.Go(func() { _, _ = provider.Share(t.Context(), &s, "", read) })
+		synctest.Wait()
+		for n := range 10 { // all of them wait for the next read, which any of them may begin
+			all.Go(func() {
+				defer func() { _ = recover() }()
+				got, err := provider.Share(t.Context(), &s, "", func(ctx context.Context) (string, error) {
+					if n > 0 {
+						panic("no")
+					}
+					return read(ctx)
+				})
+				if got != "read" || err != nil {
+					t.Errorf("%d, beside some that panic: %q, %v", n, got, err)
+				}
+			})
+		}
+		all.Wait()
 		if got, err := provider.Share(t.Context(), &s, "", read); got != "read" || err != nil {
 			t.Errorf("after a panic: %q, %v", got, err)
 		}
