@@ -156,10 +156,12 @@ test-clouds: ## Test providers of real clouds, adapters, provider/remote and the
 	@set -e; KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)"; export KUBEBUILDER_ASSETS; \
 	for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
 
+# The clouds that doubles play.
+PLAYED = aws azure gcp kubevirt metal3 openstack vsphere
 # Each cloud is played, and its own controller brings the samples of both APIs to Ready nodes: some 15 seconds each, once it is built.
 .PHONY: test-rehearsal
 test-rehearsal: box build ## Play each cloud for a fleet until all machines are ready
-	@set -e; dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; for cloud in aws azure gcp kubevirt metal3 openstack vsphere; do \
+	@set -e; dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; for cloud in $(PLAYED); do \
 		$(MAKE) --no-print-directory cloud PROVIDER=$$cloud; \
 		if bin/millwright up --provider $$cloud --exit-when-ready --dir "$$dir/$$cloud" -o jsonpath='{.seconds}{" s\n"}'; then ok=0; else ok=1; fi; \
 		bin/millwright down --dir "$$dir/$$cloud"; [ $$ok = 0 ]; done
@@ -244,7 +246,7 @@ mutants: ## Put defects into the product and report which tests find them: ROOM=
 	nice go run ./internal/verify/mutants/cmd/mutants -room='$(ROOM)' -sim='$(SIM)' -generated=$(GENERATED) $(ARGS)
 
 # Of ARGS='--provider aws' that cloud, which is built as well.
-BENCHED = $(filter aws azure gcp kubevirt metal3 openstack vsphere,$(subst =, ,$(ARGS)))
+BENCHED = $(filter $(PLAYED),$(subst =, ,$(ARGS)))
 .PHONY: bench
 bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener', or --roll, --heartbeats 1000, --provider aws
 	@set -e; for cloud in $(BENCHED); do $(MAKE) --no-print-directory cloud PROVIDER=$$cloud; done

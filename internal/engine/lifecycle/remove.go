@@ -153,8 +153,8 @@ func preTerminateHook(q input) *Decision {
 	}, q.hooksBlockSince())
 }
 
-// unreachable: there is no session, or it cannot say what exists. Whose instance was
-// never asked for waits for that a minute at most, and goes.
+// unreachable: there is no session, or it cannot say what exists. A machine for which no
+// instance was ever asked waits a minute at most, and goes.
 func unreachable(q input) *Decision {
 	if q.w.Removal.State == RemovalDone || q.w.Session.Err == nil && q.w.Instances.Looked {
 		return nil
