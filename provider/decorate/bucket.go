@@ -1,6 +1,7 @@
 package decorate
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -35,6 +36,9 @@ const (
 	// cooldown is the time in which further throttling counts as one: the
 	// calls that were under way together all report the same congestion.
 	cooldown = time.Second
+	// longestTurn is the longest that a refused call is told to wait for its turn: those before it
+	// are counted when they are refused, and some never come back, or come twice.
+	longestTurn = time.Minute
 )
 
 // bucket is a token bucket whose rate is learned: additive growth with time,
@@ -77,16 +81,27 @@ func (b *bucket) take(now time.Time, p priority) (wait time.Duration, granted bo
 		before += b.owed[q]
 	}
 	b.owed[p]++
-	return b.until(now, need-b.tokens+before), false
+	return min(b.until(now, need-b.tokens+before), b.paused(now)+longestTurn), false
 }
 
-// until is the time in which the given number of tokens comes.
+// paused is for how long no token comes at all.
+func (b *bucket) paused(now time.Time) time.Duration { return max(0, b.pause.Sub(now)) }
+
+// until is the time in which the given number of tokens comes, at a rate that grows meanwhile, during a pause too.
 func (b *bucket) until(now time.Time, tokens float64) time.Duration {
-	wait := max(0, b.pause.Sub(now))
-	if tokens > 0 {
-		wait += time.Duration(tokens / b.rate * float64(time.Second))
+	wait := b.paused(now)
+	if tokens <= 0 {
+		return wait
 	}
-	return wait
+	growth := b.limits.PerSecond / recovery.Seconds()
+	rate := min(b.limits.PerSecond, b.rate+growth*wait.Seconds())
+	grows := (b.limits.PerSecond - rate) / growth // seconds until the rate is what it may be
+	meanwhile := (rate + b.limits.PerSecond) / 2 * grows
+	seconds := grows + (tokens-meanwhile)/b.limits.PerSecond
+	if tokens < meanwhile {
+		seconds = (math.Sqrt(rate*rate+2*growth*tokens) - rate) / growth
+	}
+	return wait + time.Duration(seconds*float64(time.Second))
 }
 
 // refill brings the bucket up to now.

@@ -92,7 +92,7 @@ func (l *limiter) around(ctx context.Context, c Call, do func(context.Context) e
 	}
 	wait, granted := b.take(l.clock.Now(), p)
 	if !granted {
-		return provider.ThrottledFor(wait, uncalled{fmt.Errorf("rate limit of the account: %s is due in %v", c.Verb, wait)})
+		return provider.ThrottledFor(wait, uncalled{fmt.Errorf("rate limit of the account: %s waits for its turn", c.Verb)})
 	}
 	if err := l.hold(ctx, wait); err != nil {
 		b.giveBack()

@@ -158,3 +158,31 @@ func TestShortWaitIsHeldAndGivenUpWithTheCaller(t *testing.T) {
 		t.Error("a call whose caller has given up goes through")
 	}
 }
+
+// TestTurnsKnowThatTheRateGrows: who is refused while the rate is at its lowest is told when
+// it has grown enough, not when the lowest rate would have served those before; and nobody is
+// sent away for long, however many were refused, since some of them never come back.
+func TestTurnsKnowThatTheRateGrows(t *testing.T) {
+	w := newWorld()
+	s := open(t, w, decorate.Limit(w.provider(), w.clock, decorate.Limits{PerSecond: 20, Burst: 40}))
+	w.refuse[decorate.Find] = provider.ThrottledFor(0, context.DeadlineExceeded)
+	for range 8 { // halved by those that are let through
+		_ = find(t, s)
+		w.clock.Step(1100 * time.Millisecond)
+	}
+	delete(w.refuse, decorate.Find)
+	_, err := spend(t, func() error { return find(t, s) })
+	for range 99 {
+		err = find(t, s)
+	}
+	// At 3.4 a second, 100 and the reserve of 8 would take 32 s. The rate grows by a third each second.
+	if after := provider.AfterOf(err).Round(time.Second); after != 18*time.Second {
+		t.Errorf("the hundredth refused is told %v, want the 18 s in which the growing rate comes to that many", after)
+	}
+	for range 5000 {
+		err = find(t, s)
+	}
+	if after := provider.AfterOf(err); after != time.Minute {
+		t.Errorf("after 5000 refusals: %v, want a minute", after)
+	}
+}

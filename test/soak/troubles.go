@@ -78,7 +78,7 @@ var creates = map[string]string{
 var harmless = map[string]bool{"interrupt": true, "terminate": true, "fail": true}
 
 // instanceLike are words for what one instance is done to.
-var instanceLike = regexp.MustCompile(`instance|server|virtual machine|VM`)
+var instanceLike = regexp.MustCompile(`instance|server|machine|VM`)
 
 // verb does what the cloud can do to an instance by itself.
 func (w *world) verb(ctx context.Context) (name string, err error) {

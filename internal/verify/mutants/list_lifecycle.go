@@ -97,8 +97,8 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/invalid-proves", File: "remove.go", Func: "unreachable",
-		From:      "!q.m.Recorded.Provisioned && !q.m.Asked() && provider",
-		To:        "!q.m.Recorded.Provisioned && provider",
+		From:      "!q.m.Recorded.Provisioned && !q.m.Asked() {",
+		To:        "!q.m.Recorded.Provisioned {",
 		Statement: 2, Note: "a class that became invalid is proof that nothing was made, although Create was called",
 		Like: "refused specs",
 	},

@@ -85,9 +85,12 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
-		From: `	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
+		From: `	switch {
+	case p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0:
 		p.onInstances(func(s *instances[M]) { s.noteAccount(ctx) })
-	} else {
+	case !p.world.Instances.Looked:
+		p.world.Session.Origin = lifecycle.Origin{}
+	default:
 		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
 	}
 	if err != nil {
