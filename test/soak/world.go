@@ -173,10 +173,12 @@ func (w *world) wrong(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ready := 0
+	ready, late := 0, []string(nil)
 	for _, m := range machines {
 		if m.Ready() {
 			ready++
+		} else {
+			late = append(late, fmt.Sprintf("machine %s is %s: %s", m.Name, m.Phase, m.Why))
 		}
 	}
 	names, err := w.machines(ctx)
@@ -209,7 +211,10 @@ func (w *world) wrong(ctx context.Context) (string, error) {
 	for _, o := range s.Orphans {
 		problems = append(problems, "left without an instance: "+o)
 	}
-	return strings.Join(problems[:min(len(problems), 5)], "; "), nil
+	if len(problems) > 0 {
+		problems = append(problems, late...)
+	}
+	return strings.Join(problems[:min(len(problems), 20)], "\n  "), nil
 }
 
 // gone reports whether a cloud's word says that there is no instance any more.
