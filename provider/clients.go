@@ -58,6 +58,7 @@ type Clients[C any] struct {
 
 type client[C any] struct {
 	used  time.Time
+	made  time.Time     // when its build began
 	ready chan struct{} // closed once value and err are set
 	value C
 	err   error
@@ -117,7 +118,7 @@ func (c *Clients[C]) entry(key ClientKey) (e *client[C], mine bool) {
 	for len(c.entries) >= c.limit {
 		c.dropOldest()
 	}
-	e = &client[C]{used: now, ready: make(chan struct{}), err: errNotBuilt}
+	e = &client[C]{used: now, made: now, ready: make(chan struct{}), err: errNotBuilt}
 	c.entries[key] = e
 	return e, true
 }
@@ -158,12 +159,21 @@ func (c *Clients[C]) forget(key ClientKey, e *client[C]) {
 	}
 }
 
-// Observe drops the client for key when err is [Denied], and returns err:
+// heldFor is for how long a new client is kept although it is denied. Many callers may have been denied
+// together; the last to tell would drop what the first has had built anew.
+const heldFor = 5 * time.Second
+
+// Observe drops the client for key when err is [Denied], unless the client is a few seconds old, and returns err:
 //
 //	return clients.Observe(key, classify(err))
 func (c *Clients[C]) Observe(key ClientKey, err error) error {
-	if KindOf(err) == Denied {
-		c.Forget(key)
+	if KindOf(err) != Denied {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries[key]; ok && c.clock.Now().Sub(e.made) >= heldFor {
+		delete(c.entries, key)
 	}
 	return err
 }

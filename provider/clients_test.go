@@ -74,7 +74,7 @@ func TestKeysTellAccountsApart(t *testing.T) {
 }
 
 func TestClientsAreSharedUntilForgotten(t *testing.T) {
-	c, _ := newClients(10)
+	c, clk := newClients(10)
 	b := &builder{}
 	first, again, other := get(t, c, "a", b), get(t, c, "a", b), get(t, c, "b", b)
 	if first != 1 || again != 1 || other != 2 {
@@ -87,6 +87,11 @@ func TestClientsAreSharedUntilForgotten(t *testing.T) {
 		t.Error("throttling drops the client")
 	}
 	denied := provider.Errorf(provider.Denied, "no")
+	clk.Step(4 * time.Second)
+	if err := c.Observe("a", denied); !errors.Is(err, denied) || get(t, c, "a", b) != 1 {
+		t.Errorf("Observe returns %v, and drops a client that was made a moment ago", err)
+	}
+	clk.Step(time.Second)
 	if err := c.Observe("a", denied); !errors.Is(err, denied) {
 		t.Errorf("Observe returns %v", err)
 	}
