@@ -40,6 +40,12 @@ func (c directory) login(w http.ResponseWriter, r *http.Request, t target) {
 			"authorization_endpoint": self + "/" + t.tenant + "/oauth2/v2.0/authorize",
 			"issuer":                 self + "/" + t.tenant + "/v2.0",
 		})
+	case "instances":
+		// The shape of https://login.microsoftonline.com/common/discovery/instance?api-version=1.1
+		answer(w, http.StatusOK, map[string]any{
+			"tenant_discovery_endpoint": self + "/common/v2.0/.well-known/openid-configuration", "api-version": "1.1",
+			"metadata": []any{map[string]any{"preferred_network": r.Host, "preferred_cache": r.Host, "aliases": []string{r.Host}}},
+		})
 	default:
 		c.grant(w, r, t)
 	}

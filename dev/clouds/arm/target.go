@@ -7,7 +7,7 @@ import (
 
 // target is what a request is about, by its path.
 type target struct {
-	// login is "token", "discovery" or "endpoints" for requests that are not the Resource Manager's resources.
+	// login is "token", "discovery", "instances" or "endpoints" for requests that are not the Resource Manager's resources.
 	login, tenant string
 
 	verb                string
@@ -34,6 +34,8 @@ func parse(r *http.Request) target {
 		t.login, t.tenant = "token", s[0]
 	case strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration"):
 		t.login, t.tenant = "discovery", s[0]
+	case r.URL.Path == "/common/discovery/instance":
+		t.login = "instances"
 	case r.URL.Path == "/metadata/endpoints":
 		t.login = "endpoints"
 	case is(0, "providers") && is(1, "Microsoft.ResourceGraph"):

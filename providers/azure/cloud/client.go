@@ -58,6 +58,7 @@ func newClient(ctx context.Context, w surroundings, c credentials, clock provide
 	if err != nil {
 		return nil, provider.Errorf(provider.Denied, "%w", err)
 	}
+	token = &oneLogin{TokenCredential: token, clock: clock}
 	managed := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	out := &client{
 		subscription: c.subscription, token: token, clock: clock, http: place.http, sizesOf: map[string]catalog{},
@@ -82,6 +83,35 @@ func (c credentials) token(options policy.ClientOptions, apart bool) (azcore.Tok
 	return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{
 		ClientOptions: options, ClientID: c.client, TenantID: c.tenant, TokenFilePath: c.tokenFile, DisableInstanceDiscovery: apart,
 	})
+}
+
+// oneLogin is a login that is asked for a token when there is none that holds for a while. The SDK asks once for each of its clients, and
+// the library below it asks the directory anew each time where the directory is not one of those that it knows.
+type oneLogin struct {
+	azcore.TokenCredential
+	clock provider.Clock
+
+	mu    sync.Mutex
+	held  azcore.AccessToken
+	scope string
+}
+
+// early is for how long a token has to hold when it is used.
+const early = 5 * time.Minute
+
+// GetToken implements [azcore.TokenCredential].
+func (l *oneLogin) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	scope := strings.Join(o.Scopes, " ")
+	if o.Claims == "" && l.scope == scope && l.clock.Now().Add(early).Before(l.held.ExpiresOn) {
+		return l.held, nil
+	}
+	token, err := l.TokenCredential.GetToken(ctx, o)
+	if err == nil {
+		l.held, l.scope = token, scope
+	}
+	return token, err
 }
 
 // client returns the session's, which it may share with others.

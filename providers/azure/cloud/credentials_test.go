@@ -90,6 +90,27 @@ func TestWhoIsTurnedAway(t *testing.T) {
 	}
 }
 
+// TestOneLogin: whoever asks who they are, and looks, logs in once for all.
+func TestOneLogin(t *testing.T) {
+	w := newWorld(t)
+	p := w.start()
+	for n := range 20 {
+		s, err := p.Open(t.Context(), class(provider.Gardener, "c1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.(provider.Accounter).Account(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Find(t.Context(), machine(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.server.Counts()["POST token"]; n != 1 {
+		t.Errorf("%d logins, want one", n)
+	}
+}
+
 // needed are the actions without which a machine of the API cannot live, of those that docs/providers/azure-role.json has.
 var needed = map[string][]string{
 	provider.OpenShift: append([]string{
