@@ -35,6 +35,8 @@ type Hypervisor struct {
 	server string
 	client *http.Client
 
+	pause time.Duration // between looks at a Node that is to be silent
+
 	mu    sync.Mutex
 	nodes map[string]string // names by instance
 }
@@ -55,7 +57,7 @@ func New(kubeconfig string) (*Hypervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
 	}
-	return &Hypervisor{server: c.Clusters[0].Cluster.Server, client: client, nodes: map[string]string{}}, nil
+	return &Hypervisor{server: c.Clusters[0].Cluster.Server, client: client, pause: 5 * time.Second, nodes: map[string]string{}}, nil
 }
 
 var errNoCluster = errors.New("it has no cluster or no user")
@@ -136,25 +138,75 @@ func (h *Hypervisor) Stop(id string) {
 	name, ok := h.nodes[id]
 	delete(h.nodes, id)
 	h.mu.Unlock()
-	if !ok {
-		return
+	if ok {
+		go h.silence(id, name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	_, err := h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", []map[string]any{
-		mine(id), {"op": "remove", "path": pointer(fakeAnnotation)},
-	})
-	if err != nil {
-		return // another instance's, or gone
+}
+
+// silence keeps a Node silent until it is gone, another instance's, or its own boots again. Once is not enough: kwok renews
+// the lease of a Node that it does not play any more, and calls it Ready minutes later.
+func (h *Hypervisor) silence(id, name string) {
+	for h.ended(id) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		speaks, err := h.hush(ctx, id, name)
+		cancel()
+		if err == nil && !speaks {
+			return
+		}
+		time.Sleep(h.pause)
+	}
+}
+
+func (h *Hypervisor) ended(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.nodes[id] == ""
+}
+
+// hush lets the Node of an instance say that it is not well. speaks is false where there is none that could say otherwise.
+func (h *Hypervisor) hush(ctx context.Context, id, name string) (speaks bool, err error) {
+	var n struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		Status struct {
+			Conditions []struct {
+				Type   string `json:"type"`
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	status, err := h.ask(ctx, http.MethodGet, "/"+name, "", nil, &n)
+	switch {
+	case status == http.StatusNotFound:
+		return false, nil
+	case err != nil:
+		return true, err
+	case n.Metadata.Annotations[instanceAnnotation] != id:
+		return false, nil
+	}
+	if _, played := n.Metadata.Annotations[fakeAnnotation]; played {
+		_, err := h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", []map[string]any{
+			mine(id), {"op": "remove", "path": pointer(fakeAnnotation)},
+		})
+		if err != nil {
+			return true, err
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == "Ready" && c.Status == "Unknown" {
+			return true, nil
+		}
 	}
 	// What the node lifecycle controller would write 40 s later.
 	now := time.Now().UTC().Format(time.RFC3339)
-	_, _ = h.call(ctx, http.MethodPatch, "/"+name+"/status", "application/strategic-merge-patch+json", map[string]any{"status": map[string]any{
+	_, err = h.call(ctx, http.MethodPatch, "/"+name+"/status", "application/strategic-merge-patch+json", map[string]any{"status": map[string]any{
 		"conditions": []map[string]string{{
 			"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
 			"lastHeartbeatTime": now, "lastTransitionTime": now,
 		}},
 	}})
+	return true, err
 }
 
 func node(g double.Guest) map[string]any {
@@ -189,6 +241,11 @@ func node(g double.Guest) map[string]any {
 
 // call asks for something of nodes. The status is that of the answer, 0 without one.
 func (h *Hypervisor) call(ctx context.Context, method, path, kind string, body any) (status int, err error) {
+	return h.ask(ctx, method, path, kind, body, nil)
+}
+
+// ask is call, and decodes the answer.
+func (h *Hypervisor) ask(ctx context.Context, method, path, kind string, body, into any) (status int, err error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return 0, err
@@ -204,8 +261,12 @@ func (h *Hypervisor) call(ctx context.Context, method, path, kind string, body a
 	}
 	defer func() { _ = answer.Body.Close() }()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	if err == nil && answer.StatusCode >= http.StatusBadRequest {
+	switch {
+	case err != nil:
+	case answer.StatusCode >= http.StatusBadRequest:
 		err = fmt.Errorf("%s node%s: %s: %s", method, path, answer.Status, said)
+	case into != nil:
+		err = json.Unmarshal(said, into)
 	}
 	return answer.StatusCode, err
 }
