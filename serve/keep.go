@@ -23,6 +23,7 @@ func (o *objects) Keep(ctx context.Context, object []byte) error {
 	if err := u.UnmarshalJSON(object); err != nil {
 		return provider.Errorf(provider.Invalid, "make an object: %w", err)
 	}
+	defer o.forget(u.DeepCopy())
 	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
 	err := o.client.Create(ctx, u)
@@ -38,6 +39,7 @@ func (o *objects) Release(ctx context.Context, ref provider.ObjectRef, machine, 
 	if err != nil {
 		return err
 	}
+	defer o.forget(u.DeepCopy())
 	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
 	err = o.client.Get(ctx, client.ObjectKeyFromObject(u), u)

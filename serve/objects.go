@@ -3,11 +3,13 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -20,20 +22,33 @@ import (
 type objects struct {
 	client client.Client
 	clock  provider.Clock
+	reads  provider.SharedReads
 
 	mu   sync.Mutex
 	seen map[provider.ObjectRef]object
 }
 
+// object is what was read; absent, where it is an error, says that there was none.
 type object struct {
-	raw []byte
-	at  time.Time
+	raw    []byte
+	absent error
+	at     time.Time
+}
+
+func (o object) old(now time.Time) bool {
+	if o.absent != nil {
+		return now.Sub(o.at) >= absenceAge
+	}
+	return now.Sub(o.at) >= objectAge
 }
 
 const (
 	// objectAge is how long an object is taken to be as it was read: a rotation is
 	// noticed after that, at the next pass.
 	objectAge = 30 * time.Second
+	// absenceAge is the same for what is not there. Of a kind that the API server does not
+	// serve, the client asks it anew for all kinds, one caller after the other.
+	absenceAge = 10 * time.Second
 	// objectTimeout is how long the API server may take.
 	objectTimeout = 10 * time.Second
 )
@@ -52,29 +67,51 @@ func newObjects(c client.Client, clock provider.Clock) *objects {
 	return &objects{client: c, clock: clock, seen: map[provider.ObjectRef]object{}}
 }
 
-// Object implements [provider.Objects].
+// Object implements [provider.Objects]. Those who ask at the same time share one read.
 func (o *objects) Object(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {
-	if raw, ok := o.lately(ref); ok {
-		return raw, nil
+	s, ok := o.lately(ref)
+	if !ok {
+		var err error
+		if s, err = provider.Share(ctx, &o.reads, fmt.Sprintf("%q", ref), func(ctx context.Context) (object, error) { return o.look(ctx, ref) }); err != nil {
+			return nil, err
+		}
 	}
-	at := o.clock.Now()
-	raw, err := o.read(ctx, ref)
+	return s.raw, s.absent
+}
+
+// look reads an object, unless somebody just has, and remembers what came of that.
+func (o *objects) look(ctx context.Context, ref provider.ObjectRef) (s object, err error) {
+	if s, ok := o.lately(ref); ok {
+		return s, nil
+	}
+	s.at = o.clock.Now()
+	s.raw, err = o.read(ctx, ref)
+	if errors.Is(err, provider.ErrNoObject) {
+		s.absent, err = err, nil
+	}
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen[ref] = object{raw: raw, at: at}
-	return raw, nil
+	o.seen[ref] = s
+	return s, nil
 }
 
-func (o *objects) lately(ref provider.ObjectRef) ([]byte, bool) {
+func (o *objects) lately(ref provider.ObjectRef) (object, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.clock.Now()
-	maps.DeleteFunc(o.seen, func(_ provider.ObjectRef, s object) bool { return now.Sub(s.at) >= objectAge })
+	maps.DeleteFunc(o.seen, func(_ provider.ObjectRef, s object) bool { return s.old(now) })
 	s, ok := o.seen[ref]
-	return s.raw, ok
+	return s, ok
+}
+
+// forget lets an object be read again, since it was changed here.
+func (o *objects) forget(u *unstructured.Unstructured) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.seen, provider.ObjectRef{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
 }
 
 func (o *objects) read(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {

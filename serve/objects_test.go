@@ -62,7 +62,6 @@ func TestObjects(t *testing.T) {
 	}{
 		"forbidden": {"the role lacks it: a person has to mend that", apierrors.NewForbidden(maps, "ca", errors.New("no")), provider.Denied, false},
 		"silent":    {"it will answer again", errors.New("connection refused"), provider.Transient, false},
-		"missing":   {"the provider may put up with that", apierrors.NewNotFound(maps, "ca"), provider.Transient, true},
 	} {
 		fails = r.answer
 		_, err := o.Object(t.Context(), ref)
@@ -71,5 +70,42 @@ func TestObjects(t *testing.T) {
 		}
 	}
 	fails = nil
-	says("new", 6)
+	says("new", 5)
+}
+
+// TestAbsentObjects: what is not there is not asked for by every pass, is found soon after somebody makes it, and at
+// once where that was done here.
+func TestAbsentObjects(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	reads := 0
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			reads++
+			return c.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+	o := newObjects(c, clk)
+	ref := provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "cloud", Name: "ca"}
+	has := func(want bool, wantReads int) {
+		t.Helper()
+		_, err := o.Object(t.Context(), ref)
+		if errors.Is(err, provider.ErrNoObject) == want || want && err != nil || reads != wantReads {
+			t.Errorf("error %v after %d reads, want it to be there: %t, after %d", err, reads, want, wantReads)
+		}
+	}
+	has(false, 1)
+	if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "ca"}}); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(absenceAge - time.Second)
+	has(false, 1)
+	clk.Step(time.Second)
+	has(true, 2)
+
+	ref.Name = "claim"
+	has(false, 3)
+	if err := o.Keep(t.Context(), []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"cloud","name":"claim"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	has(true, 4)
 }
