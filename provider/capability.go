@@ -124,6 +124,18 @@ type Rebooter interface {
 	Reboot(ctx context.Context, ref Ref, i Instance, request string) error
 }
 
+// NodeIdentifier is a Session of an infrastructure that has nobody to tell nodes which instance
+// they are: no cloud controller manager knows it, and kubelets are not started with their
+// provider ID. For all others that is theirs to do, and never the machine controller's.
+type NodeIdentifier interface {
+	// IdentifiesNodes reports whether nodes of the class are given [Instance].ProviderID
+	// as theirs. It is written once, while the instance is Running, and only on a node
+	// that shows none, is known to be the machine's, and has an internal IP of Addresses,
+	// or the NodeName: nobody can change it afterwards. So it has to be what the instance
+	// is for its whole life. No call is made for it.
+	IdentifiesNodes() bool
+}
+
 // StatusReporter is a Session with provider status of its own.
 type StatusReporter interface {
 	// Status returns what the API keeps for the provider: for [OpenShift] the

@@ -22,6 +22,7 @@ func capabilityChecks() []Check {
 		check("status reporter", "provider status is part of each API", checkStatusReporter),
 		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
 		check("rebooter", "a reboot whose reply was lost is asked for again", checkRebooter),
+		check("node identifier", "what is written on a node as its provider ID stays there", checkNodeIdentifier),
 		check("referrer", "secrets are found without decoding the spec elsewhere", checkReferrer),
 	}
 }
@@ -234,6 +235,37 @@ func checkRebooter(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
+	}
+	return b.holds(1)
+}
+
+// checkNodeIdentifier: nodes can be told who they are if something leads to them, and by what stays true.
+func checkNodeIdentifier(ctx context.Context, b *bench) error {
+	n, err := capability[provider.NodeIdentifier](b.session, "NodeIdentifier")
+	if err != nil {
+		return err
+	}
+	if !n.IdentifiesNodes() {
+		return Skip("somebody else gives nodes of the class their provider ID")
+	}
+	ref := b.ref("m")
+	before, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	internal := func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP }
+	if before.NodeName == "" && !slices.ContainsFunc(before.Addresses, internal) {
+		return fmt.Errorf("instance %s, which runs, has neither an internal IP nor the name of its node: no node is known to be its", before.ID)
+	}
+	if err := b.restart(ctx); err != nil {
+		return err
+	}
+	after, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if before.ProviderID == "" || after.ProviderID != before.ProviderID {
+		return fmt.Errorf("the provider ID of one instance is %q, and then %q, which no node can become", before.ProviderID, after.ProviderID)
 	}
 	return b.holds(1)
 }

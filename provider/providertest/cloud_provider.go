@@ -328,6 +328,9 @@ func (s *cloudSession) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
+// IdentifiesNodes says what hosts without a cloud controller manager would.
+func (cloudCaller) IdentifiesNodes() bool { return true }
+
 func (s *cloudSession) Status(i provider.Instance) ([]byte, error) {
 	return json.Marshal(map[string]string{"instanceId": i.ID, "instanceState": i.RawState})
 }

@@ -105,6 +105,28 @@ func listsUsedDisks(p provider.Provider) provider.Provider {
 	}}
 }
 
+// teller has instances of which something else is told.
+type teller struct {
+	provider.Session
+	change func(*provider.Instance)
+}
+
+func (t teller) Unwrap() any { return t.Session }
+
+func (t teller) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	found, err := t.Session.Find(ctx, ref)
+	for n := range found {
+		t.change(&found[n])
+	}
+	return found, err
+}
+
+func tells(change func(*provider.Instance)) func(provider.Provider) provider.Provider {
+	return func(p provider.Provider) provider.Provider {
+		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session { return teller{s, change} }}
+	}
+}
+
 type deafPowerer struct{ provider.Powerer }
 
 func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provider.PowerOp) error {
@@ -191,6 +213,14 @@ func capabilityMutations() []mutation {
 		{
 			"reboots never", "rebooter", "a reboot is believed that never was",
 			offers(func(provider.Rebooter) provider.Rebooter { return deafRebooter{} }),
+		},
+		{
+			"nodes are to be told who they are, and nothing leads to them", "node identifier", "no node is ever known to be a machine's",
+			tells(func(i *provider.Instance) { i.NodeName, i.Addresses = "", nil }),
+		},
+		{
+			"a provider ID that says when it was asked for", "node identifier", "what a node was told is not its instance's any more",
+			tells(func(i *provider.Instance) { i.ProviderID += fmt.Sprintf("-%d", serial.Add(1)) }),
 		},
 		{"calls disks in use left over", "leftovers listed", "the collector takes the disks of living machines", listsUsedDisks},
 		{

@@ -25,6 +25,8 @@ func (s *session) As(target any) bool {
 		return grant[provider.Chooser](t, plain{s}, len(s.choices) > 0)
 	case *provider.Identifier:
 		return grant[provider.Identifier](t, identifier{s}, len(s.identities) > 0)
+	case *provider.NodeIdentifier:
+		return grant[provider.NodeIdentifier](t, plain{s}, s.has(wire.Capability_CAPABILITY_NODE_IDENTIFIER))
 	case *provider.Comparer:
 		return grant[provider.Comparer](t, comparer{s}, s.has(wire.Capability_CAPABILITY_COMPARER))
 	case *provider.StatusReporter:
@@ -64,6 +66,8 @@ func (p plain) ReadLag() time.Duration { return p.s.lag }
 func (p plain) Scope() string { return p.s.scope }
 
 func (p plain) Source() provider.ClientKey { return p.s.source }
+
+func (plain) IdentifiesNodes() bool { return true }
 
 // Choices begin, among equal ones, with one that the machine's UID decides: the only machines of many sets are not all in one zone.
 func (p plain) Choices(ref provider.Ref) []provider.Choice {

@@ -31,12 +31,12 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
 	}
 	if err := t.whose().contested(ctx); err != nil {
-		return t.looked(nil, err)
+		return t.looked(ctx, nil, err)
 	}
 	q := t.whose().query(ctx)
 	n, err := t.Nodes.Find(ctx, q)
 	if err != nil || n != nil || !t.world.Instances.Looked {
-		return t.bearsWitness(ctx, q, t.looked(n, err))
+		return t.bearsWitness(ctx, q, t.looked(ctx, n, err))
 	}
 	return t.taken(ctx, t.Nodes.Client, q)
 }
@@ -45,17 +45,17 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 // as r has it.
 func (t *target[M]) taken(ctx context.Context, r client.Reader, q node.Query) lifecycle.Node {
 	n, whose, err := q.Taken(ctx, r)
-	f := t.looked(nil, err)
+	f := t.looked(ctx, nil, err)
 	f.Taken, f.TakenReady = whose, lifecycle.Ready(n).Status == corev1.ConditionTrue
 	return f
 }
 
 // looked is what came of looking for the node.
-func (t *target[M]) looked(n *corev1.Node, err error) lifecycle.Node {
+func (t *target[M]) looked(ctx context.Context, n *corev1.Node, err error) lifecycle.Node {
 	if err != nil && !errors.Is(err, errUntold) && !t.view.Deleted.IsZero() {
 		t.answers = append(t.answers, err)
 	}
-	f := t.see(n)
+	f := t.see(ctx, n)
 	f.Looked, f.Err = err == nil, err
 	return f
 }
@@ -71,7 +71,8 @@ func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.
 		return f
 	}
 	q.Name = f.Object.Name
-	return t.looked(t.Nodes.Named(ctx, q))
+	n, err := t.Nodes.Named(ctx, q)
+	return t.looked(ctx, n, err)
 }
 
 // surely reads the node past the cache before the machine is given up for it, or its
@@ -83,13 +84,14 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 		return was
 	}
 	if err := t.whose().contested(ctx); err != nil {
-		return t.looked(nil, err)
+		return t.looked(ctx, nil, err)
 	}
 	q := t.whose().query(ctx)
 	if was.Object != nil {
 		q.Name = was.Object.Name
 	}
-	f := t.looked(t.Nodes.Surely(ctx, q))
+	n, err := t.Nodes.Surely(ctx, q)
+	f := t.looked(ctx, n, err)
 	if was.Taken == "" || !f.Looked || f.Object != nil {
 		return f
 	}
@@ -101,7 +103,7 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 }
 
 // see is what the node looks like now.
-func (t *target[M]) see(n *corev1.Node) lifecycle.Node {
+func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 	f := lifecycle.Node{Object: n, Looked: true}
 	if n == nil || !t.view.Deleted.IsZero() {
 		return f
@@ -112,7 +114,10 @@ func (t *target[M]) see(n *corev1.Node) lifecycle.Node {
 	if t.lens.preserves != nil && t.policy.Preserve.Supported {
 		f.Preservation = t.lens.preserves.NodePreservation(n)
 	}
-	_, changed, err := node.Plan(n, t.want())
+	f.Identity, f.Unsure = t.whose().identity(ctx, n)
+	want := t.want()
+	want.ProviderID = f.Identity
+	_, changed, err := node.Plan(n, want)
 	if err != nil {
 		t.logOf(n).Error(err, "cannot bring the node's metadata in step")
 		return f

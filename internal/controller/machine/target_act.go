@@ -15,12 +15,14 @@ import (
 // sync brings the node's metadata in step.
 func (t *target[M]) sync(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
-	n, _, err := t.Nodes.Apply(ctx, f.Object, t.want())
+	want := t.want()
+	want.ProviderID = f.Identity
+	n, _, err := t.Nodes.Apply(ctx, f.Object, want)
 	if err != nil {
 		f.Err, f.Looked = fmt.Errorf("bring node %s in step: %w", f.Object.Name, err), false
 		return f
 	}
-	f.Object, f.Stale = n, false
+	f.Object, f.Stale, f.Identity = n, false, ""
 	return f
 }
 
@@ -38,7 +40,7 @@ func (t *target[M]) note(ctx context.Context, d lifecycle.Decision) (lifecycle.N
 	if err != nil {
 		return t.world.Node, fmt.Errorf("note on node %s that it is %s: %w", was, d.Mark, err)
 	}
-	return t.see(after), nil
+	return t.see(ctx, after), nil
 }
 
 // delete deletes the node, unless another instance goes by its name: it may be that of one
@@ -47,7 +49,7 @@ func (t *target[M]) delete(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
 	shared, err := t.whose().shared(ctx, f.Object)
 	if shared || err != nil {
-		return t.looked(nil, err)
+		return t.looked(ctx, nil, err)
 	}
 	err = t.Nodes.Delete(ctx, f.Object, t.Dialect.Want(t.m, t.infra.class).Leave().DropFinalizer)
 	t.answers = append(t.answers, err)
@@ -73,7 +75,7 @@ func (t *target[M]) preserve(ctx context.Context, d lifecycle.Decision) (lifecyc
 		after, came.Err = t.tellPreservation(ctx, d.Preserve)
 	}
 	if came.Err == nil {
-		n = t.see(after)
+		n = t.see(ctx, after)
 	}
 	return came, n
 }

@@ -37,7 +37,7 @@ func (t *target[M]) drain(ctx context.Context, d lifecycle.Decision) (drain.Deci
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", t.world.Node.Object.Name, err)
 	}
 	if t.whose().query(ctx).Anothers(n) { // by what a cache did not show
-		t.world.Node = t.see(nil)
+		t.world.Node = t.see(ctx, nil)
 		return drain.Decision{
 			Done: !t.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: t.policy.Delays.Transient,
 		}, nil

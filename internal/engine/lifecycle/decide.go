@@ -247,7 +247,7 @@ func DecideLife(now time.Time, m Machine, w World, p Policy) Decision {
 		return q.first(removal, Decision{Step: RemoveFinalizer, Reason: ReasonNothingLeft, Stage: StageDeleting})
 	}
 	d := q.first(life, q.running())
-	for _, after := range []time.Duration{q.rebootAgain(), q.lookAgain(), q.duplicatesAgain()} {
+	for _, after := range []time.Duration{q.rebootAgain(), q.lookAgain(), q.duplicatesAgain(), identifyAgain(q)} {
 		d.After = Earlier(d.After, after)
 	}
 	return d.waiting()

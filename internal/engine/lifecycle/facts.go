@@ -174,6 +174,8 @@ type Session struct {
 	Inherited []byte
 	// RebootPower is how the infrastructure reboots.
 	RebootPower RebootPower
+	// IdentifiesNodes says that nodes are given their provider ID here ([provider.NodeIdentifier]).
+	IdentifiesNodes bool
 }
 
 // Instances are what the infrastructure says of a machine's instances ([Claims]).
@@ -244,6 +246,10 @@ type Node struct {
 	TakenReady bool
 	// Stale says that the node's metadata differs from what the machine asks for.
 	Stale bool
+	// Identity is the provider ID that the node is to be given; empty: none. Unsure says
+	// that it could not be told whether it is to be.
+	Identity string
+	Unsure   bool
 	// Update is what the node says about an update in place, Preservation what it
 	// says about keeping its machine.
 	Update       inplace.Node

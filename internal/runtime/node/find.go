@@ -149,6 +149,15 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 	}
 }
 
+// ShownElsewhere reports whether a node besides n shows the provider ID, as r has it.
+func (q Query) ShownElsewhere(ctx context.Context, r client.Reader, n *corev1.Node, id string) (bool, error) {
+	var list corev1.NodeList
+	if err := r.List(ctx, &list, client.MatchingFields{ProviderIDIndex: provider.Tail(id)}); err != nil {
+		return false, fmt.Errorf("listing nodes with provider ID %s: %w", id, err)
+	}
+	return slices.ContainsFunc(list.Items, func(o corev1.Node) bool { return o.Name != n.Name && q.same(id, o.Spec.ProviderID) }), nil
+}
+
 // fits reports whether the node shows the machine's provider ID, or, showing none,
 // one of its addresses.
 func (q Query) fits(n *corev1.Node) bool {

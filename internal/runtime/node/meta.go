@@ -25,6 +25,8 @@ type Want struct {
 	// Capacity is virtual: it is written to status.capacity, where the kubelet
 	// leaves foreign names alone.
 	Capacity corev1.ResourceList
+	// ProviderID is given to a node that shows none.
+	ProviderID string
 	// Finalizer is put on the node, DropFinalizer taken off it.
 	Finalizer, DropFinalizer string
 	// Unschedulable cordons (true) or uncordons (false) the node; nil leaves
@@ -76,6 +78,16 @@ func (w Want) remarked(seen, now *corev1.Node) bool {
 		differs(seen.Labels[MachineNameLabel], now.Labels[MachineNameLabel], w.MarkLabels[MachineNameLabel])
 }
 
+// moved reports whether the node says otherwise than when it was looked at which instance it is
+// of, and is to be told.
+func (w Want) moved(seen, now *corev1.Node) bool {
+	if w.ProviderID == "" {
+		return false
+	}
+	another := now.Spec.ProviderID != "" && now.Spec.ProviderID != w.ProviderID
+	return another || !slices.Equal(internalIPs(seen), internalIPs(now))
+}
+
 // applied is the record under [Want.AppliedKey]: the part of a node template
 // that reaches nodes.
 type applied struct {
@@ -113,6 +125,9 @@ func Plan(n *corev1.Node, w Want) (edited *corev1.Node, changed bool, err error)
 	edited.Labels = set(edited.Labels, w.MarkLabels)
 	edited.Annotations = set(edited.Annotations, w.MarkAnnotations)
 	finalizers(edited, w)
+	if edited.Spec.ProviderID == "" {
+		edited.Spec.ProviderID = w.ProviderID
+	}
 	if w.Unschedulable != nil {
 		edited.Spec.Unschedulable = *w.Unschedulable
 	}

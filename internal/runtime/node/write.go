@@ -19,9 +19,9 @@ const conflicts = 3
 // as it is now and whether anything was written. The node given is not changed.
 //
 // A patch carries the resource version only where it rewrites the list of
-// taints or takes a finalizer off; after a conflict the plan is made again on
-// what is there now. It stays a conflict where the node was marked as that of
-// another machine meanwhile. A node that is gone, or was replaced by another of the
+// taints, takes a finalizer off or writes a provider ID; after a conflict the plan is
+// made again on what is there now. It stays a conflict where the node was marked as that of
+// another machine meanwhile, or shows another instance. A node that is gone, or was replaced by another of the
 // same name, is a NotFound error.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
@@ -36,7 +36,7 @@ func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 		switch {
 		case again != nil:
 			return nil, false, again
-		case w.remarked(n, now):
+		case w.remarked(n, now), w.moved(n, now):
 			return nil, false, err
 		}
 		n = now
@@ -76,11 +76,11 @@ func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w W
 
 // difference is what makes b of a. Taints are written as a whole list, and only
 // over the version that was looked at. A finalizer is taken off only there, too:
-// whether it may go depends on whether the node is on its way out. All else,
-// new finalizers included, is merged entry by entry into whatever the node has
+// whether it may go depends on whether the node is on its way out. So is a provider
+// ID, which stays: another node may have taken the name. All else, new finalizers included, is merged entry by entry into whatever the node has
 // become meanwhile: one that joins is written by many.
 func difference(a, b *corev1.Node) client.Patch {
-	if len(b.Finalizers) >= len(a.Finalizers) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
+	if len(b.Finalizers) >= len(a.Finalizers) && a.Spec.ProviderID == b.Spec.ProviderID && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
 		return client.StrategicMergeFrom(a)
 	}
 	return client.MergeFromWithOptions(a, client.MergeFromWithOptimisticLock{})

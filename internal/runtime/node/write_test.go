@@ -220,3 +220,63 @@ func TestSuccessorIsLeftAlone(t *testing.T) {
 		t.Errorf("deleted the successor: %v, %v", w.writes, err)
 	}
 }
+
+// TestApplyProviderID: it is written once, over the version that was looked at, and never over another.
+func TestApplyProviderID(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		// has is what the node shows as it is looked at, meanwhile what becomes of it before it is written.
+		has       string
+		meanwhile func(*corev1.Node)
+		want      string
+		conflict  bool
+	}{
+		{"it shows none", "", nil, "ours", false},
+		{"it shows it", "ours", nil, "ours", false},
+		{"it shows another", "theirs", nil, "theirs", false},
+		{"somebody marked it since", "", withLabel("a", "1"), "ours", false},
+		{"it was given it since", "", withProviderID("ours"), "ours", false},
+		{"it was given another since", "", withProviderID("theirs"), "theirs", true},
+		{"it reports another address since", "", func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.0.0.9" }, "", true},
+	} {
+		w := newWorld(t, interceptor.Funcs{}, node("w1", withIPs("10.0.0.1"), withProviderID(tt.has)))
+		seen := w.read(t, "w1")
+		if tt.meanwhile != nil {
+			now := w.read(t, "w1")
+			tt.meanwhile(now)
+			if err := w.Client.Update(t.Context(), now.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			status := w.read(t, "w1")
+			status.Status = now.Status
+			if err := w.Client.Status().Update(t.Context(), status); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"}))
+		if apierrors.IsConflict(err) != tt.conflict || err != nil && !tt.conflict {
+			t.Errorf("%s: %v", tt.reason, err)
+		}
+		if got := w.read(t, "w1").Spec.ProviderID; got != tt.want {
+			t.Errorf("%s: it shows %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}
+
+// TestApplyProviderIDToThisVeryNode: a node that has taken the name since is another's.
+func TestApplyProviderIDToThisVeryNode(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1"))
+	seen := w.read(t, "w1")
+	if err := w.Client.Delete(t.Context(), w.read(t, "w1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client.Create(t.Context(), node("w1", func(n *corev1.Node) { n.UID = "another" })); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"})); !apierrors.IsNotFound(err) {
+		t.Errorf("applied to a namesake: %v", err)
+	}
+	if got := w.read(t, "w1").Spec.ProviderID; got != "" {
+		t.Errorf("a namesake shows %q", got)
+	}
+}

@@ -50,6 +50,8 @@ const (
 	Capability_CAPABILITY_CONSOLE_READER  Capability = 11
 	// A session that says OpenReply.scope, also where that is empty.
 	Capability_CAPABILITY_SCOPER Capability = 12
+	// A session whose nodes nobody else gives their provider ID: the engine writes Instance.provider_id on them.
+	Capability_CAPABILITY_NODE_IDENTIFIER Capability = 13
 )
 
 // Enum value maps for Capability.
@@ -68,6 +70,7 @@ var (
 		10: "CAPABILITY_REBOOTER",
 		11: "CAPABILITY_CONSOLE_READER",
 		12: "CAPABILITY_SCOPER",
+		13: "CAPABILITY_NODE_IDENTIFIER",
 	}
 	Capability_value = map[string]int32{
 		"CAPABILITY_UNSPECIFIED":     0,
@@ -83,6 +86,7 @@ var (
 		"CAPABILITY_REBOOTER":        10,
 		"CAPABILITY_CONSOLE_READER":  11,
 		"CAPABILITY_SCOPER":          12,
+		"CAPABILITY_NODE_IDENTIFIER": 13,
 	}
 )
 
@@ -3840,7 +3844,7 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x05R\x05limit\"]\n" +
 	"\fConsoleReply\x129\n" +
 	"\afailure\x18\x01 \x01(\v2\x1f.millwright.provider.v1.FailureR\afailure\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text*\xe8\x02\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text*\x88\x03\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -3856,7 +3860,8 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\x13CAPABILITY_REBOOTER\x10\n" +
 	"\x12\x1d\n" +
 	"\x19CAPABILITY_CONSOLE_READER\x10\v\x12\x15\n" +
-	"\x11CAPABILITY_SCOPER\x10\f*\x8e\x01\n" +
+	"\x11CAPABILITY_SCOPER\x10\f\x12\x1e\n" +
+	"\x1aCAPABILITY_NODE_IDENTIFIER\x10\r*\x8e\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_TRANSIENT\x10\x01\x12\x12\n" +

@@ -1,0 +1,40 @@
+package machine
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// identifiesNodes reports whether nodes of the session are given their provider ID here.
+func identifiesNodes(s provider.Session) bool {
+	i, ok := provider.As[provider.NodeIdentifier](s)
+	return ok && i.IdentifiesNodes()
+}
+
+// identity is the provider ID that the machine's node is to be given; empty: none. Where it
+// cannot be told whose the node is, it is asked again. A node that was recorded once is not
+// asked about otherwise, and two that show one ID would both be nobody's to an autoscaler.
+func (w *whose[M]) identity(ctx context.Context, n *corev1.Node) (id string, unsure bool) {
+	if id = w.world.Identity(w.view, n); id == "" {
+		return "", false
+	}
+	q := w.query(ctx)
+	another, err := q.Another(n)
+	why := "it may be another machine's"
+	if err == nil && !another {
+		another, err = q.ShownElsewhere(ctx, w.Nodes.Client, n, id)
+		why = "another node shows it"
+	}
+	switch {
+	case err != nil:
+		w.logOf(n).Error(err, "cannot tell whether the node is to be given its provider ID", "providerID", id)
+		return "", true
+	case another:
+		w.logOf(n).Info("the node is given no provider ID", "why", why, "providerID", id)
+		return "", false
+	}
+	return id, false
+}
