@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // TestInACluster: in a real API server, hosts are beside machines of both APIs, without credentials. Each machine gets a host,
-// and when the machines are gone, so is what was made for them, and the hosts are free.
+// and its node the provider ID of that. When the machines are gone, so is what was made for them, and the hosts are free.
 func TestInACluster(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS has no folder with kube-apiserver and etcd")
@@ -52,6 +53,7 @@ func TestInACluster(t *testing.T) {
 			t.Errorf("host %s is given %v, %v", h.GetName(), s, err)
 		}
 	}
+	join(t, c, machines)
 	for _, m := range machines {
 		if err := c.Delete(t.Context(), m); err != nil {
 			t.Fatal(err)
@@ -73,6 +75,69 @@ func TestInACluster(t *testing.T) {
 		if _, has, _ := unstructured.NestedMap(h.Object, "spec", "consumerRef"); has || len(h.GetLabels()) != 1 {
 			t.Errorf("host %s is given back as %v", h.GetName(), h.Object)
 		}
+	}
+}
+
+// join lets a kubelet register for each machine, with the address of its host and without a provider ID, and others that have nothing to do
+// with machines, or with another's. Nodes of machines learn who they are, and others stay what they are. The API server has a last word.
+func join(t *testing.T, c client.Client, machines []*unstructured.Unstructured) {
+	t.Helper()
+	want := map[string]string{"stranger": ""}
+	register(t, c, "stranger", "10.0.9.9")
+	for n, h := range provisioned(t, c) {
+		id := fmt.Sprintf("baremetalhost:///default/%s/%s", h.GetName(), h.GetUID())
+		if !slices.ContainsFunc(machines, func(m *unstructured.Unstructured) bool {
+			recorded, _, _ := unstructured.NestedString(m.Object, "spec", "providerID")
+			return recorded == id
+		}) {
+			t.Errorf("no machine has recorded %s", id)
+		}
+		nics, _, _ := unstructured.NestedSlice(h.Object, "status", "hardware", "nics")
+		if len(nics) != 1 {
+			t.Fatalf("host %s has %d interfaces", h.GetName(), len(nics))
+		}
+		name := fmt.Sprintf("node-%d", n)
+		register(t, c, name, nics[0].(map[string]any)["ip"].(string))
+		want[name] = id
+	}
+	eventually(t, "the nodes of machines show the provider IDs of their hosts", func() bool {
+		for name, id := range want {
+			var n corev1.Node
+			if err := c.Get(t.Context(), client.ObjectKey{Name: name}, &n); err != nil {
+				t.Fatal(err)
+			}
+			if n.Spec.ProviderID != id {
+				return false
+			}
+		}
+		return true
+	})
+	eventually(t, "each machine knows its node", func() bool {
+		known := 0
+		for _, m := range machines {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+				t.Fatal(err)
+			}
+			ref, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name")
+			if _, is := want[ref+m.GetLabels()["node"]]; is {
+				known++
+			}
+		}
+		return known == len(machines)
+	})
+}
+
+// register makes a node that reports.
+func register(t *testing.T, c client.Client, name, address string) {
+	t.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := c.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}, {Type: corev1.NodeHostName, Address: name}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}
+	if err := c.Status().Update(t.Context(), n); err != nil {
+		t.Fatal(err)
 	}
 }
 

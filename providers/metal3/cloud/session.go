@@ -24,9 +24,10 @@ type errand struct {
 }
 
 var (
-	_ provider.Session   = &session{}
-	_ provider.Accounter = &session{}
-	_ provider.Scoper    = &session{}
+	_ provider.Session        = &session{}
+	_ provider.Accounter      = &session{}
+	_ provider.Scoper         = &session{}
+	_ provider.NodeIdentifier = &session{}
 )
 
 // Scope implements [provider.Scoper]: a spec chooses among free hosts alone.
