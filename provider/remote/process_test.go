@@ -307,38 +307,6 @@ func TestReferrer(t *testing.T) {
 	}
 }
 
-// registrar is a provider that says whether nodes are to be told which instance they are.
-type registrar struct {
-	provider.Provider
-	says bool
-}
-
-type registering struct {
-	provider.Session
-	says bool
-}
-
-func (r registrar) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
-	s, err := r.Provider.Open(ctx, c)
-	return registering{s, r.says}, err
-}
-
-func (r registering) IdentifiesNodes() bool { return r.says }
-
-func (r registering) Unwrap() any { return r.Session }
-
-// TestNodeIdentifier: what is said for a class crosses the wire, and nobody else's nodes are touched.
-func TestNodeIdentifier(t *testing.T) {
-	for _, says := range []bool{true, false} {
-		path := socket(t)
-		served(t, path, remote.Served{Provider: registrar{providertest.NewCloud(clock.RealClock{}).Provider(), says}, Identities: exampleIDs})
-		n, ok := provider.As[provider.NodeIdentifier](opened(t, dial(t, "example", path)))
-		if ok != says || ok && !n.IdentifiesNodes() {
-			t.Errorf("the provider says %v, and the session %v", says, ok)
-		}
-	}
-}
-
 // TestIdentifierNeedsPatterns: provider IDs that only code can read cannot be compared while that code is away.
 func TestIdentifierNeedsPatterns(t *testing.T) {
 	path := socket(t)

@@ -38,17 +38,20 @@ func TestIdentity(t *testing.T) {
 		"the machine is":                                                    {func(f *facts) { f.m.Deleted = now }, ""},
 		"it has another address":                                            {func(f *facts) { f.w.Node.Object.Status.Addresses[0].Address = "10.0.0.9" }, ""},
 		"the address is no internal one":                                    {func(f *facts) { f.w.Node.Object.Status.Addresses[0].Type = corev1.NodeExternalIP }, ""},
-		"it has no address":                                                 {func(f *facts) { f.w.Node.Object.Status.Addresses = nil }, ""},
-		"nobody knows the instance's":                                       {of(func(i *provider.Instance) { i.Addresses = nil }), ""},
-		"a name among them is no address: many hosts may have had it":       {of(func(i *provider.Instance) { i.Addresses = hostName("node-1") }), ""},
-		"it has the name that is foretold":                                  {of(func(i *provider.Instance) { i.NodeName, i.Addresses = "node-1", nil }), "cloud:///i-1"},
-		"it has the address, and another name than is foretold":             {of(func(i *provider.Instance) { i.NodeName = "node-2" }), ""},
-		"the instance is being made: who has its address was there before":  {of(func(i *provider.Instance) { i.State = provider.Pending }), ""},
-		"the instance is off":                                               {of(func(i *provider.Instance) { i.State = provider.Stopped }), ""},
-		"the instance has no provider ID yet":                               {of(func(i *provider.Instance) { i.ProviderID = "" }), ""},
-		"the instance is not there":                                         {func(f *facts) { f.w.Instances.Own = nil }, ""},
-		"the infrastructure did not answer":                                 {func(f *facts) { f.w.Instances.Looked = false }, ""},
-		"the instance stands in for the one recorded":                       {func(f *facts) { f.w.Instances.Substitute = true }, ""},
+		"both show an external address alone, which may be a gateway's": {func(f *facts) {
+			f.w.Node.Object.Status.Addresses[0].Type, f.w.Instances.Own[0].Addresses[0].Type = corev1.NodeExternalIP, corev1.NodeExternalIP
+		}, ""},
+		"it has no address":           {func(f *facts) { f.w.Node.Object.Status.Addresses = nil }, ""},
+		"nobody knows the instance's": {of(func(i *provider.Instance) { i.Addresses = nil }), ""},
+		"a name among them is no address: many hosts may have had it":      {of(func(i *provider.Instance) { i.Addresses = hostName("node-1") }), ""},
+		"it has the name that is foretold":                                 {of(func(i *provider.Instance) { i.NodeName, i.Addresses = "node-1", nil }), "cloud:///i-1"},
+		"it has the address, and another name than is foretold":            {of(func(i *provider.Instance) { i.NodeName = "node-2" }), ""},
+		"the instance is being made: who has its address was there before": {of(func(i *provider.Instance) { i.State = provider.Pending }), ""},
+		"the instance is off":                                              {of(func(i *provider.Instance) { i.State = provider.Stopped }), ""},
+		"the instance has no provider ID yet":                              {of(func(i *provider.Instance) { i.ProviderID = "" }), ""},
+		"the instance is not there":                                        {func(f *facts) { f.w.Instances.Own = nil }, ""},
+		"the infrastructure did not answer":                                {func(f *facts) { f.w.Instances.Looked = false }, ""},
+		"the instance stands in for the one recorded":                      {func(f *facts) { f.w.Instances.Substitute = true }, ""},
 	} {
 		n := node(corev1.ConditionTrue)
 		n.Spec.ProviderID = ""
