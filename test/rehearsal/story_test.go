@@ -254,8 +254,8 @@ func (s *story) revoke() {
 // secretAge is how long controllers use a secret that they have read, and a little more.
 const secretAge = 6 * time.Second
 
-// refusals are words of clouds for credentials that do not hold: of AWS, Entra, Google, Keystone and a vCenter.
-var refusals = regexp.MustCompile(`AuthFailure|AADSTS|invalid_grant|HTTP 401|Login failure`)
+// refusals are words of clouds for credentials that do not hold: of AWS, Entra, Google, Keystone, a vCenter and an API server.
+var refusals = regexp.MustCompile(`AuthFailure|AADSTS|invalid_grant|HTTP 401|Login failure|takes the credentials of the kubeconfig no more`)
 
 // untold says which pool has no machine that says that it was refused, of those that are to go and of those that are to be made.
 func (s *story) untold(going []fleet.Machine) string {

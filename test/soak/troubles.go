@@ -71,7 +71,8 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 
 // creates are the operations that ask for an instance.
 var creates = map[string]string{
-	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
+	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "kubevirt": "virtualmachines.create",
+	"openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
 }
 
 // harmless are verbs after which machines are replaced by themselves.
