@@ -23,7 +23,7 @@ var (
 )
 
 // clouds are those that doubles play.
-var clouds = []string{"aws", "azure", "gcp", "kubevirt", "openstack", "vsphere"}
+var clouds = []string{"aws", "azure", "gcp", "kubevirt", "metal3", "openstack", "vsphere"}
 
 // bin is the folder of the programs under test, built from this tree.
 var bin string

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -202,7 +203,20 @@ func (s *story) change(p *pool) {
 		if err := s.fleet.Client.Create(s.t.Context(), next); err != nil {
 			s.t.Fatal(err)
 		}
-		s.patch(p.Unstructured, fmt.Sprintf(`{"spec":{"template":{"spec":{"providerSpec":{"value":{"userDataSecret":{"name":%q}}}}}}}`, next.Name))
+		value, _, err := unstructured.NestedMap(p.Object, "spec", "template", "spec", "providerSpec", "value")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		raw, err := json.Marshal(walk(value, func(text string) string { // the field has not the same name in all specs
+			if text == key.Name {
+				return next.Name
+			}
+			return text
+		}, false))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.patch(p.Unstructured, fmt.Sprintf(`{"spec":{"template":{"spec":{"providerSpec":{"value":%s}}}}}`, raw))
 		return
 	}
 	for _, o := range s.samples() {

@@ -69,17 +69,17 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 	return name, w.cloud.inject(ctx, f)
 }
 
-// creates are the operations that ask for an instance.
+// creates are the operations that ask for an instance. A host of Metal3 is there already: what a quota stands in the way of is its secret.
 var creates = map[string]string{
 	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "kubevirt": "virtualmachines.create",
-	"openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
+	"metal3": "secrets.create", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
 }
 
 // harmless are verbs after which machines are replaced by themselves.
 var harmless = map[string]bool{"interrupt": true, "terminate": true, "fail": true}
 
 // instanceLike are words for what one instance is done to.
-var instanceLike = regexp.MustCompile(`instance|server|machine|VM`)
+var instanceLike = regexp.MustCompile(`instance|server|machine|VM|host`)
 
 // verb does what the cloud can do to an instance by itself.
 func (w *world) verb(ctx context.Context) (name string, err error) {

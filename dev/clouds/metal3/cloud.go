@@ -18,6 +18,8 @@ import (
 // Options are how a cluster behaves.
 type Options struct {
 	Inventory Inventory
+	// AcceptAny makes hosts up: of each kind, as many are free at any time as the inventory has.
+	AcceptAny bool
 	// Knobs are how long hosts take; zero values for 1 s to 2 s.
 	Knobs host.Knobs
 	// PageSize is how many a page of a list has at most; 0 for what is asked for.
@@ -58,17 +60,22 @@ type controller struct {
 	*kubeapi.Memory
 	knobs host.Knobs
 	made  int // hosts
+	// endless are the kinds of hosts that are made up, by namespace.
+	endless map[string][]Hosts
 	// rests are the versions of hosts, by UID, that become nothing else by themselves: there are many, and they are asked for often.
 	rests map[string]string
 }
 
 // New returns a cluster whose hosts are free.
 func New(clock *double.Clock, o Options) *Cloud {
-	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), rests: map[string]string{}, knobs: host.Knobs{
+	c := &controller{Memory: kubeapi.NewMemory(clock, resources...), rests: map[string]string{}, endless: map[string][]Hosts{}, knobs: host.Knobs{
 		Step: double.Or(o.Knobs.Step, time.Second), Provision: double.Or(o.Knobs.Provision, 2*time.Second),
 		Deprovision: double.Or(o.Knobs.Deprovision, 2*time.Second), Power: double.Or(o.Knobs.Power, 2*time.Second),
 	}}
 	for _, n := range o.Inventory.Namespaces {
+		if o.AcceptAny {
+			c.endless[n.Name] = o.Inventory.Hosts
+		}
 		for _, h := range o.Inventory.Hosts {
 			for _, name := range h.names() {
 				c.add(n.Name, name, h)
@@ -129,6 +136,28 @@ func (c *controller) Settle(now time.Time) {
 			o = next
 		}
 	}
+	for namespace, kinds := range c.endless {
+		for _, h := range kinds {
+			for range len(h.names()) - c.free(namespace, h.Labels) {
+				c.add(namespace, fmt.Sprintf("%s-%d", h.Name, c.made+1), h)
+			}
+		}
+	}
+}
+
+// free counts the hosts with the labels that a machine can have.
+func (c *controller) free(namespace string, labels map[string]string) (n int) {
+	for _, o := range c.Of(hostKind) {
+		is := o.Namespace() == namespace && !o.Dying() && o.At("spec", "consumerRef") == nil && o.Text("status", "errorMessage") == "" &&
+			o.Text("status", "provisioning", "state") == string(metal3.StateAvailable)
+		for key, value := range labels {
+			is = is && o.Text("metadata", "labels", key) == value
+		}
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 // settle takes a host one step further; nil: there is none, or it is gone.

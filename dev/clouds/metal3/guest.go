@@ -3,15 +3,19 @@ package metal3
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// Guest is what boots on a host, with user data as a secret has it. Its kubelet is told the provider ID that OpenShift's original writes on nodes:
-// the addresses of hosts are not this machine's, so that no node could be known by them.
+// Guest is what boots on a host, with user data as a secret has it: another one each time that the disk is written. Its kubelet is told the
+// provider ID that OpenShift's original writes on nodes: the addresses of hosts are not this machine's, so that no node could be known by them.
 func Guest(h host.Host, userData string) double.Guest {
 	g := double.Guest{ID: string(h.UID), NodeName: h.Name, ProviderID: fmt.Sprintf("baremetalhost:///%s/%s/%s", h.Namespace, h.Name, h.UID)}
+	if at := h.Status.OperationHistory.Provision.End; !at.IsZero() {
+		g.ID += "-" + strconv.FormatInt(at.Unix(), 10)
+	}
 	g.UserData, _ = base64.StdEncoding.DecodeString(userData)
 	if hardware := h.Status.HardwareDetails; hardware != nil {
 		g.NodeName, g.VCPUs, g.MemoryMiB = hardware.Hostname, int64(hardware.CPU.Count), int64(hardware.RAMMebibytes)

@@ -51,8 +51,8 @@ func Sample() Inventory {
 			{Name: "system:serviceaccount:other:machines", Token: "other-secret", Namespace: "other"},
 		},
 		Hosts: []Hosts{
-			{Name: "worker", Count: 6, Labels: map[string]string{"role": "worker"}, CPUs: 16, MemoryMiB: 65536},
-			{Name: "storage", Count: 6, Labels: map[string]string{"role": "storage"}, CPUs: 32, MemoryMiB: 131072},
+			{Name: "worker", Count: 12, Labels: map[string]string{"role": "worker"}, CPUs: 16, MemoryMiB: 65536},
+			{Name: "storage", Count: 12, Labels: map[string]string{"role": "storage"}, CPUs: 32, MemoryMiB: 131072},
 		},
 	}
 }

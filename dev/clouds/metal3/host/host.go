@@ -150,6 +150,7 @@ func (n *next) live(state metal3.ProvisioningState) {
 		}
 	case metal3.StateReady, metal3.StateAvailable:
 		if n.Spec.Online && n.wanted() {
+			n.Status.OperationHistory.Provision = metal3.OperationMetric{Start: metav1.NewTime(n.now)}
 			n.to(metal3.StateProvisioning)
 		}
 	case metal3.StateProvisioning:
@@ -218,6 +219,7 @@ func (n *next) provision() {
 			n.Status.Provisioning.Image = *n.Spec.Image.DeepCopy()
 		}
 		n.Status.PoweredOn = n.Spec.Online
+		n.Status.OperationHistory.Provision.End = metav1.NewTime(n.now)
 		n.to(metal3.StateProvisioned)
 	}
 }

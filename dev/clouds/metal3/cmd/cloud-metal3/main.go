@@ -11,6 +11,6 @@ import (
 func main() {
 	command.Main("cloud-metal3", func(clock *double.Clock, o command.Options) (double.Cloud, error) {
 		inventory, err := command.Inventory(o, metal3.Sample())
-		return metal3.Administered{Cloud: metal3.New(clock, metal3.Options{Inventory: inventory, Knobs: host.Knobs{Provision: o.Boot}})}, err
+		return metal3.Administered{Cloud: metal3.New(clock, metal3.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Knobs: host.Knobs{Provision: o.Boot}})}, err
 	})
 }
