@@ -140,20 +140,25 @@ func (w *world) machines(ctx context.Context) (names []string, err error) {
 
 var errLate = errors.New("it takes too long")
 
-// patience is how long a fleet may take to come to rest.
-const patience = 20 * time.Minute
+// patience is how long a fleet may take to come closer to rest: a rollout may have begun at the last moment, and on a machine
+// with two cores those of several soaks are slow.
+const patience = 10 * time.Minute
 
-// rests waits until the cloud has what the objects say and the objects are as wanted, and says what is not so where that takes
-// too long.
+// rests waits until the cloud has what the objects say and the objects are as wanted, and says what is not so where nothing
+// gets better for too long.
 func (w *world) rests(ctx context.Context, when string) error {
 	began := time.Now()
+	better, most := began, -1
 	for {
 		wrong, err := w.wrong(ctx)
 		if err == nil && wrong == "" {
 			say("%s, after %s: %d machines", when, time.Since(began).Round(time.Second), w.want*len(owners))
 			return nil
 		}
-		if time.Since(began) > patience {
+		if done, e := w.done(ctx); e == nil && done > most {
+			better, most = time.Now(), done
+		}
+		if time.Since(better) > patience {
 			return fmt.Errorf("before %s: %s: %w", when, wrong, errors.Join(err, errLate))
 		}
 		for _, line := range w.f.Revive(time.Now()) {
@@ -165,6 +170,25 @@ func (w *world) rests(ctx context.Context, when string) error {
 		case <-time.After(2 * time.Second):
 		}
 	}
+}
+
+// done counts what is as it is wanted: machines that are of the newest template and ready, or that are gone.
+func (w *world) done(ctx context.Context) (n int, err error) {
+	names, err := w.machines(ctx)
+	if w.want == 0 || err != nil {
+		return -len(names), err
+	}
+	for _, o := range owners {
+		now := o.DeepCopy()
+		if err := w.f.Client.Get(ctx, client.ObjectKeyFromObject(o), now); err != nil {
+			return 0, err
+		}
+		for _, field := range []string{"readyReplicas", "updatedReplicas"} {
+			count, _, _ := unstructured.NestedInt64(now.Object, "status", field)
+			n += int(count)
+		}
+	}
+	return n, nil
 }
 
 // wrong says how the cloud and the objects differ, and what is wanted; empty where nothing does.
