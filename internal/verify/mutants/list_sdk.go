@@ -16,8 +16,8 @@ var sdkMutants = []Mutant{
 	},
 	{
 		ID: "provider/denied-client-kept", File: "clients.go", Func: "Clients.Observe",
-		From: "if KindOf(err) == Denied {",
-		To:   "if false {",
+		From: "if KindOf(err) != Denied {",
+		To:   "if true {",
 		Note: "a client whose credentials were denied is used again",
 	},
 	{
