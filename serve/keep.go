@@ -23,7 +23,7 @@ func (o *objects) Keep(ctx context.Context, object []byte) error {
 	if err := u.UnmarshalJSON(object); err != nil {
 		return provider.Errorf(provider.Invalid, "make an object: %w", err)
 	}
-	defer o.forget(u.DeepCopy())
+	defer o.forget(provider.ObjectRef{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
 	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
 	err := o.client.Create(ctx, u)
@@ -39,7 +39,7 @@ func (o *objects) Release(ctx context.Context, ref provider.ObjectRef, machine, 
 	if err != nil {
 		return err
 	}
-	defer o.forget(u.DeepCopy())
+	defer o.forget(ref)
 	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
 	err = o.client.Get(ctx, client.ObjectKeyFromObject(u), u)

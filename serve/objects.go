@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -108,10 +107,10 @@ func (o *objects) lately(ref provider.ObjectRef) (object, bool) {
 }
 
 // forget lets an object be read again, since it was changed here.
-func (o *objects) forget(u *unstructured.Unstructured) {
+func (o *objects) forget(ref provider.ObjectRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.seen, provider.ObjectRef{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
+	delete(o.seen, ref)
 }
 
 func (o *objects) read(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {

@@ -87,14 +87,20 @@ func (b *bucket) take(now time.Time, p priority) (wait time.Duration, granted bo
 // paused is for how long no token comes at all.
 func (b *bucket) paused(now time.Time) time.Duration { return max(0, b.pause.Sub(now)) }
 
+// growth is by how much the rate grows in a second, rateIn what it is after so many seconds.
+func (b *bucket) growth() float64 { return b.limits.PerSecond / recovery.Seconds() }
+
+func (b *bucket) rateIn(seconds float64) float64 {
+	return min(b.limits.PerSecond, b.rate+b.growth()*seconds)
+}
+
 // until is the time in which the given number of tokens comes, at a rate that grows meanwhile, during a pause too.
 func (b *bucket) until(now time.Time, tokens float64) time.Duration {
 	wait := b.paused(now)
 	if tokens <= 0 {
 		return wait
 	}
-	growth := b.limits.PerSecond / recovery.Seconds()
-	rate := min(b.limits.PerSecond, b.rate+growth*wait.Seconds())
+	growth, rate := b.growth(), b.rateIn(wait.Seconds())
 	grows := (b.limits.PerSecond - rate) / growth // seconds until the rate is what it may be
 	meanwhile := (rate + b.limits.PerSecond) / 2 * grows
 	seconds := grows + (tokens-meanwhile)/b.limits.PerSecond
@@ -111,7 +117,7 @@ func (b *bucket) refill(now time.Time) {
 		return
 	}
 	b.at = now
-	b.rate = min(b.limits.PerSecond, b.rate+b.limits.PerSecond*seconds/recovery.Seconds())
+	b.rate = b.rateIn(seconds)
 	// No token comes during a pause.
 	if running := now.Sub(b.pause).Seconds(); running < seconds {
 		seconds = max(0, running)

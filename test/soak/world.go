@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ const patience = 10 * time.Minute
 // gets better for too long.
 func (w *world) rests(ctx context.Context, when string) error {
 	began := time.Now()
-	better, most := began, -1
+	better, most := began, math.MinInt
 	for {
 		wrong, err := w.wrong(ctx)
 		if err == nil && wrong == "" {
@@ -172,10 +173,11 @@ func (w *world) rests(ctx context.Context, when string) error {
 	}
 }
 
-// done counts what is as it is wanted: machines that are of the newest template and ready, or that are gone.
+// done is more, the closer the objects are to what is wanted: the machines that are ready and those of the newest template, or,
+// where none is wanted, the fewer there are.
 func (w *world) done(ctx context.Context) (n int, err error) {
-	names, err := w.machines(ctx)
-	if w.want == 0 || err != nil {
+	if w.want == 0 {
+		names, err := w.machines(ctx)
 		return -len(names), err
 	}
 	for _, o := range owners {
