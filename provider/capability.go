@@ -136,6 +136,12 @@ type NodeIdentifier interface {
 	IdentifiesNodes() bool
 }
 
+// IdentifiesNodes reports whether s is a [NodeIdentifier] that says so.
+func IdentifiesNodes(s Session) bool {
+	n, ok := As[NodeIdentifier](s)
+	return ok && n.IdentifiesNodes()
+}
+
 // StatusReporter is a Session with provider status of its own.
 type StatusReporter interface {
 	// Status returns what the API keeps for the provider: for [OpenShift] the

@@ -224,18 +224,13 @@ func capabilities(session provider.Session) (out []wire.Capability) {
 		{is[provider.Rebooter](session), wire.Capability_CAPABILITY_REBOOTER},
 		{is[provider.ConsoleReader](session), wire.Capability_CAPABILITY_CONSOLE_READER},
 		{is[provider.Scoper](session), wire.Capability_CAPABILITY_SCOPER},
-		{identifiesNodes(session), wire.Capability_CAPABILITY_NODE_IDENTIFIER},
+		{provider.IdentifiesNodes(session), wire.Capability_CAPABILITY_NODE_IDENTIFIER},
 	} {
 		if c.has {
 			out = append(out, c.as)
 		}
 	}
 	return out
-}
-
-func identifiesNodes(session provider.Session) bool {
-	n, ok := provider.As[provider.NodeIdentifier](session)
-	return ok && n.IdentifiesNodes()
 }
 
 func is[T any](session provider.Session) bool {

@@ -4,15 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/millwright-dev/millwright/provider"
 )
-
-// identifiesNodes reports whether nodes of the session are given their provider ID here.
-func identifiesNodes(s provider.Session) bool {
-	i, ok := provider.As[provider.NodeIdentifier](s)
-	return ok && i.IdentifiesNodes()
-}
 
 // identity is the provider ID that the machine's node is to be given; empty: none. Where it
 // cannot be told whose the node is, it is asked again. A node that was recorded once is not

@@ -23,7 +23,7 @@ func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Sess
 		return infra, lifecycle.Session{Err: err, UserDataErr: class.UserDataErr}
 	}
 	s.mem.tries.openedFrom(infra.session)
-	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: rebootPower(infra.session), IdentifiesNodes: identifiesNodes(infra.session)}
+	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: rebootPower(infra.session), IdentifiesNodes: provider.IdentifiesNodes(infra.session)}
 }
 
 // learnAccount finds out what the credentials open. It is asked where that

@@ -102,6 +102,13 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	return f
 }
 
+// wantOf is what the machine asks of f, its provider ID included.
+func (t *target[M]) wantOf(f lifecycle.Node) node.Want {
+	w := t.want()
+	w.ProviderID = f.Identity
+	return w
+}
+
 // see is what the node looks like now.
 func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 	f := lifecycle.Node{Object: n, Looked: true}
@@ -115,9 +122,7 @@ func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 		f.Preservation = t.lens.preserves.NodePreservation(n)
 	}
 	f.Identity, f.Unsure = t.whose().identity(ctx, n)
-	want := t.want()
-	want.ProviderID = f.Identity
-	_, changed, err := node.Plan(n, want)
+	_, changed, err := node.Plan(n, t.wantOf(f))
 	if err != nil {
 		t.logOf(n).Error(err, "cannot bring the node's metadata in step")
 		return f

@@ -15,9 +15,7 @@ import (
 // sync brings the node's metadata in step.
 func (t *target[M]) sync(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
-	want := t.want()
-	want.ProviderID = f.Identity
-	n, _, err := t.Nodes.Apply(ctx, f.Object, want)
+	n, _, err := t.Nodes.Apply(ctx, f.Object, t.wantOf(f))
 	if err != nil {
 		f.Err, f.Looked = fmt.Errorf("bring node %s in step: %w", f.Object.Name, err), false
 		return f
