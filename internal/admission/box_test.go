@@ -3,7 +3,6 @@ package admission_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -68,14 +67,9 @@ type box struct {
 // startBox installs the webhook configurations as they are, but for where the webhooks are.
 func startBox(t *testing.T) *box {
 	t.Helper()
-	b := &box{config: rest.CopyConfig(devplanetest.Start(t).Config), namespace: devplanetest.Namespace(t), warnings: &heard{}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.port = l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
+	b := &box{config: rest.CopyConfig(devplanetest.Start(t).Config), namespace: devplanetest.Namespace(t), warnings: &heard{}, port: devplanetest.FreePort(t)}
 	b.config.WarningHandler = b.warnings
+	var err error
 	if b.Client, err = client.New(b.config, client.Options{Scheme: run.Scheme()}); err != nil {
 		t.Fatal(err)
 	}

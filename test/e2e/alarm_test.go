@@ -33,7 +33,7 @@ func TestBadTemplate(t *testing.T) {
 		}
 		says := func(reason, words string) {
 			t.Helper()
-			eventually(t, 2*settles, "the rollout says "+words, func(context.Context) (string, error) {
+			eventually(t, "the rollout says "+words, func(context.Context) (string, error) {
 				got := conditionOf(t, d.deployment(t, f, name), "Progressing")
 				if got.Reason != reason || !strings.Contains(got.Message, words) {
 					return fmt.Sprintf("it says %+v", got), nil
@@ -58,7 +58,7 @@ func TestBadTemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 		edit(`{"metadata":{"annotations":{"millwright.dev/rollout-approved":"2"}},"spec":{"progressDeadlineSeconds":900}}`)
-		eventually(t, settles, "a look at the approval", func(context.Context) (string, error) {
+		eventually(t, "a look at the approval", func(context.Context) (string, error) {
 			return kubectl(t, f, "", "-n", d.namespace, "get", d.deployments(), name, "-o",
 				`go-template={{if ne .metadata.generation .status.observedGeneration}}not seen{{end}}`), nil
 		})

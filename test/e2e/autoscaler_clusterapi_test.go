@@ -78,7 +78,7 @@ func groupFrom(o *unstructured.Unstructured, res string) (nodeGroup, bool) {
 // group waits for a node group.
 func (r clusterAutoscaler) group(id string) (g nodeGroup) {
 	r.t.Helper()
-	eventually(r.t, settles, "node group "+id, func(context.Context) (string, error) {
+	eventually(r.t, "node group "+id, func(context.Context) (string, error) {
 		var ok bool
 		if g, ok = r.groups()[id]; !ok {
 			return "it is none", nil

@@ -40,7 +40,7 @@ func TestClusterAutoscalerWhileOneLeaves(t *testing.T) {
 	t.Cleanup(func() { hooks("null") })
 	kubectl(t, f, "", "-n", d.namespace, "patch", d.deployments(), "ca-drain", "--type=merge",
 		"-p", `{"spec":{"template":{"spec":{"providerSpec":{"value":{"numCores":2}}}}}}`)
-	eventually(t, settles, "an old machine on its way out", func(context.Context) (string, error) {
+	eventually(t, "an old machine on its way out", func(context.Context) (string, error) {
 		if len(c.left()) != 1 || len(c.present()) != 3 {
 			return fmt.Sprintf("%v left of %v", c.left(), c.present()), nil
 		}

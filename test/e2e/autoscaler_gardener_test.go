@@ -38,7 +38,7 @@ func (r gardenerAutoscaler) finished() bool {
 
 func (r gardenerAutoscaler) settled() {
 	r.t.Helper()
-	eventually(r.t, settles, "the rollout of "+r.pool+" finished", func(context.Context) (string, error) {
+	eventually(r.t, "the rollout of "+r.pool+" finished", func(context.Context) (string, error) {
 		if !r.finished() {
 			return fmt.Sprint(conditionOf(r.t, r.get("machinedeployments", r.pool), "Progressing")), nil
 		}
@@ -184,7 +184,7 @@ func TestGardenerAutoscaler(t *testing.T) {
 	}
 
 	r.resize(4)
-	eventually(t, settles, "a placeholder for the machine that comes", func(context.Context) (string, error) {
+	eventually(t, "a placeholder for the machine that comes", func(context.Context) (string, error) {
 		ids := r.instances()
 		if !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "requested://ca-pool-") }) {
 			return fmt.Sprint(ids), nil
@@ -244,7 +244,7 @@ func (r gardenerAutoscaler) recognised() {
 // emptied waits until no wish is left.
 func (r gardenerAutoscaler) emptied() {
 	r.t.Helper()
-	eventually(r.t, settles, "no wish is left", func(context.Context) (string, error) {
+	eventually(r.t, "no wish is left", func(context.Context) (string, error) {
 		return r.get("machinedeployments", r.pool).GetAnnotations()[triggerKey], nil
 	})
 }
@@ -290,7 +290,7 @@ func (r gardenerAutoscaler) rolls(t *testing.T, f *fleet.Fleet) {
 		kubectl(t, f, "", "-n", r.namespace, "patch", "machinedeployments.machine.sapcloud.io", r.pool, "--type=merge", "-p", `{"spec":`+spec+`}`)
 	}
 	patch(`{"paused":true,"template":{"spec":{"class":{"name":"` + r.pool + `-2"}}}}`)
-	eventually(t, settles, "paused", func(context.Context) (string, error) {
+	eventually(t, "paused", func(context.Context) (string, error) {
 		got := conditionOf(t, r.get("machinedeployments", r.pool), "Progressing")
 		if got.Status != "Unknown" || got.Reason != "DeploymentPaused" {
 			return fmt.Sprint(got), nil
@@ -301,7 +301,7 @@ func (r gardenerAutoscaler) rolls(t *testing.T, f *fleet.Fleet) {
 		t.Error("a paused rollout does not count as finished")
 	}
 	patch(`{"paused":false}`)
-	eventually(t, settles, "a rollout under way, with nodes that stay", func(context.Context) (string, error) {
+	eventually(t, "a rollout under way, with nodes that stay", func(context.Context) (string, error) {
 		if r.finished() {
 			return "it counts as finished", nil
 		}
@@ -323,7 +323,7 @@ func TestGardenerAutoscalerExhausted(t *testing.T) {
 	r := pool(t, f, "ca-scarce", 2, `{"backend":"memory","instanceType":"ca-scarce","zone":"z","quota":1}`)
 	c := d.follow(t, f, "name=ca-scarce")
 	var had, scarce string
-	eventually(t, settles, "one machine created, another not to be had", func(context.Context) (string, error) {
+	eventually(t, "one machine created, another not to be had", func(context.Context) (string, error) {
 		had, scarce = "", ""
 		var says []string
 		for _, m := range r.machines() {
@@ -350,7 +350,7 @@ func TestGardenerAutoscalerExhausted(t *testing.T) {
 	c.only(t, had)
 	r.emptied()
 	kubectl(t, f, "", "-n", d.namespace, "delete", d.deployments(), r.pool)
-	eventually(t, settles, "all gone", func(context.Context) (string, error) { return strings.Join(c.present(), ", "), nil })
+	eventually(t, "all gone", func(context.Context) (string, error) { return strings.Join(c.present(), ", "), nil })
 	list := r.list("machinesets", "name=ca-scarce")
 	if len(list) > 0 {
 		t.Errorf("%d sets outlive their deployment", len(list))

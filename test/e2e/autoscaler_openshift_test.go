@@ -120,7 +120,7 @@ func (r clusterAutoscaler) recognised(g nodeGroup, machines []string) {
 func (c *crowd) only(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	eventually(t, settles, fmt.Sprintf("machines %v and no others", want), func(context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("machines %v and no others", want), func(context.Context) (string, error) {
 		if got := c.present(); !slices.Equal(got, want) {
 			return fmt.Sprintf("there are %v", got), nil
 		}
@@ -161,7 +161,7 @@ func TestClusterAutoscalerDeployment(t *testing.T) {
 	// One old machine had to make room, too: three are wanted, and there is one
 	// of the new kind again.
 	var old []string
-	eventually(t, settles, "three old machines and a new one", func(context.Context) (string, error) {
+	eventually(t, "three old machines and a new one", func(context.Context) (string, error) {
 		if old = others(first, c.left()); len(old) != 3 || len(c.present()) != 4 {
 			return fmt.Sprintf("old ones %v of %v", old, c.present()), nil
 		}
@@ -203,7 +203,7 @@ func others(all, some []string) (out []string) {
 // went waits until a machine leaves.
 func (c *crowd) went(t *testing.T, machine string) {
 	t.Helper()
-	eventually(t, settles, machine+" leaves", func(context.Context) (string, error) {
+	eventually(t, machine+" leaves", func(context.Context) (string, error) {
 		if left := c.left(); !slices.Contains(left, machine) {
 			return fmt.Sprintf("%v left", left), nil
 		}
@@ -261,7 +261,7 @@ func TestClusterAutoscalerStates(t *testing.T) {
 func (r clusterAutoscaler) tells(g nodeGroup, prefixes ...string) {
 	r.t.Helper()
 	slices.Sort(prefixes)
-	eventually(r.t, settles, fmt.Sprintf("instances of %s are %v", g.id(), prefixes), func(context.Context) (string, error) {
+	eventually(r.t, fmt.Sprintf("instances of %s are %v", g.id(), prefixes), func(context.Context) (string, error) {
 		ids := r.instances(g)
 		if !slices.EqualFunc(ids, prefixes, strings.HasPrefix) {
 			return fmt.Sprintf("they are %v", ids), nil

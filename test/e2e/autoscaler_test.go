@@ -113,7 +113,7 @@ func (r *robot) nodes() map[string]*unstructured.Unstructured {
 // else comes in between.
 func (r *robot) change(resource, name string, edit func(*unstructured.Unstructured)) {
 	r.t.Helper()
-	eventually(r.t, settles, "write "+resource+" "+name, func(ctx context.Context) (string, error) {
+	eventually(r.t, "write "+resource+" "+name, func(ctx context.Context) (string, error) {
 		o, err := r.in(resource).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
@@ -159,7 +159,7 @@ func annotate(o *unstructured.Unstructured, key, value string) {
 // and taints.
 func (r *robot) offers(node string, want nodeTemplate) {
 	r.t.Helper()
-	eventually(r.t, settles, "node "+node+" is what its template said", func(ctx context.Context) (string, error) {
+	eventually(r.t, "node "+node+" is what its template said", func(ctx context.Context) (string, error) {
 		n, err := r.objects.Resource(nodeKind).Get(ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return "", err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +61,7 @@ func lone(t *testing.T, f *fleet.Fleet, namespace string, userData []byte) *v1al
 
 func phased(t *testing.T, f *fleet.Fleet, m *v1alpha1.Machine, phase v1alpha1.MachinePhase) {
 	t.Helper()
-	eventually(t, time.Minute, m.Name+" becomes "+string(phase), func(ctx context.Context) (string, error) {
+	eventually(t, m.Name+" becomes "+string(phase), func(ctx context.Context) (string, error) {
 		if err := f.Client.Get(ctx, client.ObjectKeyFromObject(m), m); err != nil {
 			return "", err
 		}
@@ -78,7 +77,7 @@ func leaves(t *testing.T, f *fleet.Fleet, m *v1alpha1.Machine) {
 	if err := f.Client.Delete(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, m.Name+" goes", func(ctx context.Context) (string, error) {
+	eventually(t, m.Name+" goes", func(ctx context.Context) (string, error) {
 		err := f.Client.Get(ctx, client.ObjectKeyFromObject(m), m)
 		if err == nil {
 			return "it is there: " + m.Status.LastOperation.Description, nil

@@ -126,7 +126,7 @@ func (c *crash) act(t *testing.T, name string, replicas int, ask func(context.Co
 		c.kill(t)
 	}
 	begin := time.Now()
-	eventually(t, 3*time.Minute, fmt.Sprintf("%s, %d kills, seed %d", name, c.kills, *crashSeed), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("%s, %d kills, seed %d", name, c.kills, *crashSeed), func(ctx context.Context) (string, error) {
 		if missing, err := c.settled(ctx, replicas); missing != "" || err != nil {
 			return missing, err
 		}

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -38,7 +39,7 @@ type keepers struct {
 func (k *keepers) begin(t *testing.T) {
 	t.Helper()
 	for _, program := range []string{"machine-controller-manager", fleet.Machines} {
-		address := freeAddress(t)
+		address := devplanetest.FreeAddress(t)
 		args := []string{"--control-kubeconfig=" + k.kubeconfig, "--namespace=" + garden, "--port=" + address[strings.LastIndex(address, ":")+1:]}
 		if program == fleet.Machines {
 			args = append(args, "--kubemark-backend=memory", "--kubemark-dir="+k.instances, "--call-log="+k.calls)
@@ -142,7 +143,7 @@ func TestGiveBack(t *testing.T) {
 	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: garden}})
 	p.install(t, "machine.sapcloud.io")
 	p.install(t, "machine.openshift.io", "MachineDeployment")
-	eventually(t, patience, "the kinds are served", func(ctx context.Context) (string, error) {
+	eventually(t, "the kinds are served", func(ctx context.Context) (string, error) {
 		for _, kind := range kept {
 			var list unstructured.UnstructuredList
 			list.SetGroupVersionKind(kind)
@@ -307,7 +308,7 @@ func (k *keepers) takesOver(t *testing.T) {
 		before[kindOf(o)+" "+o.GetName()] = substance(o)
 	}
 	k.begin(t)
-	eventually(t, patience, "machines that have been looked at", func(context.Context) (string, error) {
+	eventually(t, "machines that have been looked at", func(context.Context) (string, error) {
 		for _, o := range k.all(t) {
 			if o.GetKind() == "Machine" && !slices.Contains(leavings(o), "annotation millwright.dev/origin") {
 				return kindOf(o) + " " + o.GetName(), nil

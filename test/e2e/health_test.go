@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -55,7 +54,7 @@ func lost(before, after []fleet.Machine) (out []fleet.Machine) {
 // some were replaced and others are about to go.
 func settled(t *testing.T, f *fleet.Fleet, api, prefix string, n int, gone ...fleet.Machine) (out []fleet.Machine) {
 	t.Helper()
-	eventually(t, 2*time.Minute, prefix+"* replaced", func(ctx context.Context) (string, error) {
+	eventually(t, prefix+"* replaced", func(ctx context.Context) (string, error) {
 		now, err := machines(ctx, f, api, prefix)
 		for _, m := range now {
 			if slices.Contains(uids(gone), m.UID) {
@@ -71,7 +70,7 @@ func settled(t *testing.T, f *fleet.Fleet, api, prefix string, n int, gone ...fl
 func checkSays(t *testing.T, f *fleet.Fleet, check, kind string, words ...string) {
 	t.Helper()
 	path := `jsonpath={range .status.conditions[?(@.type=="` + kind + `")]}{.status} {.reason} {.message}{end}`
-	eventually(t, 2*time.Minute, check+" says "+strings.Join(words, ", "), func(context.Context) (string, error) {
+	eventually(t, check+" says "+strings.Join(words, ", "), func(context.Context) (string, error) {
 		said := kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "get", "machinehealthchecks.machine.openshift.io", check, "-o", path)
 		for _, w := range words {
 			if !strings.Contains(said, w) {

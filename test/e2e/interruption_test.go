@@ -111,7 +111,7 @@ func (d dialect) handle(t *testing.T, f *fleet.Fleet, node, cloud string) (end f
 // shows waits until a node has a condition with the status, and returns it.
 func shows(t *testing.T, f *fleet.Fleet, node string, is corev1.NodeConditionType, status corev1.ConditionStatus) (n *corev1.Node, found corev1.NodeCondition) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("node %s shows %s %s", node, is, status), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("node %s shows %s %s", node, is, status), func(ctx context.Context) (string, error) {
 		n = &corev1.Node{}
 		if err := f.Client.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
 			return "", err
@@ -182,7 +182,7 @@ func TestInterruption(t *testing.T) {
 		kubectl(t, f, manifest(t, "interruption-"+d.name+".yaml", name), "apply", "-f", "-")
 		old := running(t, f, d.group, name, 1)[0]
 		if d.group == provider.OpenShift {
-			eventually(t, patience, "the node carries what the DaemonSet selects", func(ctx context.Context) (string, error) {
+			eventually(t, "the node carries what the DaemonSet selects", func(ctx context.Context) (string, error) {
 				var n corev1.Node
 				err := f.Client.Get(ctx, client.ObjectKey{Name: old.Node}, &n)
 				if _, ok := n.Labels["machine.openshift.io/interruptible-instance"]; !ok {
@@ -215,7 +215,7 @@ func TestInterruption(t *testing.T) {
 // in its first minute.
 func calm(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
-	eventually(t, 3*time.Minute, "the health check believes its eyes", func(context.Context) (string, error) {
+	eventually(t, "the health check believes its eyes", func(context.Context) (string, error) {
 		said := kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "get", "machinehealthchecks.machine.openshift.io", "machine-api-termination-handler",
 			"-o", `jsonpath={range .status.conditions[?(@.type=="Calm")]}{.status} {.message}{end}`)
 		if strings.HasPrefix(said, "True") {
@@ -230,7 +230,7 @@ func calm(t *testing.T, f *fleet.Fleet) {
 func (d dialect) leaves(t *testing.T, f *fleet.Fleet, name string, old fleet.Machine) {
 	t.Helper()
 	cordoned, evicted, replaced := false, false, false
-	eventually(t, time.Minute, name+" cordoned, evicted, replaced", func(ctx context.Context) (string, error) {
+	eventually(t, name+" cordoned, evicted, replaced", func(ctx context.Context) (string, error) {
 		var n corev1.Node
 		err := f.Client.Get(ctx, client.ObjectKey{Name: old.Node}, &n)
 		cordoned = cordoned || n.Spec.Unschedulable

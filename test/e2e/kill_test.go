@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +29,7 @@ func TestKilledKubelet(t *testing.T) {
 		if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Minute, "node "+name+" not Ready", func(ctx context.Context) (string, error) {
+		eventually(t, "node "+name+" not Ready", func(ctx context.Context) (string, error) {
 			var n corev1.Node
 			err := f.Client.Get(ctx, client.ObjectKey{Name: name}, &n)
 			for _, c := range n.Status.Conditions {

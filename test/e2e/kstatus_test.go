@@ -33,7 +33,7 @@ func TestKstatus(t *testing.T) {
 		}
 		is := func(want status.Status, get func() *unstructured.Unstructured) {
 			t.Helper()
-			eventually(t, patience, "the status is "+string(want), func(context.Context) (string, error) {
+			eventually(t, "the status is "+string(want), func(context.Context) (string, error) {
 				o := get()
 				got, err := status.Compute(o)
 				if err != nil || got.Status == want {

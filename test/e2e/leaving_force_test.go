@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,7 +85,7 @@ func TestKubeletKilledInMidDrain(t *testing.T) {
 // unreachable waits until the control plane has missed the node's heartbeats.
 func unreachable(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
-	eventually(t, time.Minute, "node "+name+" unreachable", func(ctx context.Context) (string, error) {
+	eventually(t, "node "+name+" unreachable", func(ctx context.Context) (string, error) {
 		var n corev1.Node
 		if err := f.Client.Get(ctx, client.ObjectKey{Name: name}, &n); err != nil {
 			return "", err

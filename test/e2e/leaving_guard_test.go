@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
@@ -36,7 +35,7 @@ func TestMassDeletionIsHeldAndApproved(t *testing.T) {
 // members waits until the set has so many machines, none of them deleted.
 func members(t *testing.T, f *fleet.Fleet, d dialect, name string, n int) {
 	t.Helper()
-	eventually(t, time.Minute, fmt.Sprintf("%d machines of %s", n, name), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("%d machines of %s", n, name), func(ctx context.Context) (string, error) {
 		all, err := machines(ctx, f, d.group, name)
 		if err != nil {
 			return "", err

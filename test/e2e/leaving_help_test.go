@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -72,7 +71,7 @@ func (d dialect) occupied(t *testing.T, f *fleet.Fleet, name string) {
 // ready waits until the pod runs and is ready.
 func ready(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
-	eventually(t, time.Minute, "pod "+name+" ready", func(ctx context.Context) (string, error) {
+	eventually(t, "pod "+name+" ready", func(ctx context.Context) (string, error) {
 		p := podNamed(name)
 		if err := f.Client.Get(ctx, client.ObjectKeyFromObject(p), p); err != nil {
 			return "", err
@@ -101,7 +100,7 @@ func unmoved(t *testing.T, f *fleet.Fleet, name string) {
 // podGone waits until the API server does not know the pod any more.
 func podGone(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
-	eventually(t, time.Minute, "pod "+name+" gone", func(ctx context.Context) (string, error) {
+	eventually(t, "pod "+name+" gone", func(ctx context.Context) (string, error) {
 		p := podNamed(name)
 		err := f.Client.Get(ctx, client.ObjectKeyFromObject(p), p)
 		if apierrors.IsNotFound(err) {
@@ -148,7 +147,7 @@ func (d dialect) instance(t *testing.T, f *fleet.Fleet, name string) provider.In
 // together, hold all the words.
 func told(t *testing.T, f *fleet.Fleet, about client.Object, reason string, words ...string) {
 	t.Helper()
-	eventually(t, time.Minute, fmt.Sprintf("%s is told by event %s with %q", about.GetName(), reason, words), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("%s is told by event %s with %q", about.GetName(), reason, words), func(ctx context.Context) (string, error) {
 		var list eventsv1.EventList
 		if err := f.Client.List(ctx, &list, client.InNamespace(about.GetNamespace())); err != nil {
 			return "", err

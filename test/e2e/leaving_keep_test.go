@@ -59,7 +59,7 @@ func gardenerMachine(ctx context.Context, f *fleet.Fleet, name string) (*v1alpha
 // preserved waits until the machine is preserved, and returns until when.
 func preserved(t *testing.T, f *fleet.Fleet, name string) (until time.Time) {
 	t.Helper()
-	eventually(t, patience, name+" preserved", func(ctx context.Context) (string, error) {
+	eventually(t, name+" preserved", func(ctx context.Context) (string, error) {
 		m, err := gardenerMachine(ctx, f, name)
 		if err != nil {
 			return "", err
@@ -78,7 +78,7 @@ func preserved(t *testing.T, f *fleet.Fleet, name string) (until time.Time) {
 func fail(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
 	deadlocked(t, f, name, corev1.ConditionTrue)
-	eventually(t, patience, name+" Failed", func(ctx context.Context) (string, error) {
+	eventually(t, name+" Failed", func(ctx context.Context) (string, error) {
 		m, err := gardenerMachine(ctx, f, name)
 		if err != nil || m.Status.CurrentStatus.Phase == v1alpha1.MachineFailed {
 			return "", err
@@ -91,7 +91,7 @@ func fail(t *testing.T, f *fleet.Fleet, name string) {
 // pods, and says that it was drained.
 func fenced(t *testing.T, f *fleet.Fleet, name string) {
 	t.Helper()
-	eventually(t, patience, "node "+name+" fenced and drained", func(ctx context.Context) (string, error) {
+	eventually(t, "node "+name+" fenced and drained", func(ctx context.Context) (string, error) {
 		var n corev1.Node
 		if err := f.Client.Get(ctx, client.ObjectKey{Name: name}, &n); err != nil {
 			return "", err
@@ -121,7 +121,7 @@ func keeps(t *testing.T, f *fleet.Fleet, name string) {
 // that is before the time.
 func goesAfter(t *testing.T, f *fleet.Fleet, name string, until time.Time) {
 	t.Helper()
-	eventually(t, patience, name+" given up", func(ctx context.Context) (string, error) {
+	eventually(t, name+" given up", func(ctx context.Context) (string, error) {
 		m, err := gardenerMachine(ctx, f, name)
 		if client.IgnoreNotFound(err) != nil {
 			return "", err

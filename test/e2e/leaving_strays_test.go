@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	lenses "github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
@@ -69,7 +70,7 @@ func startStrays(t *testing.T) strays {
 			t.Error("take the fleet down:", err)
 		}
 	})
-	s := strays{metrics: freeAddress(t)}
+	s := strays{metrics: devplanetest.FreeAddress(t)}
 	f, err := fleet.Start(t.Context(), fleet.Options{
 		Dir: dir, Bin: bin, Backend: "kwok", Components: []string{devplane.Kwok}, Log: os.Stderr,
 		Args: map[string][]string{fleet.Machines: {
@@ -125,7 +126,7 @@ func (s strays) has(ctx context.Context, d dialect, i provider.Instance) (bool, 
 // grace period could be over.
 func (s strays) collected(t *testing.T, d dialect, i provider.Instance, seenAfter time.Time) {
 	t.Helper()
-	eventually(t, time.Minute, "instance "+i.ID+" of "+i.Name+" collected", func(ctx context.Context) (string, error) {
+	eventually(t, "instance "+i.ID+" of "+i.Name+" collected", func(ctx context.Context) (string, error) {
 		if there, err := s.has(ctx, d, i); there || err != nil {
 			return "it is there", err
 		}
@@ -164,7 +165,7 @@ func (s strays) double(t *testing.T, d dialect) {
 // unrecorded waits until the machine lists just these instances besides its own.
 func (s strays) unrecorded(t *testing.T, m *unstructured.Unstructured, ids string) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("%s has %q in %s", m.GetName(), ids, lenses.UnrecordedAnnotation), func(ctx context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("%s has %q in %s", m.GetName(), ids, lenses.UnrecordedAnnotation), func(ctx context.Context) (string, error) {
 		if err := s.Client.Get(ctx, client.ObjectKeyFromObject(m), m); err != nil {
 			return "", err
 		}
@@ -189,7 +190,7 @@ func (s strays) stranger(t *testing.T) {
 		planted[d.name] = s.plant(t, d, "nobody-"+d.name, "stranger-"+d.name)
 	}
 	begin := time.Now()
-	eventually(t, time.Minute, "listings denied for longer than the grace period", func(ctx context.Context) (string, error) {
+	eventually(t, "listings denied for longer than the grace period", func(ctx context.Context) (string, error) {
 		now, err := s.failures(ctx)
 		if denied := now - before; denied < 6 || time.Since(begin) < 2*strayGrace {
 			return fmt.Sprintf("%v were, in %s", denied, time.Since(begin)), err

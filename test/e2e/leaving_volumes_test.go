@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -43,7 +42,7 @@ func (s storage) find(ctx context.Context, volume, node string) (*storagev1.Volu
 func (s storage) attach(t *testing.T, volume, node string) {
 	t.Helper()
 	var a *storagev1.VolumeAttachment
-	eventually(t, time.Minute, volume+" is to be attached to "+node, func(ctx context.Context) (string, error) {
+	eventually(t, volume+" is to be attached to "+node, func(ctx context.Context) (string, error) {
 		var err error
 		if a, err = s.find(ctx, volume, node); a == nil {
 			return "nobody asks for it", err
@@ -61,7 +60,7 @@ func (s storage) attach(t *testing.T, volume, node string) {
 // and returns the first of them and the others.
 func (s storage) leaving(t *testing.T, node string, volumes ...string) (first string, others []string) {
 	t.Helper()
-	eventually(t, time.Minute, "a volume is to be detached from "+node, func(ctx context.Context) (string, error) {
+	eventually(t, "a volume is to be detached from "+node, func(ctx context.Context) (string, error) {
 		first, others = "", nil
 		for _, v := range volumes {
 			a, err := s.find(ctx, v, node)

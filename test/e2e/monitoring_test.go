@@ -114,7 +114,7 @@ func TestShippedQueriesFindSeries(t *testing.T) {
 		t.Fatalf("only %d metrics are asked for", len(wanted))
 	}
 	var shown map[string]*dto.MetricFamily
-	eventually(t, patience, "the series that alerts and dashboards ask for", func(ctx context.Context) (string, error) {
+	eventually(t, "the series that alerts and dashboards ask for", func(ctx context.Context) (string, error) {
 		if shown, err = scrape(ctx, addresses...); err != nil {
 			return "", err
 		}
@@ -161,7 +161,7 @@ func watchedFleet(t *testing.T) (addresses []string) {
 			t.Error("take the fleet down:", err)
 		}
 	})
-	sets, machines := freeAddress(t), freeAddress(t)
+	sets, machines := devplanetest.FreeAddress(t), devplanetest.FreeAddress(t)
 	f, err := fleet.Start(t.Context(), fleet.Options{
 		Dir: dir, Bin: bin, Backend: "kwok", Components: []string{devplane.Kwok}, Log: os.Stderr,
 		Args: map[string][]string{

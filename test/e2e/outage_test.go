@@ -18,6 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -34,7 +35,7 @@ const (
 // by itself (C26, 5.3).
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	metrics := freeAddress(t)
+	metrics := devplanetest.FreeAddress(t)
 	f := outageFleet(t, metrics)
 	set := outageSet(t, f, 3)
 	before := running(t, f, "machine.sapcloud.io", "outage", 3)
@@ -147,7 +148,7 @@ func deadlocked(t *testing.T, f *fleet.Fleet, node string, status corev1.Conditi
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"KernelDeadlock","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`,
 		status, time.Now().UTC().Format(time.RFC3339))
-	eventually(t, patience, "node "+node+" says KernelDeadlock="+string(status), func(ctx context.Context) (string, error) {
+	eventually(t, "node "+node+" says KernelDeadlock="+string(status), func(ctx context.Context) (string, error) {
 		return "", f.Client.Status().Patch(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, client.RawPatch(types.StrategicMergePatchType, patch))
 	})
 }
@@ -155,7 +156,7 @@ func deadlocked(t *testing.T, f *fleet.Fleet, node string, status corev1.Conditi
 // frozen waits until the machine controller's metric has the value.
 func frozen(t *testing.T, address, want string) {
 	t.Helper()
-	eventually(t, patience, "mcm_machine_controller_frozen "+want, func(ctx context.Context) (string, error) {
+	eventually(t, "mcm_machine_controller_frozen "+want, func(ctx context.Context) (string, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 		if err != nil {
 			return "", err

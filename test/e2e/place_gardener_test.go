@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -27,7 +28,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	sets, machines := p.startGardener(t)
 	for _, s := range []*started{sets, machines} { // before there is anything to serve
 		s.answers(t, "/healthz", 200)
-		eventually(t, patience, s.name+" says what it waits for", func(context.Context) (string, error) {
+		eventually(t, s.name+" says what it waits for", func(context.Context) (string, error) {
 			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster lacks kinds of ") {
 				return body, nil
 			}
@@ -76,7 +77,7 @@ func (p place) startGardener(t *testing.T) (sets, machines *started) {
 		}
 	}
 	port := func(address string) string { return address[strings.LastIndex(address, ":")+1:] }
-	first, second := freeAddress(t), freeAddress(t)
+	first, second := devplanetest.FreeAddress(t), devplanetest.FreeAddress(t)
 	sets = p.start(t, "machine-controller-manager", "machine-controller-manager", first, append(common(port(first)),
 		"--safety-up=2", "--safety_down=1", "--machine-safety-overshooting-period=1m", "--autoscaler-scaledown-annotation-during-rollout=true")...)
 	machines = p.start(t, fleet.Machines, "machine-controller", second, append(common(port(second)),
@@ -110,7 +111,7 @@ func (p place) pool(t *testing.T) {
 func (p place) joinAll(t *testing.T, n int) {
 	t.Helper()
 	joined := map[string]bool{}
-	eventually(t, patience, "machines that run", func(ctx context.Context) (string, error) {
+	eventually(t, "machines that run", func(ctx context.Context) (string, error) {
 		var list v1alpha1.MachineList
 		if err := p.List(ctx, &list); err != nil {
 			return "", err
@@ -151,7 +152,7 @@ func (p place) join(ctx context.Context, name, providerID string) error {
 // toldByCore waits for an event as clients of core/v1 sort them: with source, count and times.
 func (p place) toldByCore(t *testing.T, reason, source string) {
 	t.Helper()
-	eventually(t, patience, "event "+reason, func(ctx context.Context) (string, error) {
+	eventually(t, "event "+reason, func(ctx context.Context) (string, error) {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
 		if err := p.List(ctx, &list, client.InNamespace(garden)); err != nil {

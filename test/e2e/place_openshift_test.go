@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -39,10 +40,10 @@ func inPlaceOfControllers(t *testing.T, user, roles string) {
 	for name, program := range map[string]string{
 		"machineset-controller": "machineset-controller", "machine-healthcheck": "machine-healthcheck", "machine-controller-manager": fleet.Machines,
 	} {
-		health := freeAddress(t)
+		health := devplanetest.FreeAddress(t)
 		args := []string{
 			"--logtostderr=true", "--v=3", "--leader-elect=true", "--leader-elect-lease-duration=120s", "--namespace=" + namespace,
-			"--metrics-bind-address=" + freeAddress(t), "--health-addr=" + health,
+			"--metrics-bind-address=" + devplanetest.FreeAddress(t), "--health-addr=" + health,
 		}
 		if name != "machine-healthcheck" {
 			args = append(args, "--feature-gates=AWSDedicatedHosts=false,AzureWorkloadIdentity=true,MachineAPIMigration=false,VSphereHostVMGroupZonal=true")
@@ -90,7 +91,7 @@ func (p place) openshiftPool(t *testing.T, namespace string) {
 	p.create(t, set)
 	p.create(t, check)
 	joined := map[string]bool{}
-	eventually(t, patience, "machines that run, and are counted", func(ctx context.Context) (string, error) {
+	eventually(t, "machines that run, and are counted", func(ctx context.Context) (string, error) {
 		var list machinev1.MachineList
 		if err := p.List(ctx, &list); err != nil {
 			return "", err

@@ -196,7 +196,7 @@ func (s *started) said(t *testing.T) string {
 // answers waits until a path answers with the code, and returns the body.
 func (s *started) answers(t *testing.T, path string, code int) (body string) {
 	t.Helper()
-	eventually(t, patience, s.name+" answers "+path, func(ctx context.Context) (string, error) {
+	eventually(t, s.name+" answers "+path, func(ctx context.Context) (string, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.health+path, nil)
 		if err != nil {
 			return "", err
@@ -241,7 +241,7 @@ func (s *started) ends(t *testing.T) {
 func (p place) rests(t *testing.T, within time.Duration, kinds ...schema.GroupVersionKind) {
 	t.Helper()
 	before := ""
-	eventually(t, patience, "rest", func(context.Context) (string, error) {
+	eventually(t, "rest", func(context.Context) (string, error) {
 		last := before
 		time.Sleep(3 * time.Second)
 		if before = p.versions(t, kinds); before != last {
@@ -274,7 +274,7 @@ func (p place) versions(t *testing.T, kinds []schema.GroupVersionKind) string {
 // leads waits until a lease has a holder.
 func (p place) leads(t *testing.T, namespace, lease string) {
 	t.Helper()
-	eventually(t, patience, lease, func(ctx context.Context) (string, error) {
+	eventually(t, lease, func(ctx context.Context) (string, error) {
 		var l coordinationv1.Lease
 		if err := p.Get(ctx, client.ObjectKey{Namespace: namespace, Name: lease}, &l); err != nil {
 			return "", err

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/config"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
@@ -61,7 +62,7 @@ func (p place) definitions(t *testing.T) {
 		p.create(t, crd)
 	}
 	for _, crd := range all {
-		eventually(t, patience, crd.Name+" is served", func(ctx context.Context) (string, error) {
+		eventually(t, crd.Name+" is served", func(ctx context.Context) (string, error) {
 			if err := p.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
 				return "", err
 			}
@@ -258,10 +259,10 @@ func (p place) keepsItsWord(t *testing.T) {
 			before[v.API+v.String()] = look(v)
 		}
 	}
-	address := freeAddress(t)
+	address := devplanetest.FreeAddress(t)
 	p.start(t, "machine-controller-manager", "machine-controller-manager", address, "--apis=openshift,gardener", "--control-kubeconfig="+p.kubeconfig,
 		"--namespace=left", "--port="+address[strings.LastIndex(address, ":")+1:])
-	eventually(t, patience, "the half-done rollout goes on", func(ctx context.Context) (string, error) {
+	eventually(t, "the half-done rollout goes on", func(ctx context.Context) (string, error) {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(schema.GroupVersionKind{Group: provider.Gardener, Version: "v1alpha1", Kind: "MachineSet"})
 		if err := p.Get(ctx, client.ObjectKey{Namespace: "left", Name: "half-aaaaa"}, o); err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,7 +27,7 @@ func TestRebootHeals(t *testing.T) {
 	instance, process := field("{.status.providerStatus.instanceId}"), kubelets(t, f, sick.Name)
 
 	signal(t, f, syscall.SIGSTOP, sick)
-	eventually(t, 2*time.Minute, sick.Name+" rebooted and Ready", func(ctx context.Context) (string, error) {
+	eventually(t, sick.Name+" rebooted and Ready", func(ctx context.Context) (string, error) {
 		if said := field(`{.metadata.annotations.millwright\.dev/reboot}`); !strings.Contains(said, `"state":"Done"`) {
 			return "of a reboot it says " + said, nil
 		}

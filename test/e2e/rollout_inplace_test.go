@@ -71,7 +71,7 @@ func TestUpdateInPlace(t *testing.T) {
 // instance that it had, and one that came when there were to be more.
 func (d dialect) grown(t *testing.T, c *crowd, before map[string]string, chosen string) {
 	t.Helper()
-	eventually(t, settles, "two machines left", func(context.Context) (string, error) {
+	eventually(t, "two machines left", func(context.Context) (string, error) {
 		now := c.instances()
 		if len(now) != 2 || now[chosen] != before[chosen] {
 			return fmt.Sprintf("there are %v, want %s and a new one", now, chosen), nil
@@ -109,7 +109,7 @@ func (dialect) selected(t *testing.T, f *fleet.Fleet) (out []selectedNode) {
 func (d dialect) released(t *testing.T, f *fleet.Fleet, n int) {
 	t.Helper()
 	client := dynamicClient(t, f)
-	eventually(t, settles, "nodes as if nothing had happened", func(ctx context.Context) (string, error) {
+	eventually(t, "nodes as if nothing had happened", func(ctx context.Context) (string, error) {
 		nodes, err := client.Resource(nodeKind).List(ctx, metav1.ListOptions{LabelSelector: osPool})
 		if err != nil || len(nodes.Items) != n {
 			return fmt.Sprintf("there are %d nodes, not %d", len(nodes.Items), n), err

@@ -22,10 +22,6 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// settles is how long a story waits for what the controllers do in seconds
-// when they have a core for themselves.
-const settles = time.Minute
-
 // crowded keeps all rollouts together below so many machines: each is a
 // kubelet, and two cores have to carry them.
 var crowded = semaphore.NewWeighted(14)
@@ -175,7 +171,7 @@ func setsOf(machines []string) []string {
 // cleared waits until nothing is left of what was watched.
 func (d dialect) cleared(t *testing.T, f *fleet.Fleet, c *crowd, nodes string) {
 	t.Helper()
-	eventually(t, settles, "everything gone with the deployment", func(context.Context) (string, error) {
+	eventually(t, "everything gone with the deployment", func(context.Context) (string, error) {
 		if left := c.present(); len(left) > 0 {
 			return fmt.Sprintf("machines %v are there", left), nil
 		}
@@ -267,7 +263,7 @@ func TestRolloutFaults(t *testing.T) {
 				if tc.says != "NewMachineSetAvailable" {
 					want.Status = "False"
 				}
-				eventually(t, settles, tc.reason, func(context.Context) (string, error) {
+				eventually(t, tc.reason, func(context.Context) (string, error) {
 					o = d.deployment(t, f, o.GetName())
 					got := conditionOf(t, o, "Progressing")
 					if got.Reason != want.Reason || got.Status != want.Status || !strings.Contains(got.Message, tc.field) {

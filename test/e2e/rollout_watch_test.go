@@ -168,7 +168,7 @@ func (d dialect) phase(m *unstructured.Unstructured) string {
 // bound waits until what it says holds, and has it hold from then on.
 func (c *crowd) bound(t *testing.T, most, least int) {
 	t.Helper()
-	eventually(t, settles, fmt.Sprintf("at most %d machines and at least %d running", most, least), func(context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("at most %d machines and at least %d running", most, least), func(context.Context) (string, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.now) > most || c.running < least {
@@ -186,7 +186,7 @@ func (c *crowd) present() []string { return slices.Sorted(maps.Keys(c.instances(
 // and returns them.
 func (c *crowd) replaced(t *testing.T, old []string, n int) (now []string) {
 	t.Helper()
-	eventually(t, settles, fmt.Sprintf("%d machines instead of %v", n, old), func(context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("%d machines instead of %v", n, old), func(context.Context) (string, error) {
 		now = c.present()
 		isOld := func(m string) bool { return slices.Contains(old, m) }
 		if len(now) != n || slices.ContainsFunc(now, isOld) {
@@ -277,7 +277,7 @@ func (c *traces) check(t *testing.T, old []string) {
 		}
 	}
 	c.mu.Unlock()
-	eventually(t, settles, "no node marked after the rollout", func(context.Context) (string, error) {
+	eventually(t, "no node marked after the rollout", func(context.Context) (string, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.marked) > 0 {

@@ -35,7 +35,7 @@ func TestSpreadOverZones(t *testing.T) {
 // spread waits until the machines of the set are in three zones, so many in each, and returns their zones.
 func (d dialect) spread(t *testing.T, f *fleet.Fleet, set string, want ...int) (zones map[string]string) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("machines of %s %v by zone", set, want), func(context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("machines of %s %v by zone", set, want), func(context.Context) (string, error) {
 		out := kubectl(t, f, "", "-n", d.namespace, "get", d.machines(), "-l", "pool="+set, "-o",
 			`jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.deletionTimestamp}{"\t"}{.metadata.annotations.millwright\.dev/origin}{"\n"}{end}`)
 		zones = map[string]string{}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -38,7 +38,7 @@ type contender struct {
 // contend starts a contender and waits until its caches are filled.
 func contend(t *testing.T, f *fleet.Fleet) *contender {
 	t.Helper()
-	health := freeAddress(t)
+	health := devplanetest.FreeAddress(t)
 	c := &contender{done: make(chan error, 1), Cmd: exec.Command(filepath.Join(bin, fleet.Machines),
 		"--apis=gardener", "--namespace="+standbyNamespace, "--control-kubeconfig="+f.Plane.KubeconfigPath, "--target-kubeconfig=none",
 		"--kubemark-backend=memory", "--metrics-bind-address=0", "--health-addr="+health,
@@ -54,7 +54,7 @@ func contend(t *testing.T, f *fleet.Fleet) *contender {
 			t.Logf("process %d:\n%s", c.Process.Pid, c.log.String())
 		}
 	})
-	eventually(t, patience, "caches", func(ctx context.Context) (string, error) {
+	eventually(t, "caches", func(ctx context.Context) (string, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
 		if err != nil {
 			return "", err
@@ -70,17 +70,6 @@ func contend(t *testing.T, f *fleet.Fleet) *contender {
 		return "", nil
 	})
 	return c
-}
-
-// freeAddress is one that nobody listens on now.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // end signals the contender and waits until it has ended.

@@ -73,7 +73,7 @@ func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "machine "+name+" gone with all that was made for it", func(ctx context.Context) (string, error) {
+	eventually(t, "machine "+name+" gone with all that was made for it", func(ctx context.Context) (string, error) {
 		there, err := machines(ctx, f, d.group, name)
 		if err != nil {
 			return "", err
@@ -98,7 +98,7 @@ func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
 // says waits until the object of a machine holds all the words.
 func (d dialect) says(t *testing.T, f *fleet.Fleet, name string, words ...string) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("machine %s says %q", name, words), func(context.Context) (string, error) {
+	eventually(t, fmt.Sprintf("machine %s says %q", name, words), func(context.Context) (string, error) {
 		status := kubectl(t, f, "", "-n", d.namespace, "get", d.machines(), name, "-o", "jsonpath={.status}")
 		for _, w := range words {
 			if !strings.Contains(status, w) {
@@ -202,7 +202,7 @@ func remove(t *testing.T, f *fleet.Fleet, o client.Object) {
 	if err := f.Client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, o.GetName()+" gone", func(ctx context.Context) (string, error) {
+	eventually(t, o.GetName()+" gone", func(ctx context.Context) (string, error) {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		err := f.Client.Patch(ctx, o, patch)
 		if apierrors.IsNotFound(err) {

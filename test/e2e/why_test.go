@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
@@ -45,7 +44,7 @@ func TestWhy(t *testing.T) {
 
 	becomes := func(state explain.State, reason string) (a explain.Answer) {
 		t.Helper()
-		eventually(t, time.Minute, "explained as "+string(state)+", "+reason, func(context.Context) (string, error) {
+		eventually(t, "explained as "+string(state)+", "+reason, func(context.Context) (string, error) {
 			if a, _ = asked(t, f, "machine/"+name); a.State != state || a.Reason != reason {
 				return a.Sentence, nil
 			}
@@ -61,7 +60,7 @@ func TestWhy(t *testing.T) {
 	}
 	becomes(explain.Failed, "Failed")
 	var kept *explain.Evidence
-	eventually(t, patience, "evidence kept", func(context.Context) (string, error) {
+	eventually(t, "evidence kept", func(context.Context) (string, error) {
 		a, _ := asked(t, f, d.machines()+"/"+name, "-n", d.namespace)
 		kept = a.Evidence
 		if kept == nil {
@@ -92,7 +91,7 @@ func TestWhy(t *testing.T) {
 func TestWhyInOrder(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		d.machine(t, f, "why-"+d.name)
-		eventually(t, patience, "explained as healthy", func(context.Context) (string, error) {
+		eventually(t, "explained as healthy", func(context.Context) (string, error) {
 			a, failed := asked(t, f, d.machines()+"/why-"+d.name)
 			if failed || a.State != explain.Healthy || len(a.Gaps) > 0 {
 				return a.Sentence + strings.Join(a.Gaps, " "), nil

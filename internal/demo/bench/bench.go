@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
@@ -207,13 +207,13 @@ func planeArgs() map[string][]string {
 func (s *session) findAddresses() (err error) {
 	s.health, s.metrics = map[string]string{}, map[string]string{}
 	for _, program := range programs {
-		if s.health[program], err = FreeAddress(); err != nil {
+		if s.health[program], err = ports.FreeAddress(); err != nil {
 			return err
 		}
 		s.metrics[program] = s.Profiling[program]
 	}
 	if s.Heartbeats && s.metrics[fleet.Sets] == "" {
-		s.metrics[fleet.Sets], err = FreeAddress()
+		s.metrics[fleet.Sets], err = ports.FreeAddress()
 	}
 	return err
 }
@@ -230,13 +230,4 @@ func (s *session) controllerArgs() map[string][]string {
 		}
 	}
 	return out
-}
-
-// FreeAddress is one on loopback that nobody listens on.
-func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }

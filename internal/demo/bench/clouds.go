@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
@@ -100,7 +101,7 @@ func (s *cloudSession) run(ctx context.Context) (measured CloudCalls, err error)
 // start starts everything, with sets that want no machine.
 func (s *cloudSession) start(ctx context.Context, dir string) (err error) {
 	for _, program := range s.programs() {
-		if s.controllers.health[program], err = FreeAddress(); err != nil {
+		if s.controllers.health[program], err = ports.FreeAddress(); err != nil {
 			return err
 		}
 		s.controllers.args[program] = []string{"--health-addr=" + s.controllers.health[program]}
@@ -281,10 +282,11 @@ func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
+	var missing string
 	for {
-		missing, err := wanting(ctx)
+		now, err := wanting(ctx)
 		if err == nil {
-			err = s.heard.listen(ctx, s.fleet.Cloud)
+			missing, err = now, s.heard.listen(ctx, s.fleet.Cloud)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("not done after %s: %s: %w", s.Timeout, missing, ctx.Err())

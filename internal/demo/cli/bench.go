@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/internal/demo/bench"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin"
@@ -178,7 +179,7 @@ func limitOf(operation, text string) (l bench.CloudLimit, err error) {
 func (b *benchmark) profile() error {
 	b.options.Profiling = map[string]string{}
 	for _, program := range []string{fleet.Sets, fleet.Machines} {
-		address, err := bench.FreeAddress()
+		address, err := ports.FreeAddress()
 		if err != nil {
 			return err
 		}

@@ -178,7 +178,7 @@ func TestChoosePorts(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			chosen, claims, err := choosePorts(all, c.asked, c.before)
 			if err == nil {
-				defer claims.release()
+				defer claims.Release()
 			}
 			busy := &PortBusyError{}
 			switch {

@@ -46,7 +46,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer claims.release()
+	defer claims.Release()
 	cp, err := prepare(&opts, ports)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 )
 
@@ -41,7 +41,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 	metrics := ""
 	if f.options.Metrics {
 		var err error
-		if metrics, err = freeAddress(); err != nil {
+		if metrics, err = ports.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}
@@ -51,15 +51,6 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 	}
 	f.Controllers = append(f.Controllers, c)
 	return c, f.save()
-}
-
-// freeAddress is one that nobody listens at.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("look for a port for metrics: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // launch starts the process of a controller, of which the fleet does not know yet.

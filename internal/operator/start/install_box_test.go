@@ -24,7 +24,7 @@ import (
 // others installs the kinds of other components that a release's manifests have: that of constraints as it is published, of the rest the names.
 func (b *box) others() {
 	b.Helper()
-	o := envtest.CRDInstallOptions{CleanUpAfterUse: true, MaxTime: time.Minute, Paths: []string{filepath.Join(published(b.T), "security/v1/zz_generated.crd-manifests/0000_03_config-operator_01_securitycontextconstraints.crd.yaml")}}
+	o := envtest.CRDInstallOptions{MaxTime: time.Minute, Paths: []string{filepath.Join(published(b.T), "security/v1/zz_generated.crd-manifests/0000_03_config-operator_01_securitycontextconstraints.crd.yaml")}}
 	for _, k := range []struct{ group, version, kind, plural string }{
 		{"cloudcredential.openshift.io", "v1", "CredentialsRequest", "credentialsrequests"},
 		{"monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors"},
@@ -42,13 +42,9 @@ func (b *box) others() {
 			},
 		})
 	}
-	_, err := envtest.InstallCRDs(b.env.Config, o)
+	crds, err := envtest.InstallCRDs(b.env.Config, o)
 	b.must(err)
-	b.Cleanup(func() {
-		if err := envtest.UninstallCRDs(b.env.Config, o); err != nil {
-			b.Error(err)
-		}
-	})
+	b.Cleanup(func() { b.removed(crds) })
 }
 
 // release applies a release's files in the order of their names, as the version operator does, and removes what it brought at the end.

@@ -18,7 +18,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,6 +33,7 @@ import (
 
 	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 )
 
 // Options of the control plane that a package's tests share.
@@ -222,13 +222,18 @@ func Run(t testing.TB, start func(context.Context) error) {
 	})
 }
 
-// FreePort is a port of the loopback interface that nobody listened on a moment ago.
+// FreePort is a port of loopback that nobody listens on and nobody else is given while this process runs.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := ports.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
+}
+
+// FreeAddress is 127.0.0.1 with a port as [FreePort] returns it.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("127.0.0.1:%d", FreePort(t))
 }
