@@ -25,6 +25,8 @@ type objects struct {
 
 	mu   sync.Mutex
 	seen map[provider.ObjectRef]object
+	// changes counts what was changed here: what was read meanwhile may be older than that.
+	changes int
 }
 
 // object is what was read; absent, where it is an error, says that there was none.
@@ -83,6 +85,7 @@ func (o *objects) look(ctx context.Context, ref provider.ObjectRef) (s object, e
 	if s, ok := o.lately(ref); ok {
 		return s, nil
 	}
+	changes := o.changed()
 	s.at = o.clock.Now()
 	s.raw, err = o.read(ctx, ref)
 	if errors.Is(err, provider.ErrNoObject) {
@@ -93,8 +96,16 @@ func (o *objects) look(ctx context.Context, ref provider.ObjectRef) (s object, e
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen[ref] = s
+	if o.changes == changes {
+		o.seen[ref] = s
+	}
 	return s, nil
+}
+
+func (o *objects) changed() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.changes
 }
 
 func (o *objects) lately(ref provider.ObjectRef) (object, bool) {
@@ -111,6 +122,7 @@ func (o *objects) forget(ref provider.ObjectRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.seen, ref)
+	o.changes++
 }
 
 func (o *objects) read(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {

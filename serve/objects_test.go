@@ -109,3 +109,32 @@ func TestAbsentObjects(t *testing.T) {
 	}
 	has(true, 4)
 }
+
+// TestObjectKeptDuringRead: a read that began before its object was kept here is not remembered.
+func TestObjectKeptDuringRead(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	var meanwhile func()
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if m := meanwhile; m != nil {
+				meanwhile = nil
+				m()
+			}
+			return err
+		},
+	}).Build()
+	o := newObjects(c, clk)
+	ref := provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "cloud", Name: "claim"}
+	meanwhile = func() {
+		if err := o.Keep(t.Context(), []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"cloud","name":"claim"}}`)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := o.Object(t.Context(), ref); !errors.Is(err, provider.ErrNoObject) {
+		t.Errorf("the read that began first: %v", err)
+	}
+	if _, err := o.Object(t.Context(), ref); err != nil {
+		t.Errorf("after it was kept: %v", err)
+	}
+}

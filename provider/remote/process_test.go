@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
 	"github.com/millwright-dev/millwright/provider/remote"
@@ -354,7 +354,10 @@ func TestProviderThatPanics(t *testing.T) {
 func TestMutualTLS(t *testing.T) {
 	ours, theirs := newCA(t), newCA(t)
 	server := ours.issue(t, "provider.example")
-	address := free(t)
+	address, err := ports.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -485,15 +488,4 @@ func renew(t *testing.T, in, from *remote.TLS) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// free is an address that nobody listens at.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

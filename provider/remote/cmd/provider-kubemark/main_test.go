@@ -206,6 +206,10 @@ func TestSidecarThatIsStopped(t *testing.T) {
 	if err := s.cmds[0].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	// The signal is sent by now; on a busy machine it stops the process later.
+	if _, err := syscall.Wait4(s.cmds[0].Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+		t.Fatal(err)
+	}
 	for what, call := range map[string]func(context.Context) error{
 		"open": func(ctx context.Context) error { _, err := c.Open(ctx, class); return err },
 		"find": func(ctx context.Context) error { _, err := session.Find(ctx, ref); return err },
