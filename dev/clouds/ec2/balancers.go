@@ -128,13 +128,20 @@ func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 		}
 		known = true
 		for _, g := range b.TargetGroups {
-			items = append(items, []node{el("TargetGroupArn", c.arnOf(in.account, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), texts("LoadBalancerArns", "member", []string{arn})})
+			items = append(items, []node{el("TargetGroupArn", c.arnOf(in.account, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), opt("VpcId", c.networkOf(g)), texts("LoadBalancerArns", "member", []string{arn})})
 		}
 	}
 	if !known && in.get("LoadBalancerArn") != "" {
 		return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 	}
 	return []node{members("TargetGroups", items...)}, nil
+}
+
+func (c balancers) networkOf(g TargetGroup) string {
+	if all := c.options.Inventory.Networks; g.Network == "" && len(all) > 0 {
+		return all[0].ID
+	}
+	return g.Network
 }
 
 func (c balancers) group(in *call) (TargetGroup, *failure) {

@@ -52,36 +52,83 @@ func family(instanceType string) string {
 	return name
 }
 
-// room refuses what there is no capacity or no quota for.
-func (c launcher) room(o order) *failure {
-	inZone, ofType, vcpus, spot, count := 0, 0, int64(0), int64(0), int64(0)
+// standard are the families that EC2 counts the vCPUs of together.
+const standard = "acdhimrtz"
+
+// bucket is what the vCPUs of a type are counted in: the letters that its family begins with, unless that is a standard one.
+func bucket(instanceType string, spot bool) string {
+	name := family(instanceType)
+	if n := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' }); n >= 0 {
+		name = name[:n]
+	}
+	switch {
+	case len(name) == 1 && strings.Contains(standard, name):
+		name = "standard"
+	case name == "vt":
+		name = "g"
+	}
+	if spot {
+		return name + "/spot"
+	}
+	return name
+}
+
+// usage is what an account has of what an order is counted in.
+type usage struct {
+	inZone, ofType int   // instances in the order's zone
+	alike          int64 // instances of its type, on its terms
+	vcpus          int64 // in its bucket
+}
+
+func (c launcher) usage(o order) (u usage) {
 	for _, i := range c.instances.All() {
 		if state := c.state(i); state == terminated || state == shuttingDown {
 			continue
 		}
-		t, _ := c.typeNamed(i.Type)
-		if count++; i.spot() {
-			spot += t.VCPUs
-		} else {
-			vcpus += t.VCPUs
+		if t, _ := c.typeNamed(i.Type); bucket(i.Type, i.spot()) == bucket(o.typ.Name, o.spot()) {
+			u.vcpus += t.VCPUs
 		}
-		if i.Zone == o.zone {
-			inZone++
-			if i.Type == o.typ.Name {
-				ofType++
-			}
+		if i.Type == o.typ.Name && i.spot() == o.spot() {
+			u.alike++
+		}
+		if i.Zone != o.zone {
+			continue
+		}
+		u.inZone++
+		if i.Type == o.typ.Name {
+			u.ofType++
 		}
 	}
-	q, isSpot := c.options.Inventory.Quotas, o.get("InstanceMarketOptions.MarketType") == "spot"
+	return u
+}
+
+func (o order) spot() bool { return o.get("InstanceMarketOptions.MarketType") == "spot" }
+
+// mostVCPUs is the bound of an order's bucket; false where it has none.
+func (q Quotas) mostVCPUs(o order) (int64, bool) {
+	if most, ok := q.Buckets[bucket(o.typ.Name, o.spot())]; ok {
+		return most, true
+	}
+	if o.spot() {
+		return q.SpotVCPUs, q.SpotVCPUs > 0
+	}
+	return q.VCPUs, q.VCPUs > 0
+}
+
+// room refuses what there is no capacity or no quota for.
+func (c launcher) room(o order) *failure {
+	q, u := c.options.Inventory.Quotas, c.usage(o)
+	most, bounded := q.mostVCPUs(o)
+	over := bounded && u.vcpus+o.typ.VCPUs > most
 	switch {
-	case !isSpot && q.VCPUs > 0 && vcpus+o.typ.VCPUs > q.VCPUs:
-		return refuse("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", q.VCPUs)
-	case isSpot && q.SpotVCPUs > 0 && spot+o.typ.VCPUs > q.SpotVCPUs:
+	case over && o.spot():
 		return refuse("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
-	case q.Instances > 0 && count+1 > q.Instances:
-		return refuse("InstanceLimitExceeded", "You have requested more instances (%d) than your current instance limit of %d allows for the specified instance type.", count+1, q.Instances)
+	case over:
+		return refuse("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", most)
+	case q.Instances > 0 && u.alike+1 > q.Instances:
+		return refuse("InstanceLimitExceeded", "You have requested more instances (%d) than your current instance limit of %d allows for the specified instance type.", u.alike+1, q.Instances)
 	}
-	return c.stock(o, inZone, ofType)
+	return c.stock(o, u.inZone, u.ofType)
 }
 
 // stock refuses what a zone has no more of.

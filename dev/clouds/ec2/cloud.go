@@ -61,6 +61,7 @@ type (
 	balancers struct{ *store } // load balancers
 	keeper    struct{ *store } // does what follows
 	imds      struct{ *store } // metadata for guests
+	memory    struct{ *store } // of the tokens of launches
 )
 
 // store is what there is.

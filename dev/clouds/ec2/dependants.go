@@ -64,7 +64,7 @@ func publicName(address string) string {
 // reserved is how many addresses of a subnet AWS keeps for itself at its beginning.
 const reserved = 4
 
-// freeAddress is the first of a subnet that nobody has; the caller holds the lock.
+// freeAddress is the first of a subnet that nobody in its network has; the caller holds the lock.
 func (c launcher) freeAddress(s Subnet) (string, bool) {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {
@@ -72,7 +72,9 @@ func (c launcher) freeAddress(s Subnet) (string, bool) {
 	}
 	taken := map[string]bool{}
 	for _, n := range c.interfaces.All() {
-		taken[n.Address] = true
+		if n.Subnet.Network == s.Network {
+			taken[n.Address] = true
+		}
 	}
 	a := prefix.Masked().Addr()
 	for range reserved {

@@ -89,7 +89,7 @@ func (c teller) instanceNodes(i instance, at time.Time) []node {
 		opt("privateIpAddress", first.Address), opt("ipAddress", first.Public), el("sourceDestCheck", first.Checks),
 		groupSet(first.Groups), el("architecture", image.Arch), el("rootDeviceType", "ebs"), el("rootDeviceName", image.RootDevice),
 		c.mappings(i), el("virtualizationType", "hvm"), el("clientToken", i.Request.get("ClientToken")), tagSet(i.Tags),
-		el("hypervisor", "xen"), c.interfaceSet(i, state), el("ebsOptimized", i.Request.yes("EbsOptimized")),
+		el("hypervisor", "xen"), c.interfaceSet(i, state, at), el("ebsOptimized", i.Request.yes("EbsOptimized")),
 		opt("capacityReservationId", i.Request.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")),
 	}
 	if i.spot() {
@@ -165,10 +165,11 @@ func (c teller) mappings(i instance) node {
 	return set("blockDeviceMapping", items...)
 }
 
-func (c teller) interfaceSet(i instance, state string) node {
+func (c teller) interfaceSet(i instance, state string, at time.Time) node {
 	var items [][]node
+	lag := c.clock.Now().Sub(at)
 	for n, id := range i.Interfaces {
-		nic, ok := c.interfaces.Get(id)
+		nic, ok := c.interfaces.GetBehind(id, lag)
 		if !ok || nic.Instance != i.ID || state == terminated {
 			continue
 		}

@@ -55,7 +55,7 @@ var exhaustions = map[string]*failure{
 	"":        refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),
 	"type":    refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),
 	"zone":    refuse("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in the subnet to satisfy the requested number of instances."),
-	"account": refuse("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit."),
+	"account": refuse("NetworkInterfaceLimitExceeded", "You have reached the limit of network interfaces that you can have in this Region. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit."),
 }
 
 // worded is what a service of AWS says for a failure.

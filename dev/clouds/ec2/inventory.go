@@ -126,6 +126,8 @@ type TargetGroup struct {
 	Name string `json:"name"`
 	// Target is "instance" or "ip".
 	Target string `json:"target"`
+	// Network is the first of the inventory if empty.
+	Network string `json:"network,omitempty"`
 }
 
 // Host is a dedicated host.
@@ -138,8 +140,13 @@ type Host struct {
 
 // Quotas bound what an account may have; 0 is no bound.
 type Quotas struct {
+	// VCPUs and SpotVCPUs bound those of each bucket: families of types that EC2 counts together, on either terms.
 	VCPUs     int64 `json:"vcpus,omitempty"`
 	SpotVCPUs int64 `json:"spotVCPUs,omitempty"`
+	// Buckets bound single ones instead, by "standard" or the letters that types of a family begin with: "p", and "p/spot"
+	// for its spot instances. 0 allows none.
+	Buckets map[string]int64 `json:"buckets,omitempty"`
+	// Instances bounds those of each type, on either terms.
 	Instances int64 `json:"instances,omitempty"`
 	Hosts     int64 `json:"hosts,omitempty"`
 	VolumeGiB int64 `json:"volumeGiB,omitempty"`

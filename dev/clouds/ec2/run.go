@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -24,28 +25,60 @@ type order struct {
 func runInstances(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := in.account + "/" + in.get("ClientToken")
-	if before, ok := c.tokens[token]; ok && in.get("ClientToken") != "" {
-		if before.request != in.values.Encode() {
-			return nil, refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
-		}
-		if i, ok := c.instances.Get(before.ids[0]); ok {
-			return c.reservation(i, c.clock.Now()), nil
-		}
+	token := memory{c.store}.tokenOf(in)
+	if i, ok, no := (memory{c.store}).repeated(in, token); ok || no != nil {
+		return c.told(i, no)
 	}
 	o, no := c.check(in)
-	if no == nil {
-		no = c.room(o)
-	}
 	if no != nil {
+		return nil, no
+	}
+	c.tokens[token] = answered{request: in.values.Encode()} // also that of a launch that is refused from here on
+	if no = c.room(o); no != nil {
 		return nil, no
 	}
 	i, no := c.launch(in, o)
+	if no == nil {
+		c.tokens[token] = answered{request: in.values.Encode(), ids: []string{i.ID}}
+	}
+	return c.told(i, no)
+}
+
+func (c *Cloud) told(i instance, no *failure) ([]node, *failure) {
 	if no != nil {
 		return nil, no
 	}
-	c.tokens[token] = answered{request: in.values.Encode(), ids: []string{i.ID}}
 	return c.reservation(i, c.clock.Now()), nil
+}
+
+// tokenOf is what the token of a launch is kept under. It holds in the zone, if the request gives one, or a subnet: in another one it is
+// another launch.
+func (c memory) tokenOf(in *call) string {
+	zone, subnet := in.get("Placement.AvailabilityZone"), in.get("SubnetId")
+	for _, n := range in.each("NetworkInterface") {
+		subnet = cmp.Or(subnet, n.get("SubnetId"))
+	}
+	if s, ok := c.subnet(subnet); ok && zone == "" && subnet != "" {
+		zone = s.Zone
+	}
+	return in.account + "/" + zone + "/" + in.get("ClientToken")
+}
+
+// repeated is the instance that was made with the token before. One that was used for something else is refused, also if what it
+// was used for was refused for want of capacity.
+func (c memory) repeated(in *call, token string) (instance, bool, *failure) {
+	before, ok := c.tokens[token]
+	if !ok || in.get("ClientToken") == "" {
+		return instance{}, false, nil
+	}
+	if before.request != in.values.Encode() {
+		return instance{}, false, refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
+	}
+	if len(before.ids) == 0 {
+		return instance{}, false, nil
+	}
+	i, ok := c.instances.Get(before.ids[0])
+	return i, ok, nil
 }
 
 // check refuses what AWS refuses before it looks for room.

@@ -23,6 +23,7 @@ type targetGroup struct {
 	arn     string // empty: a classic load balancer
 	name    string
 	byIP    bool
+	network string
 	members []string
 }
 
@@ -38,7 +39,7 @@ func (g targetGroup) knows(id string) bool { return slices.Contains(g.members, i
 
 // membership asks who a load balancer knows, at most once a minute for all machines.
 func (s balancing) membership(ctx context.Context, c *client, b balancer) (membership, error) {
-	return c.members.get(ctx, b.key(), func(ctx context.Context) (membership, error) {
+	return c.members.Get(ctx, b.key(), func(ctx context.Context) (membership, error) {
 		if b.network {
 			return s.targetGroups(ctx, c, b.name)
 		}
@@ -76,7 +77,7 @@ func (s balancing) targetGroups(ctx context.Context, c *client, name string) (ou
 				return nil, s.judge("look for target groups of load balancer "+name, err)
 			}
 			for _, g := range groups.TargetGroups {
-				one := targetGroup{arn: deref(g.TargetGroupArn), name: deref(g.TargetGroupName), byIP: g.TargetType == elbv2types.TargetTypeEnumIp}
+				one := targetGroup{arn: deref(g.TargetGroupArn), name: deref(g.TargetGroupName), byIP: g.TargetType == elbv2types.TargetTypeEnumIp, network: deref(g.VpcId)}
 				if one.members, err = s.targets(ctx, c, one); err != nil {
 					return nil, err
 				}
@@ -108,7 +109,7 @@ func (s balancing) register(ctx context.Context, c *client, i types.Instance, b 
 	if err != nil {
 		return err
 	}
-	defer c.members.forget(b.key())
+	defer c.members.Forget(b.key())
 	for _, g := range m {
 		id := g.targetOf(i)
 		if id == "" || g.knows(id) {
@@ -128,9 +129,60 @@ func (s balancing) register(ctx context.Context, c *client, i types.Instance, b 
 	return nil
 }
 
+// leaving are the addresses of instances that go: those that they have still, and those that they had, which may be others' by now.
+type leaving struct{ own, former []string }
+
+// remember notes an address by which load balancers may know an instance: once that has ended EC2 does not tell it any more.
+func (s balancing) remember(c *client, uid string, i types.Instance) {
+	address := deref(i.PrivateIpAddress)
+	if uid == "" || address == "" || !s.plan.byAddress() {
+		return
+	}
+	all := c.addressesOf(uid)
+	if !slices.Contains(all, address) {
+		all = append(all, address)
+	}
+	c.past.lived.Put(uid, all)
+}
+
+// addressesOf are those that load balancers may know instances of the UID by, as they were seen.
+func (c *client) addressesOf(uid string) []string {
+	all, ok := c.past.lived.Recall(uid)
+	if !ok {
+		return nil
+	}
+	return slices.Clone(all)
+}
+
+// former are the first addresses of a machine's instances that go: as EC2 shows them, as they are given, and as they were seen.
+func (s balancing) former(c *client, ref provider.Ref, doomed []types.Instance, given []provider.Instance) (out leaving) {
+	for _, i := range doomed {
+		if a := deref(i.PrivateIpAddress); a != "" {
+			out.own = append(out.own, a)
+		}
+	}
+	out.former = c.addressesOf(ref.UID)
+	for _, g := range given {
+		for _, a := range g.Addresses {
+			if a.Type == "InternalIP" {
+				out.former = append(out.former, a.Address)
+			}
+		}
+	}
+	slices.Sort(out.former)
+	out.former = slices.DeleteFunc(slices.Compact(out.former), func(a string) bool { return slices.Contains(out.own, a) })
+	return out
+}
+
+// knownTo are the addresses that a target group knows.
+func (l leaving) knownTo(g targetGroup) leaving {
+	unknown := func(a string) bool { return !g.byIP || !g.knows(a) }
+	return leaving{own: slices.DeleteFunc(slices.Clone(l.own), unknown), former: slices.DeleteFunc(slices.Clone(l.former), unknown)}
+}
+
 // deregister takes instances that go out of target groups that know them by address: those groups do not notice that an
 // instance has ended, and would send to whoever has the address next. A load balancer that is gone holds up nothing.
-func (s balancing) deregister(ctx context.Context, c *client, doomed []types.Instance, given []provider.Instance) error {
+func (s balancing) deregister(ctx context.Context, c *client, l leaving) error {
 	if s.plan == nil {
 		return nil
 	}
@@ -148,69 +200,53 @@ func (s balancing) deregister(ctx context.Context, c *client, doomed []types.Ins
 			continue
 		}
 		for _, g := range m {
-			errs = append(errs, s.deregisterFrom(ctx, c, b, g, doomed, given))
+			errs = append(errs, s.deregisterFrom(ctx, c, b, g, l.knownTo(g)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s balancing) deregisterFrom(ctx context.Context, c *client, b balancer, g targetGroup, doomed []types.Instance, given []provider.Instance) error {
+func (s balancing) deregisterFrom(ctx context.Context, c *client, b balancer, g targetGroup, l leaving) error {
+	if len(l.own)+len(l.former) == 0 {
+		return nil
+	}
+	defer c.members.Forget(b.key())
+	taken, err := s.taken(ctx, c, g.network, l.former)
+	if err != nil {
+		return err
+	}
 	var targets []elbv2types.TargetDescription
-	for _, address := range s.former(doomed, given) {
-		if g.byIP && g.knows(address) {
+	for _, address := range slices.Concat(l.own, l.former) {
+		if !slices.Contains(taken, address) {
 			targets = append(targets, elbv2types.TargetDescription{Id: aws.String(address)})
 		}
 	}
 	if len(targets) == 0 {
 		return nil
 	}
-	defer c.members.forget(b.key())
-	if taken, err := s.taken(ctx, c, targets, doomed); taken || err != nil {
-		return err
-	}
-	_, err := c.elbv2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{TargetGroupArn: aws.String(g.arn), Targets: targets})
+	_, err = c.elbv2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{TargetGroupArn: aws.String(g.arn), Targets: targets})
 	if code := codeOf(err); code == "InvalidTarget" || strings.HasPrefix(code, "TargetGroupNotFound") {
 		return nil
 	}
 	return s.judge("deregister from "+g.name, err)
 }
 
-// former are the first addresses of instances that go, also of those that have ended, which EC2 does not tell any more.
-func (s balancing) former(doomed []types.Instance, given []provider.Instance) (out []string) {
-	for _, i := range doomed {
-		if a := deref(i.PrivateIpAddress); a != "" {
-			out = append(out, a)
-		}
-	}
-	for _, g := range given {
-		for _, a := range g.Addresses {
-			if a.Type == "InternalIP" && !slices.Contains(out, a.Address) {
-				out = append(out, a.Address)
-			}
-		}
-	}
-	return out
-}
-
-// taken reports whether one of the addresses is another living instance's by now.
-func (s balancing) taken(ctx context.Context, c *client, targets []elbv2types.TargetDescription, doomed []types.Instance) (bool, error) {
-	var addresses []string
-	for _, t := range targets {
-		own := slices.ContainsFunc(doomed, func(i types.Instance) bool { return deref(i.PrivateIpAddress) == deref(t.Id) })
-		if !own {
-			addresses = append(addresses, deref(t.Id))
-		}
-	}
+// taken are those of the addresses that living instances of the network have by now. Other networks may have the same ones.
+func (s balancing) taken(ctx context.Context, c *client, network string, addresses []string) (out []string, err error) {
 	if len(addresses) == 0 {
-		return false, nil
+		return nil, nil
 	}
-	for i, err := range reading(s).each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
+	by := []types.Filter{where("private-ip-address", addresses...)}
+	if network != "" {
+		by = append(by, where("vpc-id", network))
+	}
+	for i, err := range reading(s).each(ctx, c, by) {
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if stateOf(i) != types.InstanceStateNameTerminated && stateOf(i) != types.InstanceStateNameShuttingDown {
-			return true, nil
+			out = append(out, deref(i.PrivateIpAddress))
 		}
 	}
-	return false, nil
+	return out, nil
 }

@@ -79,8 +79,12 @@ func TestLoadBalancersThatFailAreTold(t *testing.T) {
 	}
 }
 
+// An instance that ended outside is not told to Delete, and EC2 does not tell its address any more.
 func TestEndedOutsideLeavesNoAddressInLoadBalancers(t *testing.T) {
-	w := sample(t)
+	inventory := ec2.Sample()
+	inventory.Networks = append(inventory.Networks, ec2.Network{ID: "vpc-0fedcba9876543210", CIDR: "10.0.0.0/16"})
+	inventory.Subnets = append(inventory.Subnets, ec2.Subnet{ID: "subnet-0d00000000000000d", Network: "vpc-0fedcba9876543210", Zone: "us-east-1a", CIDR: "10.0.0.0/20"})
+	w := newWorld(t, ec2.Options{Inventory: inventory})
 	class := classOf(provider.OpenShift, "c1")
 	class.Spec = merged(t, class.Spec, `{"loadBalancers":[{"name":"c1-ext","type":"network"}]}`)
 	s := w.open(t, class)
@@ -98,13 +102,37 @@ func TestEndedOutsideLeavesNoAddressInLoadBalancers(t *testing.T) {
 	if other.Addresses[0] != i.Addresses[0] {
 		t.Fatalf("the address was not given again: %v, %v", other.Addresses, i.Addresses)
 	}
-	w.deleted(t, s, ref, i)
+	w.deleted(t, s, ref)
 	if got := w.Targets("c1-aext"); len(got) != 1 {
 		t.Errorf("the address of a living machine was taken out: %v", got)
 	}
 	w.Vanish(other.ID)
 	w.clock.Advance(2 * time.Minute)
-	w.deleted(t, s, refOf("master-1"), other)
+	// An instance of another network has the same address: that is none of the group's.
+	stranger, err := w.Plant(map[string]string{"ImageId": "ami-0123456789abcdef0", "InstanceType": "m5.large", "NetworkInterface.1.SubnetId": "subnet-0d00000000000000d"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.deleted(t, s, refOf("master-1"))
+	if got := w.Targets("c1-aext"); len(got) != 0 {
+		t.Errorf("an address is left: %v, as that of %s", got, stranger)
+	}
+}
+
+// A machine that never was looked at since its instance was registered is remembered as well.
+func TestAnAddressIsRememberedFromItsRegistration(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, `{"loadBalancers":[{"name":"c1-ext","type":"network"}]}`)
+	ref := refOf("master-0")
+	i := w.running(t, w.open(t, class), ref)
+	s := w.open(t, class) // of another process
+	if err := maintain(t, s, ref, i); err != nil {
+		t.Fatal(err)
+	}
+	w.Vanish(i.ID)
+	w.clock.Advance(2 * time.Minute)
+	w.deleted(t, s, ref)
 	if got := w.Targets("c1-aext"); len(got) != 0 {
 		t.Errorf("an address is left: %v", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 
+	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/ec2"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -227,6 +228,71 @@ func TestStatusIsTheOriginals(t *testing.T) {
 	}
 }
 
+// EC2 assigns another prefix for each request, and shows those that it has assigned only after a while.
+func TestPrefixesAreAssignedOnce(t *testing.T) {
+	class := classOf(provider.Gardener, "c1")
+	class.Spec = merged(t, class.Spec, `{"networkInterfaces":[{"subnetID":"subnet-0a00000000000000a","securityGroupIDs":["sg-0123456789abcdef0"],"ipv6PrefixCount":1}]}`)
+	for _, lost := range []bool{false, true} {
+		w := sample(t)
+		s, ref := w.open(t, class), refOf("m")
+		i := w.running(t, s, ref)
+		in, _ := provider.As[provider.Initializer](s)
+		w.SetLag(15 * time.Second)
+		if lost {
+			w.server.Inject(double.Fault{Operation: "AssignIpv6Addresses", Failure: double.Failure{Kind: "Transient"}, Done: true, Times: 1})
+		}
+		if err := in.Initialize(t.Context(), ref, i); (err != nil) != lost {
+			t.Errorf("with a lost reply %v: error %v", lost, err)
+		}
+		for range 4 {
+			w.clock.Advance(5 * time.Second)
+			initialize(t, s, ref, i)
+		}
+		if n := w.server.Counts()["AssignIpv6Addresses"]; n != 1 {
+			t.Errorf("with a lost reply %v: prefixes are assigned %d times", lost, n)
+		}
+		if i = w.found(t, s, ref); i.Uninitialized {
+			t.Errorf("with a lost reply %v: it lacks something", lost)
+		}
+	}
+	// What was not done is done once it is certain.
+	w := sample(t)
+	s, ref := w.open(t, class), refOf("m")
+	i := w.running(t, s, ref)
+	in, _ := provider.As[provider.Initializer](s)
+	w.server.Inject(double.Fault{Operation: "AssignIpv6Addresses", Failure: double.Failure{Kind: "Transient"}, Times: 1})
+	if err := in.Initialize(t.Context(), ref, i); provider.KindOf(err) != provider.Transient {
+		t.Errorf("a failure is %v", err)
+	}
+	w.clock.Advance(41 * time.Second)
+	initialize(t, s, ref, i)
+	if i = w.found(t, s, ref); i.Uninitialized {
+		t.Errorf("a prefix that was not assigned is not asked for again: %v", w.server.Counts())
+	}
+}
+
+// Each network card counts its devices: the same number is another network interface on another card.
+func TestNetworkInterfacesAreToldByTheirCards(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.Gardener, "c1")
+	nic := `{"subnetID":"subnet-0a00000000000000a","securityGroupIDs":["sg-0123456789abcdef0"],`
+	class.Spec = merged(t, class.Spec, `{"networkInterfaces":[`+nic+`"deviceIndex":0},`+
+		nic+`"networkCardIndex":1,"deviceIndex":1,"ipv6PrefixCount":2},`+nic+`"networkCardIndex":2,"deviceIndex":1,"ipv6PrefixCount":1}]}`)
+	s, ref := w.open(t, class), refOf("m")
+	i := w.running(t, s, ref)
+	initialize(t, s, ref, i)
+	counts := map[string]int{}
+	for _, in := range w.Received("AssignIpv6Addresses") {
+		counts[in.Get("Ipv6PrefixCount")]++
+	}
+	if len(counts) != 2 || counts["1"] != 1 || counts["2"] != 1 {
+		t.Errorf("network interfaces are assigned so many prefixes: %v", counts)
+	}
+	if i = w.found(t, s, ref); i.Uninitialized {
+		t.Error("it lacks something")
+	}
+}
+
 func TestWrongNamesAreToldByField(t *testing.T) {
 	for _, c := range []struct{ api, patch, field string }{
 		{provider.OpenShift, `{"ami":{"id":"ami-00000000000000000"}}`, "ami"},
@@ -238,7 +304,6 @@ func TestWrongNamesAreToldByField(t *testing.T) {
 		{provider.OpenShift, `{"securityGroups":[{"id":"sg-00000000000000000"}]}`, "securityGroups"},
 		{provider.OpenShift, `{"securityGroups":[{"filters":[{"name":"group-name","values":["none"]}]}]}`, "securityGroups"},
 		{provider.OpenShift, `{"placement":{"availabilityZone":"us-east-9z"},"subnet":{"id":null,"filters":null}}`, "placement.availabilityZone"},
-		{provider.OpenShift, `{"iamInstanceProfile":{"id":"none"}}`, "iamInstanceProfile"},
 		{provider.OpenShift, `{"keyName":"none"}`, "keyName"},
 		{provider.OpenShift, `{"placementGroupName":"none"}`, "placementGroupName"},
 		{provider.OpenShift, `{"capacityReservationId":"cr-00000000000000000"}`, "capacityReservationId"},
@@ -246,7 +311,6 @@ func TestWrongNamesAreToldByField(t *testing.T) {
 		{provider.OpenShift, `{"tags":[{"name":"aws:x","value":"1"}]}`, "tags"},
 		{provider.Gardener, `{"ami":"ami-00000000000000000"}`, "ami"},
 		{provider.Gardener, `{"machineType":"m5.lagre"}`, "machineType"},
-		{provider.Gardener, `{"iam":{"name":"none"}}`, "iam"},
 		{provider.Gardener, `{"networkInterfaces":[{"subnetID":"subnet-00000000000000000","securityGroupIDs":["sg-0123456789abcdef0"]}]}`, "networkInterfaces"},
 	} {
 		w := sample(t)

@@ -185,7 +185,7 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if err != nil {
 		return provider.Size{}, s.judge("open the account", err)
 	}
-	t, err := c.types.get(ctx, s.plan.instanceType, func(ctx context.Context) (types.InstanceTypeInfo, error) {
+	t, err := c.types.Get(ctx, s.plan.instanceType, func(ctx context.Context) (types.InstanceTypeInfo, error) {
 		out, err := c.ec2.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{types.InstanceType(s.plan.instanceType)}})
 		if err != nil {
 			return types.InstanceTypeInfo{}, s.judge("look for type "+s.plan.instanceType, err)

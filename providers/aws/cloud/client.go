@@ -24,25 +24,45 @@ type client struct {
 	ends  batch[types.InstanceStateChange]
 	tags  batch[struct{}]
 
-	accounts *memo[string]
-	images   *memo[types.Image]
-	subnets  *memo[types.Subnet]
-	groups   *memo[[]string]
-	zones    *memo[string] // their types
-	types    *memo[types.InstanceTypeInfo]
-	domains  *memo[[]string]   // of networks
-	members  *memo[membership] // of load balancers
-	hosts    *memo[struct{}]   // those whose tag was written
-	refusals *memo[error]      // of tags
+	accounts *provider.Memo[string]
+	images   *provider.Memo[types.Image]
+	subnets  *provider.Memo[types.Subnet]
+	groups   *provider.Memo[[]string]
+	zones    *provider.Memo[string] // their types
+	types    *provider.Memo[types.InstanceTypeInfo]
+	domains  *provider.Memo[[]string]   // of networks
+	members  *provider.Memo[membership] // of load balancers
+	hosts    *provider.Memo[struct{}]   // those whose tag was written
+	refusals *provider.Memo[error]      // of tags
 	sights   sights
-	released counts // hosts of machines that were not used
+	past     past
 }
 
 // sights are what was seen just now, so that it need not be looked for again.
 type sights struct {
-	absent  *memo[struct{}] // machines of which nothing was there
-	tried   *memo[struct{}] // machines for which something may have been made
-	leaving *memo[struct{}] // instances that were shutting down
+	absent  *provider.Memo[struct{}] // machines of which nothing was there
+	tried   *provider.Memo[struct{}] // machines for which something may have been made
+	leaving *provider.Memo[struct{}] // instances that were shutting down
+}
+
+// past is what was done or seen before, and is not to be had from AWS any more, or not yet.
+type past struct {
+	tokens   tokens                    // of launches
+	released counts                    // hosts of machines that were not used
+	profiles *provider.Memo[time.Time] // since when instance profiles are refused
+	assigned *provider.Memo[int32]     // how many IPv6 prefixes network interfaces have
+	domains  *provider.Memo[[]string]  // of networks, as they were read last
+	lived    *provider.Memo[[]string]  // the addresses that the instances of a UID had, if load balancers may know them
+}
+
+func newPast(clock provider.Clock) past {
+	return past{
+		tokens:   tokens{doubts: provider.NewMemo[struct{}](clock, 2*readLag), spent: provider.NewMemo[time.Time](clock, aDay)},
+		profiles: provider.NewMemo[time.Time](clock, aDay),
+		assigned: provider.NewMemo[int32](clock, 2*readLag),
+		domains:  provider.NewMemo[[]string](clock, 100*365*aDay),
+		lived:    provider.NewMemo[[]string](clock, aDay),
+	}
 }
 
 // How long answers are believed. What is asked for by filters changes when people make a new image or network; what an ID
@@ -64,27 +84,28 @@ func newClient(ctx context.Context, clock provider.Clock, secret map[string][]by
 		elb:      elb.NewFromConfig(c, func(o *elb.Options) { o.BaseEndpoint = first(p.endpoint("elasticloadbalancing"), o.BaseEndpoint) }),
 		elbv2:    elbv2.NewFromConfig(c, func(o *elbv2.Options) { o.BaseEndpoint = first(p.endpoint("elasticloadbalancing"), o.BaseEndpoint) }),
 		sts:      sts.NewFromConfig(c, func(o *sts.Options) { o.BaseEndpoint = first(p.endpoint("sts"), o.BaseEndpoint) }),
-		accounts: newMemo[string](clock, 100*365*aDay),
-		images:   newMemo[types.Image](clock, aWhile),
-		subnets:  newMemo[types.Subnet](clock, aWhile),
-		groups:   newMemo[[]string](clock, aWhile),
-		zones:    newMemo[string](clock, aDay),
-		types:    newMemo[types.InstanceTypeInfo](clock, aDay),
-		domains:  newMemo[[]string](clock, time.Hour),
-		members:  newMemo[membership](clock, aMinute),
-		hosts:    newMemo[struct{}](clock, aDay),
-		refusals: newMemo[error](clock, 2*aWhile),
+		accounts: provider.NewMemo[string](clock, 100*365*aDay),
+		images:   provider.NewMemo[types.Image](clock, aWhile),
+		subnets:  provider.NewMemo[types.Subnet](clock, aWhile),
+		groups:   provider.NewMemo[[]string](clock, aWhile),
+		zones:    provider.NewMemo[string](clock, aDay),
+		types:    provider.NewMemo[types.InstanceTypeInfo](clock, aDay),
+		domains:  provider.NewMemo[[]string](clock, time.Hour),
+		members:  provider.NewMemo[membership](clock, aMinute),
+		hosts:    provider.NewMemo[struct{}](clock, aDay),
+		refusals: provider.NewMemo[error](clock, 2*aWhile),
+		past:     newPast(clock),
 		sights: sights{
-			absent:  newMemo[struct{}](clock, readLag/2),
-			tried:   newMemo[struct{}](clock, 2*readLag),
-			leaving: newMemo[struct{}](clock, aMoment),
+			absent:  provider.NewMemo[struct{}](clock, readLag/2),
+			tried:   provider.NewMemo[struct{}](clock, 2*readLag),
+			leaving: provider.NewMemo[struct{}](clock, aMoment),
 		},
 	}, nil
 }
 
 // account is the number of the account.
 func (c *client) account(ctx context.Context) (string, error) {
-	return c.accounts.get(ctx, "", func(ctx context.Context) (string, error) {
+	return c.accounts.Get(ctx, "", func(ctx context.Context) (string, error) {
 		out, err := c.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 		if err != nil {
 			return "", err

@@ -47,17 +47,18 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		if err != nil {
 			return provider.Instance{}, err
 		}
-		if one, ok := (reading{s}).best(ctx, c, found); ok {
-			return one, nil
+		if one, ok, err := (reading{s}).best(ctx, c, found); ok || err != nil {
+			return one, err
 		}
 	}
-	c.sights.absent.forget(reading{s}.absenceOf(ref))
-	c.sights.tried.know(reading{s}.absenceOf(ref))
+	c.sights.absent.Forget(reading{s}.absenceOf(ref))
+	c.sights.tried.Put(reading{s}.absenceOf(ref), struct{}{})
 	made, err := making{s}.run(ctx, c, ref, want, zone)
 	if err != nil {
 		return provider.Instance{}, narrowed(zone, err)
 	}
-	return reading{s}.tell(ctx, c, made), nil
+	told, _ := reading{s}.tell(ctx, c, made) // it is made, whatever else is not known: what finds it tells the rest
+	return told, nil
 }
 
 // narrowed says of a shortage in a zone that is not known that it is one of the choice: other subnets may be in other zones.
@@ -71,21 +72,25 @@ func narrowed(zone string, err error) error {
 }
 
 // best is the instance that stands for those found: the oldest that exists, or else one that has ended, after which the machine gets no other.
-func (s reading) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool) {
+func (s reading) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool, error) {
 	all := make([]provider.Instance, 0, len(found))
 	for _, i := range found {
-		all = append(all, s.tell(ctx, c, i))
+		told, err := s.tell(ctx, c, i)
+		if err != nil {
+			return provider.Instance{}, false, err
+		}
+		all = append(all, told)
 	}
 	if existing := provider.Existing(all); len(existing) > 0 {
-		return existing[0], true
+		return existing[0], true, nil
 	}
 	if len(all) > 0 {
-		return all[0], true
+		return all[0], true, nil
 	}
-	return provider.Instance{}, false
+	return provider.Instance{}, false, nil
 }
 
-// run makes the instance. With the same token EC2 reports the one that it has made before.
+// run makes the instance. With the same token EC2 reports the one that it has made before: [tokens] says when it is another.
 func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
 	in, err := s.plan.request(ctx, s.lookup(c), zone)
 	if err != nil {
@@ -100,14 +105,19 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 		tags[hostTag] = host
 	}
 	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
-	in.ClientToken = aws.String(ref.Token(s.class.Cluster))
+	launch := s.launch(c, ref, zone)
+	in.ClientToken = aws.String(launch.token)
 	in.TagSpecifications = tagged(tags, types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface)
 	if len(want.UserData) > 0 {
 		in.UserData = aws.String(base64.StdEncoding.EncodeToString(want.UserData))
 	}
 	out, err := c.ec2.RunInstances(ctx, in)
 	if err != nil {
-		return types.Instance{}, hosting(s).unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
+		why := s.heed(ctx, c, launch, err, s.judge("make an instance", err))
+		return types.Instance{}, hosting(s).unhost(ctx, c, ref, host, codeOf(err), s.unripe(ctx, c, in.IamInstanceProfile, why))
+	}
+	if in.IamInstanceProfile != nil {
+		c.past.profiles.Forget(profileKey(in.IamInstanceProfile))
 	}
 	if len(out.Instances) == 0 {
 		return types.Instance{}, provider.Errorf(provider.Transient, "EC2 made an instance and did not say which")

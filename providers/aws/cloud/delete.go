@@ -25,7 +25,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err != nil {
 		return false, err
 	}
-	if err := (balancing{s}).deregister(ctx, c, doomed, instances); err != nil {
+	if err := (balancing{s}).deregister(ctx, c, balancing{s}.former(c, ref, doomed, instances)); err != nil {
 		return false, err
 	}
 	left, err := removing{s}.end(ctx, c, doomed, unseen(doomed, instances))
@@ -39,13 +39,14 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 // is of the machine is looked for once these are gone. Those that load balancers know by their addresses are taken out of them first, which
 // needs a look.
 func (s removing) begin(ctx context.Context, c *client, given []provider.Instance) (left bool, err error) {
-	if s.plan != nil && slices.ContainsFunc(s.plan.balancers, func(b balancer) bool { return b.network }) {
+	if s.plan.byAddress() {
 		return false, nil
 	}
 	for _, g := range given {
 		switch g.State {
 		case provider.Stopping:
-			left = left || c.sights.leaving.knows(g.ID)
+			_, seen := c.sights.leaving.Recall(g.ID)
+			left = left || seen
 		case provider.Pending, provider.Running, provider.Stopped:
 			going, err := s.together(ctx, c, g.ID)
 			if err != nil {

@@ -45,7 +45,8 @@ const (
 )
 
 // reactions are those to codes of EC2, Elastic Load Balancing and STS. A quota, or capacity that is used up, is never
-// an error of the spec, whatever its HTTP status is.
+// an error of the spec, whatever its HTTP status is. EC2 counts vCPUs, instances and hosts by families of types, and spot
+// instances apart: such a quota says nothing of other choices. The account's are those that every choice shares.
 var reactions = map[string]reaction{
 	"RequestLimitExceeded": {kind: provider.Throttled}, "Throttling": {kind: provider.Throttled}, "ThrottlingException": {kind: provider.Throttled},
 	"ThrottledException": {kind: provider.Throttled}, "TooManyRequestsException": {kind: provider.Throttled}, "EC2ThrottledException": {kind: provider.Throttled},
@@ -65,19 +66,19 @@ var reactions = map[string]reaction{
 	"InsufficientFreeAddressesInSubnet":     {kind: provider.Exhausted, scope: provider.ScopeZone},
 	"InsufficientVolumeCapacity":            {kind: provider.Exhausted, scope: provider.ScopeZone},
 	"InsufficientAddressCapacity":           {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"VcpuLimitExceeded":                     {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"InstanceLimitExceeded":                 {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"MaxSpotInstanceCountExceeded":          {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"MaxSpotFleetRequestCountExceeded":      {kind: provider.Exhausted, scope: provider.ScopeAccount},
+	"VcpuLimitExceeded":                     {kind: provider.Exhausted, scope: provider.ScopeType},
+	"InstanceLimitExceeded":                 {kind: provider.Exhausted, scope: provider.ScopeType},
+	"MaxSpotInstanceCountExceeded":          {kind: provider.Exhausted, scope: provider.ScopeType},
+	"MaxSpotFleetRequestCountExceeded":      {kind: provider.Exhausted, scope: provider.ScopeType},
 	"VolumeLimitExceeded":                   {kind: provider.Exhausted, scope: provider.ScopeAccount},
 	"MaxIOPSLimitExceeded":                  {kind: provider.Exhausted, scope: provider.ScopeAccount},
 	"RouteLimitExceeded":                    {kind: provider.Exhausted, scope: provider.ScopeAccount},
 	"AddressLimitExceeded":                  {kind: provider.Exhausted, scope: provider.ScopeAccount},
 	"NetworkInterfaceLimitExceeded":         {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"HostLimitExceeded":                     {kind: provider.Exhausted, scope: provider.ScopeAccount},
+	"HostLimitExceeded":                     {kind: provider.Exhausted, scope: provider.ScopeType},
 	"PendingSnapshotLimitExceeded":          {kind: provider.Exhausted, scope: provider.ScopeAccount},
 	"CreditsExceeded":                       {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"LimitExceeded":                         {kind: provider.Exhausted, scope: provider.ScopeAccount},
+	"LimitExceeded":                         {kind: provider.Exhausted, scope: provider.ScopeType},
 
 	"AuthFailure": {kind: provider.Denied}, "UnauthorizedOperation": {kind: provider.Denied}, "AccessDenied": {kind: provider.Denied},
 	"AccessDeniedException": {kind: provider.Denied}, "InvalidClientTokenId": {kind: provider.Denied}, "SignatureDoesNotMatch": {kind: provider.Denied},
@@ -90,20 +91,21 @@ var reactions = map[string]reaction{
 	"OperationNotPermitted": {kind: provider.Conflict}, "InvalidTarget": {kind: provider.Conflict}, "IncorrectSpotRequestState": {kind: provider.Conflict},
 	"ConcurrentTagAccess": {kind: provider.Conflict}, "InvalidInstance": {kind: provider.Conflict},
 
-	// The token was used with other parameters: something was made, and shows soon.
+	// The token was used with other parameters: something was made and shows soon, or what was asked for was refused.
 	"IdempotentParameterMismatch": {kind: provider.Transient}, "IdempotentInstanceTerminated": {kind: provider.Transient},
 	"RequestExpired": {kind: provider.Transient}, "InvalidInstanceID.NotFound": {kind: provider.Transient},
 	"InvalidNetworkInterfaceID.NotFound": {kind: provider.Transient}, "InvalidHostID.NotFound": {kind: provider.Invalid, field: ofHost},
 
 	"InvalidAMIID.NotFound": {kind: provider.Invalid, field: ofImage}, "InvalidAMIID.Malformed": {kind: provider.Invalid, field: ofImage},
-	"InvalidAMIID.Unavailable": {kind: provider.Invalid, field: ofImage}, "InvalidInstanceType": {kind: provider.Invalid, field: ofType},
+	"InvalidAMIID.Unavailable": {kind: provider.Transient}, "InvalidInstanceType": {kind: provider.Invalid, field: ofType},
 	"InvalidSubnetID.NotFound": {kind: provider.Invalid, field: ofSubnet}, "InvalidSubnetID.Malformed": {kind: provider.Invalid, field: ofSubnet},
 	"InvalidSubnet": {kind: provider.Invalid, field: ofSubnet}, "InvalidGroup.NotFound": {kind: provider.Invalid, field: ofGroups},
 	"InvalidGroupId.Malformed": {kind: provider.Invalid, field: ofGroups}, "InvalidSecurityGroupID.NotFound": {kind: provider.Invalid, field: ofGroups},
-	"SecurityGroupsPerInstanceLimitExceeded": {kind: provider.Invalid, field: ofGroups}, "InvalidKeyPair.NotFound": {kind: provider.Invalid, field: ofKey},
+	"SecurityGroupsPerInstanceLimitExceeded":  {kind: provider.Invalid, field: ofGroups},
+	"SecurityGroupsPerInterfaceLimitExceeded": {kind: provider.Invalid, field: ofGroups}, "InvalidKeyPair.NotFound": {kind: provider.Invalid, field: ofKey},
 	"InvalidPlacementGroup.Unknown": {kind: provider.Invalid, field: ofGroup}, "InvalidPlacementGroupId.Malformed": {kind: provider.Invalid, field: ofGroup},
 	"InvalidCapacityReservationId.NotFound": {kind: provider.Invalid, field: ofReservation}, "InvalidCapacityReservationId.Malformed": {kind: provider.Invalid, field: ofReservation},
-	"InvalidCapacityReservationState": {kind: provider.Invalid, field: ofReservation}, "InvalidHostConfiguration": {kind: provider.Invalid, field: ofHost},
+	"InvalidCapacityReservationState": {kind: provider.Exhausted, scope: provider.ScopeType}, "InvalidHostConfiguration": {kind: provider.Invalid, field: ofHost},
 	"InvalidHostId.Malformed": {kind: provider.Invalid, field: ofHost}, "InvalidBlockDeviceMapping": {kind: provider.Invalid, field: ofDisks},
 	"InvalidSnapshot.NotFound": {kind: provider.Invalid, field: ofDisks}, "TagLimitExceeded": {kind: provider.Invalid, field: ofTags},
 	"TagPolicyViolation": {kind: provider.Invalid, field: ofTags}, "InvalidTagKey.Malformed": {kind: provider.Invalid, field: ofTags},
@@ -156,8 +158,8 @@ func reactTo(code, message string) reaction {
 	case ok:
 	case strings.HasPrefix(code, "Insufficient"):
 		r = reaction{kind: provider.Exhausted, scope: provider.ScopeType}
-	case strings.HasSuffix(code, "LimitExceeded"):
-		r = reaction{kind: provider.Exhausted, scope: provider.ScopeAccount}
+	case strings.HasSuffix(code, "LimitExceeded"): // of what, it does not say: mostly of a family of types, or of terms
+		r = reaction{kind: provider.Exhausted, scope: provider.ScopeType}
 	case strings.HasPrefix(code, "Invalid") && (strings.HasSuffix(code, ".NotFound") || strings.HasSuffix(code, ".Malformed")):
 		r = reaction{kind: provider.Invalid}
 	default:
@@ -207,6 +209,12 @@ func unanswered(doing string, err error) error {
 		return provider.Errorf(provider.Denied, "%s: there are no credentials that hold: %w", doing, err)
 	}
 	return &provider.Error{Kind: byStatus(err), After: afterOf(err), Err: fmt.Errorf("%s: %w", doing, err)}
+}
+
+// uncertain reports whether a call that failed may have done what it was to do: its answer is lost, or AWS itself does not know.
+func uncertain(err error) bool {
+	_, known := reactions[codeOf(err)]
+	return !known && provider.KindOf(classify("", err, nil)) == provider.Transient
 }
 
 func byStatus(err error) provider.Kind {

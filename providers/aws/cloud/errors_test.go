@@ -37,21 +37,25 @@ func TestReactions(t *testing.T) {
 		{code: "InsufficientAddressCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "addresses of a region"},
 		{code: "InsufficientInstanceCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeType, reason: "of that type in that zone"},
 		{code: "InsufficientVolumeCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeZone, reason: "disks of a zone"},
-		{code: "InstanceLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota comes with 400, and passes"},
-		{code: "VcpuLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
+		{code: "InstanceLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a quota comes with 400, and passes: it is one of a type"},
+		{code: "VcpuLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a quota of a family of types: others have their own"},
 		{code: "VolumeLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
 		{code: "MaxIOPSLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
 		{code: "RouteLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
 		{code: "Unsupported", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "the zone has not that type: another may"},
 		// Others of capacity and quota.
 		{code: "InsufficientFreeAddressesInSubnet", status: 400, kind: provider.Exhausted, scope: provider.ScopeZone, reason: "a subnet is in one zone"},
-		{code: "MaxSpotInstanceCountExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
+		{code: "MaxSpotInstanceCountExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a quota that on-demand instances do not count in"},
 		{code: "SpotMaxPriceTooLow", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "the price may fall"},
 		{code: "InsufficientHostCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeType, reason: "no host is free"},
-		{code: "HostLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "a quota"},
+		{code: "HostLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a quota of a family of hosts"},
 		{code: "ReservationCapacityExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a reservation is full"},
 		{code: "InsufficientSomethingNew", status: 500, kind: provider.Exhausted, scope: provider.ScopeType, reason: "codes say what they are"},
-		{code: "SomethingNewLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "codes say what they are"},
+		{code: "SomethingNewLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "codes say what they are, and not how far it reaches"},
+		{code: "LimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "it does not say of what"},
+		{code: "NetworkInterfaceLimitExceeded", status: 400, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "every choice needs one"},
+		{code: "InvalidCapacityReservationState", status: 400, kind: provider.Exhausted, scope: provider.ScopeType, reason: "a block of capacity has not begun"},
+		{code: "SecurityGroupsPerInterfaceLimitExceeded", status: 400, kind: provider.Invalid, field: "securityGroups", reason: "the spec names too many"},
 
 		{code: "RequestLimitExceeded", status: 503, kind: provider.Throttled, reason: "too many calls"},
 		{code: "Throttling", status: 400, kind: provider.Throttled, reason: "load balancers throttle with 400"},
@@ -76,7 +80,8 @@ func TestReactions(t *testing.T) {
 
 		{code: "InternalError", status: 500, kind: provider.Transient, reason: "it may pass"},
 		{code: "Unavailable", status: 503, kind: provider.Transient, reason: "it may pass"},
-		{code: "IdempotentParameterMismatch", status: 400, kind: provider.Transient, reason: "something was made with the token, and shows soon"},
+		{code: "IdempotentParameterMismatch", status: 400, kind: provider.Transient, reason: "something was made with the token and shows soon, or was refused"},
+		{code: "InvalidAMIID.Unavailable", status: 400, kind: provider.Transient, reason: "an image that is being made"},
 		{code: "RequestExpired", status: 400, kind: provider.Transient, reason: "a clock is wrong, the credentials are not"},
 		{code: "SomethingNew", status: 400, kind: provider.Transient, reason: "what is not known does not end a machine"},
 	} {
@@ -137,6 +142,20 @@ func TestReasonsOfInstances(t *testing.T) {
 			t.Errorf("%s is a fault: %v; %s", c.code, f, c.reason)
 		case c.kind != "" && (f == nil || f.Kind != c.kind):
 			t.Errorf("%s: fault %v, want %s: %s", c.code, f, c.kind, c.reason)
+		}
+	}
+}
+
+// A quota by which an instance is given up closes as much as one by which it is refused.
+func TestQuotasOfGivenUpInstances(t *testing.T) {
+	for code, scope := range map[string]provider.Scope{
+		"Client.InstanceLimitExceeded": provider.ScopeType, "Client.VolumeLimitExceeded": provider.ScopeAccount, "Server.InsufficientInstanceCapacity": provider.ScopeType,
+	} {
+		f := faultOf(types.Instance{
+			State: &types.InstanceState{Name: types.InstanceStateNameTerminated}, StateReason: &types.StateReason{Code: aws.String(code), Message: aws.String(code)},
+		})
+		if f == nil || f.Scope != scope {
+			t.Errorf("%s: fault %+v, want scope %q", code, f, scope)
 		}
 	}
 }

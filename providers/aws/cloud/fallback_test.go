@@ -125,3 +125,34 @@ func TestAFullSubnetIsNoFullZone(t *testing.T) {
 		}
 	}
 }
+
+// EC2 counts vCPUs by families of types, and spot instances apart: a quota that is used up, or that never was given, closes no
+// choice but those that it bounds.
+func TestAQuotaClosesOnlyWhatItCounts(t *testing.T) {
+	inventory := ec2.Sample()
+	inventory.Quotas.Buckets = map[string]int64{"p": 0, "standard/spot": 0}
+	spot := map[string]string{provider.OpenShift: `{"spotMarketOptions":{}}`, provider.Gardener: `{"spotPrice":""}`}
+	for _, api := range []string{provider.OpenShift, provider.Gardener} {
+		w := newWorld(t, ec2.Options{Inventory: inventory})
+		base := classOf(api, "c1")
+		market := base
+		market.Spec = merged(t, base.Spec, spot[api])
+		for name, class := range map[string]provider.Class{"family": with(base, `"m5.large"`, `"p3.8xlarge"`), "market": market} {
+			ref := refOf("m-" + name)
+			_, err := w.open(t, class).Create(t.Context(), ref, want)
+			if provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType {
+				t.Errorf("%s: the quota of a %s: %v of kind %q, scope %q", api, name, err, provider.KindOf(err), provider.ScopeOf(err))
+			}
+			w.clock.Advance(time.Minute)
+			other := w.open(t, base)
+			made, err := other.Create(t.Context(), ref, want)
+			for n := 0; provider.KindOf(err) == provider.Transient && n < 3; n++ { // another process: the token is spent
+				w.clock.Advance(21 * time.Second)
+				made, err = other.Create(t.Context(), ref, want)
+			}
+			if err != nil || made.Type != "m5.large" || made.Interruptible {
+				t.Errorf("%s: beside the quota of a %s there is no %s: %v", api, name, made.Type, err)
+			}
+		}
+	}
+}

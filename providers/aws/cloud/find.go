@@ -32,7 +32,11 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	var out []provider.Instance
 	for _, i := range found {
 		c.sights.sees(i)
-		out = append(out, reading{s}.tell(ctx, c, i))
+		told, err := reading{s}.tell(ctx, c, i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, told)
 	}
 	return out, nil
 }
@@ -40,7 +44,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 // sees notes an instance that is on its way out: its deletion goes on, and need not look.
 func (s *sights) sees(i types.Instance) {
 	if stateOf(i) == types.InstanceStateNameShuttingDown {
-		s.leaving.know(deref(i.InstanceId))
+		s.leaving.Put(deref(i.InstanceId), struct{}{})
 	}
 }
 
@@ -88,8 +92,9 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 			found[deref(i.InstanceId)] = i
 		}
 	}
-	if key := s.absenceOf(ref); len(found) == 0 && id == "" && !c.sights.tried.knows(key) {
-		c.sights.absent.know(key)
+	key := s.absenceOf(ref)
+	if _, tried := c.sights.tried.Recall(key); len(found) == 0 && id == "" && !tried {
+		c.sights.absent.Put(key, struct{}{})
 	}
 	return s.mine(found, ref), nil
 }
@@ -103,8 +108,9 @@ func (s reading) absenceOf(ref provider.Ref) string {
 // long as that to show what was made: a look of now could say no more. It holds for one creation.
 func (s reading) absent(c *client, ref provider.Ref) bool {
 	key := s.absenceOf(ref)
-	defer c.sights.absent.forget(key)
-	return c.sights.absent.knows(key) && idOf(ref.ProviderID) == ""
+	defer c.sights.absent.Forget(key)
+	_, absent := c.sights.absent.Recall(key)
+	return absent && idOf(ref.ProviderID) == ""
 }
 
 // scopeOf is where to look. A class of machine.sapcloud.io that has lost its spec does not know all tags by which its
@@ -187,7 +193,12 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 				return
 			}
 			c.sights.sees(i)
-			if !yield((reading{s}).tell(ctx, c, i), nil) {
+			told, err := reading{s}.tell(ctx, c, i)
+			if err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+			if !yield(told, nil) {
 				return
 			}
 		}

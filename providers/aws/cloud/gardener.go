@@ -24,14 +24,14 @@ func planOfClass(raw []byte) (*plan, error) {
 	}
 	p := &plan{
 		region: s.Region, instanceType: s.MachineType, spot: s.MarketType() == spec.MarketSpot, tags: s.Tags, keys: s.Whose(), names: classNames,
-		prefixes: map[int32]int32{}, stock: classStock(s), subnet: s.NetworkInterfaces[0].SubnetID,
+		prefixes: map[slot]int32{}, stock: classStock(s), subnet: s.NetworkInterfaces[0].SubnetID,
 	}
 	for n, i := range s.NetworkInterfaces {
 		if s.SrcAndDstChecksEnabled != nil && !*s.SrcAndDstChecksEnabled {
-			p.routes = append(p.routes, deviceOf(i, n))
+			p.routes = append(p.routes, slotOf(i, n))
 		}
 		if deref(i.IPv6PrefixCount) > 0 {
-			p.prefixes[deviceOf(i, n)] = *i.IPv6PrefixCount
+			p.prefixes[slotOf(i, n)] = *i.IPv6PrefixCount
 		}
 	}
 	for _, d := range s.BlockDevices {
@@ -73,6 +73,10 @@ func deviceOf(i spec.NetworkInterface, n int) int32 {
 		return *i.DeviceIndex
 	}
 	return int32(n)
+}
+
+func slotOf(i spec.NetworkInterface, n int) slot {
+	return slot{card: deref(i.NetworkCardIndex), device: deviceOf(i, n)}
 }
 
 // classRequest is everything that the spec says, in AWS's words.

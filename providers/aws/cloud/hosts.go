@@ -51,7 +51,7 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 
 // share marks a host that users have as one that the cluster uses, once.
 func (s hosting) share(ctx context.Context, c *client, id string) error {
-	_, err := c.hosts.get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
+	_, err := c.hosts.Get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
@@ -78,9 +78,12 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 	tags[belonging(s).clusterKey()] = owned
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
-		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.released.of(ref.UID))),
+		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.past.released.of(ref.UID))),
 		TagSpecifications: tagged(tags, types.ResourceTypeDedicatedHost),
 	})
+	if codeOf(err) == mismatch { // the token's was another one: if it is still there, it is found by its tag
+		c.past.released.add(ref.UID)
+	}
 	if err != nil {
 		return "", s.judge("allocate a dedicated host", err)
 	}
@@ -95,7 +98,7 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
 	kind := provider.KindOf(why)
 	if host != "" && code == "InvalidHostID.NotFound" { // the token's was released before
-		c.released.add(ref.UID)
+		c.past.released.add(ref.UID)
 		return provider.Errorf(provider.Transient, "%w", why)
 	}
 	if host == "" || kind != provider.Exhausted && kind != provider.Invalid {
@@ -104,7 +107,7 @@ func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, 
 	if _, err := s.release(ctx, c, []string{host}); err != nil {
 		return provider.Errorf(provider.Transient, "%w; and %w", why, err)
 	}
-	c.released.add(ref.UID)
+	c.past.released.add(ref.UID)
 	return why
 }
 
@@ -120,10 +123,13 @@ func (c *counts) of(uid string) int {
 	return c.n[uid]
 }
 
+// mostCounted is how many machines are counted before all are forgotten.
+const mostCounted = 10_000
+
 func (c *counts) add(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n == nil || len(c.n) > mostKnown {
+	if c.n == nil || len(c.n) > mostCounted {
 		c.n = map[string]int{}
 	}
 	c.n[uid]++

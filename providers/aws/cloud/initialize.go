@@ -22,12 +22,12 @@ func (p *plan) demands(i types.Instance) (out []demand) {
 		if n.Attachment == nil {
 			continue
 		}
-		device := deref(n.Attachment.DeviceIndex)
-		if slices.Contains(p.routes, device) && deref(n.SourceDestCheck) && !strings.HasPrefix(deref(n.InterfaceType), "efa") {
+		at := slot{card: deref(n.Attachment.NetworkCardIndex), device: deref(n.Attachment.DeviceIndex)}
+		if slices.Contains(p.routes, at) && deref(n.SourceDestCheck) && !strings.HasPrefix(deref(n.InterfaceType), "efa") {
 			out = append(out, route(deref(n.NetworkInterfaceId)))
 		}
-		if missing := p.prefixes[device] - int32(len(n.Ipv6Prefixes)); missing > 0 {
-			out = append(out, prefix(deref(n.NetworkInterfaceId), missing))
+		if shown := int32(len(n.Ipv6Prefixes)); shown < p.prefixes[at] {
+			out = append(out, prefix(deref(n.NetworkInterfaceId), shown, p.prefixes[at]))
 		}
 	}
 	return out
@@ -69,9 +69,22 @@ func route(id string) demand {
 	}
 }
 
-func prefix(id string, count int32) demand {
+// prefix assigns as many prefixes as a network interface lacks. EC2 takes each such request for another one, and shows only after
+// a while what it has assigned: what was asked for meanwhile counts as there, also where it is not known what came of it.
+func prefix(id string, shown, wanted int32) demand {
 	return func(ctx context.Context, s *session, c *client) error {
-		_, err := c.ec2.AssignIpv6Addresses(ctx, &ec2.AssignIpv6AddressesInput{NetworkInterfaceId: aws.String(id), Ipv6PrefixCount: aws.Int32(count)})
+		there := shown
+		if asked, ok := c.past.assigned.Recall(id); ok {
+			there = max(there, asked)
+		}
+		missing := wanted - there
+		if missing <= 0 {
+			return nil
+		}
+		_, err := c.ec2.AssignIpv6Addresses(ctx, &ec2.AssignIpv6AddressesInput{NetworkInterfaceId: aws.String(id), Ipv6PrefixCount: aws.Int32(missing)})
+		if err == nil || uncertain(err) {
+			c.past.assigned.Put(id, wanted)
+		}
 		return s.judge("assign IPv6 prefixes to "+id, err)
 	}
 }

@@ -31,14 +31,16 @@ func stateOf(i types.Instance) types.InstanceStateName {
 	return i.State.Name
 }
 
-// tell says what EC2 says of an instance in the words of the engine.
-func (s reading) tell(ctx context.Context, c *client, i types.Instance) provider.Instance {
+// tell says what EC2 says of an instance in the words of the engine. The error is that names of it may be missing.
+func (s reading) tell(ctx context.Context, c *client, i types.Instance) (provider.Instance, error) {
+	domains, err := s.domains(ctx, c, i)
+	balancing(s).remember(c, mapOf(i.Tags)[uidTag], i)
 	tags, state := mapOf(i.Tags), stateOf(i)
 	out := provider.Instance{
 		ID: deref(i.InstanceId), UID: tags[uidTag], Name: tags[nameTag], Owner: tags[ownerTag], Namespace: tags[namespaceTag],
 		State: states[state], RawState: string(state), Type: string(i.InstanceType), Region: c.ec2.Options().Region,
 		Interruptible: i.InstanceLifecycle == types.InstanceLifecycleTypeSpot, Created: deref(i.LaunchTime), Tags: tags,
-		Addresses: addresses(i, s.domains(ctx, c, i)), Fault: faultOf(i),
+		Addresses: addresses(i, domains), Fault: faultOf(i),
 	}
 	if i.Placement != nil {
 		out.Zone = deref(i.Placement.AvailabilityZone)
@@ -50,7 +52,7 @@ func (s reading) tell(ctx context.Context, c *client, i types.Instance) provider
 	if state == types.InstanceStateNameRunning && s.plan != nil {
 		out.Uninitialized = len(s.plan.demands(i)) > 0
 	}
-	return out
+	return out, err
 }
 
 // providerID has the zone before the instance in one API, and the region in the other.
@@ -84,7 +86,7 @@ var launchFaults = map[string]reaction{
 	"Server.InsufficientInstanceCapacity": {kind: provider.Exhausted, scope: provider.ScopeType},
 	"Server.InternalError":                {kind: provider.Exhausted, scope: provider.ScopeType},
 	"Client.VolumeLimitExceeded":          {kind: provider.Exhausted, scope: provider.ScopeAccount},
-	"Client.InstanceLimitExceeded":        {kind: provider.Exhausted, scope: provider.ScopeAccount},
+	"Client.InstanceLimitExceeded":        {kind: provider.Exhausted, scope: provider.ScopeType},
 	"Client.InvalidSnapshot.NotFound":     {kind: provider.Invalid},
 	"Client.InternalError":                {kind: provider.Invalid},
 	"Client.InvalidParameterValue":        {kind: provider.Invalid},
@@ -141,21 +143,30 @@ func addresses(i types.Instance, domains []string) (out []corev1.NodeAddress) {
 	return out
 }
 
-// domains are those of the instance's network: nodes may have names in them. Where they may not be read there are none,
-// and that is not asked again for a while, so that addresses do not come and go.
-func (s reading) domains(ctx context.Context, c *client, i types.Instance) []string {
+// domains are those of the instance's network: nodes may have names in them, for which they ask for certificates. Where they
+// may not be read, or cannot be, there are none, and that is not asked again for a while. Any other failure leaves those that were read
+// before: addresses do not come and go. Where none were, nothing is told of the instance.
+func (s reading) domains(ctx context.Context, c *client, i types.Instance) ([]string, error) {
 	id := deref(i.VpcId)
 	if s.class.API != provider.OpenShift || id == "" || deref(i.PrivateDnsName) == "" {
-		return nil
+		return nil, nil
 	}
-	found, _ := c.domains.get(ctx, id, func(ctx context.Context) ([]string, error) {
+	return c.domains.Get(ctx, id, func(ctx context.Context) ([]string, error) {
 		domains, err := domainsOf(ctx, c, id)
-		if ctx.Err() != nil {
-			return nil, err
+		if err == nil {
+			c.past.domains.Put(id, domains)
+			return domains, nil
 		}
-		return domains, nil
+		if before, ok := c.past.domains.Recall(id); ok && ctx.Err() == nil {
+			return before, nil
+		}
+		err = classify("look for the domains of network "+id, err, s.names)
+		switch provider.KindOf(err) {
+		case provider.Denied, provider.Invalid: // the credentials do hold for the rest: they are not let go of
+			return nil, nil
+		}
+		return nil, err
 	})
-	return found
 }
 
 func domainsOf(ctx context.Context, c *client, network string) (out []string, err error) {

@@ -46,7 +46,7 @@ func keyOf(all []types.Filter) string {
 
 // image is the one with the ID.
 func (l lookup) image(ctx context.Context, id string) (types.Image, error) {
-	return l.images.get(ctx, id, func(ctx context.Context) (types.Image, error) {
+	return l.images.Get(ctx, id, func(ctx context.Context) (types.Image, error) {
 		out, err := l.ec2.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{id}})
 		if err != nil {
 			return types.Image{}, l.ask("look for image "+id, err)
@@ -60,7 +60,7 @@ func (l lookup) image(ctx context.Context, id string) (types.Image, error) {
 
 // newest is the image that was made last of those that pass the filters. Times of images compare as texts.
 func (l lookup) newest(ctx context.Context, by []types.Filter) (types.Image, error) {
-	return l.images.get(ctx, keyOf(by), func(ctx context.Context) (types.Image, error) {
+	return l.images.Get(ctx, keyOf(by), func(ctx context.Context) (types.Image, error) {
 		var all []types.Image
 		pages := ec2.NewDescribeImagesPaginator(l.ec2, &ec2.DescribeImagesInput{Filters: by})
 		for pages.HasMorePages() {
@@ -78,7 +78,7 @@ func (l lookup) newest(ctx context.Context, by []types.Filter) (types.Image, err
 }
 
 func (l lookup) subnet(ctx context.Context, id string) (types.Subnet, error) {
-	return l.subnets.get(ctx, id, func(ctx context.Context) (types.Subnet, error) {
+	return l.subnets.Get(ctx, id, func(ctx context.Context) (types.Subnet, error) {
 		out, err := l.ec2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{id}})
 		if err != nil {
 			return types.Subnet{}, l.ask("look for subnet "+id, err)
@@ -92,7 +92,7 @@ func (l lookup) subnet(ctx context.Context, id string) (types.Subnet, error) {
 
 // firstSubnet is the first by its ID of those that pass the filters, so that a request repeated is the same request.
 func (l lookup) firstSubnet(ctx context.Context, by []types.Filter) (types.Subnet, error) {
-	return l.subnets.get(ctx, keyOf(by), func(ctx context.Context) (types.Subnet, error) {
+	return l.subnets.Get(ctx, keyOf(by), func(ctx context.Context) (types.Subnet, error) {
 		var all []types.Subnet
 		pages := ec2.NewDescribeSubnetsPaginator(l.ec2, &ec2.DescribeSubnetsInput{Filters: by})
 		for pages.HasMorePages() {
@@ -111,7 +111,7 @@ func (l lookup) firstSubnet(ctx context.Context, by []types.Filter) (types.Subne
 
 // groupsBy are the IDs of the security groups that pass the filters, in order.
 func (l lookup) groupsBy(ctx context.Context, by []types.Filter) ([]string, error) {
-	return l.groups.get(ctx, keyOf(by), func(ctx context.Context) (ids []string, err error) {
+	return l.groups.Get(ctx, keyOf(by), func(ctx context.Context) (ids []string, err error) {
 		pages := ec2.NewDescribeSecurityGroupsPaginator(l.ec2, &ec2.DescribeSecurityGroupsInput{Filters: by})
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
@@ -129,7 +129,7 @@ func (l lookup) groupsBy(ctx context.Context, by []types.Filter) ([]string, erro
 
 // wavelength reports whether a zone is at the edge of a carrier's network, where public addresses are the carrier's.
 func (l lookup) wavelength(ctx context.Context, zone string) (bool, error) {
-	kind, err := l.zones.get(ctx, zone, func(ctx context.Context) (string, error) {
+	kind, err := l.zones.Get(ctx, zone, func(ctx context.Context) (string, error) {
 		out, err := l.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{ZoneNames: []string{zone}})
 		if err != nil {
 			return "", l.ask("look for zone "+zone, err)

@@ -27,10 +27,10 @@ type plan struct {
 	keys []string
 	// balancers are those that know the instance, while it runs.
 	balancers []balancer
-	// routes are the devices whose network interfaces send and take packets of other addresses than their own.
-	routes []int32
-	// prefixes are how many IPv6 prefixes the network interface at a device has.
-	prefixes map[int32]int32
+	// routes are where the network interfaces are that send and take packets of other addresses than their own.
+	routes []slot
+	// prefixes are how many IPv6 prefixes the network interface in a slot has.
+	prefixes map[slot]int32
 	host     hostPlan
 	rootGiB  int64
 	// vcpus are as many as are used of those that the type has; 0 for all.
@@ -40,6 +40,9 @@ type plan struct {
 	// request makes one instance, in a zone if one is given. It asks for what the spec names by other means than IDs.
 	request func(ctx context.Context, l lookup, zone string) (*ec2.RunInstancesInput, error)
 }
+
+// slot is where a network interface is attached: each card counts its devices.
+type slot struct{ card, device int32 }
 
 // hostPlan is what a spec asks for of dedicated hosts.
 type hostPlan struct {
@@ -54,6 +57,11 @@ type hostPlan struct {
 type balancer struct {
 	name    string
 	network bool // else it is a classic one
+}
+
+// byAddress reports whether load balancers may know the plan's instances by their addresses.
+func (p *plan) byAddress() bool {
+	return p != nil && slices.ContainsFunc(p.balancers, func(b balancer) bool { return b.network })
 }
 
 // judge decodes a spec.

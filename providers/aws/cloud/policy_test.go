@@ -27,6 +27,21 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 // allowed are the operations of the policy that people are told to use, as the double calls them.
 func allowed(t *testing.T) (operations []string) {
 	t.Helper()
+	for _, action := range actions(t) {
+		service, name, _ := strings.Cut(action, ":")
+		switch service {
+		case "ec2":
+			operations = append(operations, name)
+		case "elasticloadbalancing":
+			operations = append(operations, "elb*."+name)
+		}
+	}
+	return operations
+}
+
+// actions are those of the policy.
+func actions(t *testing.T) (all []string) {
+	t.Helper()
 	raw, err := os.ReadFile("../../../docs/providers/aws-policy.json")
 	if err != nil {
 		t.Fatal(err)
@@ -36,17 +51,20 @@ func allowed(t *testing.T) (operations []string) {
 		t.Fatal(err)
 	}
 	for _, s := range policy.Statement {
-		for _, action := range s.Action {
-			service, name, _ := strings.Cut(action, ":")
-			switch service {
-			case "ec2":
-				operations = append(operations, name)
-			case "elasticloadbalancing":
-				operations = append(operations, "elb*."+name)
-			}
+		all = append(all, s.Action...)
+	}
+	return all
+}
+
+// EC2 asks the key management with the rights of whoever launches: for a disk that is made with a key, and for an image that was encrypted with
+// one and is encrypted with another.
+func TestThePolicyCoversKeysOfDisks(t *testing.T) {
+	all := actions(t)
+	for _, needed := range []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"} {
+		if !slices.Contains(all, "kms:"+needed) {
+			t.Errorf("the policy lacks kms:%s", needed)
 		}
 	}
-	return operations
 }
 
 // The policy in the documentation is enough for everything, and each right in it is used.

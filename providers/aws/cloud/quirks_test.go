@@ -3,6 +3,7 @@ package cloud_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,65 @@ func TestQuirkThrottledLookupsAreNotInvalid(t *testing.T) {
 		if _, err := s.Create(t.Context(), refOf("m"), want); err != nil {
 			t.Errorf("after throttled %s: %v", operation, err)
 		}
+	}
+}
+
+// Names that nodes have in the domains of their network do not go because the domains cannot be read for a moment.
+func TestQuirkDomainsDoNotComeAndGo(t *testing.T) {
+	inventory := ec2.Sample()
+	inventory.Networks[0].Domains = []string{"corp.example"}
+	for _, operation := range []string{"DescribeVpcs", "DescribeDhcpOptions"} {
+		for _, kind := range []string{"Throttled", "Transient"} {
+			w := newWorld(t, ec2.Options{Inventory: inventory})
+			s, ref := w.open(t, classOf(provider.OpenShift, "c1")), refOf("m")
+			fail := func() {
+				w.server.Inject(double.Fault{Operation: operation, Failure: double.Failure{Kind: kind}, Times: 1})
+			}
+			named := func(i provider.Instance) bool {
+				return slices.ContainsFunc(i.Addresses, func(a corev1.NodeAddress) bool {
+					return a.Type == corev1.NodeInternalDNS && strings.HasSuffix(a.Address, ".corp.example")
+				})
+			}
+			fail()
+			if i, err := s.Create(t.Context(), ref, want); err != nil || i.ID == "" {
+				t.Fatalf("%s of %s: what was made is not told: %v", kind, operation, err)
+			}
+			w.clock.Advance(time.Minute)
+			fail()
+			if _, err := s.Find(t.Context(), ref); string(provider.KindOf(err)) != kind {
+				t.Errorf("%s of %s is taken for no domains: %v", kind, operation, err)
+			}
+			if !named(w.found(t, s, ref)) {
+				t.Errorf("%s of %s is remembered as no domains", kind, operation)
+			}
+			w.server.Inject(double.Fault{Operation: operation, Failure: double.Failure{Kind: kind}})
+			before := w.server.Counts()[operation]
+			for range 20 {
+				w.clock.Advance(5 * time.Minute)
+				if !named(w.found(t, s, ref)) {
+					t.Fatalf("%s of %s takes away the name that was there", kind, operation)
+				}
+			}
+			if w.server.Counts()[operation] == before {
+				t.Errorf("%s was not asked for again", operation)
+			}
+		}
+	}
+}
+
+// Whoever may not read domains has none, and still sees instances.
+func TestQuirkDomainsThatMayNotBeRead(t *testing.T) {
+	w := sample(t)
+	keys := ec2.Sample().Credentials[0]
+	keys.Deny = []string{"DescribeVpcs"}
+	w.SetCredentials(keys)
+	s, ref := w.open(t, classOf(provider.OpenShift, "c1")), refOf("m")
+	w.running(t, s, ref)
+	for range 3 {
+		w.found(t, s, ref)
+	}
+	if n := w.server.Counts()["DescribeVpcs"]; n != 1 {
+		t.Errorf("what is not permitted is asked for %d times", n)
 	}
 }
 

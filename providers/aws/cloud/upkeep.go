@@ -56,7 +56,7 @@ func (s belonging) mend(ctx context.Context, c *client, id string, tags map[stri
 		return nil
 	}
 	key := id + fmt.Sprint(tags)
-	refusal, err := c.refusals.get(ctx, key, func(ctx context.Context) (refusal, err error) {
+	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
 		err = classify("write tags of "+id, s.write(ctx, c, id, tags), s.plan.names)
 		switch provider.KindOf(err) {
 		case provider.Denied, provider.Invalid: // the credentials do hold for the rest: they are not let go of
@@ -65,7 +65,7 @@ func (s belonging) mend(ctx context.Context, c *client, id string, tags map[stri
 		return nil, err
 	})
 	if refusal == nil {
-		c.refusals.forget(key)
+		c.refusals.Forget(key)
 	}
 	return errors.Join(refusal, err)
 }
@@ -107,6 +107,7 @@ func (s balancing) join(ctx context.Context, c *client, ref provider.Ref, id str
 	if n < 0 {
 		return provider.Errorf(provider.Conflict, "instance %s of machine %s does not run", id, ref.Name)
 	}
+	s.remember(c, ref.UID, all[n])
 	var errs []error
 	for _, b := range s.plan.balancers {
 		errs = append(errs, s.register(ctx, c, all[n], b))

@@ -1,0 +1,98 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// EC2 launches one instance for one token in one zone. It also remembers the token of a launch that it refused for want of
+// capacity, and refuses whatever else is asked for with it. So each definite refusal gives a machine another token there. It gets none
+// as long as a launch may have been made that is not seen yet: the same token is what keeps that from being made twice.
+//
+// The count is this process's. The next one begins with the first token again, and may make a second instance if the one before it was
+// refused, lost the next reply, and ended before that instance was seen. Then the collector of orphans removes one of them.
+
+// mismatch is how EC2 says that a token was used for something else.
+const mismatch = "IdempotentParameterMismatch"
+
+// tokens is what is known of the tokens that launches had.
+type tokens struct {
+	refused counts                    // launches that were refused for want of capacity or quota
+	doubts  *provider.Memo[struct{}]  // launches of which it is not known what came of them
+	spent   *provider.Memo[time.Time] // since when EC2 says that a token was used for something else
+}
+
+// launch is one of a machine, in a zone if that is known.
+type launch struct {
+	key   string // what tokens are counted by
+	token string
+}
+
+// launch is the machine's next one in a zone.
+func (s making) launch(c *client, ref provider.Ref, zone string) launch {
+	l := launch{key: ref.UID + "/" + zone, token: ref.Token(s.class.Cluster)}
+	if n := c.past.tokens.refused.of(l.key); n > 0 {
+		l.token = fmt.Sprintf("%s-%d", l.token, n)
+	}
+	return l
+}
+
+// heed notes what the failure of a launch says of its token, and returns it.
+func (s making) heed(ctx context.Context, c *client, l launch, err, why error) error {
+	switch {
+	case codeOf(err) == mismatch:
+		return s.mismatched(ctx, c, l, why)
+	case uncertain(err):
+		c.past.tokens.doubts.Put(l.key, struct{}{})
+	case provider.KindOf(why) == provider.Exhausted:
+		if _, doubt := c.past.tokens.doubts.Recall(l.key); !doubt {
+			c.past.tokens.refused.add(l.key)
+		}
+	}
+	return why
+}
+
+// mismatched lets go of a token that was used for something else, once it is certain that nothing was made with it: another process
+// may have been refused with it. Whose instance has it does not matter, and what tags that has.
+func (s making) mismatched(ctx context.Context, c *client, l launch, why error) error {
+	now := s.provider.options.Clock.Now()
+	since, err := c.past.tokens.spent.Get(ctx, l.key+" "+l.token, func(context.Context) (time.Time, error) { return now, nil })
+	if err != nil || now.Sub(since) < readLag {
+		return why
+	}
+	for _, err := range reading(s).each(ctx, c, []types.Filter{where("client-token", l.token)}) {
+		if err != nil {
+			return err
+		}
+		return why
+	}
+	c.past.tokens.refused.add(l.key)
+	return provider.Errorf(provider.Transient, "%w; nothing was made with that token, the next launch has another", why)
+}
+
+// ripening is how long EC2 may not know a new instance profile.
+const ripening = 2 * time.Minute
+
+// unripe takes the refusal of an instance profile for one that passes, for a while since it was first refused: IAM tells EC2
+// of a new one only some time after it was made.
+func (s making) unripe(ctx context.Context, c *client, p *types.IamInstanceProfileSpecification, why error) error {
+	if p == nil || provider.KindOf(why) != provider.Invalid || !strings.Contains(why.Error(), "Invalid IAM Instance Profile") {
+		return why
+	}
+	now := s.provider.options.Clock.Now()
+	since, err := c.past.profiles.Get(ctx, profileKey(p), func(context.Context) (time.Time, error) { return now, nil })
+	if err != nil || now.Sub(since) < ripening {
+		return provider.Errorf(provider.Transient, "%w", why)
+	}
+	return why
+}
+
+func profileKey(p *types.IamInstanceProfileSpecification) string {
+	return deref(p.Name) + " " + deref(p.Arn)
+}
