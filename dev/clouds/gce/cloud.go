@@ -44,6 +44,7 @@ type Cloud struct {
 	exhausted  map[string]bool // zone or zone/type
 	revoked    revoked
 	sample     sample
+	cutOff     cutOff
 }
 
 var (

@@ -69,6 +69,11 @@ func releaseDisks(c *Cloud, i instance, all bool) {
 	}
 }
 
+func inUse(d disk) *failure {
+	return failed(http.StatusBadRequest, "resourceInUseByAnotherResource", "The disk resource '%s' is already being used by '%s'",
+		below(d.is.text("selfLink")), below(d.is.texts("users")[0]))
+}
+
 func getDisk(c *Cloud, q request) (any, *failure) {
 	d, ok := diskNamed(c, q.project, q.scope, q.name)
 	if !ok {
@@ -101,8 +106,8 @@ func deleteDisk(c *Cloud, q request) (any, *failure) {
 	if !ok {
 		return nil, notFound("projects/" + q.project + "/zones/" + q.scope + "/disks/" + q.name)
 	}
-	if users := d.is.texts("users"); len(users) > 0 {
-		return nil, failed(http.StatusBadRequest, "resourceInUseByAnotherResource", "The disk resource '%s' is already being used by '%s'", below(d.is.text("selfLink")), below(users[0]))
+	if len(d.is.texts("users")) > 0 {
+		return nil, inUse(d)
 	}
 	op := newOperation(c, "delete", q.target, d.id, q.query("requestId"))
 	c.after(c.options.Delete/4, func() {

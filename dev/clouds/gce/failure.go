@@ -102,7 +102,7 @@ func wordsOf(c *Cloud, r *http.Request, f double.Failure) *failure {
 		e.after = f.After
 		return e
 	case "Exhausted":
-		return failed(http.StatusForbidden, "quotaExceeded", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.")
+		return failed(http.StatusForbidden, "quotaExceeded", "Quota 'CPUS_ALL_REGIONS' exceeded.  Limit: 24.0 globally.")
 	case "Invalid":
 		return invalid("resource.disks[0].initializeParams.sourceImage", "'projects/nobody/global/images/none'. The referenced image resource cannot be found.")
 	case "Denied":

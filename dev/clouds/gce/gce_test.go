@@ -132,3 +132,50 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("there are %v and %v", c.Instances(), orphans)
 	}
 }
+
+// ordered is an instance's request with disks of the names; an empty one is made up.
+func ordered(name string, disks ...string) map[string]any {
+	var all []any
+	for n, d := range disks {
+		all = append(all, map[string]any{"boot": n == 0, "initializeParams": map[string]any{"diskName": d, "sourceImage": "global/images/new"}})
+	}
+	return map[string]any{
+		"name": name, "machineType": "zones/us-east1-b/machineTypes/n2-standard-4", "disks": all,
+		"networkInterfaces": []any{map[string]any{"network": "global/networks/prod-network"}},
+	}
+}
+
+// TestDisksAreUsedOnce: no instance has two of one name, or one that another uses.
+func TestDisksAreUsedOnce(t *testing.T) {
+	c := New(&double.Clock{}, Options{Inventory: Sample()})
+	if err := c.Plant("us-east1-b", ordered("first", "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	c.Leave("us-east1-b", "left", nil)
+	for _, r := range []struct {
+		name, reason string
+		disks        []string
+	}{
+		{"twice", "invalid", []string{"x", "x"}},
+		{"made-up", "invalid", []string{"", "made-up"}},
+		{"used", "resourceInUseByAnotherResource", []string{"y", "b"}},
+		{"found", "", []string{"left", ""}},
+	} {
+		q := request{target: target{project: "rehearsal", scope: "us-east1-b", collection: "instances"}, query: func(string) string { return "" }, body: ordered(r.name, r.disks...)}
+		_, err := insertInstance(c, q)
+		if (err == nil) != (r.reason == "") || err != nil && err.reason != r.reason {
+			t.Errorf("%q: %+v", r.disks, err)
+		}
+	}
+}
+
+// TestSeriesAreCounted, besides all processors.
+func TestSeriesAreCounted(t *testing.T) {
+	c := New(&double.Clock{}, Options{Inventory: Sample()})
+	if err := c.Plant("us-east1-b", ordered("m", "")); err != nil {
+		t.Fatal(err)
+	}
+	if used := usage(c, "us-east1"); used["CPUS"] != 4 || used["N2_CPUS"] != 4 || used["PREEMPTIBLE_CPUS"] != 0 {
+		t.Errorf("it counts for %v", used)
+	}
+}

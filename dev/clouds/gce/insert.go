@@ -44,7 +44,7 @@ func insertInstance(c *Cloud, q request) (any, *failure) {
 }
 
 func checkInstance(c *Cloud, q request) *failure {
-	for _, check := range []func(*Cloud, request) *failure{checkNames, checkType, checkScheduling, checkDisks, checkNetworks, checkTags} {
+	for _, check := range []func(*Cloud, request) *failure{checkNames, checkType, checkScheduling, checkDisks, checkDiskNames, checkNetworks, checkPolicy, checkTags} {
 		if err := check(c, q); err != nil {
 			return err
 		}
@@ -152,6 +152,25 @@ func checkDisks(c *Cloud, q request) *failure {
 	return nil
 }
 
+// checkDiskNames refuses two disks of one name, and one that another instance uses: a disk is written to by one only.
+func checkDiskNames(c *Cloud, q request) *failure {
+	seen := map[string]bool{}
+	for n, d := range q.body.parts("disks") {
+		if kindOf(d) == scratch {
+			continue
+		}
+		name := diskName(q.name, n, d)
+		if seen[name] {
+			return invalid("resource.disks["+strconv.Itoa(n)+"].initializeParams.diskName", "'%s'. Two disks of the instance have that name.", name)
+		}
+		seen[name] = true
+		if found, ok := diskNamed(c, q.project, q.scope, name); ok && len(found.is.texts("users")) > 0 {
+			return inUse(found)
+		}
+	}
+	return nil
+}
+
 func kindOf(d resource) string {
 	if t := d.text("type"); t != "" {
 		return t
@@ -177,6 +196,18 @@ func checkNetworks(c *Cloud, q request) *failure {
 			if _, ok := c.options.Inventory.subnetwork(project, regionOf(q.scope), name); !ok {
 				return invalid(field+"subnetwork", "'%s'. The referenced subnetwork resource cannot be found.", subnet)
 			}
+		}
+	}
+	return nil
+}
+
+// checkPolicy refuses what a policy of the organization forbids.
+func checkPolicy(c *Cloud, q request) *failure {
+	for _, nic := range q.body.parts("networkInterfaces") {
+		if c.options.Inventory.InsideOnly && len(nic.parts("accessConfigs")) > 0 {
+			return failed(http.StatusPreconditionFailed, "conditionNotMet",
+				"Constraint constraints/compute.vmExternalIpAccess violated for project %s. Add instance projects/%s/zones/%s/instances/%s to the constraint to use external IP with it.",
+				c.options.Inventory.Number, q.project, q.scope, q.name)
 		}
 	}
 	return nil

@@ -27,6 +27,8 @@ type Inventory struct {
 	TargetPools     []Regional `json:"targetPools,omitempty"`
 	BackendServices []Regional `json:"backendServices,omitempty"`
 	TagValues       []TagValue `json:"tagValues,omitempty"`
+	// InsideOnly is a policy of the organization, compute.vmExternalIpAccess: no new instance has an external address.
+	InsideOnly bool `json:"insideOnly,omitempty"`
 }
 
 // Region is one with its zones, and the quotas of the project in it, by metric ("CPUS"). A metric that is left

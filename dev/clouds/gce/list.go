@@ -26,7 +26,7 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	}
 	var kept []placed
 	for _, p := range all {
-		if matches(p.resource) {
+		if matches(p.resource) && (!q.aggregated || !c.cutOff.hides(p.scope)) {
 			kept = append(kept, p)
 		}
 	}
@@ -48,6 +48,7 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	}
 	if q.aggregated {
 		answer["kind"], answer["items"] = kind+"AggregatedList", aggregate(c, collection, kept[from:to])
+		c.cutOff.tell(answer)
 		return answer, nil
 	}
 	if to > from {
@@ -58,6 +59,50 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 		answer["items"] = items
 	}
 	return answer, nil
+}
+
+// cutOff is a zone that aggregated lists do not reach, and in which form they say so; the zero value is none.
+type cutOff struct {
+	zone string
+	form Unreached
+}
+
+// Unreached is how a list of all zones says that it lacks one.
+type Unreached string
+
+// The forms: a field of the list names the zone, the list has a warning, the zone's part of it has one.
+const (
+	UnreachedNamed   Unreached = "unreachables"
+	UnreachedWarning Unreached = "warning"
+	UnreachedInScope Unreached = "scope"
+)
+
+// CutOff has lists of all zones lack one, in that form; an empty zone: they lack none.
+func (c *Cloud) CutOff(zone string, form Unreached) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cutOff = cutOff{zone, form}
+}
+
+func (o cutOff) hides(scope string) bool { return o.zone != "" && scope == "zones/"+o.zone }
+
+// tell says in an answer what it lacks.
+func (o cutOff) tell(answer resource) {
+	if o.zone == "" {
+		return
+	}
+	scope := "zones/" + o.zone
+	warning := resource{"code": "UNREACHABLE", "message": "The scope '" + scope + "' is not reachable."}
+	items := answer.part("items")
+	delete(items, scope)
+	switch o.form {
+	case UnreachedNamed:
+		answer["unreachables"] = []string{scope}
+	case UnreachedWarning:
+		answer["warning"] = warning
+	case UnreachedInScope:
+		items[scope] = resource{"warning": warning}
+	}
 }
 
 func aggregate(c *Cloud, collection string, kept []placed) resource {

@@ -21,12 +21,26 @@ func permissions(q request) []string {
 		return []string{"compute.instanceGroups.update", "compute.instances.use"}
 	case "instanceGroups.listInstances":
 		return []string{"compute.instanceGroups.list"}
-	case "backendServices.get", "backendServices.update", "backendServices.patch":
-		return []string{"compute.regionBackendServices." + strings.Replace(q.method[len("backendServices."):], "patch", "update", 1)}
+	case "backendServices.get":
+		return []string{"compute.regionBackendServices.get"}
+	case "backendServices.update", "backendServices.patch":
+		return backendPermissions(q.body)
 	}
 	name := strings.NewReplacer("aggregatedList", "list", ".insert", ".create").Replace(q.method)
 	return []string{"compute." + name}
 }
+
+// backendPermissions are those to change a backend service, and for the groups that it is to have.
+func backendPermissions(body resource) []string {
+	all := []string{"compute.regionBackendServices.update"}
+	if len(body.parts("backends")) > 0 {
+		all = append(all, "compute.instanceGroups.use")
+	}
+	return all
+}
+
+// bindTag is the permission on the value of a tag that whoever owns it grants, with the role roles/resourcemanager.tagUser.
+const bindTag = "resourcemanager.tagValueBindings.create"
 
 // insertPermissions are those for everything that a new instance uses.
 func insertPermissions(body resource) []string {
@@ -41,10 +55,11 @@ func insertPermissions(body resource) []string {
 	also(len(body.part("metadata").parts("items")) > 0, "compute.instances.setMetadata")
 	also(len(body.parts("serviceAccounts")) > 0, "compute.instances.setServiceAccount", "iam.serviceAccounts.actAs")
 	also(body.yes("deletionProtection"), "compute.instances.setDeletionProtection")
-	also(len(body.part("params").words("resourceManagerTags")) > 0, "compute.instances.createTagBinding")
+	also(len(body.part("params").words("resourceManagerTags")) > 0, "compute.instances.createTagBinding", bindTag)
 	for _, d := range body.parts("disks") {
 		also(d["initializeParams"] != nil && d.text("type") != scratch, "compute.disks.create")
 		also(d.part("initializeParams")["labels"] != nil, "compute.disks.setLabels")
+		also(len(d.part("initializeParams").words("resourceManagerTags")) > 0, "compute.disks.createTagBinding", bindTag)
 		also(d.part("initializeParams")["sourceImage"] != nil, "compute.images.useReadOnly")
 	}
 	for _, n := range body.parts("networkInterfaces") {

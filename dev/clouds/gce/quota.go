@@ -1,6 +1,10 @@
 package gce
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // used are what the instances of a region count for, by metric.
 func usage(c *Cloud, region string) map[string]float64 {
@@ -15,11 +19,17 @@ func usage(c *Cloud, region string) map[string]float64 {
 	return all
 }
 
+// counted are the series of machine types that have a quota of processors of their own: N2_CPUS.
+var counted = []string{"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n2", "n2d", "t2a", "t2d"}
+
 // counts are what an instance counts for.
 func usageOf(c *Cloud, i instance) map[string]float64 {
 	all := map[string]float64{"INSTANCES": 1}
 	m, _ := c.options.Inventory.machineType(i.zone, tail(i.body.text("machineType")))
 	all["CPUS"] = float64(m.VCPUs)
+	if series, _, _ := strings.Cut(m.Name, "-"); slices.Contains(counted, series) {
+		all[strings.ToUpper(series)+"_CPUS"] = float64(m.VCPUs)
+	}
 	for _, d := range i.body.parts("disks") {
 		metric := "DISKS_TOTAL_GB"
 		if strings.HasSuffix(d.part("initializeParams").text("diskType"), "ssd") {
@@ -33,6 +43,7 @@ func usageOf(c *Cloud, i instance) map[string]float64 {
 	prefix := ""
 	if spot(i.body.part("scheduling")) {
 		prefix = "PREEMPTIBLE_"
+		all["PREEMPTIBLE_CPUS"] = float64(m.VCPUs)
 	}
 	for _, a := range i.body.parts("guestAccelerators") {
 		all[prefix+metricOf(tail(a.text("acceleratorType")))] += float64(a.number("acceleratorCount"))
@@ -58,9 +69,9 @@ func unaffordable(c *Cloud, i instance) resource {
 		return shortage(i.project, i.zone, kind)
 	}
 	r, _ := c.options.Inventory.region(regionOf(i.zone))
-	used := usage(c, r.Name)
-	for metric, n := range usageOf(c, i) {
-		if limit, ok := r.Quotas[metric]; ok && used[metric]+n > limit {
+	used, more := usage(c, r.Name), usageOf(c, i)
+	for _, metric := range slices.Sorted(maps.Keys(more)) {
+		if limit, ok := r.Quotas[metric]; ok && used[metric]+more[metric] > limit {
 			return quotaExceeded(metric, r.Name, limit)
 		}
 	}

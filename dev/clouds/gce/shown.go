@@ -74,18 +74,25 @@ func attachDisks(c *Cloud, i instance) (all []resource) {
 		if key := d["diskEncryptionKey"]; key != nil {
 			shown["diskEncryptionKey"] = key
 		}
-		name := cmp.Or(init.text("diskName"), i.name)
-		if n > 0 && init.text("diskName") == "" {
-			name = fmt.Sprintf("%s-%d", i.name, n)
-		}
-		if source := d.text("source"); source != "" {
-			name = tail(source)
-		}
+		name := diskName(i.name, n, d)
 		useDisk(c, i, name, size, init)
 		shown["source"] = link("projects", i.project, "zones", i.zone, "disks", name)
 		all = append(all, shown)
 	}
 	return all
+}
+
+// diskName is that of the nth disk of an instance, as it is asked for or as Compute Engine makes it up.
+func diskName(instance string, n int, d resource) string {
+	switch named := d.part("initializeParams").text("diskName"); {
+	case d.text("source") != "":
+		return tail(d.text("source"))
+	case named != "":
+		return named
+	case n > 0:
+		return fmt.Sprintf("%s-%d", instance, n)
+	}
+	return instance
 }
 
 func imageSize(c *Cloud, project, image string) int64 {

@@ -35,7 +35,7 @@ var (
 
 // Account implements [provider.Accounter]: the ID of the project, which is not used again.
 func (s *session) Account(ctx context.Context) (string, error) {
-	id, err := recall(&s.client.known, "project "+s.project, func() (string, error) {
+	id, err := recall(ctx, s.client, "project "+s.project, func(ctx context.Context) (string, error) {
 		p, err := s.client.compute.Projects.Get(s.project).Context(ctx).Do()
 		if err != nil {
 			return "", err
@@ -140,7 +140,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	if !ok {
 		return provider.Errorf(provider.Conflict, "instance %s has no provider ID", i.ID)
 	}
-	is, err := s.client.compute.Instances.Get(s.project, at.zone, at.name).Context(ctx).Do()
+	is, err := s.client.compute.Instances.Get(at.project, at.zone, at.name).Context(ctx).Do()
 	if err != nil {
 		return s.missing(ctx, err, at.name)
 	}
@@ -148,13 +148,13 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	calls := s.client.compute.Instances
 	switch {
 	case op == provider.PowerOff && !off:
-		_, err = calls.Stop(s.project, at.zone, at.name).Context(ctx).Do()
+		_, err = calls.Stop(at.project, at.zone, at.name).Context(ctx).Do()
 	case is.Status == "SUSPENDED" && op != provider.PowerOff:
-		_, err = calls.Resume(s.project, at.zone, at.name).Context(ctx).Do()
+		_, err = calls.Resume(at.project, at.zone, at.name).Context(ctx).Do()
 	case off && op != provider.PowerOff:
-		_, err = calls.Start(s.project, at.zone, at.name).Context(ctx).Do()
+		_, err = calls.Start(at.project, at.zone, at.name).Context(ctx).Do()
 	case op == provider.Reboot:
-		_, err = calls.Reset(s.project, at.zone, at.name).Context(ctx).Do()
+		_, err = calls.Reset(at.project, at.zone, at.name).Context(ctx).Do()
 	}
 	return s.observed(ctx, err, "power %s instance %s", op, at.name)
 }
@@ -165,7 +165,7 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	if !ok {
 		return "", nil
 	}
-	out, err := s.client.compute.Instances.GetSerialPortOutput(s.project, at.zone, at.name).Port(1).Start(-int64(limit)).Context(ctx).Do()
+	out, err := s.client.compute.Instances.GetSerialPortOutput(at.project, at.zone, at.name).Port(1).Start(-int64(limit)).Context(ctx).Do()
 	if err != nil {
 		return "", s.missing(ctx, err, at.name)
 	}
@@ -176,7 +176,7 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
 	places := s.template.places(s.project)
 	for n, p := range places {
-		t, err := recall(&s.client.known, "type "+p.project+"/"+p.zone+"/"+p.machineType, func() (*compute.MachineType, error) {
+		t, err := recall(ctx, s.client, "type "+p.project+"/"+p.zone+"/"+p.machineType, func(ctx context.Context) (*compute.MachineType, error) {
 			return s.client.compute.MachineTypes.Get(p.project, p.zone, p.machineType).Context(ctx).Do()
 		})
 		if gone(err) {

@@ -36,6 +36,29 @@ func TestKeptDisk(t *testing.T) {
 	}
 }
 
+// TestDisksOfLongNames: each disk of a machine has a name of its own, however long the machine's is, and a short one's stays.
+func TestDisksOfLongNames(t *testing.T) {
+	b := newBench(t)
+	s := b.open(with(b.class(provider.OpenShift, "prod"), `global/images/new"}]`, `global/images/new"}`+strings.Repeat(`, {"autoDelete": true, "sizeGb": 20, "type": "pd-standard"}`, 11)+"]"))
+	for _, length := range []int{51, 52, 53, 54, 63} {
+		r := ref(strings.Repeat("x", length-2) + fmt.Sprint(length))
+		b.running(s, r, provider.Want{})
+		token, names := "-"+r.Token("prod")[:8], map[string]bool{}
+		for _, d := range b.cloud.Disks() {
+			if names[d.Name] = true; !strings.Contains(d.Name, token) || len(d.Name) > 63 {
+				t.Errorf("a disk of a name of %d is called %s", length, d.Name)
+			}
+		}
+		if long := r.Name[:min(length, 54)] + token; len(names) != 12 || !names[long] || length < 52 && !names[r.Name+token+"-11"] {
+			t.Errorf("%d disks of a name of %d have the names %v", len(names), length, names)
+		}
+		b.remove(s, r)
+	}
+	if got, want := s.diskName(ref("m"), 1), "m-"+ref("m").Token("prod")[:8]+"-1"; got != want {
+		t.Errorf("the second disk of a short name is called %s, and not %s", got, want)
+	}
+}
+
 // TestNamesake: a name that another instance of the zone has is not waited for.
 func TestNamesake(t *testing.T) {
 	b := newBench(t)
@@ -63,6 +86,42 @@ func TestZoneIsLeft(t *testing.T) {
 		t.Errorf("found %+v, with the differences %q", found, s.Differences(ref("m"), found))
 	}
 	b.remove(s, ref("m"))
+}
+
+// TestProjectIsLeft: an instance is found, switched off and removed in the project that its machine names, where the class has no
+// spec; where it has one of another project, nobody says that there is nothing.
+func TestProjectIsLeft(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "prod")
+	had := ref("m")
+	i := b.running(b.open(class), had, provider.Want{})
+	had.ProviderID = i.ProviderID
+	class.Credentials["service_account.json"] = []byte(strings.Replace(string(b.login), `"project_id":"rehearsal"`, `"project_id":"followed"`, 1))
+	moved := b.open(with(class, `"projectID": "rehearsal"`, `"projectID": "followed"`))
+	_, finding := moved.Find(t.Context(), had)
+	_, making := moved.Create(t.Context(), had, provider.Want{})
+	done, removing := moved.Delete(t.Context(), had, nil)
+	for _, err := range []error{finding, making, removing} {
+		if done || provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), `"rehearsal"`) || !strings.Contains(err.Error(), `"followed"`) {
+			t.Errorf("of a class of another project it says %v, done %t", err, done)
+		}
+	}
+	class.Spec = nil
+	bare := b.open(class)
+	if bare.project != "followed" {
+		t.Fatalf("the class is of project %s", bare.project)
+	}
+	if found := b.find(bare, had); found.ID != i.ID || found.ProviderID != i.ProviderID {
+		t.Errorf("found %+v", found)
+	}
+	if err := bare.Power(t.Context(), had, i, provider.PowerOff); err != nil {
+		t.Error(err)
+	}
+	b.clock.Advance(10 * time.Second)
+	b.remove(bare, had)
+	if len(b.cloud.Instances())+len(b.cloud.Disks()) > 0 {
+		t.Errorf("left are %v and %v", b.cloud.Instances(), b.cloud.Disks())
+	}
 }
 
 func TestImageWithoutUEFI(t *testing.T) {
@@ -254,9 +313,12 @@ func documented(t *testing.T) (role []string) {
 	return role
 }
 
+// onTagValues is what the page's roles/resourcemanager.tagUser has besides: whoever owns a tag's value grants it there.
+const onTagValues = "resourcemanager.tagValueBindings.create"
+
 // TestRolePermitsWhatIsNeeded, and nothing of it is not needed: the role of docs/providers/gcp.md.
 func TestRolePermitsWhatIsNeeded(t *testing.T) {
-	role := documented(t)
+	role := append(documented(t), onTagValues)
 	life := func(b *bench, permissions []string) (err error) {
 		b.cloud.Permit(machines, permissions...)
 		b.objects["Infrastructure cluster"] = `{"status": {"platformStatus": {"gcp": {"resourceLabels": [{"key": "team", "value": "blue"}], "resourceTags": [{"parentID": "rehearsal", "key": "team", "value": "blue"}]}}}}`

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -22,14 +21,14 @@ type client struct {
 	compute *compute.Service
 	tags    *resourcemanager.Service
 
-	// known is what does not change while there is a client: types of machines, images, values of tags, projects.
-	known memory
+	// known is what hardly changes: types of machines, whether images start with UEFI, values of tags, projects.
+	known *provider.Memo[any]
 }
 
 // patience is how long an answer may take to begin. Calls end with their contexts in any case.
 const patience = time.Minute
 
-func newClient(l login, from surroundings) (*client, error) {
+func newClient(l login, from surroundings, clock provider.Clock) (*client, error) {
 	plain, err := transport(from.bundle)
 	if err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func newClient(l login, from surroundings) (*client, error) {
 	}
 	signed := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, source), Base: plain}}
 	host := func(api string) string { return "https://" + api + "." + l.universe() }
-	c := &client{}
+	c := &client{known: provider.NewMemo[any](clock, remembered)}
 	c.compute, err = compute.NewService(ctx, option.WithHTTPClient(signed), option.WithEndpoint(cmp.Or(from.endpoints.compute, host("compute")+computePath)))
 	if err != nil {
 		return nil, err
@@ -67,31 +66,12 @@ func transport(bundle []byte) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// memory keeps answers by their questions, a thousand at most.
-type memory struct {
-	mu  sync.Mutex
-	all map[string]any
-}
+// remembered is how long an answer holds that hardly changes. A family of images gets a new one, and a tag is made anew under its name.
+const remembered = 10 * time.Minute
 
-const mostKnown = 1000
-
-// recall returns what ask answered before, or asks.
-func recall[T any](m *memory, question string, ask func() (T, error)) (T, error) {
-	m.mu.Lock()
-	v, ok := m.all[question]
-	m.mu.Unlock()
-	if ok {
-		return v.(T), nil
-	}
-	t, err := ask()
-	if err != nil {
-		return t, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.all == nil || len(m.all) >= mostKnown {
-		m.all = map[string]any{}
-	}
-	m.all[question] = t
-	return t, nil
+// recall returns what is remembered under key, or else what ask returns. Keys of different types differ.
+func recall[T any](ctx context.Context, c *client, key string, ask func(context.Context) (T, error)) (T, error) {
+	v, err := c.known.Get(ctx, key, func(ctx context.Context) (any, error) { return ask(ctx) })
+	t, _ := v.(T)
+	return t, err
 }

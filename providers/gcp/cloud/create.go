@@ -21,6 +21,9 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err != nil {
 		return none, err
 	}
+	if _, err := s.home(ref); err != nil {
+		return none, err
+	}
 	v, err := s.look(ctx, ref)
 	if err != nil {
 		return none, err
@@ -158,7 +161,7 @@ func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for key, value := range names {
-		tag, err := recall(&m.client.known, "tag "+key+"/"+value, func() ([2]string, error) {
+		tag, err := recall(ctx, m.client, "tag "+key+"/"+value, func(ctx context.Context) ([2]string, error) {
 			v, err := m.client.tags.TagValues.GetNamespaced().Name(key + "/" + value).Context(ctx).Do()
 			if err != nil {
 				return [2]string{}, err
@@ -198,7 +201,7 @@ func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) er
 // startsWithUEFI is false where the image is not of those that say so.
 func (m maker) startsWithUEFI(ctx context.Context, path string, at place) (bool, error) {
 	project, name, family := imageOf(path, at.project)
-	return recall(&m.client.known, "uefi "+project+"/"+name+"/"+at.zone, func() (bool, error) {
+	return recall(ctx, m.client, "uefi "+project+"/"+name+"/"+at.zone, func(ctx context.Context) (bool, error) {
 		var image *compute.Image
 		var err error
 		if family {

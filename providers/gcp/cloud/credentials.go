@@ -101,6 +101,9 @@ func loginOf(credentials map[string][]byte) (l login, err error) {
 		if s := l.file.CredentialSource; s != nil && (s.Executable != nil || s.EnvironmentID != "") {
 			return l, denied("credential_source may name a file or a URL, and no program")
 		}
+		if s := l.file.CredentialSource; s != nil && s.File != "" && isBelow(s.File, podAccount...) {
+			return l, denied("credential_source.file may be no file below %s: what is there is the pod's own", podAccount[0])
+		}
 	default:
 		return l, denied("the credentials are of type %q, want service_account or external_account", provider.Clip(l.file.Type, 100))
 	}
@@ -141,37 +144,4 @@ func (l login) tokens(ctx context.Context, e endpoints) (oauth2.TokenSource, err
 		return nil, denied("read the credentials: %w", err)
 	}
 	return config.TokenSource(ctx), nil
-}
-
-// exchanged gives tokens for those of an identity of elsewhere: the one in the secret, or in what the file names.
-func (l login) exchanged(ctx context.Context, e endpoints) (oauth2.TokenSource, error) {
-	c := externalaccount.Config{
-		Audience: l.file.Audience, SubjectTokenType: l.file.SubjectTokenType, TokenURL: l.file.TokenURL,
-		ServiceAccountImpersonationURL: l.file.ImpersonationURL, ServiceAccountImpersonationLifetimeSeconds: l.file.ImpersonationSpan.Seconds,
-		WorkforcePoolUserProject: l.file.WorkforceProject, UniverseDomain: l.universe(), Scopes: []string{platformScope},
-	}
-	if e.exchange != "" {
-		c.TokenURL = e.exchange + "v1/token"
-	}
-	if _, path, ok := strings.Cut(l.file.ImpersonationURL, "/v1/"); ok && e.credentials != "" {
-		c.ServiceAccountImpersonationURL = e.credentials + "v1/" + path
-	}
-	if token := strings.TrimSpace(string(l.secret[tokenKey])); token != "" {
-		c.SubjectTokenSupplier = given(token)
-	} else {
-		c.CredentialSource = l.file.CredentialSource
-	}
-	s, err := externalaccount.NewTokenSource(ctx, c)
-	if err != nil {
-		return nil, denied("read the credentials: %w", err)
-	}
-	return s, nil
-}
-
-// given is a token that is in the secret. Another one makes another client.
-type given string
-
-// SubjectToken implements [externalaccount.SubjectTokenSupplier].
-func (g given) SubjectToken(context.Context, externalaccount.SupplierOptions) (string, error) {
-	return string(g), nil
 }

@@ -18,7 +18,11 @@ type remover struct{ *caller }
 
 // Delete implements [provider.Session].
 func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
-	r := remover{s.caller}
+	c, err := s.home(ref)
+	if err != nil {
+		return false, err
+	}
+	r := remover{c}
 	doomed, err := r.doomed(ctx, ref, given)
 	if err != nil {
 		if noProject(err) && ref.ProviderID == "" && len(given) == 0 {
@@ -107,15 +111,14 @@ func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Di
 		call := c.client.compute.Disks.AggregatedList(c.project).Filter(filter).MaxResults(pageSize).Context(ctx)
 		for more := true; more; {
 			page, err := call.Do()
+			if err == nil {
+				err = completeDisks(page)
+			}
 			if err != nil {
 				yield(nil, c.observed(ctx, err, "list disks of project %s", c.project))
 				return
 			}
 			for _, scope := range slices.Sorted(maps.Keys(page.Items)) {
-				if w := page.Items[scope].Warning; w != nil && w.Code != nothingHere {
-					yield(nil, provider.Errorf(provider.Transient, "the listing of disks lacks %s: %s: %s", scope, w.Code, w.Message))
-					return
-				}
 				for _, d := range page.Items[scope].Disks {
 					if !yield(d, nil) {
 						return

@@ -129,7 +129,7 @@ func kindOf(e *googleapi.Error) provider.Error {
 		e.Code == http.StatusTooManyRequests, strings.HasPrefix(e.Message, "Quota exceeded for quota metric"):
 		return is(provider.Throttled)
 	case why == "quotaExceeded", why == "insufficientCapacity", isShortage(e.Message):
-		return shortage(why, e.Message)
+		return shortage(why, e.Message, "")
 	case e.Code == http.StatusUnauthorized, e.Code == http.StatusForbidden:
 		return is(provider.Denied)
 	case why == "resourceNotReady", why == "resourceInUseByAnotherResource", e.Code == http.StatusConflict, e.Code == http.StatusPreconditionFailed:
@@ -148,17 +148,36 @@ func isShortage(message string) bool {
 }
 
 // shortage says how far something is used up. A pool of something else than compute is used up for every type: disks, for
-// instance. A quota and the addresses of a subnetwork are those of a region.
-func shortage(code, message string) provider.Error {
+// instance. The addresses of a subnetwork are those of a region, and so are the quotas that every instance counts for.
+func shortage(code, message, metric string) provider.Error {
 	e := provider.Error{Kind: provider.Exhausted, Scope: provider.ScopeType}
 	_, pool, pooled := strings.Cut(message, "(resource type:")
 	switch {
-	case strings.Contains(strings.ToUpper(code), "QUOTA"), strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"):
+	case strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"):
 		e.Scope = provider.ScopeAccount
+	case strings.Contains(strings.ToUpper(code), "QUOTA"):
+		if everybodys.MatchString(metricOf(message, metric)) {
+			e.Scope = provider.ScopeAccount
+		}
 	case pooled && !strings.HasPrefix(pool, "compute)"):
 		e.Scope = provider.ScopeZone
 	}
 	return e
+}
+
+// everybodys are the metrics of quotas that all choices of a region count for, whatever their types. Those of a series of
+// machines, of GPUs, and of what may be taken back are used up for some choices only: N2_CPUS, PREEMPTIBLE_CPUS. So is CPUS, for which
+// series without a quota of their own count: N1 and E2.
+var everybodys = regexp.MustCompile(`^(CPUS_ALL_REGIONS|INSTANCES|(REGIONAL_)?IN_USE_ADDRESSES|(DISKS|SSD|LOCAL_SSD|HDB)_TOTAL_(GB|STORAGE))$`)
+
+var quotaForm = regexp.MustCompile(`Quota '([^']+)'`)
+
+// metricOf is the metric of the quota that a message names, or else of what is said besides: "compute.googleapis.com/n2_cpus".
+func metricOf(message, besides string) string {
+	if found := quotaForm.FindStringSubmatch(message); found != nil {
+		besides = found[1]
+	}
+	return strings.ToUpper(tail(besides))
 }
 
 // fault is what an operation ended with; nil where it did well. An operation has ended: what is not known is a failure of
@@ -168,7 +187,7 @@ func fault(op *compute.Operation) *provider.Error {
 		return nil
 	}
 	first := op.Error.Errors[0]
-	e := kindOfCode(first.Code, first.Message)
+	e := kindOfCode(first.Code, first.Message, metric(first))
 	e.Err = fmt.Errorf("%s: %s", first.Code, provider.Clip(first.Message, 1000))
 	if hint := zonesAvailable(first); hint != "" {
 		e.Err = fmt.Errorf("%w There is room in %s.", e.Err, hint) //nolint:revive,staticcheck // What comes before is a sentence of Compute Engine.
@@ -191,6 +210,16 @@ func detail(e *compute.OperationErrorErrors, key string) string {
 	return ""
 }
 
+// metric is that of the quota that an error is about; empty where it does not say.
+func metric(e *compute.OperationErrorErrors) string {
+	for _, d := range e.ErrorDetails {
+		if d.QuotaInfo != nil {
+			return d.QuotaInfo.MetricName
+		}
+	}
+	return ""
+}
+
 // typeLacking is the machine type of which an operation says that there is none; empty where it does not.
 func typeLacking(op *compute.Operation) string {
 	if op.Error == nil || len(op.Error.Errors) == 0 {
@@ -199,11 +228,11 @@ func typeLacking(op *compute.Operation) string {
 	return detail(op.Error.Errors[0], "vmType")
 }
 
-func kindOfCode(code, message string) provider.Error {
+func kindOfCode(code, message, metric string) provider.Error {
 	switch {
 	case strings.Contains(code, "QUOTA"), strings.Contains(code, "POOL_EXHAUSTED"), strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"),
 		strings.Contains(code, "STOCKOUT"), isShortage(message):
-		return shortage(code, message)
+		return shortage(code, message, metric)
 	case strings.HasPrefix(code, "RATE_LIMIT"):
 		return is(provider.Throttled)
 	case code == "PERMISSIONS_ERROR", code == "FORBIDDEN", code == "SERVICE_ACCOUNT_ACCESS_DENIED":

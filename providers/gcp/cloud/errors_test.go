@@ -3,8 +3,8 @@ package cloud
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -34,7 +34,9 @@ var answers = []struct {
 	{"too many requests of a user", 403, "userRateLimitExceeded", "User Rate Limit Exceeded", provider.Throttled, ""},
 	{"too many requests, in the newer words", 429, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'", provider.Throttled, ""},
 	{"a quota of requests is no quota of machines", 403, "quotaExceeded", "Quota exceeded for quota metric 'List requests' and limit 'List requests per minute' of service", provider.Throttled, ""},
-	{"a quota that is checked at once", 403, "quotaExceeded", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"a quota that is checked at once", 403, "quotaExceeded", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
+	{"a quota of all projects' regions", 403, "quotaExceeded", "Quota 'CPUS_ALL_REGIONS' exceeded.  Limit: 32.0 globally.", provider.Exhausted, provider.ScopeAccount},
+	{"a quota of one series", 403, "quotaExceeded", "Quota 'C3_CPUS' exceeded.  Limit: 8.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
 	{"a zone without room, told at once", 503, "insufficientCapacity", "The zone does not have enough resources available to fulfill the request.", provider.Exhausted, provider.ScopeType},
 	{"a type that the zone does not have", 400, "invalid", "Invalid value for field 'resource.machineType': 'x'. Machine type with name 'x' does not exist in zone 'z'.", provider.Exhausted, provider.ScopeType},
 	{"an image that is not there", 404, "notFound", "The resource 'projects/p/global/images/i' was not found", provider.Invalid, ""},
@@ -75,7 +77,14 @@ var ends = []struct {
 	{"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "The zone 'projects/p/zones/z' does not have enough resources available to fulfill the request. '(resource type:pd-standard)'.", provider.Exhausted, provider.ScopeZone},
 	{"RESOURCE_POOL_EXHAUSTED", "", provider.Exhausted, provider.ScopeType},
 	{"GCE_STOCKOUT", "", provider.Exhausted, provider.ScopeType},
-	{"QUOTA_EXCEEDED", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"QUOTA_EXCEEDED", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
+	{"QUOTA_EXCEEDED", "Quota 'INSTANCES' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"QUOTA_EXCEEDED", "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"QUOTA_EXCEEDED", "Quota 'IN_USE_ADDRESSES' exceeded.  Limit: 8.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"QUOTA_EXCEEDED", "Quota 'N2_CPUS' exceeded.  Limit: 8.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
+	{"QUOTA_EXCEEDED", "Quota 'PREEMPTIBLE_CPUS' exceeded.  Limit: 0.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
+	{"QUOTA_EXCEEDED", "Quota 'NVIDIA_T4_GPUS' exceeded.  Limit: 1.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
+	{"QUOTA_EXCEEDED", "Quota 'COMMITTED_LOCAL_SSD_TOTAL_GB' exceeded.  Limit: 1.0 in region us-east1.", provider.Exhausted, provider.ScopeType},
 	{"IP_SPACE_EXHAUSTED", "IP space of 'projects/p/regions/r/subnetworks/s' is exhausted.", provider.Exhausted, provider.ScopeAccount},
 	{"IP_SPACE_EXHAUSTED_WITH_DETAILS", "", provider.Exhausted, provider.ScopeAccount},
 	{"INVALID_USAGE", "Machine type x does not exist in zone y.", provider.Exhausted, provider.ScopeType},
@@ -98,6 +107,21 @@ func TestEndsOfOperationsByReaction(t *testing.T) {
 	}
 	if e := fault(&compute.Operation{}); e != nil {
 		t.Errorf("an operation without an error is read as %v", e)
+	}
+}
+
+// TestMetricBesidesTheWords: where the words name no quota, what is said besides does.
+func TestMetricBesidesTheWords(t *testing.T) {
+	for metric, scope := range map[string]provider.Scope{
+		"compute.googleapis.com/cpus_all_regions": provider.ScopeAccount, "compute.googleapis.com/cpus": provider.ScopeType, "compute.googleapis.com/cpus_per_vm_family": provider.ScopeType, "": provider.ScopeType,
+		"compute.googleapis.com/regional_in_use_addresses": provider.ScopeAccount, "compute.googleapis.com/ssd_total_storage": provider.ScopeAccount,
+	} {
+		op := &compute.Operation{Error: &compute.OperationError{Errors: []*compute.OperationErrorErrors{{
+			Code: "QUOTA_EXCEEDED", Message: "No.", ErrorDetails: []*compute.OperationErrorErrorsErrorDetails{{QuotaInfo: &compute.QuotaExceededInfo{MetricName: metric}}},
+		}}}}
+		if e := fault(op); e.Kind != provider.Exhausted || e.Scope != scope {
+			t.Errorf("%q is read as %s of scope %q", metric, e.Kind, e.Scope)
+		}
 	}
 }
 
@@ -165,6 +189,19 @@ func TestRefusalsNameTheField(t *testing.T) {
 	}
 }
 
+// TestPolicyIsNoConflict: what a policy of the organization forbids is not asked for again and again, and no field is blamed for
+// the place that the policy's words name.
+func TestPolicyIsNoConflict(t *testing.T) {
+	b := newBench(t, func(o *gce.Options) { o.Inventory.InsideOnly = true })
+	s := b.open(with(b.class(provider.OpenShift, "prod"), `"subnetwork": "prod-worker-subnet"`, `"subnetwork": "prod-worker-subnet", "publicIP": true`))
+	_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || e.Kind != provider.Invalid || e.Field != "" || !strings.Contains(err.Error(), "constraints/compute.vmExternalIpAccess violated") {
+		t.Errorf("it says %v", err)
+	}
+	b.create(b.open(b.class(provider.OpenShift, "prod")), ref("m"), provider.Want{})
+}
+
 func TestMissingTypeIsAShortage(t *testing.T) {
 	b := newBench(t)
 	class := with(b.class(provider.OpenShift, "prod"), "n1-standard-4", "z9-standard-4")
@@ -219,24 +256,50 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestPartialListingIsNoListing: a zone that does not answer is no zone without instances.
+// endOf is the error that a listing ends with.
+func endOf[T any](all iter.Seq2[T, error]) (last error) {
+	for _, err := range all {
+		last = err
+	}
+	return last
+}
+
+// TestPartialListingIsNoListing: a zone that does not answer is no zone without anything in it, in whichever form that is told.
 func TestPartialListingIsNoListing(t *testing.T) {
-	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"items": {"zones/us-east1-b": {"warning": {"code": "UNREACHABLE", "message": "The zone is not reachable."}}}}`))
-	}))
-	defer at.Close()
 	b := newBench(t)
-	b.url = at.URL
-	class := b.class(provider.OpenShift, "prod")
-	class.Credentials = map[string][]byte{"service_account.json": b.login}
-	s := b.open(class)
-	if found, err := s.Find(context.Background(), ref("m")); err == nil {
+	s := b.open(b.class(provider.OpenShift, "prod"))
+	b.create(s, ref("m"), provider.Want{})
+	listings := map[string]func() error{
+		"instances": func() error { return endOf(s.instances(t.Context(), "")) },
+		"disks":     func() error { return endOf(s.disks(t.Context(), "")) },
+		"operations": func() error {
+			_, err := s.operations(t.Context(), "")
+			return err
+		},
+	}
+	for _, form := range []gce.Unreached{"", gce.UnreachedNamed, gce.UnreachedWarning, gce.UnreachedInScope} {
+		zone := ""
+		if form != "" {
+			zone = "us-east1-b"
+		}
+		b.cloud.CutOff(zone, form)
+		for of, list := range listings {
+			err := list()
+			if form == "" && err != nil {
+				t.Errorf("a whole listing of %s: %v", of, err)
+			}
+			if form != "" && provider.KindOf(err) != provider.Transient {
+				t.Errorf("a listing of %s that lacks a zone by its %s: %v", of, form, err)
+			}
+		}
+	}
+	if found, err := s.Find(t.Context(), ref("m")); err == nil {
 		t.Errorf("found %v, and no error", found)
 	}
 }
 
 func TestQuotaArrivesInTheOperation(t *testing.T) {
-	b := newBench(t, func(o *gce.Options) { o.Inventory.Regions[0].Quotas = map[string]float64{"CPUS": 4} })
+	b := newBench(t, func(o *gce.Options) { o.Inventory.Regions[0].Quotas = map[string]float64{"INSTANCES": 1} })
 	s := b.open(b.class(provider.OpenShift, "prod"))
 	b.create(s, ref("one"), provider.Want{})
 	if i := b.create(s, ref("two"), provider.Want{}); i.State != provider.Pending || i.Fault != nil {

@@ -122,6 +122,27 @@ func TestFallbackOfTheSameZone(t *testing.T) {
 	}
 }
 
+// TestFallbackFromAQuota: the quota of a series, or of the spot market, is no reason not to ask for another.
+func TestFallbackFromAQuota(t *testing.T) {
+	for quota, spec := range map[string][2]string{
+		"N2_CPUS": {`"n1-standard-4"`, `"n2-standard-4"`}, "PREEMPTIBLE_CPUS": {`"tags"`, `"preemptible": true, "tags"`},
+	} {
+		t.Run(quota, func(t *testing.T) {
+			b := newBench(t)
+			s, choices := b.falling(with(b.class(provider.OpenShift, cluster), spec[0], spec[1]), `{"machineType": "n1-standard-4", "preemptible": false}`)
+			if err := b.cloud.Do("quota", "us-east1/"+quota+"=2"); err != nil {
+				t.Fatal(err)
+			}
+			if i := b.chosen(s, ref("m"), choices[0]); i.Fault == nil || i.Fault.Kind != provider.Exhausted || i.Fault.Scope != provider.ScopeType {
+				t.Errorf("of the first choice came %+v, %v", i, i.Fault)
+			}
+			if i := b.chosen(s, ref("m"), choices[1]); i.State != provider.Running || i.Type != "n1-standard-4" || i.Interruptible {
+				t.Errorf("of the second choice came %+v", i)
+			}
+		})
+	}
+}
+
 // TestFallbackGivenUp: the class's own session learns that a fallback was given up, of which type, and where; and so
 // after a restart.
 func TestFallbackGivenUp(t *testing.T) {

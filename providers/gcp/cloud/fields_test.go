@@ -71,6 +71,27 @@ func (r reaches) check(t *testing.T, b *bench, api string, n int) {
 	}
 }
 
+// TestShieldedFieldsAlone: of the watch over the start the request has what the spec says, and nothing else, which would switch off
+// what is on by default.
+func TestShieldedFieldsAlone(t *testing.T) {
+	b := newBench(t)
+	for says, want := range map[string]string{
+		`{"secureBoot": true}`:               `{"enableSecureBoot":true}`,
+		`{"secureBoot": false}`:              `{"enableSecureBoot":false}`,
+		`{"vtpm": true}`:                     `{"enableVtpm":true}`,
+		`{"vtpm": false}`:                    `{"enableVtpm":false}`,
+		`{"integrityMonitoring": false}`:     `{"enableIntegrityMonitoring":false}`,
+		`{"vtpm": true, "secureBoot": true}`: `{"enableSecureBoot":true,"enableVtpm":true}`,
+		`{}`:                                 `{}`,
+	} {
+		s := b.open(with(b.class(provider.Gardener, "fields"), `"tags"`, `"shieldedInstanceConfiguration": `+says+`, "tags"`))
+		i := b.create(s, ref("m-"+strconv.Itoa(len(b.cloud.Instances()))), provider.Want{})
+		if got := valueAt(b.cloud.Asked(i.ID), "shieldedInstanceConfig"); got != want {
+			t.Errorf("of %s the request has %s", says, got)
+		}
+	}
+}
+
 // valueAt is the text of a value by a path such as "disks/0/boot"; of a list or an object, its JSON.
 func valueAt(v any, path string) string {
 	for step := range strings.SplitSeq(path, "/") {

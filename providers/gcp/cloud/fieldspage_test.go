@@ -64,6 +64,10 @@ var fieldNotes = map[string]map[string]string{
 		"tags[]":         "also on living instances. Those of the cluster and of the role say whose an instance is",
 		"metadata[].key": "none may be the key of the user data",
 
+		"shieldedInstanceConfiguration.secureBoot":          "Compute Engine decides, where it is missing: off",
+		"shieldedInstanceConfiguration.vtpm":                "Compute Engine decides, where it is missing: on",
+		"shieldedInstanceConfiguration.integrityMonitoring": "as `vtpm`",
+
 		"scheduling.preemptible":                  "the choice is another one than that of the type on demand",
 		"disks[].autoDelete":                      "on, where it is missing",
 		"disks[].type":                            "`SCRATCH` is a local SSD",

@@ -32,11 +32,8 @@ func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Inst
 			AcceleratorType: fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", p.project, p.zone, g.AcceleratorType), AcceleratorCount: g.Count,
 		}}
 	}
-	if c := s.Shielded; c != nil {
-		i.ShieldedInstanceConfig = &compute.ShieldedInstanceConfig{
-			EnableSecureBoot: yes(c.SecureBoot), EnableVtpm: yes(c.VTPM), EnableIntegrityMonitoring: yes(c.IntegrityMonitoring),
-			ForceSendFields: shieldedFields,
-		}
+	if s.Shielded != nil {
+		i.ShieldedInstanceConfig = gardenerShielded(s.Shielded)
 	}
 	if f := s.Features; f != nil && f.EnableNestedVirtualization != nil {
 		i.AdvancedMachineFeatures = &compute.AdvancedMachineFeatures{
@@ -55,7 +52,24 @@ func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Inst
 	return i, nil
 }
 
-func yes(b *bool) bool { return b != nil && *b }
+// gardenerShielded leaves to Compute Engine what the spec does not say: the watch over the start is on there, and secure boot off.
+func gardenerShielded(s *spec.GardenerShielded) *compute.ShieldedInstanceConfig {
+	out := &compute.ShieldedInstanceConfig{}
+	for _, f := range []struct {
+		says *bool
+		to   *bool
+		name string
+	}{
+		{s.SecureBoot, &out.EnableSecureBoot, "EnableSecureBoot"},
+		{s.VTPM, &out.EnableVtpm, "EnableVtpm"},
+		{s.IntegrityMonitoring, &out.EnableIntegrityMonitoring, "EnableIntegrityMonitoring"},
+	} {
+		if f.says != nil {
+			*f.to, out.ForceSendFields = *f.says, append(out.ForceSendFields, f.name)
+		}
+	}
+	return out
+}
 
 // scriptKey is the metadata of user data that is no cloud-init's: the guest runs it at each start.
 const scriptKey = "startup-script"

@@ -110,22 +110,28 @@ const mostLabels = 64
 // nameForm is what instances may be called.
 var nameForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
+// mostName is how many letters, digits and dashes a name may have.
+const mostName = 63
+
 // spare is what an instance is called whose machine's name belongs to another instance of the zone.
-func (s *scope) spare(ref provider.Ref) string {
-	return cut(ref.Name, 54) + "-" + ref.Token(s.class.Cluster)[:8]
+func (s *scope) spare(ref provider.Ref) string { return s.unlike(ref, "") }
+
+// unlike is a name that no other machine has. Of one that is too long the machine's name gives way, and never the suffix.
+func (s *scope) unlike(ref provider.Ref, suffix string) string {
+	suffix = "-" + ref.Token(s.class.Cluster)[:8] + suffix
+	return cut(ref.Name, mostName-len(suffix)) + suffix
 }
 
 // cut is the beginning of a name, so long that something may follow.
 func cut(name string, most int) string { return strings.TrimRight(name[:min(len(name), most)], "-") }
 
-// diskName is unlike that of any other machine's disk: Compute Engine attaches a disk that it finds by its name, whoever
+// diskName is unlike that of any other disk, of any machine: Compute Engine attaches a disk that it finds by its name, whoever
 // left it.
 func (s *scope) diskName(ref provider.Ref, n int) string {
-	name := s.spare(ref)
-	if n > 0 {
-		name = fmt.Sprintf("%s-%d", name, n)
+	if n == 0 {
+		return s.unlike(ref, "")
 	}
-	return cut(name, 63)
+	return s.unlike(ref, fmt.Sprintf("-%d", n))
 }
 
 // requestID names the request for the instance of ref at a place: a UUID that follows from both. Its first four groups follow

@@ -26,13 +26,10 @@ func (c *caller) deleting(zone, name string) string {
 // operations are those of all zones that a filter lets through.
 func (c *caller) operations(ctx context.Context, filter string) (all []*compute.Operation, err error) {
 	err = c.client.compute.GlobalOperations.AggregatedList(c.project).Filter(filter).Pages(ctx, func(page *compute.OperationAggregatedList) error {
-		for scope, of := range page.Items {
-			if w := of.Warning; w != nil && w.Code != nothingHere {
-				return provider.Errorf(provider.Transient, "the listing lacks %s: %s: %s", scope, w.Code, w.Message)
-			}
+		for _, of := range page.Items {
 			all = append(all, of.Operations...)
 		}
-		return nil
+		return completeOperations(page)
 	})
 	return all, c.observed(ctx, err, "list operations of project %s", c.project)
 }

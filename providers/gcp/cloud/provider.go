@@ -87,7 +87,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		return nil, provider.Errorf(provider.Denied, "neither the credentials nor the provider spec name a project")
 	}
 	s.key = provider.KeyOf(login.secret, s.from.endpoints.key(), login.universe(), s.from.bundle)
-	s.client, err = p.clients.Get(ctx, s.key, func(context.Context) (*client, error) { return newClient(login, s.from) })
+	s.client, err = p.clients.Get(ctx, s.key, func(context.Context) (*client, error) { return newClient(login, s.from, p.config.Clock) })
 	if err != nil {
 		return nil, err
 	}

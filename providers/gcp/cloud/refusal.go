@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -21,6 +22,10 @@ func (m maker) refused(ctx context.Context, ref provider.Ref, err error) error {
 			return clearing
 		}
 		return provider.Errorf(provider.Conflict, "make the instance: %s", words(answer))
+	}
+	if ok && answer.Code == http.StatusPreconditionFailed {
+		// What is new has no fingerprint that somebody else could have changed: a policy of the organization forbids it.
+		return &provider.Error{Kind: provider.Invalid, Err: said{"make the instance: " + words(answer), err}}
 	}
 	err = m.observed(ctx, err, "make the instance")
 	if e, refusal := errors.AsType[*provider.Error](err); ok && refusal && e.Kind == provider.Invalid {

@@ -60,7 +60,7 @@ func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*comput
 		for more := true; more; {
 			page, err := call.Do()
 			if err == nil {
-				err = complete(page)
+				err = completeInstances(page)
 			}
 			if err != nil {
 				yield(nil, c.observed(ctx, err, "list instances of project %s", c.project))
@@ -78,20 +78,19 @@ func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*comput
 	}
 }
 
-// nothingHere is the warning for a zone without an instance. Any other one says that something is missing.
-const nothingHere = "NO_RESULTS_ON_PAGE"
-
-// complete is an error where a page lacks a zone.
-func complete(page *compute.InstanceAggregatedList) error {
-	if len(page.Unreachables) > 0 {
-		return provider.Errorf(provider.Transient, "the listing lacks %s", strings.Join(page.Unreachables, ", "))
+// home is what asks the project in which the instance of ref is. A class without a spec has no project but that of the credentials,
+// which another one may have followed; one with a spec leaves no machine behind in silence.
+func (c *caller) home(ref provider.Ref) (*caller, error) {
+	a, ok := addressOf(ref.ProviderID)
+	switch {
+	case !ok || a.project == c.project:
+		return c, nil
+	case !c.bare:
+		return nil, denied("the machine's instance is in project %q by its provider ID, and its class is of project %q", provider.Clip(a.project, 100), c.project)
 	}
-	for scope, of := range page.Items {
-		if w := of.Warning; w != nil && w.Code != nothingHere {
-			return provider.Errorf(provider.Transient, "the listing lacks %s: %s: %s", scope, w.Code, w.Message)
-		}
-	}
-	return nil
+	there := *c.scope
+	there.project = a.project
+	return &caller{scope: &there, clients: c.clients, key: c.key, client: c.client}, nil
 }
 
 // view is what there is of a machine.
@@ -110,7 +109,7 @@ func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 	if ref.UID != "" {
 		terms = append(terms, fmt.Sprintf("(labels.%s = %q)", uidLabel, ref.UID))
 	}
-	if a, ok := addressOf(ref.ProviderID); ok && a.project == s.project {
+	if a, ok := addressOf(ref.ProviderID); ok {
 		names = append(names, a.name)
 	}
 	slices.Sort(names)
@@ -165,7 +164,11 @@ func (s *scope) matches(ref provider.Ref, i *compute.Instance) bool {
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	v, err := s.look(ctx, ref)
+	c, err := s.home(ref)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.look(ctx, ref)
 	return v.of, err
 }
 

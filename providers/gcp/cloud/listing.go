@@ -1,0 +1,70 @@
+package cloud
+
+import (
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// nothingHere is the warning for a zone that has nothing. Any other one says that something is missing.
+const nothingHere = "NO_RESULTS_ON_PAGE"
+
+// warning is one of a page of a listing, or of a scope of it such as "zones/us-east1-b".
+type warning struct{ about, code, message string }
+
+// thePage is what a page's own warning is about.
+const thePage = "something"
+
+// complete is an error where a page lacks what could not be reached: read as it is, a zone would be empty.
+func complete(unreachable []string, warnings []warning) error {
+	if len(unreachable) > 0 {
+		return provider.Errorf(provider.Transient, "the listing lacks %s", strings.Join(unreachable, ", "))
+	}
+	for _, w := range warnings {
+		if w.code != nothingHere {
+			return provider.Errorf(provider.Transient, "the listing lacks %s: %s: %s", w.about, w.code, w.message)
+		}
+	}
+	return nil
+}
+
+func completeInstances(page *compute.InstanceAggregatedList) error {
+	var all []warning
+	if w := page.Warning; w != nil {
+		all = append(all, warning{thePage, w.Code, w.Message})
+	}
+	for scope, of := range page.Items {
+		if w := of.Warning; w != nil {
+			all = append(all, warning{scope, w.Code, w.Message})
+		}
+	}
+	return complete(page.Unreachables, all)
+}
+
+func completeDisks(page *compute.DiskAggregatedList) error {
+	var all []warning
+	if w := page.Warning; w != nil {
+		all = append(all, warning{thePage, w.Code, w.Message})
+	}
+	for scope, of := range page.Items {
+		if w := of.Warning; w != nil {
+			all = append(all, warning{scope, w.Code, w.Message})
+		}
+	}
+	return complete(page.Unreachables, all)
+}
+
+func completeOperations(page *compute.OperationAggregatedList) error {
+	var all []warning
+	if w := page.Warning; w != nil {
+		all = append(all, warning{thePage, w.Code, w.Message})
+	}
+	for scope, of := range page.Items {
+		if w := of.Warning; w != nil {
+			all = append(all, warning{scope, w.Code, w.Message})
+		}
+	}
+	return complete(page.Unreachables, all)
+}
