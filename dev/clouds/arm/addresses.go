@@ -31,7 +31,8 @@ func (a *address) goes(ref *network.PublicIPAddress) bool {
 }
 
 func (a *address) view(now time.Time) network.PublicIPAddress {
-	out := clone(a.model)
+	out := a.model
+	out.Properties = shallow(out.Properties)
 	out.Properties.ProvisioningState = to.Ptr(network.ProvisioningStateSucceeded)
 	if now.Before(a.ready) {
 		out.Properties.ProvisioningState = to.Ptr(network.ProvisioningStateUpdating)

@@ -148,6 +148,17 @@ func (c *Cloud) Restrict(client string, actions ...string) {
 	}
 }
 
+// RestrictAtSubscription is Restrict for what is in no resource group.
+func (c *Cloud) RestrictAtSubscription(client string, actions ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.Inventory.Accounts {
+		if a := &c.Inventory.Accounts[i]; a.ClientID == client {
+			a.SubscriptionActions = actions
+		}
+	}
+}
+
 // settle does what is due: machines that were deleted are gone, with what goes with them.
 func (c *Cloud) settle() {
 	now := c.clock.Now()

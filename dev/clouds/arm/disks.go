@@ -22,11 +22,9 @@ type disk struct {
 }
 
 func (d *disk) view(now time.Time) compute.Disk {
-	out := clone(d.model)
+	out := d.model
+	out.Properties = shallow(out.Properties)
 	out.ID, out.Name, out.Type = to.Ptr(d.id()), to.Ptr(d.name), to.Ptr("Microsoft.Compute/disks")
-	if out.Properties == nil {
-		out.Properties = &compute.DiskProperties{}
-	}
 	out.Properties.ProvisioningState, out.Properties.TimeCreated = to.Ptr("Succeeded"), to.Ptr(d.created.UTC())
 	if now.Before(d.ready) {
 		out.Properties.ProvisioningState = to.Ptr("Updating")

@@ -30,6 +30,8 @@ type Account struct {
 	Subscription string `json:"subscription"`
 	// Actions are what its role allows, with * as a wildcard: "Microsoft.Compute/virtualMachines/read". None: everything.
 	Actions []string `json:"actions,omitempty"`
+	// SubscriptionActions are those of its role at the subscription, which alone counts for what is in no resource group. None: Actions.
+	SubscriptionActions []string `json:"subscriptionActions,omitempty"`
 }
 
 // Location is a region with its zones ("1").

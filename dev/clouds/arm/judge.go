@@ -179,7 +179,11 @@ func (c judge) references(m *machine, vm *compute.VirtualMachine) *apiError {
 		}
 	}
 	if p.CapacityReservation != nil && p.CapacityReservation.CapacityReservationGroup != nil {
-		ids = append(ids, deref(p.CapacityReservation.CapacityReservationGroup.ID))
+		group := deref(p.CapacityReservation.CapacityReservationGroup.ID)
+		if err := c.account.join("Microsoft.Compute/capacityReservationGroups/deploy/action", c.account.ClientID, group); err != nil {
+			return err
+		}
+		ids = append(ids, group)
 	}
 	if vm.Identity != nil {
 		for id := range vm.Identity.UserAssignedIdentities {

@@ -140,7 +140,7 @@ func (c directory) authenticate(r *http.Request, t target) (Account, *apiError) 
 		if a.ClientID != held.client || a.Tenant != held.tenant || t.subscription != "" && !strings.EqualFold(a.Subscription, t.subscription) {
 			continue
 		}
-		if t.kind != graph && t.kind != "operations" && !a.may(t.permission()) {
+		if t.kind != graph && t.kind != "operations" && !a.inScope(t).may(t.permission()) {
 			return a, forbidden(a, t.permission(), t.id())
 		}
 		return a, nil
@@ -163,6 +163,14 @@ func (c directory) knows(subscription string) bool {
 func forbidden(a Account, action, scope string) *apiError {
 	return refuse(http.StatusForbidden, "AuthorizationFailed", "The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. "+
 		"If access was recently granted, please refresh your credentials.", a.ClientID, a.ClientID, action, scope)
+}
+
+// inScope is the account with the role that counts for a request.
+func (a Account) inScope(t target) Account {
+	if t.group == "" && len(a.SubscriptionActions) > 0 {
+		a.Actions = a.SubscriptionActions
+	}
+	return a
 }
 
 // may says whether the role allows an action. A * stands for any text, slashes included.

@@ -32,7 +32,7 @@ type machine struct {
 // codeLate is said of machines that run and whose agents were not heard of in time.
 const codeLate = "OSProvisioningTimedOut"
 
-// clone copies a model.
+// clone copies a model whole, so that it can be changed.
 func clone[T any](v T) (out T) {
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -42,6 +42,12 @@ func clone[T any](v T) (out T) {
 		panic(err) // models of the SDK are JSON
 	}
 	return out
+}
+
+// shallow copies what p points at, if anything. What that points at in turn is shared: models do not change once they are stored.
+func shallow[T any](p *T) *T {
+	v := deref(p)
+	return &v
 }
 
 func deref[T any](p *T) (v T) {
@@ -152,12 +158,15 @@ func (m *machine) state(now time.Time) (provisioning, power string) {
 
 // view is the machine as reads show it: without what is only ever written.
 func (m *machine) view(now time.Time, instanceView bool) compute.VirtualMachine {
-	out := clone(m.model)
+	out := m.model
+	out.Properties = shallow(out.Properties)
 	provisioning, power := m.state(now)
 	out.Properties.ProvisioningState = to.Ptr(provisioning)
 	out.Properties.TimeCreated = to.Ptr(m.created.UTC())
 	if os := out.Properties.OSProfile; os != nil {
+		os = shallow(os)
 		os.AdminPassword, os.CustomData = nil, nil
+		out.Properties.OSProfile = os
 	}
 	if instanceView {
 		out.Properties.InstanceView = &compute.VirtualMachineInstanceView{Statuses: m.statuses(provisioning, power)}

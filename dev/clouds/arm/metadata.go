@@ -53,6 +53,10 @@ func (c machineCalls) bootDiagnostics() (string, *apiError) {
 func serialLog(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	for _, m := range c.vms.All() {
 		if strings.Contains(r.URL.Path, deref(m.model.Properties.VMID)) && r.URL.Query().Get("sig") != "" {
+			if strings.HasPrefix(r.Header.Get("Range"), "bytes=-") { // Blob storage counts from the beginning only
+				http.Error(w, "<?xml version=\"1.0\"?><Error><Code>InvalidHeaderValue</Code></Error>", http.StatusBadRequest)
+				return
+			}
 			w.Header().Set("Content-Type", "application/octet-stream")
 			http.ServeContent(w, r, "serialconsole.log", m.ready, strings.NewReader(m.log()))
 			return

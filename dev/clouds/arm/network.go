@@ -26,7 +26,8 @@ type nic struct {
 func (n *nic) updating(now time.Time) bool { return now.Before(n.ready) }
 
 func (n *nic) view(now time.Time) network.Interface {
-	out := clone(n.model)
+	out := n.model
+	out.Properties = shallow(out.Properties)
 	out.Properties.ProvisioningState = to.Ptr(network.ProvisioningStateSucceeded)
 	if n.updating(now) {
 		out.Properties.ProvisioningState = to.Ptr(network.ProvisioningStateUpdating)

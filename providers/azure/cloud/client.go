@@ -36,8 +36,10 @@ type client struct {
 	graph   *resourcegraph.Client
 	lists   provider.SharedReads
 
-	mu      sync.Mutex
-	sizesOf map[string]catalog // by location
+	sizesOf   *provider.Memo[catalog]               // by location
+	balancers *provider.Memo[*network.LoadBalancer] // by group and name
+	// joined are the pools and rules of load balancers that a listing showed a machine to be in, by its ID in lower case.
+	joined *provider.Memo[[]string]
 }
 
 // module is how this provider calls itself to Azure.
@@ -61,8 +63,10 @@ func newClient(ctx context.Context, w surroundings, c credentials, clock provide
 	token = &oneLogin{TokenCredential: token, clock: clock}
 	managed := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	out := &client{
-		subscription: c.subscription, token: token, clock: clock, http: place.http, sizesOf: map[string]catalog{},
-		scope: place.Services[azcloud.ResourceManager].Audience + "/.default", // as the SDK has it
+		subscription: c.subscription, token: token, clock: clock, http: place.http,
+		sizesOf: provider.NewMemo[catalog](clock, time.Hour), balancers: provider.NewMemo[*network.LoadBalancer](clock, time.Minute),
+		joined: provider.NewMemo[[]string](clock, time.Minute),
+		scope:  place.Services[azcloud.ResourceManager].Audience + "/.default", // as the SDK has it
 	}
 	var errs [4]error
 	out.compute, errs[0] = compute.NewClientFactory(c.subscription, token, managed)
@@ -89,7 +93,8 @@ func (c credentials) token(options policy.ClientOptions, apart bool) (azcore.Tok
 // the library below it asks the directory anew each time where the directory is not one of those that it knows.
 type oneLogin struct {
 	azcore.TokenCredential
-	clock provider.Clock
+	clock  provider.Clock
+	logins provider.SharedReads
 
 	mu    sync.Mutex
 	held  azcore.AccessToken
@@ -99,19 +104,31 @@ type oneLogin struct {
 // early is for how long a token has to hold when it is used.
 const early = 5 * time.Minute
 
-// GetToken implements [azcore.TokenCredential].
+// GetToken implements [azcore.TokenCredential]. Those who ask at the same time share one login.
 func (l *oneLogin) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	scope := strings.Join(o.Scopes, " ")
+	return provider.Share(ctx, &l.logins, scope+" "+o.Claims, func(ctx context.Context) (azcore.AccessToken, error) {
+		if token, ok := l.holds(scope); ok && o.Claims == "" {
+			return token, nil
+		}
+		token, err := l.TokenCredential.GetToken(ctx, o)
+		if err == nil {
+			l.hold(token, scope)
+		}
+		return token, err
+	})
+}
+
+func (l *oneLogin) holds(scope string) (azcore.AccessToken, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	scope := strings.Join(o.Scopes, " ")
-	if o.Claims == "" && l.scope == scope && l.clock.Now().Add(early).Before(l.held.ExpiresOn) {
-		return l.held, nil
-	}
-	token, err := l.TokenCredential.GetToken(ctx, o)
-	if err == nil {
-		l.held, l.scope = token, scope
-	}
-	return token, err
+	return l.held, l.scope == scope && l.clock.Now().Add(early).Before(l.held.ExpiresOn)
+}
+
+func (l *oneLogin) hold(token azcore.AccessToken, scope string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held, l.scope = token, scope
 }
 
 // client returns the session's, which it may share with others.
@@ -145,6 +162,3 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	}
 	return strings.ToLower(c.subscription), nil
 }
-
-// catalogAge is how long a list of sizes is taken to be as it was read: it is long, the same for all, and changes every few weeks.
-const catalogAge = time.Hour

@@ -126,26 +126,50 @@ var neededByBoth = []string{
 	"Microsoft.Network/virtualNetworks/subnets/join/action",
 }
 
-// role is what the documentation has for those who make one.
-func role(t *testing.T) []string {
+// role is what the documentation has for those who make one that is assigned in a scope below the subscription.
+func role(t *testing.T, name, scope string) []string {
 	t.Helper()
-	raw, err := os.ReadFile("../../../docs/providers/azure-role.json")
+	raw, err := os.ReadFile("../../../docs/providers/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var has struct{ Actions []string }
+	var has struct{ AssignableScopes, Actions []string }
 	if err := json.Unmarshal(raw, &has); err != nil {
 		t.Fatal(err)
+	}
+	if want := "/subscriptions/00000000-0000-0000-0000-000000000000" + scope; !slices.Equal(has.AssignableScopes, []string{want}) {
+		t.Errorf("%s is for %v, want %s", name, has.AssignableScopes, want)
 	}
 	return has.Actions
 }
 
+// documented gives the account the roles of the documentation, and returns what they allow.
+func documented(t *testing.T, cloud *arm.Cloud) (actions []string) {
+	t.Helper()
+	groups, subscription := role(t, "azure-role.json", "/resourceGroups/demo-rg"), role(t, "azure-role-subscription.json", "")
+	cloud.Restrict(arm.SampleClient, groups...)
+	cloud.RestrictAtSubscription(arm.SampleClient, subscription...)
+	return append(groups, subscription...)
+}
+
+// TestRoleForReservations: a virtual machine may be put into a reservation.
+func TestRoleForReservations(t *testing.T) {
+	w := newWorld(t)
+	documented(t, w.cloud)
+	w.cloud.AcceptAny = true
+	const group = "/subscriptions/s/resourceGroups/demo-rg/providers/Microsoft.Compute/capacityReservationGroups/r"
+	c := patched(t, class(provider.OpenShift, "c1"), `{"capacityReservationGroupID":"`+group+`"}`)
+	if _, err := w.open(c).Create(t.Context(), machine(1), want); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRole: the suite passes with the role of the documentation.
 func TestRole(t *testing.T) {
-	actions := role(t)
+	actions := documented(t, newWorld(t).cloud)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		w := newWorld(t)
-		w.cloud.Restrict(arm.SampleClient, actions...)
+		documented(t, w.cloud)
 		return w.harness()
 	})
 	for api, some := range needed {

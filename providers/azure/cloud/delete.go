@@ -57,7 +57,7 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 		}
 		uid := tagOf(vm.Tags, tagUID)
 		// Names are used again: a machine of the name that is another's is not the one that was given.
-		i, is := given[strings.ToLower(machineID(at.subscription, at.group, at.name))]
+		i, is := given[at.key()]
 		return is && i.UID == uid || s.ref.UID != "" && uid == s.ref.UID
 	}
 	seen := map[string]bool{}
@@ -68,7 +68,7 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 		if wanted(vm) {
 			going = append(going, vm)
 			at, _ := placeOf(deref(vm.ID))
-			seen[strings.ToLower(machineID(at.subscription, at.group, at.name))] = true
+			seen[at.key()] = true
 		}
 	}
 	for id := range given {
@@ -104,7 +104,10 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 		if err == nil || isMissing(err) {
 			return nil // it is deleted when it is asked for again
 		}
-		if provider.KindOf(s.design.called().classify(err)) != provider.Conflict {
+		switch provider.KindOf(s.design.called().classify(err)) {
+		case provider.Conflict, provider.Denied, provider.Invalid:
+			// It is deleted all the same: a policy may forbid every change of it, and what it leaves behind is swept.
+		default:
 			return s.told(err, "have virtual machine %s take its disks and interfaces along", at.name)
 		}
 	}

@@ -60,7 +60,7 @@ var reactions = map[string]reaction{
 	"ResourceQuotaExceeded":                             usedUp,
 	"PublicIPCountLimitReached":                         usedUp,
 	"NetworkInterfaceCountLimitReached":                 usedUp,
-	"SubnetIsFull":                                      usedUp,
+	"SubnetIsFull":                                      soldOut, // another choice may have another subnet
 	"Conflict":                                          busy,
 	"AnotherOperationInProgress":                        busy,
 	"OperationPreempted":                                busy,
@@ -121,8 +121,9 @@ type answer struct {
 }
 
 var (
-	quota       = regexp.MustCompile(`(?i)exceeding.*quota`)
-	family      = regexp.MustCompile(`(?i)approved \S*family\S* cores`)
+	quota = regexp.MustCompile(`(?i)exceeding.*quota`)
+	// Families have quotas of their own, and so has spot, which Azure calls LowPriorityCores.
+	some        = regexp.MustCompile(`(?i)approved (\S*family\S* cores|low\s*priority\s*cores|\S*spot\S*)`)
 	unsupported = regexp.MustCompile(`(?i)not\s+supported`)
 	seconds     = regexp.MustCompile(`(\d+) seconds`)
 )
@@ -139,8 +140,8 @@ func (a answer) react() reaction {
 	}
 	switch {
 	case a.code == "OperationNotAllowed" && quota.MatchString(a.text):
-		if family.MatchString(a.text) {
-			return soldOut // other families have quotas of their own
+		if some.MatchString(a.text) {
+			return soldOut
 		}
 		return usedUp
 	case a.code == "BadRequest" && unsupported.MatchString(a.text):

@@ -79,6 +79,7 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 			saw.nics = append(saw.nics, n)
 		}
 	}
+	s.notePools(vm, saw.nics)
 	if vm.Properties != nil && strings.EqualFold(deref(vm.Properties.ProvisioningState), failed) {
 		at, _ := placeOf(deref(vm.ID))
 		read, err := s.machine(ctx, at.group, at.name)
@@ -90,6 +91,19 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 		}
 	}
 	return s.instance(vm, saw), nil
+}
+
+// notePools remembers what load balancers a machine of a listing is known to.
+func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
+	at, ok := placeOf(deref(vm.ID))
+	if !ok || len(nics) == 0 || firstOf(nics[0]) == nil {
+		return
+	}
+	if in := pools(firstOf(nics[0])); len(in) > 0 {
+		s.joined.Put(at.key(), in)
+	} else {
+		s.joined.Forget(at.key())
+	}
 }
 
 // powers asks Resource Graph which machines run, which listings do not tell: a thousand with each answer. It is told nothing of machines

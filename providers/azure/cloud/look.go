@@ -134,7 +134,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 func (s scene) find(ctx context.Context, ref provider.Ref) (found []provider.Instance, namesake *compute.VirtualMachine, err error) {
 	seen := map[string]bool{}
 	look := func(at place) error {
-		id := strings.ToLower(machineID(s.subscription, at.group, at.name))
+		id := place{s.subscription, at.group, at.name}.key()
 		if at.name == "" || at.group == "" || seen[id] {
 			return nil
 		}

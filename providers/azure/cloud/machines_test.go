@@ -237,6 +237,14 @@ func TestControlPlaneIsBalanced(t *testing.T) {
 		_, err := w.open(patched(t, class(provider.OpenShift, "c1"), patch)).Create(t.Context(), machine(2), want)
 		demandInvalid(t, err, field)
 	}
+	// People may be making the rule: the load balancer is read for each attempt.
+	s, read := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","natRule":7}`)), w.server.Counts()["GET loadBalancers"]
+	for attempt := range 2 {
+		_, err := s.Create(t.Context(), machine(2), want)
+		if demandInvalid(t, err, "natRule"); w.server.Counts()["GET loadBalancers"] != read+attempt+1 {
+			t.Errorf("attempt %d: a load balancer that lacked a rule was remembered", attempt)
+		}
+	}
 }
 
 func demandInvalid(t *testing.T, err error, field string) {

@@ -61,6 +61,9 @@ func machineID(subscription, group, name string) string {
 	return "/subscriptions/" + strings.ToLower(subscription) + "/resourceGroups/" + strings.ToLower(group) + "/providers/Microsoft.Compute/virtualMachines/" + name
 }
 
+// key stands for a virtual machine, however its ID was spelled.
+func (p place) key() string { return strings.ToLower(machineID(p.subscription, p.group, p.name)) }
+
 // resourceID is that of something else, as Azure wants it.
 func resourceID(subscription, group, provider, kind, name string) string {
 	return "/subscriptions/" + subscription + "/resourceGroups/" + group + "/providers/" + provider + "/" + kind + "/" + name

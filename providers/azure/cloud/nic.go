@@ -92,6 +92,9 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	for _, group := range n.appGroups {
 		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: m.networkID("applicationSecurityGroups", group)})
 	}
+	// What is named to Azure has to be there now: a rule that has gone since would make the machine's spec wrong for good.
+	m.balancers.Forget(n.balancerKey(n.publicBalancer))
+	m.balancers.Forget(n.balancerKey(n.internalBalancer))
 	if err := m.balance(ctx, first); err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationP
 		if b.name == "" {
 			continue
 		}
-		got, err := s.network.NewLoadBalancersClient().Get(ctx, n.group, b.name, nil)
+		got, err := s.balancer(ctx, b.name)
 		if isMissing(err) {
 			return provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
 		}
@@ -174,6 +177,7 @@ func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationP
 			return s.told(err, "read load balancer %s", b.name)
 		}
 		if got.Properties == nil || len(got.Properties.BackendAddressPools) == 0 {
+			s.balancers.Forget(n.balancerKey(b.name))
 			return provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)
 		}
 		p.LoadBalancerBackendAddressPools = append(p.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: got.Properties.BackendAddressPools[0].ID})
@@ -181,12 +185,25 @@ func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationP
 			continue
 		}
 		if k := *b.rule; k < 0 || k >= int64(len(got.Properties.InboundNatRules)) {
+			s.balancers.Forget(n.balancerKey(b.name))
 			return provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(got.Properties.InboundNatRules), k)
 		}
 		p.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: got.Properties.InboundNatRules[*b.rule].ID}}
 	}
 	return nil
 }
+
+// balancer is a load balancer as it was within the last minute. Of one that lacked what the spec names, people may be making it: it is not
+// remembered.
+func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer, error) {
+	return s.balancers.Get(ctx, s.design.network.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
+		got, err := s.network.NewLoadBalancersClient().Get(ctx, s.design.network.group, name, nil)
+		return &got.LoadBalancer, err
+	})
+}
+
+// balancerKey stands for a load balancer.
+func (n networking) balancerKey(name string) string { return strings.ToLower(n.group + "/" + name) }
 
 // addressName is what the original of OpenShift calls a machine's public address.
 func addressName(cluster, machine string) string { return cluster + "-" + machine }

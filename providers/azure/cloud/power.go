@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,28 +58,45 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return c.tail(ctx, deref(got.SerialConsoleLogBlobURI), limit)
 }
 
-// tail reads the end of what is behind a signed link.
+// tail reads the end of what is behind a signed link. Blob storage has no ranges that count from the end, so its length is asked for first.
+// https://learn.microsoft.com/rest/api/storageservices/specifying-the-range-header-for-blob-service-operations
 func (c *client) tail(ctx context.Context, link string, limit int) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
-	if err != nil {
-		return "", fmt.Errorf("read the console: %w", err)
+	head, err := c.blob(ctx, http.MethodHead, link, "")
+	if err != nil || head == nil {
+		return "", err
 	}
-	req.Header.Set("Range", fmt.Sprintf("bytes=-%d", limit))
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("read the console: %w", err)
+	_ = head.Body.Close()
+	begin := max(0, head.ContentLength-int64(limit))
+	resp, err := c.blob(ctx, http.MethodGet, link, fmt.Sprintf("bytes=%d-", begin))
+	if err != nil || resp == nil {
+		return "", err
 	}
 	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK, http.StatusPartialContent:
-	case http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable:
-		return "", nil
-	default:
-		return "", fmt.Errorf("read the console: %s", resp.Status)
-	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
 	if err != nil {
 		return "", fmt.Errorf("read the console: %w", err)
 	}
 	return string(text[max(0, len(text)-limit):]), nil
+}
+
+// blob asks for what is behind a signed link; nil: there is nothing.
+func (c *client) blob(ctx context.Context, method, link, within string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, link, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the console: %w", err)
+	}
+	if within != "" {
+		req.Header.Set("Range", within)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("read the console: %w", err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusPartialContent:
+		return resp, nil
+	case http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable:
+		return nil, resp.Body.Close()
+	}
+	return nil, errors.Join(fmt.Errorf("read the console: %s", resp.Status), resp.Body.Close())
 }

@@ -97,6 +97,22 @@ func TestQuirkInterfaceIsComparedByItsShortName(t *testing.T) {
 	})
 }
 
+// TestForbiddenChangeBlocksNoDeletion: a policy that forbids every change of a machine does not forbid its deletion.
+func TestForbiddenChangeBlocksNoDeletion(t *testing.T) {
+	for _, kind := range []string{"Invalid", "Denied"} {
+		eachAPI(t, func(t *testing.T, api string) {
+			w := newWorld(t)
+			c := class(api, "c1")
+			w.cloud.Plant(w.seed(c, "", "", machine(1).Name))
+			s := w.open(c)
+			i := w.only(s, machine(1))
+			w.server.Inject(double.Fault{Failure: double.Failure{Kind: kind}, Operation: "PATCH virtualMachines", Times: 100})
+			w.remove(s, machine(1), i)
+			w.empty()
+		})
+	}
+}
+
 // TestQuirkSecondPassword: the original asked again for a machine with another random password. A second request changes nothing: it is made
 // on condition that there is no such machine.
 func TestQuirkSecondPassword(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
@@ -16,14 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// catalog are the sizes of a location, as they were read.
-type catalog struct {
-	read time.Time
-	all  map[string]size // by name in lower case
-}
+// catalog are the sizes of a location, by name in lower case.
+type catalog map[string]size
 
 func (c catalog) find(name string) (size, bool) {
-	s, ok := c.all[strings.ToLower(name)]
+	s, ok := c[strings.ToLower(name)]
 	return s, ok
 }
 
@@ -36,16 +32,14 @@ type size struct {
 	accelerated               bool
 }
 
-// sizes reads those of the spec's location, once in an hour for all sessions of the client.
+// sizes are those of the spec's location, read once in an hour for all sessions of the client: the list is long, and changes every few weeks.
 func (s scene) sizes(ctx context.Context) (catalog, error) {
-	where, now := strings.ToLower(s.design.location), s.clock.Now()
-	s.mu.Lock()
-	known, ok := s.sizesOf[where]
-	s.mu.Unlock()
-	if ok && now.Sub(known.read) < catalogAge {
-		return known, nil
-	}
-	known = catalog{read: now, all: map[string]size{}}
+	where := strings.ToLower(s.design.location)
+	return s.sizesOf.Get(ctx, where, func(ctx context.Context) (catalog, error) { return s.readSizes(ctx, where) })
+}
+
+func (s scene) readSizes(ctx context.Context, where string) (catalog, error) {
+	known := catalog{}
 	pager := s.compute.NewResourceSKUsClient().NewListPager(&compute.ResourceSKUsClientListOptions{Filter: to.Ptr("location eq '" + strings.ReplaceAll(where, "'", "") + "'")})
 	for pager.More() {
 		page, err := pager.NextPage(ctx)
@@ -54,13 +48,10 @@ func (s scene) sizes(ctx context.Context) (catalog, error) {
 		}
 		for _, sku := range page.Value {
 			if deref(sku.ResourceType) == "virtualMachines" {
-				known.all[strings.ToLower(deref(sku.Name))] = sizeOf(sku, where)
+				known[strings.ToLower(deref(sku.Name))] = sizeOf(sku, where)
 			}
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sizesOf[where] = known
 	return known, nil
 }
 

@@ -30,11 +30,15 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	if err != nil {
 		return err
 	}
+	asked, balanceErr := sc.unjoined(ctx, at)
+	if asked == nil && len(keeper{s}.owed(ref, i)) == 0 {
+		return balanceErr
+	}
 	vm, err := sc.machine(ctx, at.group, at.name)
 	if err != nil || vm == nil {
-		return err
+		return errors.Join(balanceErr, err)
 	}
-	return errors.Join(sc.mend(ctx, ref, vm), sc.rejoin(ctx, vm))
+	return errors.Join(balanceErr, sc.mend(ctx, ref, vm), sc.rejoin(ctx, vm, asked))
 }
 
 // keeper knows what people have taken away from machines that live.
@@ -99,10 +103,27 @@ func (s scene) mend(ctx context.Context, ref provider.Ref, vm *compute.VirtualMa
 // balanced says whether machines are in pools of load balancers.
 func (n networking) balanced() bool { return n.publicBalancer != "" || n.internalBalancer != "" }
 
-// rejoin puts a machine back into the pools of its load balancers. The interface is written as it was read, but for them.
-func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine) error {
+// unjoined are the pools and rules of load balancers that a machine belongs to; nil: it has no load balancers, or a listing showed it in all
+// of theirs within the last minute.
+func (s scene) unjoined(ctx context.Context, at place) (*network.InterfaceIPConfigurationPropertiesFormat, error) {
+	if !s.design.network.balanced() {
+		return nil, nil
+	}
+	asked := &network.InterfaceIPConfigurationPropertiesFormat{}
+	if err := s.balance(ctx, asked); err != nil {
+		return nil, err
+	}
+	seen, ok := s.joined.Recall(at.key())
+	if ok && !slices.ContainsFunc(pools(asked), func(id string) bool { return !slices.Contains(seen, id) }) {
+		return nil, nil
+	}
+	return asked, nil
+}
+
+// rejoin puts a machine back into the pools of load balancers that are asked for. The interface is written as it was read, but for them.
+func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *network.InterfaceIPConfigurationPropertiesFormat) error {
 	ids := nicsOf(vm)
-	if !s.design.network.balanced() || len(ids) == 0 {
+	if asked == nil || len(ids) == 0 {
 		return nil
 	}
 	at, _ := placeOf(ids[0])
@@ -115,14 +136,7 @@ func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine) error {
 		return s.told(err, "read network interface %s", at.name)
 	}
 	first := firstOf(&got.Interface)
-	if first == nil {
-		return nil
-	}
-	asked := &network.InterfaceIPConfigurationPropertiesFormat{}
-	if err := s.balance(ctx, asked); err != nil {
-		return err
-	}
-	if !join(first, asked) {
+	if first == nil || !join(first, asked) {
 		return nil
 	}
 	if _, err := nics.BeginCreateOrUpdate(ctx, at.group, at.name, got.Interface, nil); err != nil && !isMissing(err) {
@@ -142,6 +156,17 @@ func firstOf(n *network.Interface) *network.InterfaceIPConfigurationPropertiesFo
 		}
 	}
 	return nil
+}
+
+// pools are the IDs of the pools and rules of load balancers that an address belongs to, in lower case.
+func pools(p *network.InterfaceIPConfigurationPropertiesFormat) (ids []string) {
+	for _, pool := range p.LoadBalancerBackendAddressPools {
+		ids = append(ids, strings.ToLower(deref(pool.ID)))
+	}
+	for _, rule := range p.LoadBalancerInboundNatRules {
+		ids = append(ids, strings.ToLower(deref(rule.ID)))
+	}
+	return ids
 }
 
 // join adds the pools and rules that are asked for, and says whether any was missing. Those of others stay.

@@ -175,7 +175,7 @@ func (w *world) pools(t *testing.T, vm string) (all []string) {
 	return all
 }
 
-// TestBalancersAreRejoined: what somebody took out of the pools of its load balancers is put back; whatever is as it should be costs three reads.
+// TestBalancersAreRejoined: what somebody took out of the pools of its load balancers is put back.
 func TestBalancersAreRejoined(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), balancers))
@@ -212,6 +212,55 @@ func TestBalancersAreRejoined(t *testing.T) {
 	w.empty()
 }
 
+// TestBalancersOfManyCostNothing: where a listing has shown within a minute what pools machines are in, none is read for them. One that is missing
+// there, or was shown longer ago, is. Each load balancer is read once a minute.
+func TestBalancersOfManyCostNothing(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","internalLoadBalancer":"demo-internal","subnet":"demo-master-subnet"}`))
+	m := maintainer(t, s)
+	var made []provider.Instance
+	for n := range 5 {
+		made = append(made, w.create(s, machine(n)))
+	}
+	maintained := func(note string, reads, writes, balancers int) {
+		t.Helper()
+		before := w.server.Counts()
+		for n, i := range made {
+			if err := m.Maintain(t.Context(), machine(n), i); err != nil {
+				t.Error(err)
+			}
+			if got := w.pools(t, i.ID); !slices.Equal(got, []string{"demo", "demo-internal"}) {
+				t.Errorf("%s: machine %d is in %v", note, n, got)
+			}
+		}
+		now := w.server.Counts()
+		for operation, want := range map[string]int{
+			"GET virtualMachines": reads, "GET networkInterfaces": reads, "PUT networkInterfaces": writes, "GET loadBalancers": balancers,
+		} {
+			if got := now[operation] - before[operation]; got != want {
+				t.Errorf("%s: %d times %s, want %d", note, got, operation, want)
+			}
+		}
+	}
+	list := func() {
+		for i, err := range s.List(t.Context()) {
+			if err != nil || i.UID == "" {
+				t.Fatal(i, err)
+			}
+		}
+	}
+	maintained("not listed", 5, 0, 0)
+	list()
+	maintained("listed", 0, 0, 0)
+	if err := w.cloud.Do("unbalance", made[2].ID); err != nil {
+		t.Fatal(err)
+	}
+	list()
+	maintained("one is in no pool", 1, 1, 0)
+	w.clock.Advance(2 * time.Minute)
+	maintained("listed long ago", 5, 0, 2)
+}
+
 // TestDeniedBalancerIsTold: the tags are mended all the same.
 func TestDeniedBalancerIsTold(t *testing.T) {
 	w := newWorld(t)
@@ -243,5 +292,18 @@ func TestMaintenanceWithoutASpec(t *testing.T) {
 	m := maintainer(t, w.open(c))
 	if m.Unkept(machine(2), made) || m.Maintain(t.Context(), machine(1), made) != nil {
 		t.Error("something is to be mended")
+	}
+}
+
+// TestCreationReadsBalancers: what the interface of a new machine names is there when it is named.
+func TestCreationReadsBalancers(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","internalLoadBalancer":"demo-internal","subnet":"demo-master-subnet"}`))
+	for n := range 3 {
+		before := w.server.Counts()["GET loadBalancers"]
+		w.create(s, machine(n))
+		if got := w.server.Counts()["GET loadBalancers"] - before; got != 2 {
+			t.Errorf("machine %d: %d load balancers are read, want 2", n, got)
+		}
 	}
 }
