@@ -31,6 +31,8 @@ type Options struct {
 	// Clone is how long a clone takes, Boot from power on to a guest that tells its addresses, Delete how
 	// long a virtual machine takes to be destroyed.
 	Clone, Boot, Delete time.Duration
+	// Regroup is how long a change of a cluster takes.
+	Regroup time.Duration
 	// PageSize bounds the objects on a page of properties, whatever the client asks for; 0 for no bound.
 	PageSize int32
 	// ID tells the vCenter from others: its instance UUID.

@@ -11,7 +11,6 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vapi/tags"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -264,7 +263,7 @@ func (c *Cloud) Do(verb, on string) error {
 	}
 	switch verb {
 	case "attach":
-		return c.builder.attachVolume(c.world.own(), vm)
+		return storage{c.builder}.attach(c.world.own(), vm, volumeOf(vm))
 	case "strip":
 		return c.builder.strip(c.world.own(), vm)
 	}
@@ -311,30 +310,6 @@ func byInstance(ctx *simulator.Context, id string) *simulator.VirtualMachine {
 		if vm := e.(*simulator.VirtualMachine); strings.EqualFold(vm.Config.InstanceUuid, id) {
 			return vm
 		}
-	}
-	return nil
-}
-
-// attachVolume adds a disk whose file is not with the virtual machine's, as storage drivers do.
-func (b *builder) attachVolume(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
-	all := object.VirtualDeviceList(vm.Config.Hardware.Device)
-	controller, err := all.FindDiskController("")
-	if err != nil {
-		return err
-	}
-	datastore := strings.SplitN(vm.Config.Files.VmPathName, "]", 2)[0] + "]"
-	disk := all.CreateDisk(controller, types.ManagedObjectReference{}, datastore+" fcd/volume-"+vm.Config.InstanceUuid+".vmdk")
-	disk.CapacityInKB = gib
-	dir, dc := ctx.Map.FileManager(), ctx.Map.Any("Datacenter").Reference()
-	_, _ = methods.MakeDirectory(context.Background(), b.vim, &types.MakeDirectory{
-		This: dir.Self, Name: datastore + " fcd", Datacenter: &dc, CreateParentDirectories: types.NewBool(true),
-	})
-	spec := types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
-		Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate, Device: disk,
-	}}}
-	body := vm.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
-	if _, fault := inner(ctx, body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval }); fault != nil {
-		return fmt.Errorf("attach: %T", fault)
 	}
 	return nil
 }

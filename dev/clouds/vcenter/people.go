@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -119,6 +120,17 @@ func (p *people) remember(r *http.Request, body []byte, answer *httptest.Respons
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions[id] = u
+}
+
+// forget ends the session of who logs out.
+func (p *people) forget(r *http.Request, body []byte) {
+	if isREST(r) && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/session") || !isREST(r) && soapMethod(body) == "Logout" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if id := sessionID(r); id != "" {
+			p.sessions[id] = login{}
+		}
+	}
 }
 
 func textOf(element *regexp.Regexp, in []byte) string {

@@ -100,6 +100,47 @@ func (p Probe) SetOption(instance, key, value string) error {
 	return nil
 }
 
+// Attach attaches a disk to a virtual machine.
+func (p Probe) Attach(instance string, v Volume) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	return storage{p.cloud.builder}.attach(p.cloud.world.own(), vm, v)
+}
+
+// MoveDisk moves the file of a disk of a virtual machine: from "[ds1] m/m_1.vmdk" to another of the kind.
+func (p Probe) MoveDisk(instance, from, to string) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	return storage{p.cloud.builder}.moveDisk(p.cloud.world.own(), vm, from, to)
+}
+
+// Obscure makes the vCenter unable to read the configuration of a virtual machine, as where its datastore cannot be reached,
+// or able again.
+func (p Probe) Obscure(instance string, unreadable bool) error {
+	vm := byInstance(p.cloud.world.own(), instance)
+	if vm == nil {
+		return fmt.Errorf("there is no virtual machine %s", instance)
+	}
+	p.cloud.world.veil.set(vm.Self, unreadable)
+	return nil
+}
+
+// Sessions is how many are open, of SOAP and of REST.
+func (p Probe) Sessions() (n int) {
+	p.cloud.people.mu.Lock()
+	defer p.cloud.people.mu.Unlock()
+	for _, u := range p.cloud.people.sessions {
+		if u != (login{}) {
+			n++
+		}
+	}
+	return n
+}
+
 // Ungroup takes a virtual machine out of all groups.
 func (p Probe) Ungroup(instance string) error {
 	vm := byInstance(p.cloud.world.own(), instance)

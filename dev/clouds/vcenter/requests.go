@@ -85,11 +85,12 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	answer := httptest.NewRecorder()
 	c.handler.ServeHTTP(answer, paged(c.options.PageSize, r, body))
 	c.people.remember(r, body, answer)
+	c.people.forget(r, body)
 	for k, v := range answer.Header() {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes())
+	_, _ = w.Write(c.world.veil.over(answer.Body.Bytes()))
 }
 
 // instead does what the simulator does otherwise; it reports false for everything else. It is done in place of
@@ -101,6 +102,11 @@ func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectRefer
 	case *simulator.Datacenter:
 		if req, ok := m.Body.(*types.PowerOnMultiVM_Task); ok {
 			ref := c.world.powerOnMulti(o, req)
+			return &ref, true
+		}
+	case *simulator.ClusterComputeResource:
+		if req, ok := m.Body.(*types.ReconfigureComputeResource_Task); ok {
+			ref := reconfigure(c.world, o, req)
 			return &ref, true
 		}
 	case *simulator.SearchIndex:

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -134,6 +135,11 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 	}
 	placed := *req
 	placed.Spec.Location.Host = hostFor(ctx, template, req.Spec.Location)
+	if req.Spec.Config != nil {
+		config := *req.Spec.Config
+		config.ExtraConfig = nil // the simulator shares them, and has none of the template's
+		placed.Spec.Config = &config
+	}
 	body := template.CloneVMTask(ctx, &placed)
 	result, fault := inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.CloneVM_TaskBody).Res.Returnval })
 	if fault != nil {
@@ -173,6 +179,8 @@ func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.V
 	}
 	now := w.now()
 	ctx.WithLock(vm, func() {
+		vm.Config.ExtraConfig = inherited(template.Config.ExtraConfig, config)
+		ownFiles(template, vm)
 		vm.Config.CreateDate = &now
 		vm.Config.VAppConfig = nil
 		if from, ok := template.Config.VAppConfig.(*types.VmConfigInfo); ok {
@@ -188,6 +196,52 @@ func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.V
 	}
 	body := vm.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: vm.Self, Spec: rest})
 	_, _ = inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval })
+}
+
+// ownFiles gives the disks of a clone their own files where a request has changed them as it knows them from the template: a vCenter
+// heeds no file there.
+func ownFiles(template, vm *simulator.VirtualMachine) {
+	shared := map[string]bool{}
+	for _, f := range filesOf(template) {
+		shared[f.FileName] = true
+	}
+	for _, f := range filesOf(vm) {
+		if shared[f.FileName] {
+			f.FileName = strings.TrimSuffix(vm.Config.Files.VmPathName, ".vmx") + ".vmdk"
+		}
+	}
+}
+
+// filesOf are those of the disks of a virtual machine.
+func filesOf(vm *simulator.VirtualMachine) (all []*types.VirtualDeviceFileBackingInfo) {
+	for _, d := range vm.Config.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			if f, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
+				all = append(all, f.GetVirtualDeviceFileBackingInfo())
+			}
+		}
+	}
+	return all
+}
+
+// inherited are the options of a clone: those of its template, but for what the request says. One without a value is taken
+// away.
+func inherited(options []types.BaseOptionValue, config *types.VirtualMachineConfigSpec) (all []types.BaseOptionValue) {
+	values := map[string]any{}
+	for _, o := range options {
+		values[o.GetOptionValue().Key] = o.GetOptionValue().Value
+	}
+	if config != nil {
+		for _, o := range config.ExtraConfig {
+			values[o.GetOptionValue().Key] = o.GetOptionValue().Value
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if values[key] != "" {
+			all = append(all, &types.OptionValue{Key: key, Value: values[key]})
+		}
+	}
+	return all
 }
 
 func (w *world) reset(vm *simulator.VirtualMachine) types.BaseMethodFault {
@@ -211,6 +265,16 @@ func (w *world) destroy(vm *simulator.VirtualMachine, req *types.Destroy_Task) t
 	body := vm.DestroyTask(ctx, req)
 	_, fault := inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.Destroy_TaskBody).Res.Returnval })
 	return fault
+}
+
+// reconfigure changes a cluster when its time has come, to what was asked for then.
+func reconfigure(w *world, cluster *simulator.ClusterComputeResource, req *types.ReconfigureComputeResource_Task) types.ManagedObjectReference {
+	return w.begin(cluster, "reconfigure", w.options.Regroup, func() (types.AnyType, types.BaseMethodFault) {
+		body := cluster.ReconfigureComputeResourceTask(w.own(), req)
+		return inner(w.own(), body, func() types.ManagedObjectReference {
+			return body.(*methods.ReconfigureComputeResource_TaskBody).Res.Returnval
+		})
+	})
 }
 
 // ungroup takes what is gone out of the groups of a cluster.

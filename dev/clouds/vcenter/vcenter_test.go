@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
@@ -292,6 +293,82 @@ func TestClonesGoToTheirPool(t *testing.T) {
 		if m.Cluster != m.Name {
 			t.Errorf("the clone for %s is in %s", m.Name, m.Cluster)
 		}
+	}
+}
+
+// A clone has the options of what it is made of, but for those that its request gives a value, or none; and files of its own.
+func TestClonesInherit(t *testing.T) {
+	s := start(t, vcenter.Options{})
+	c := s.client(t)
+	first := s.up(t, c, "first", map[string]string{"a": "1", "b": "2", "c": "3", "none": ""})
+	if err := s.cloud.Do("stop", s.cloud.Machines()[0].InstanceID); err != nil {
+		t.Fatal(err)
+	}
+	f, ctx := find.NewFinder(c.Client), t.Context()
+	folder, err := f.Folder(ctx, "/dc1/vm/machines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := first.Device(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := devices.SelectByType((*types.VirtualDisk)(nil))[0]
+	task, err := first.Clone(ctx, folder, "second", types.VirtualMachineCloneSpec{Config: &types.VirtualMachineConfigSpec{
+		ExtraConfig:  []types.BaseOptionValue{&types.OptionValue{Key: "a", Value: "4"}, &types.OptionValue{Key: "b", Value: ""}},
+		DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: disk}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []map[string]string{{"a": "1", "b": "2", "c": "3"}, {"a": "4", "c": "3"}} {
+		got := s.cloud.Machines()[n]
+		for _, key := range []string{"a", "b", "c", "none"} {
+			if value, ok := got.Extra[key]; value != want[key] || ok != (want[key] != "") {
+				t.Errorf("%s has %s=%q (%t)", got.Name, key, value, ok)
+			}
+		}
+	}
+	id := s.cloud.Machines()[1].InstanceID
+	if err := s.cloud.Do("terminate", id); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.cloud.Probe(); !p.HasFile("dc1", "ds1", "first/first.vmdk") || p.HasFile("dc1", "ds1", "second/second.vmdk") {
+		t.Error("a clone shares its disk with what it was made of")
+	}
+}
+
+// Who logs out has no session, and what cannot be read is not there.
+func TestSessionsAndReading(t *testing.T) {
+	s := start(t, vcenter.Options{})
+	c, ctx := s.client(t), t.Context()
+	vm := s.up(t, c, "m", nil)
+	if vm.UUID(ctx) == "" {
+		t.Fatal("it has no UUID")
+	}
+	id := s.cloud.Machines()[0].InstanceID
+	for _, unreadable := range []bool{true, false} {
+		if err := s.cloud.Probe().Obscure(id, unreadable); err != nil {
+			t.Fatal(err)
+		}
+		var said mo.VirtualMachine
+		err := vm.Properties(ctx, vm.Reference(), []string{"name", "config.uuid", "config.extraConfig"}, &said)
+		if err != nil || said.Name != "m" || (said.Config == nil) != unreadable {
+			t.Errorf("unreadable is %t, and it says %+v, %v", unreadable, said, err)
+		}
+	}
+	n := s.cloud.Probe().Sessions()
+	if err := c.Logout(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.cloud.Probe().Sessions(); got != n-1 {
+		t.Errorf("%d sessions are open, want %d", got, n-1)
+	}
+	if _, err := vm.PowerOff(ctx); !fault.Is(err, &types.NotAuthenticated{}) {
+		t.Errorf("without a session: %v", err)
 	}
 }
 

@@ -16,6 +16,7 @@ type world struct {
 	*agenda
 	model   *simulator.Model
 	options Options
+	veil    veil
 
 	mu      sync.Mutex
 	clones  []types.CloneVM_Task

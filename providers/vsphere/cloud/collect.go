@@ -10,6 +10,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 type ref = types.ManagedObjectReference
@@ -29,8 +31,9 @@ type vm struct {
 	guestName          string
 	nics               []types.GuestNicInfo
 	cpus, memoryMiB    int32
-	// tags are IDs; known only after they were asked for.
-	tags []string
+	// tags are IDs; known only after they were asked for, and not where the service that knows them has failed.
+	tags        []string
+	tagsUnknown bool
 }
 
 // properties of a vm. The options that matter are asked for one by one: all of them are as long as the user data.
@@ -194,6 +197,14 @@ func (v *vm) setText(name, value string) {
 	case "guest.hostName":
 		v.guestName = value
 	}
+}
+
+// legible is a Conflict if the vCenter cannot read the configuration of a virtual machine.
+func (v *vm) legible() error {
+	if v.uuid != "" {
+		return nil
+	}
+	return provider.Errorf(provider.Conflict, "the vCenter cannot read the configuration of %s: whose it is cannot be told", v.name)
 }
 
 // copied reports whether somebody has copied a virtual machine with all its options: it has neither the name nor the

@@ -56,6 +56,11 @@ func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want pr
 		return nil, err
 	}
 	maps.Copy(options, s.identity(r))
+	for _, key := range identityKeys { // a template that was made of a node says whose that was, and that it ran
+		if _, ok := options[key]; !ok {
+			options[key] = ""
+		}
+	}
 	config.ExtraConfig = listed(options)
 	return config, nil
 }

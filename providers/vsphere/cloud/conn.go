@@ -27,7 +27,10 @@ type conn struct {
 	vim  *vim25.Client
 	rest *rest.Client
 	user *url.Userinfo
-	memo *memo
+	memo *provider.Memo[any]
+
+	made  time.Time
+	lease lease
 
 	mu     sync.Mutex // held while logging in
 	logins int
@@ -54,7 +57,8 @@ func dial(ctx context.Context, t target, clock provider.Clock) (*conn, error) {
 	if err != nil {
 		return nil, classify(fmt.Errorf("reach the vCenter %s: %w", t.server, err))
 	}
-	c := &conn{vim: vim, rest: rest.NewClient(vim), user: url.UserPassword(t.user, t.password), memo: newMemo(clock)}
+	c := &conn{vim: vim, rest: rest.NewClient(vim), user: url.UserPassword(t.user, t.password), memo: provider.NewMemo[any](clock, memoAge), made: clock.Now()}
+	c.lease.used = c.made
 	c.rest.Client.Client.Transport = sc.Client.Transport
 	if err := c.login(ctx, 0); err != nil {
 		return nil, classify(fmt.Errorf("log in to the vCenter %s as %s: %w", t.server, t.user, err))
@@ -123,7 +127,7 @@ func (c *conn) do(ctx context.Context, calls func() error) error {
 		}
 	}
 	if gone(err) { // what was looked up may be what has gone
-		c.memo.forget()
+		c.memo.ForgetAll()
 	}
 	return classify(err)
 }

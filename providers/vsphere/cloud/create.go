@@ -73,6 +73,11 @@ func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provide
 	if err != nil {
 		return nil, err
 	}
+	for _, v := range all {
+		if err := v.legible(); err != nil {
+			return nil, err
+		}
+	}
 	all = slices.DeleteFunc(all, func(v *vm) bool { return !s.may(v, r) })
 	s.provider.tasks.forget(id)
 	return s.describe(ctx, c, all, &r, marker(s).tagsOf)
@@ -124,7 +129,7 @@ func (s cloner) failure(c *conn, r provider.Ref) error {
 		return nil
 	}
 	s.provider.tasks.forget(id)
-	c.memo.forget() // something that was found may not be there any more
+	c.memo.ForgetAll() // something that was found may not be there any more
 	switch {
 	case t.choice != choice(s.session):
 		return nil

@@ -3,15 +3,10 @@ package cloud
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -98,7 +93,13 @@ func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []p
 		if err != nil {
 			return nil, err
 		}
-		if v != nil && !v.template {
+		if v == nil {
+			continue
+		}
+		if err := v.legible(); err != nil {
+			return nil, err
+		}
+		if !v.template {
 			all = append(all, v)
 		}
 	}
@@ -149,45 +150,6 @@ func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
 	}
 	return err
 }
-
-// volumes are disks whose files are not with the virtual machine's: they belong to volumes of pods, and would be
-// destroyed with it.
-func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList, err error) {
-	var m mo.VirtualMachine
-	err = property.DefaultCollector(c.vim).RetrieveOne(ctx, v.ref, []string{"config.hardware.device", "config.files.vmPathName"}, &m)
-	if gone(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the disks of %s: %w", v.name, err)
-	}
-	if m.Config == nil {
-		return nil, nil
-	}
-	home := folderOf(m.Config.Files.VmPathName)
-	for _, d := range object.VirtualDeviceList(m.Config.Hardware.Device).SelectByType((*types.VirtualDisk)(nil)) {
-		file, ok := d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo)
-		if ok && inFolders(file.GetVirtualDeviceFileBackingInfo().FileName) && folderOf(file.GetVirtualDeviceFileBackingInfo().FileName) != home {
-			all = append(all, d)
-		}
-	}
-	return all, nil
-}
-
-// volumeFolders are where the drivers of volumes keep their files: first class disks, and those of the driver that was
-// part of Kubernetes.
-var volumeFolders = []string{"fcd", "kubevols", "catalog"}
-
-// inFolders reports whether a file is in a folder of volumes. Disks that somebody has put elsewhere, such as on another
-// datastore by moving the virtual machine, are its own.
-func inFolders(file string) bool {
-	folder := folderOf(file)
-	_, folder, _ = strings.Cut(folder, "] ")
-	return slices.Contains(volumeFolders, strings.SplitN(folder, "/", 2)[0])
-}
-
-// folderOf is "[datastore] folder" of "[datastore] folder/file".
-func folderOf(file string) string { return path.Dir(file) }
 
 // detach lets go of disks and keeps their files.
 func (c *conn) detach(ctx context.Context, v *vm, disks object.VirtualDeviceList) (ref, error) {

@@ -25,7 +25,7 @@ func (s reader) describe(ctx context.Context, c *conn, all []*vm, r *provider.Re
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := tagged(ctx, c, all); err != nil {
+	if err := marker(s).learn(ctx, c, all, r, tagged); err != nil {
 		return nil, err
 	}
 	k, err := s.knowledge(ctx, c, all)
@@ -53,17 +53,20 @@ type knowledge struct {
 	power      map[ref]powering
 }
 
+// knowledge asks for it, once the tags of the virtual machines are known, or are known to be unknown.
 func (s reader) knowledge(ctx context.Context, c *conn, of []*vm) (k *knowledge, err error) {
 	k = &knowledge{power: map[ref]powering{}}
+	if s.class.API == provider.Gardener {
+		k.fields, err = fieldsOf(ctx, c, of)
+		return k, err
+	}
+	if slices.ContainsFunc(of, func(v *vm) bool { return v.tagsUnknown }) {
+		return k, nil
+	}
 	if k.clusterTag, err = marker(s).clusterTag(ctx, c); err != nil {
 		return nil, err
 	}
-	if k.wanted, err = marker(s).wantedTags(ctx, c); err != nil {
-		return nil, err
-	}
-	if s.class.API == provider.Gardener {
-		k.fields, err = fieldsOf(ctx, c, of)
-	}
+	k.wanted, err = marker(s).wantedTags(ctx, c)
 	return k, err
 }
 
@@ -104,9 +107,9 @@ func (s reader) started(v *vm, k *knowledge) bool {
 }
 
 // noted reports whether something says that a virtual machine ran once: the option that is written as soon as it does, or
-// a tag or attribute, which nobody gives to what has not started.
+// a tag or attribute, which nobody gives to what has not started. What was not made here may have had tags that are unknown now.
 func (s reader) noted(v *vm, k *knowledge) bool {
-	return v.extra[keyStarted] != "" || marker(s).marked(v, k)
+	return v.extra[keyStarted] != "" || marker(s).marked(v, k) || v.tagsUnknown && v.extra[keyTemplate] == ""
 }
 
 // instance is a virtual machine as the engine sees it.
@@ -169,12 +172,13 @@ func hostOf(v *vm) ref {
 	return *v.host
 }
 
-// The names under which what no tag says is among the tags of an instance: hardware, to be compared with a spec, and that
-// the cluster has a tag, whose ID the spec does not say, and the instance lacks it.
+// The names under which what no tag says is among the tags of an instance: hardware, to be compared with a spec, that the cluster
+// has a tag, whose ID the spec does not say, and the instance lacks it, and that nobody knows which tags it has.
 const (
-	tagCPUs   = "numCPUs"
-	tagMemory = "memoryMiB"
-	tagLacks  = "lacks the tag"
+	tagCPUs    = "numCPUs"
+	tagMemory  = "memoryMiB"
+	tagLacks   = "lacks the tag"
+	tagUnknown = "tags are unknown"
 )
 
 func tagsFor(v *vm, k *knowledge) map[string]string {
@@ -183,6 +187,9 @@ func tagsFor(v *vm, k *knowledge) map[string]string {
 	all[tagCPUs], all[tagMemory] = strconv.Itoa(int(v.cpus)), strconv.Itoa(int(v.memoryMiB))
 	for _, id := range v.tags {
 		all[id] = ""
+	}
+	if v.tagsUnknown {
+		all[tagUnknown] = "true"
 	}
 	if k.clusterTag != "" && !slices.Contains(v.tags, k.clusterTag) {
 		all[tagLacks] = k.clusterTag

@@ -161,7 +161,7 @@ func (s cloner) network(ctx context.Context, c *conn, at spot, name, field strin
 		return nil, err
 	}
 	key := fmt.Sprintf("network %s %s of %s", name, s.plan.switchUUID, owner.Value)
-	return remember(c.memo, key, func() (types.BaseVirtualDeviceBackingInfo, error) {
+	return remember(ctx, c.memo, key, func() (types.BaseVirtualDeviceBackingInfo, error) {
 		found, err := networksCalled(ctx, c, owner, name)
 		if err != nil {
 			return nil, err

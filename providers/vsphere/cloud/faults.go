@@ -148,6 +148,8 @@ func plain(err error) error { return plainError{err} }
 // kindOf is what is done about a fault. What is used up is told by its extent: a license is the vCenter's, CPU and memory
 // are a cluster's. vSphere knows no types of instances: what stands for one says of which template, how large, and in which
 // pool and on which datastore, so that a datastore that is full, and what no host is compatible with, are the type's.
+// GenericVmConfigFault, by which hosts tell of anything, and networks and devices that cannot be reached may pass: what the spec
+// names wrongly is found before.
 func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
 	switch fault.(type) {
 	case *types.NoPermission, *types.InvalidLogin, *types.NotAuthenticated, *types.NoPermissionOnHost, *types.PasswordExpired, *types.RestrictedByAdministrator:
@@ -164,8 +166,8 @@ func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
 		return provider.Conflict, ""
 	case *types.InvalidArgument, *types.InvalidName, *types.InvalidDatastore, *types.InvalidDatastorePath, *types.InvalidFolder, *types.InvalidDeviceSpec,
 		*types.InvalidVmConfig, *types.NotSupported, *types.MissingController, *types.UnsupportedGuest, *types.UnsupportedVimApiVersion, *types.CustomizationFault,
-		*types.InvalidType, *types.NotFound, *types.InvalidProperty, *types.GenericVmConfigFault, *types.VmConfigFault, *types.VirtualHardwareVersionNotSupported,
-		*types.DeviceNotSupported, *types.InvalidDeviceBacking, *types.InvalidController, *types.TooManyDevices, *types.CannotAccessNetwork, *types.CannotAccessVmDevice:
+		*types.InvalidType, *types.NotFound, *types.InvalidProperty, *types.VirtualHardwareVersionNotSupported,
+		*types.DeviceNotSupported, *types.InvalidDeviceBacking, *types.InvalidController, *types.TooManyDevices:
 		return provider.Invalid, ""
 	}
 	if _, ok := fault.(types.BaseInsufficientResourcesFault); ok { // CPU, memory, failover level, agents, bandwidth

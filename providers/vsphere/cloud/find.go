@@ -50,7 +50,7 @@ func (s reader) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.I
 	return s.describe(ctx, c, found, &r, marker(s).tagsOf)
 }
 
-// candidates are virtual machines that have one of the UUIDs of a machine, or its name.
+// candidates are virtual machines that have the UUID of a machine, or its name.
 func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm, error) {
 	in, err := inventory(s).room(ctx, c)
 	if err != nil {
@@ -67,11 +67,9 @@ func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm,
 		}
 		return err
 	}
-	if r.UID != "" {
-		for _, uuid := range s.uuids(r) {
-			if err := look(uuid, true); err != nil {
-				return nil, err
-			}
+	if r.UID != "" { // no clone is ever asked for with another UUID than the first
+		if err := look(s.uuids(r)[0], true); err != nil {
+			return nil, err
 		}
 	}
 	if err := look(biosUUID(r.ProviderID), false); err != nil {
@@ -87,7 +85,29 @@ func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm,
 		}
 	}
 	refs := slices.SortedFunc(maps.Keys(seen), func(a, b ref) int { return strings.Compare(a.Value, b.Value) })
-	return c.read(ctx, refs)
+	all, err := c.read(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	return all, s.legible(ctx, c, r, all)
+}
+
+// legible is a Conflict if the configuration of one of the virtual machines cannot be read, as where its datastore cannot be
+// reached: whose it is nobody can say then, and it must not be taken for gone. While the clone for the machine is made that is
+// as it should be.
+func (s reader) legible(ctx context.Context, c *conn, r provider.Ref, all []*vm) error {
+	for _, v := range all {
+		if v.legible() == nil {
+			continue
+		}
+		if t, ok := s.provider.tasks.get(s.uuids(r)[0]); ok && t.what == taskClone {
+			if info, known, err := c.state(ctx, t.ref); err != nil || known && running(info) {
+				return err
+			}
+		}
+		return v.legible()
+	}
+	return nil
 }
 
 // may reports whether a virtual machine may be that of a machine, if it is the cluster's.
@@ -145,10 +165,7 @@ func (s reader) pages(ctx context.Context, c *conn, yield func(provider.Instance
 	if err != nil {
 		return err
 	}
-	tagged, err := marker(s).tagged(ctx, c)
-	if err != nil {
-		return err
-	}
+	tagged := marker(s).tagged(ctx, c)
 	var page []*vm
 	began := false
 	flush := func() (bool, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -26,24 +27,15 @@ func groupOf(s *session, options map[string]string) string {
 	return s.plan.place.vmGroup
 }
 
-// join reports whether a virtual machine is in its group, and else begins to put it there. A group is changed as a
-// whole: two changes at a time would undo each other, so this process makes one after the other, and each is seen before
-// power is switched on.
+// join reports whether a virtual machine is in its group, and else begins to put it there, or says that it is not yet.
 func (s grouper) join(ctx context.Context, c *conn, v *vm) (bool, error) {
-	cluster, group, err := s.group(ctx, c, v)
-	if err != nil {
-		return false, err
-	}
-	if slices.Contains(group.Vm, v.ref) {
-		return true, nil
-	}
-	return false, s.change(ctx, c, cluster, group.Name, append(slices.Clone(group.Vm), v.ref))
+	return s.turn(ctx, c, v, true)
 }
 
 // has reports whether a virtual machine was in its group within the last minute.
 func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
 	key := strings.Join([]string{"members of", groupOf(s.session, v.extra), "at", hostOf(v).Value}, " ")
-	members, err := remember(c.memo, key, func() ([]ref, error) {
+	members, err := remember(ctx, c.memo, key, func() ([]ref, error) {
 		_, group, err := s.group(ctx, c, v)
 		if err != nil {
 			return nil, err
@@ -53,20 +45,69 @@ func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
 	if err != nil || slices.Contains(members, v.ref) {
 		return err == nil, err
 	}
-	c.memo.drop(key) // it is about to change
+	c.memo.Forget(key) // it is about to change
 	return false, nil
 }
 
 // leave takes a virtual machine out of its group, and reports whether it is out.
 func (s grouper) leave(ctx context.Context, c *conn, v *vm) (bool, error) {
-	cluster, group, err := s.group(ctx, c, v)
+	out, err := s.turn(ctx, c, v, false)
 	if provider.KindOf(err) == provider.Invalid { // without a group, it is in none
 		return true, nil
 	}
-	if err != nil || !slices.Contains(group.Vm, v.ref) {
-		return err == nil, err
+	return out, err
+}
+
+// turn reports whether a virtual machine is in its group, or out of it, as wanted, and else begins to make it so. A group is changed
+// as a whole: two changes at a time would undo each other. So whoever changes one reads it afresh when nobody else of this process
+// does, and no change is under way; each change is seen before power is switched on.
+func (s grouper) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, error) {
+	owner, err := c.clusterOf(ctx, v)
+	if err != nil {
+		return false, err
 	}
-	return false, s.change(ctx, c, cluster, group.Name, slices.DeleteFunc(slices.Clone(group.Vm), func(r ref) bool { return r == v.ref }))
+	key := strings.Join([]string{"group", groupOf(s.session, v.extra), "of", owner.Value, "at", s.target.server}, " ")
+	done, err := s.provider.turns.take(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	busy, failed, err := s.changing(ctx, c, key)
+	if busy || err != nil {
+		return false, err
+	}
+	cluster, group, err := s.group(ctx, c, v)
+	if err != nil {
+		return false, err
+	}
+	switch in := slices.Contains(group.Vm, v.ref); {
+	case in == wanted:
+		return true, nil
+	case failed != nil:
+		return false, fmt.Errorf("change the group %s: %w", group.Name, failed)
+	}
+	to := slices.DeleteFunc(slices.Clone(group.Vm), func(r ref) bool { return r == v.ref })
+	if wanted {
+		to = append(to, v.ref)
+	}
+	return false, s.change(ctx, cluster, key, group.Name, to)
+}
+
+// changing reports whether a change of a group is under way, and why the last one failed.
+func (s grouper) changing(ctx context.Context, c *conn, key string) (busy bool, failed, err error) {
+	t, ok := s.provider.tasks.get(key)
+	if !ok {
+		return false, nil, nil
+	}
+	info, known, err := c.state(ctx, t.ref)
+	if err != nil || known && running(info) {
+		return err == nil, nil, err
+	}
+	s.provider.tasks.forget(key)
+	if known && info.Error != nil {
+		failed = taskError{info.Error}
+	}
+	return false, failed, nil
 }
 
 // group is that of a virtual machine, in the cluster of its host.
@@ -98,7 +139,7 @@ func (c *conn) clusterOf(ctx context.Context, v *vm) (ref, error) {
 	if host.Value == "" {
 		return ref{}, provider.Errorf(provider.Conflict, "the vCenter does not say on which host %s is", v.name)
 	}
-	return remember(c.memo, "cluster of "+host.Value, func() (ref, error) {
+	return remember(ctx, c.memo, "cluster of "+host.Value, func() (ref, error) {
 		var h mo.HostSystem
 		if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, host, []string{"parent"}, &h); err != nil {
 			return ref{}, fmt.Errorf("find the cluster of a host: %w", err)
@@ -110,21 +151,7 @@ func (c *conn) clusterOf(ctx context.Context, v *vm) (ref, error) {
 	})
 }
 
-func (s grouper) change(ctx context.Context, c *conn, cluster *object.ClusterComputeResource, name string, to []ref) error {
-	key := "group " + name + " of " + cluster.Reference().Value
-	if t, ok := s.provider.tasks.get(key); ok {
-		info, known, err := c.state(ctx, t.ref)
-		if err != nil {
-			return err
-		}
-		if known && running(info) {
-			return provider.Errorf(provider.Conflict, "the group %s is being changed for another machine", name)
-		}
-		s.provider.tasks.forget(key)
-		if known && info.Error != nil {
-			return fmt.Errorf("change the group %s: %w", name, taskError{info.Error})
-		}
-	}
+func (s grouper) change(ctx context.Context, cluster *object.ClusterComputeResource, key, name string, to []ref) error {
 	task, err := cluster.Reconfigure(ctx, &types.ClusterConfigSpecEx{GroupSpec: []types.ClusterGroupSpec{{
 		ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit},
 		Info:            &types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}, Vm: to},
@@ -137,3 +164,28 @@ func (s grouper) change(ctx context.Context, c *conn, cluster *object.ClusterCom
 }
 
 func newTask(r ref) *task { return &task{ref: r, what: "change a group"} }
+
+// turns lets one after the other do what two must not do at a time.
+type turns struct {
+	mu  sync.Mutex
+	all map[string]chan struct{}
+}
+
+func newTurns() *turns { return &turns{all: map[string]chan struct{}{}} }
+
+// take waits for the turn of whoever has come for a key, and returns how to end it.
+func (t *turns) take(ctx context.Context, key string) (done func(), err error) {
+	t.mu.Lock()
+	turn, ok := t.all[key]
+	if !ok {
+		turn = make(chan struct{}, 1)
+		t.all[key] = turn
+	}
+	t.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

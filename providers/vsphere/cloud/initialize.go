@@ -28,11 +28,11 @@ func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Ins
 		if err != nil || v == nil {
 			return err
 		}
-		k, err := reader{s}.knowledge(ctx, c, []*vm{v})
-		if err != nil {
+		if err := (marker{s}).learn(ctx, c, []*vm{v}, &r, marker{s}.tagsOf); err != nil {
 			return err
 		}
-		if err := (marker{s}).tagsOf(ctx, c, []*vm{v}); err != nil {
+		k, err := reader{s}.knowledge(ctx, c, []*vm{v})
+		if err != nil {
 			return err
 		}
 		if !(reader{s}).ours(v, &r) {
@@ -128,6 +128,10 @@ func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (b
 	if !ok || t.what == taskClone {
 		return false, nil
 	}
+	if shows(t.what, v) {
+		s.provider.tasks.forget(v.instanceUUID)
+		return false, nil
+	}
 	info, known, err := c.state(ctx, t.ref)
 	switch {
 	case err != nil:
@@ -146,6 +150,17 @@ func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (b
 		return false, fmt.Errorf("%s of %s: %w", t.what, v.name, refused)
 	}
 	return false, nil
+}
+
+// shows reports whether a virtual machine is as a task was to make it: nobody need ask how that went.
+func shows(what string, v *vm) bool {
+	switch what {
+	case taskPowerOn:
+		return v.power == types.VirtualMachinePowerStatePoweredOn
+	case taskPowerOff:
+		return v.power == types.VirtualMachinePowerStatePoweredOff
+	}
+	return false
 }
 
 // harmless reports whether a task failed because there was nothing for it to do.

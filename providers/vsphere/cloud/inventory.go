@@ -29,7 +29,7 @@ func (s inventory) room(ctx context.Context, c *conn) (room, error) {
 		return room{folder: c.vim.ServiceContent.RootFolder}, nil
 	}
 	name, field := s.plan.place.datacenter, s.plan.field("workspace.datacenter")
-	return remember(c.memo, "datacenter "+name, func() (room, error) {
+	return remember(ctx, c.memo, "datacenter "+name, func() (room, error) {
 		dc, err := c.datacenter(ctx, name, field)
 		if err != nil {
 			return room{}, err
@@ -109,7 +109,7 @@ func (s inventory) place(ctx context.Context, c *conn, on shelf, name, field str
 	if err != nil {
 		return ref{}, err
 	}
-	return remember(c.memo, on.what+" "+name+" in "+in.path, func() (ref, error) {
+	return remember(ctx, c.memo, on.what+" "+name+" in "+in.path, func() (ref, error) {
 		at := name
 		if name != "" && !strings.HasPrefix(name, "/") {
 			at = path.Join(in.path, on.below, name)
@@ -140,7 +140,7 @@ func (s inventory) templateRef(ctx context.Context, c *conn) (ref, error) {
 		return ref{}, err
 	}
 	name, field := s.plan.template, s.plan.field("template")
-	return remember(c.memo, "template "+name+" in "+in.path, func() (ref, error) {
+	return remember(ctx, c.memo, "template "+name+" in "+in.path, func() (ref, error) {
 		if uuid := strings.ToLower(name); uuidShape.MatchString(uuid) {
 			found, err := c.byUUID(ctx, in.datacenter, uuid, true)
 			if err != nil || len(found) > 0 {
@@ -225,7 +225,7 @@ func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *re
 		if err != nil {
 			return pool, nil, err
 		}
-		pool, err = remember(c.memo, "pool of "+h.Value, func() (ref, error) {
+		pool, err = remember(ctx, c.memo, "pool of "+h.Value, func() (ref, error) {
 			found, err := object.NewHostSystem(c.vim, h).ResourcePool(ctx)
 			if err != nil {
 				return ref{}, err
@@ -238,7 +238,7 @@ func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *re
 		if err != nil {
 			return pool, nil, err
 		}
-		pool, err = remember(c.memo, "pool of "+cluster.Value, func() (ref, error) {
+		pool, err = remember(ctx, c.memo, "pool of "+cluster.Value, func() (ref, error) {
 			found, err := object.NewClusterComputeResource(c.vim, cluster).ResourcePool(ctx)
 			if err != nil {
 				return ref{}, err
@@ -253,7 +253,7 @@ func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *re
 
 // ownerOf is the cluster, or the single host, of a resource pool.
 func (c *conn) ownerOf(ctx context.Context, pool ref) (ref, error) {
-	return remember(c.memo, "owner of "+pool.Value, func() (ref, error) {
+	return remember(ctx, c.memo, "owner of "+pool.Value, func() (ref, error) {
 		owner, err := object.NewResourcePool(c.vim, pool).Owner(ctx)
 		if err != nil {
 			return ref{}, fmt.Errorf("find the cluster of a resource pool: %w", err)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/tags"
@@ -27,7 +28,7 @@ func (s marker) clusterTag(ctx context.Context, c *conn) (string, error) {
 	if s.class.API != provider.OpenShift {
 		return "", nil
 	}
-	return remember(c.memo, "cluster tag "+s.class.Cluster, func() (id string, err error) {
+	return remember(ctx, c.memo, "cluster tag "+s.class.Cluster, func() (id string, err error) {
 		err = c.tags(ctx, func(m *tags.Manager) error {
 			category, err := categoryCalled(ctx, m, "openshift-"+s.class.Cluster)
 			if err != nil || category == "" {
@@ -113,14 +114,47 @@ func (s marker) tagsOf(ctx context.Context, c *conn, of []*vm) error {
 	})
 }
 
-// tagged asks once for all virtual machines that have the tags that matter.
-func (s marker) tagged(ctx context.Context, c *conn) (tagging, error) {
-	wanted, err := s.wantedTags(ctx, c)
-	if err != nil || len(wanted) == 0 {
-		return func(context.Context, *conn, []*vm) error { return nil }, err
+// learn asks for tags. That the service fails is an error where one of them decides whose a virtual machine is; otherwise they are
+// unknown: the vCenter can be without its tagging service for long, and machines come and go meanwhile.
+func (s marker) learn(ctx context.Context, c *conn, of []*vm, r *provider.Ref, tagged tagging) error {
+	patient, cancel := context.WithTimeout(ctx, tagPatience)
+	defer cancel()
+	err := tagged(patient, c, of)
+	if err == nil || ctx.Err() != nil || slices.ContainsFunc(of, func(v *vm) bool { return s.doubtful(v, r) }) {
+		return err
 	}
+	for _, v := range of {
+		v.tags, v.tagsUnknown = nil, true
+	}
+	return nil
+}
+
+// tagPatience is how long the tagging service may take, which may be down and say nothing.
+const tagPatience = 10 * time.Second
+
+// doubtful reports whether nothing but a tag says whose a virtual machine is.
+func (s marker) doubtful(v *vm, r *provider.Ref) bool {
+	return s.class.API == provider.OpenShift && v.extra[keyCluster] == "" && (r == nil || !bears(s.session, v, *r))
+}
+
+// tagged asks once for all virtual machines that have the tags that matter.
+func (s marker) tagged(ctx context.Context, c *conn) tagging {
 	has := map[string][]string{}
-	err = c.tags(ctx, func(m *tags.Manager) error {
+	wanted, err := s.wantedTags(ctx, c)
+	if err == nil && len(wanted) > 0 {
+		err = attached(ctx, c, wanted, has)
+	}
+	return func(_ context.Context, _ *conn, of []*vm) error {
+		for _, v := range of {
+			v.tags = has[v.ref.Value]
+		}
+		return err
+	}
+}
+
+// attached adds the tags of the wanted ones that things have.
+func attached(ctx context.Context, c *conn, wanted []string, has map[string][]string) error {
+	return c.tags(ctx, func(m *tags.Manager) error {
 		all, err := m.ListAttachedObjectsOnTags(ctx, wanted)
 		for _, a := range all {
 			for _, o := range a.ObjectIDs {
@@ -129,12 +163,6 @@ func (s marker) tagged(ctx context.Context, c *conn) (tagging, error) {
 		}
 		return err
 	})
-	return func(_ context.Context, _ *conn, of []*vm) error {
-		for _, v := range of {
-			v.tags = has[v.ref.Value]
-		}
-		return nil
-	}, err
 }
 
 // fieldsOf are the names of custom attributes by their keys. They are asked for again if a virtual machine has one that
@@ -147,7 +175,7 @@ func fieldsOf(ctx context.Context, c *conn, all []*vm) (map[int32]string, error)
 	for _, v := range all {
 		for key := range v.attributes {
 			if _, ok := names[key]; !ok {
-				c.memo.drop(fieldsKey)
+				c.memo.Forget(fieldsKey)
 				return fields(ctx, c)
 			}
 		}
@@ -158,7 +186,7 @@ func fieldsOf(ctx context.Context, c *conn, all []*vm) (map[int32]string, error)
 const fieldsKey = "custom attributes"
 
 func fields(ctx context.Context, c *conn) (map[int32]string, error) {
-	return remember(c.memo, fieldsKey, func() (map[int32]string, error) {
+	return remember(ctx, c.memo, fieldsKey, func() (map[int32]string, error) {
 		m, err := object.GetCustomFieldsManager(c.vim)
 		if err != nil {
 			return nil, err
@@ -280,7 +308,7 @@ func setAttribute(ctx context.Context, c *conn, v *vm, a attribute) error {
 	}
 	if !a.defined {
 		def, err := m.Add(ctx, a.name, "VirtualMachine", nil, nil)
-		c.memo.drop(fieldsKey)
+		c.memo.Forget(fieldsKey)
 		if err != nil {
 			return fmt.Errorf("define the custom attribute %s: %w", a.name, err)
 		}

@@ -119,10 +119,18 @@ type address struct {
 	Gateway string `json:"gateway"`
 }
 
+// leaving is the metadata of what may be on its way out: what it says is another's soon.
+type leaving struct {
+	DeletionTimestamp string `json:"deletionTimestamp"`
+}
+
+func (l leaving) leaves() bool { return l.DeletionTimestamp != "" }
+
 // address is the one that a claim is bound to. The claim is made if there is none.
 func (c claims) address(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) (a address, err error) {
 	var bound struct {
-		Status struct {
+		Metadata leaving `json:"metadata"`
+		Status   struct {
 			AddressRef struct {
 				Name string `json:"name"`
 			} `json:"addressRef"`
@@ -135,16 +143,23 @@ func (c claims) address(ctx context.Context, r provider.Ref, claim string, pool 
 	if err != nil {
 		return a, err
 	}
+	if bound.Metadata.leaves() {
+		return a, &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("the IPAddressClaim %s is being deleted", claim)}
+	}
 	name := bound.Status.AddressRef.Name
 	if name == "" {
 		return a, &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("the IPAddressClaim %s is not bound to an address yet", claim)}
 	}
 	var given struct {
-		Spec address `json:"spec"`
+		Metadata leaving `json:"metadata"`
+		Spec     address `json:"spec"`
 	}
 	err = c.object(ctx, "IPAddress", r.Namespace, name, &given)
 	if errors.Is(err, provider.ErrNoObject) {
 		err = &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: err}
+	}
+	if err == nil && given.Metadata.leaves() {
+		err = &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("the IPAddress %s is being deleted", name)}
 	}
 	return given.Spec, err
 }
@@ -195,10 +210,11 @@ func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool mac
 	return err
 }
 
-// release lets go of the claims of a machine that is gone.
+// release lets go of the claims of a machine that is gone. Of one without a namespace, such as that of an orphan, nobody knows
+// where its claims would be: they go with the machine that owns them.
 func (c claims) release(ctx context.Context, r provider.Ref, devices []machinev1beta1.NetworkDeviceSpec) error {
 	keeper, ok := c.objects.(provider.Keeper)
-	if !ok {
+	if !ok || r.Namespace == "" {
 		return nil
 	}
 	for i, device := range devices {

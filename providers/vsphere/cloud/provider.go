@@ -25,17 +25,14 @@ type Config struct {
 
 // Provider implements [provider.Provider].
 type Provider struct {
-	config  Config
-	specs   *provider.Specs[*plan]
-	clients *provider.Clients[*conn]
-	tasks   *tasks
+	config Config
+	specs  *provider.Specs[*plan]
+	board  *switchboard
+	tasks  *tasks
+	turns  *turns
 }
 
 var _ provider.Provider = &Provider{}
-
-// mostSessions is how many vCenters, or users of one, are logged in to: a vCenter has room for a few hundred
-// sessions of all its users together.
-const mostSessions = 20
 
 // New makes a provider.
 func New(c Config) *Provider {
@@ -45,7 +42,7 @@ func New(c Config) *Provider {
 	if c.PageSize == 0 {
 		c.PageSize = 200
 	}
-	return &Provider{config: c, specs: provider.NewSpecs(decode), clients: provider.NewClients[*conn](c.Clock, 0, mostSessions), tasks: newTasks(c.Clock)}
+	return &Provider{config: c, specs: provider.NewSpecs(decode), board: newSwitchboard(c.Clock), tasks: newTasks(c.Clock), turns: newTurns()}
 }
 
 // Plugin is the provider to be served. A vCenter does not tell how many requests it bears; these are few enough for
@@ -115,14 +112,9 @@ var _ interface {
 	provider.Sourced
 } = &session{}
 
-// with hands a connection to calls, and drops it when the vCenter denies it.
+// with hands a connection to calls.
 func (s *session) with(ctx context.Context, calls func(*conn) error) error {
-	key := s.target.key()
-	c, err := s.provider.clients.Get(ctx, key, func(ctx context.Context) (*conn, error) { return dial(ctx, s.target, s.provider.config.Clock) })
-	if err == nil {
-		err = c.do(ctx, func() error { return calls(c) })
-	}
-	return s.provider.clients.Observe(key, err)
+	return s.provider.board.use(ctx, s.target, calls)
 }
 
 // Account implements [provider.Accounter]: a vCenter is one, whoever logs in.

@@ -187,6 +187,10 @@ func TestKindsOfFaults(t *testing.T) {
 		{&types.HostCommunication{}, provider.Transient, ""},
 		{&types.Timedout{}, provider.Transient, ""},
 		{&types.SystemError{}, provider.Transient, ""},
+		{&types.GenericVmConfigFault{}, provider.Transient, ""},
+		{&types.VmConfigFault{}, provider.Transient, ""},
+		{&types.CannotAccessNetwork{}, provider.Transient, ""},
+		{&types.CannotAccessVmDevice{}, provider.Transient, ""},
 		{nil, provider.Transient, ""},
 	} {
 		err := classify(fmt.Errorf("clone: %w", taskError{&types.LocalizedMethodFault{Fault: r.fault, LocalizedMessage: "said so"}}))
@@ -207,7 +211,10 @@ func TestFailuresOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.make(t, opened.(*session), machineRef("m"))
+	// Nothing but a tag says whose the virtual machine is: otherwise nobody needs the tagging service.
+	if _, err := s.cloud.Plant(vcenter.Plant{Name: "m", Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos"}); err != nil {
+		t.Fatal(err)
+	}
 	for _, operation := range []string{"FindAllByUuid", "tag-association list-attached-tags-on-objects"} {
 		for _, kind := range []provider.Kind{provider.Denied, provider.Throttled, provider.Transient} {
 			s.server.Inject(double.Fault{Failure: double.Failure{Kind: string(kind), After: 7 * time.Second}, Operation: operation, Times: 1})

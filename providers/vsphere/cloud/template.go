@@ -26,7 +26,7 @@ type original struct {
 }
 
 func (s cloner) readTemplate(ctx context.Context, c *conn, template ref) (*original, error) {
-	t, err := remember(c.memo, "devices of "+template.Value, func() (*original, error) {
+	t, err := remember(ctx, c.memo, "devices of "+template.Value, func() (*original, error) {
 		var m mo.VirtualMachine
 		paths := []string{"config.hardware.device", "config.guestId", "config.version", "config.vAppConfig", "snapshot"}
 		if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, template, paths, &m); err != nil {

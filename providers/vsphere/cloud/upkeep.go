@@ -73,6 +73,9 @@ func (s keeper) lacks(i provider.Instance) bool {
 		}
 		return false
 	}
+	if i.Tags[tagUnknown] != "" {
+		return false
+	}
 	for _, id := range s.plan.tags {
 		if _, ok := i.Tags[id]; !ok {
 			return true
@@ -87,11 +90,10 @@ func (s keeper) look(ctx context.Context, c *conn, r provider.Ref, i provider.In
 	if err != nil || v == nil || v.template || v.copied(s.class.API) || !(reader(s)).may(v, r) {
 		return nil, nil, err
 	}
-	k, err := reader(s).knowledge(ctx, c, []*vm{v})
-	if err != nil {
+	if err := marker(s).learn(ctx, c, []*vm{v}, &r, marker(s).tagsOf); err != nil {
 		return nil, nil, err
 	}
-	err = marker(s).tagsOf(ctx, c, []*vm{v})
+	k, err := reader(s).knowledge(ctx, c, []*vm{v})
 	if err != nil || !marker(s).inScope(v, v.named(k.fields), k.clusterTag, &r) {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ func (s site) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, er
 		if _, ok := zones[host]; ok || host.Value == "" {
 			continue
 		}
-		z, err := remember(c.memo, zoneKey(s, host), func() (zone, error) { return zone{}, errUnknown })
+		z, err := remember(ctx, c.memo, zoneKey(s, host), func() (zone, error) { return zone{}, errUnknown })
 		if zones[host] = z; err != nil {
 			unknown = append(unknown, host)
 		}
@@ -40,7 +40,7 @@ func (s site) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, er
 	for _, host := range unknown {
 		z := nearest(host, above, tagged, s)
 		zones[host] = z
-		_, _ = remember(c.memo, zoneKey(s, host), func() (zone, error) { return z, nil })
+		_, _ = remember(ctx, c.memo, zoneKey(s, host), func() (zone, error) { return z, nil })
 	}
 	return zones, nil
 }
@@ -109,7 +109,7 @@ func placeTags(ctx context.Context, c *conn, of map[ref]ref) (map[ref]map[string
 }
 
 func tagName(ctx context.Context, c *conn, m *tags.Manager, id string) (category, name string, err error) {
-	said, err := remember(c.memo, "tag "+id, func() (said [2]string, err error) {
+	said, err := remember(ctx, c.memo, "tag "+id, func() (said [2]string, err error) {
 		tag, err := m.GetTag(ctx, id)
 		if err != nil {
 			return said, err

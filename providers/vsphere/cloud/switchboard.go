@@ -1,0 +1,171 @@
+package cloud
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	vimsession "github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// switchboard connects to vCenters, once for all who have the same credentials, and hangs up where a connection is of no use any
+// more. A vCenter has room for some five hundred sessions of a user, and keeps one for half an hour after its last request.
+type switchboard struct {
+	clock   provider.Clock
+	clients *provider.Clients[*conn]
+
+	mu   sync.Mutex
+	open map[provider.ClientKey]*conn
+}
+
+const (
+	// mostSessions is how many vCenters, or users of one, are logged in to: a vCenter has room for a few hundred
+	// sessions of all its users together.
+	mostSessions = 20
+	// idleFor is how long a connection is kept that nobody uses.
+	idleFor = time.Hour
+	// heldFor is how long a new connection is kept although the vCenter lets it in no more: who was refused together with others
+	// must not drop what the first of them has opened since.
+	heldFor = 5 * time.Second
+	// goodbye is how long logging out may take.
+	goodbye = 5 * time.Second
+)
+
+func newSwitchboard(clock provider.Clock) *switchboard {
+	return &switchboard{clock: clock, clients: provider.NewClients[*conn](clock, idleFor, mostSessions), open: map[provider.ClientKey]*conn{}}
+}
+
+// use hands a connection to calls, and drops it when the vCenter does not let it in any more. A privilege that is missing is no
+// reason: another session would not have it either.
+func (b *switchboard) use(ctx context.Context, t target, calls func(*conn) error) error {
+	key := t.key()
+	c, err := b.clients.Get(ctx, key, func(ctx context.Context) (*conn, error) { return b.dial(ctx, key, t) })
+	if err != nil {
+		return err
+	}
+	c.lease.take(b.clock.Now())
+	defer c.release()
+	err = c.do(ctx, func() error { return calls(c) })
+	if spent(err) {
+		b.drop(key, c)
+	}
+	return err
+}
+
+// spent reports whether a vCenter refuses a session, or the credentials with which to open another.
+func spent(err error) bool {
+	switch faultOf(err).(type) {
+	case *types.InvalidLogin, *types.NotAuthenticated, *types.PasswordExpired:
+		return true
+	}
+	return answered(err, http.StatusUnauthorized)
+}
+
+func (b *switchboard) drop(key provider.ClientKey, c *conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[key] == c && b.clock.Now().Sub(c.made) >= heldFor {
+		b.clients.Forget(key)
+		b.hangUp(key)
+	}
+}
+
+// dial opens a connection in place of the one before, if there was any, and hangs up those that nobody has asked for of late.
+func (b *switchboard) dial(ctx context.Context, key provider.ClientKey, t target) (*conn, error) {
+	c, err := dial(ctx, t, b.clock)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hangUp(key)
+	for other, old := range b.open {
+		if c.made.Sub(old.lease.last()) > idleFor {
+			b.hangUp(other)
+		}
+	}
+	for len(b.open) >= mostSessions {
+		b.hangUp(b.stalest())
+	}
+	b.open[key] = c
+	return c, nil
+}
+
+func (b *switchboard) stalest() (key provider.ClientKey) {
+	for other, c := range b.open {
+		if stale, ok := b.open[key]; !ok || c.lease.last().Before(stale.lease.last()) {
+			key = other
+		}
+	}
+	return key
+}
+
+func (b *switchboard) hangUp(key provider.ClientKey) {
+	if c, ok := b.open[key]; ok {
+		delete(b.open, key)
+		c.lease.end()
+		c.release()
+	}
+}
+
+// lease counts who uses a connection.
+type lease struct {
+	mu    sync.Mutex
+	users int
+	ended bool
+	used  time.Time
+}
+
+func (l *lease) take(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users++
+	l.used = now
+}
+
+// give is the end of a use, and reports whether it was the last.
+func (l *lease) give() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users--
+	return l.ended && l.users == 0
+}
+
+// end counts as a use, too, which has to be given back.
+func (l *lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users++
+	l.ended = true
+}
+
+func (l *lease) last() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used
+}
+
+// release gives a connection back. After the last use of one that is dropped its sessions are ended, for which nobody waits.
+func (c *conn) release() {
+	if c.lease.give() {
+		go c.logout()
+	}
+}
+
+// logout ends both sessions. It may fail: the vCenter ends what is idle by itself.
+func (c *conn) logout() {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inREST {
+		_ = c.rest.Logout(ctx)
+		c.rest.SessionID("")
+		c.inREST = false
+	}
+	_ = vimsession.NewManager(c.vim).Logout(ctx)
+}
