@@ -157,9 +157,12 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 			}
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged", CreationTimestamp: metav1.NewTime(g.clock.Now())}}
 			g.forge(n, "all of it, and a provider ID")
-			for range 3 {
+			for sure := 7 * time.Second; sure > 0; sure -= 3 * time.Second {
 				g.clock.Step(3 * time.Second)
-				if g.pass(); g.lens.View(g.read()).Recorded.NodeName != "" {
+				if again := g.pass().RequeueAfter; again != sure {
+					t.Errorf("looked at again after %v, and it can be told in %v", again, sure)
+				}
+				if g.lens.View(g.read()).Recorded.NodeName != "" {
 					t.Error("taken before its instance is sure to be listed")
 				}
 			}

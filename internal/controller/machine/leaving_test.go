@@ -39,6 +39,24 @@ func leavesInOnePass[M client.Object](g *rig[M]) {
 	}
 }
 
+// A kubelet that makes its node while the infrastructure is removing the instance leaves none behind.
+func TestJoinsAtItsEnd(t *testing.T) { bothLeave(t, joinsAtItsEnd, joinsAtItsEnd) }
+
+func joinsAtItsEnd[M client.Object](g *rig[M]) {
+	g.pass()
+	g.delete()
+	g.cloud.before = func(call string) {
+		if call == "Delete" {
+			g.cloud.before = nil
+			g.joins()
+		}
+	}
+	g.pass()
+	if n := g.count(&corev1.NodeList{}); n != 0 || !g.gone() {
+		g.Errorf("gone: %v, %d nodes left", g.gone(), n)
+	}
+}
+
 // P1, W2: a drain that cannot end gives its worker back in every pass, and asks
 // for another one; other machines' turn comes meanwhile.
 func TestDrainHoldsNoWorker(t *testing.T) { bothLeave(t, holdsNoWorker, holdsNoWorker) }

@@ -41,6 +41,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, 
 		p.world.Drain.RefusedFor = p.mem.removal.refused(p.world.Drain.Err, p.Clock.Now())
 	case lifecycle.Terminate:
 		p.world.Removal, p.world.Instances, p.world.Retry = p.instances().terminate(ctx)
+		p.onNode(func(t *target[M]) lifecycle.Node { return t.joinedMeanwhile(ctx) })
 	case lifecycle.DeleteNode:
 		p.onNode(func(t *target[M]) lifecycle.Node { return t.delete(ctx) })
 	case lifecycle.RemoveFinalizer:

@@ -102,6 +102,21 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	return f
 }
 
+// joinedMeanwhile is the node that a kubelet made while the instance was being removed, once that is done. It is read past the cache, which
+// may show a node as it was before it said that it is another machine's.
+func (t *target[M]) joinedMeanwhile(ctx context.Context) lifecycle.Node {
+	was := t.world.Node
+	if t.world.Removal.State != lifecycle.RemovalDone || !was.Looked || was.Object != nil || was.Taken != "" || t.policy.Targetless {
+		return was
+	}
+	q := t.whose().query(ctx)
+	if q.Name == "" {
+		return t.find(ctx)
+	}
+	n, err := t.Nodes.Named(ctx, q)
+	return t.looked(ctx, n, err)
+}
+
 // wantOf is what the machine asks of f, its provider ID included.
 func (t *target[M]) wantOf(f lifecycle.Node) node.Want {
 	w := t.want()

@@ -78,7 +78,9 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 		return !own && i.Exists() && named(i, n.Name)
 	})
 	if !another && w.world.Unlisted.ReadLag > 0 && l.at.Before(shown) {
-		return false, fmt.Errorf("%w: they run up to %v behind, and node %s is newer", errUntold, w.world.Unlisted.ReadLag, n.Name)
+		err := provider.Errorf(provider.Transient, "%w: they run up to %v behind, and node %s is newer", errUntold, w.world.Unlisted.ReadLag, n.Name)
+		err.After = shown.Sub(w.Clock.Now())
+		return false, err
 	}
 	return another, nil
 }

@@ -270,7 +270,7 @@ func nodeUnknown(q input) *Decision {
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonNodeUnknown, Stage: q.joined(), Err: q.w.Node.Err,
-		Message: text(q.w.Node.Err), After: q.p.Delays.Transient,
+		Message: text(q.w.Node.Err), After: q.p.Delays.untilTold(q.w.Node.Err),
 	}
 }
 

@@ -98,7 +98,7 @@ func (q input) nodeUnknown() *Decision {
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.Node.Err,
-		Message: why, After: q.p.Delays.Transient,
+		Message: why, After: q.p.Delays.untilTold(q.w.Node.Err),
 	}
 }
 

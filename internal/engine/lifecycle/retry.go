@@ -62,6 +62,14 @@ func (q input) duplicatesAgain() time.Duration {
 // when that is done.
 func (d Delays) unmended() time.Duration { return max(d.Other, FirstDelay) }
 
+// untilTold is how long to wait before the node is looked up again, which err prevented: as long as err says, or else Transient.
+func (d Delays) untilTold(err error) time.Duration {
+	if a := provider.AfterOf(err); a > 0 {
+		return max(a, FirstDelay)
+	}
+	return d.Transient
+}
+
 func (d Delays) wanted(err error, failures int) time.Duration {
 	if a := provider.AfterOf(err); a > 0 {
 		return a

@@ -34,7 +34,7 @@ type likeness struct {
 // there, but for those that no world lasts; how often something fails, and limits, are ours.
 var likenesses = map[string]likeness{
 	// Reads are behind for as long as the provider declares, also by ID (find.go). Tokens are
-	// forgotten after a day (write-a-provider.md), for which a quarter of an hour stands here. What has
+	// those of a zone, and forgotten after a day (write-a-provider.md), for which a quarter of an hour stands here. What has
 	// ended is listed for an hour, what was given up among it (state reasons, aws.md). Tags
 	// that are written by a call of their own are read late, as instances are. Nodes are
 	// called by private addresses, which subnets give out again (PrivateDnsName, with
@@ -42,7 +42,7 @@ var likenesses = map[string]likeness{
 	"aws": {
 		lag: 20 * time.Second, byID: true, keeps: true, vanishes: true,
 		habits: cloud.Habits{
-			Recalls: 15 * time.Minute, Keeps: time.Hour, Marks: 20 * time.Second, Addressed: true,
+			Recalls: 15 * time.Minute, Keeps: time.Hour, Marks: 20 * time.Second, Addressed: true, Makes: cloud.InZones,
 		},
 		never: []fault{cloudHalf},
 	},
@@ -60,13 +60,13 @@ var likenesses = map[string]likeness{
 	},
 	// Operations are objects: a shortage and a quota arrive there and nowhere else, and
 	// nothing is left but the operation (gcp.md). Removals are operations, too. A request
-	// under an ID that was used is the operation that it was; for how long, is not said. A
-	// name is free as soon as its instance is gone. No resource is changed by two operations
+	// under an ID that was used is the operation that it was; for how long, is not said. IDs
+	// and names are those of a zone. A name is free as soon as its instance is gone. No resource is changed by two operations
 	// (resourceNotReady).
 	"gcp": {
 		lag: 10 * time.Second, keeps: true, vanishes: true, undoes: 10,
 		habits: cloud.Habits{
-			Recalls: 15 * time.Minute, Keeps: 2 * time.Hour, Operations: true, Busy: true,
+			Recalls: 15 * time.Minute, Keeps: 2 * time.Hour, Operations: true, Busy: true, Makes: cloud.InZones,
 		},
 		never: []fault{cloudHalf},
 	},

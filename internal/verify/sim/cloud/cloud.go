@@ -200,7 +200,8 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 
 // create makes the parts and the instance, or finds the one of the token.
 func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
-	n := creation{c: c, at: placeOf(class), ref: ref, token: token, heedless: ctx.Value(heedless{}) != nil}
+	wanted := chooser{session{Provider: Provider{Cloud: c}}}.named(want.Choice)
+	n := creation{c: c, at: placeOf(class), ref: ref, token: token, choice: wanted, heedless: ctx.Value(heedless{}) != nil}
 	if m := n.found(); m != nil {
 		return m, nil
 	}

@@ -51,6 +51,8 @@ const (
 	// ByInterface: so it is, and no token is known: whoever makes the interface may ask for
 	// the instance, and others wait for [lease].
 	ByInterface Making = "by its interface"
+	// InZones: by one call, whose token stands for what it made in one zone only.
+	InZones Making = "in zones"
 	// SwitchedOff: by one call, and off, until it is initialized.
 	SwitchedOff Making = "switched off"
 )
@@ -99,10 +101,11 @@ func Heedless(ctx context.Context) context.Context { return context.WithValue(ct
 
 // creation is one of an instance.
 type creation struct {
-	c     *Cloud
-	at    Place
-	ref   provider.Ref
-	token string
+	c      *Cloud
+	at     Place
+	ref    provider.Ref
+	token  string
+	choice provider.Choice
 	// nic is its interface; heedless: it does not look whether that is its own.
 	nic      *Part
 	heedless bool
@@ -111,7 +114,8 @@ type creation struct {
 // found is what was made under its token; nil: nothing that the cloud knows of.
 func (n *creation) found() *Machine {
 	for _, m := range n.c.machines {
-		if m.Token == n.token && m.Place == n.at && n.c.recalls(m, n.c.Now()) {
+		elsewhere := n.c.Makes == InZones && m.Choice.Zone != n.choice.Zone
+		if m.Token == n.token && m.Place == n.at && !elsewhere && n.c.recalls(m, n.c.Now()) {
 			return m
 		}
 	}
