@@ -24,8 +24,8 @@ PROVIDER ?= kubemark
 # Packages that the tests and linters look at: make test-unit PKG=./internal/engine/drain/...
 PKG ?= ./...
 
-# Packages whose tests start a control plane: those that test with internal/demo/devplane. They run without the race detector, one at a
-# time, because processes are what they wait for.
+# Packages whose tests start a control plane: those that test with internal/demo/devplane. They run without the race detector, because
+# processes are what they wait for.
 WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
 BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
@@ -33,6 +33,9 @@ UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/ver
 RIGHTS = test/e2e cmd/millwright-controllers internal/operator/start
 ALONE = '/($(shell echo test/install test/rehearsal $(RIGHTS) | tr ' ' '|')) '
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*'$(ALONE) | cut -d' ' -f1)
+
+# Packages that have no goroutines: there is nothing in them for the race detector to find, and with it they take five times as long.
+SEQUENTIAL = '/internal/(engine|dialect)/|/internal/verify/(planned|replay|tidy)$$'
 
 TEST_TIMEOUT ?= 15m
 
@@ -111,12 +114,18 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-fuzz test-sim test-box test-rights test-dev test-clouds test-rehearsal test-alerts test-chart ## Run every test
+test: test-unit test-sim test-box test-rights test-dev test-clouds ## Run every test, but for those of test-more and the suites below it
+
+# What takes longer to compile than to run: instrumented fuzz targets, Helm, PromQL, and the programs of seven clouds.
+.PHONY: test-more
+test-more: test-fuzz test-rehearsal test-alerts test-chart ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
 
 .PHONY: test-unit
-test-unit: ## Run unit tests, with the race detector
+test-unit: ## Run unit tests, with the race detector where anything runs at the same time
 	@packages="$(UNIT_PACKAGES)" && if [ -z "$$packages" ]; then echo "no package here is tested without a control plane"; exit 0; fi && \
-	echo "go test -race -timeout $(TEST_TIMEOUT)" $$packages && CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $$packages
+	plain=$$(printf '%s\n' $$packages | grep -E $(SEQUENTIAL)); raced=$$(printf '%s\n' $$packages | grep -vE $(SEQUENTIAL)); \
+	if [ -n "$$plain" ]; then echo "go test -timeout $(TEST_TIMEOUT)" $$plain && go test -timeout $(TEST_TIMEOUT) $$plain || exit; fi; \
+	if [ -n "$$raced" ]; then echo "go test -race -timeout $(TEST_TIMEOUT)" $$raced && CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $$raced || exit; fi
 
 # So many inputs for each target, not so many seconds: that takes as long as it takes on a slow machine, and a target that
 # is stopped by the clock may be reported as one that failed. `make fuzz` looks further.
@@ -133,8 +142,8 @@ test-sim: ## Run the simulator's fixed seeds, and prove that it finds every defe
 test-box: ## Run the tests that need a control plane
 	@assets=$$(go run ./internal/demo/devplane/cmd/box-assets) && packages="$(BOX_PACKAGES)" && \
 	if [ -z "$$packages" ]; then echo "no package here needs a control plane"; exit 0; fi && \
-	echo "KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT)" $$packages && \
-	KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT) $$packages
+	echo "KUBEBUILDER_ASSETS=$$assets go test -p 2 -timeout $(TEST_TIMEOUT)" $$packages && \
+	KUBEBUILDER_ASSETS=$$assets go test -p 2 -timeout $(TEST_TIMEOUT) $$packages
 
 .PHONY: test-rights
 test-rights: box ## Run the tests that run programs with the roles that are shipped; no role may lack a right
@@ -148,13 +157,13 @@ test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && go test -tags grpcnotrace -timeout $(TEST_TIMEOUT) ./...
 
 # Each cloud's provider and double, each adapter and what carries providers over gRPC is a module of its own, so that nobody compiles an SDK
-# that they do not use.
+# that they do not use. Two are tested at a time: much of it is waiting.
 CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod provider/remote/go.mod \
 	adapters/*/go.mod adapters/*/test/*/go.mod examples/*/go.mod))
 .PHONY: test-clouds
 test-clouds: ## Test providers of real clouds, adapters, provider/remote and the provider to copy against doubles: CLOUDS=providers/aws/cloud
-	@set -e; KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)"; export KUBEBUILDER_ASSETS; \
-	for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
+	@KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)" && export KUBEBUILDER_ASSETS && \
+	printf '%s\n' $(CLOUDS) | xargs -P 2 -I{} hack/test-module {} -timeout $(TEST_TIMEOUT)
 
 # The clouds that doubles play.
 PLAYED = aws azure gcp kubevirt metal3 openstack vsphere

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -207,17 +208,28 @@ func (w *world) wrong(ctx context.Context) (string, error) {
 			late = append(late, fmt.Sprintf("machine %s is %s: %s", m.Name, m.Phase, m.Why))
 		}
 	}
-	names, err := w.machines(ctx)
-	if err != nil {
-		return "", err
-	}
-	s, err := w.cloud.state(ctx)
-	if err != nil {
-		return "", err
-	}
 	var problems []string
 	if want := w.want * len(owners); ready != want || len(machines) != want {
 		problems = append(problems, fmt.Sprintf("%d of %d machines are ready, %d are wanted", ready, len(machines), want))
+	}
+	for _, compare := range []func(context.Context, []fleet.Machine) ([]string, error){w.instances, w.nodes} {
+		more, err := compare(ctx, machines)
+		if err != nil {
+			return "", err
+		}
+		problems = append(problems, more...)
+	}
+	if len(problems) > 0 {
+		problems = append(problems, late...)
+	}
+	return strings.Join(problems[:min(len(problems), 20)], "\n  "), nil
+}
+
+// instances says where the cloud has other instances than one for each machine, or what belongs to none.
+func (w *world) instances(ctx context.Context, machines []fleet.Machine) (problems []string, err error) {
+	s, err := w.cloud.state(ctx)
+	if err != nil {
+		return nil, err
 	}
 	has := map[string]int{}
 	for _, i := range s.Instances {
@@ -225,11 +237,11 @@ func (w *world) wrong(ctx context.Context) (string, error) {
 			has[i.Name]++
 		}
 	}
-	for _, name := range names {
-		if has[name] != 1 {
-			problems = append(problems, fmt.Sprintf("machine %s has %d instances", name, has[name]))
+	for _, m := range machines {
+		if has[m.Name] != 1 {
+			problems = append(problems, fmt.Sprintf("machine %s has %d instances", m.Name, has[m.Name]))
 		}
-		delete(has, name)
+		delete(has, m.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(has)) {
 		problems = append(problems, fmt.Sprintf("%d instances of %s, which is no machine", has[name], name))
@@ -237,10 +249,21 @@ func (w *world) wrong(ctx context.Context) (string, error) {
 	for _, o := range s.Orphans {
 		problems = append(problems, "left without an instance: "+o)
 	}
-	if len(problems) > 0 {
-		problems = append(problems, late...)
+	return problems, nil
+}
+
+// nodes says which nodes are no machine's. Nothing else removes them here.
+func (w *world) nodes(ctx context.Context, machines []fleet.Machine) (problems []string, err error) {
+	var all corev1.NodeList
+	if err := w.f.Client.List(ctx, &all); err != nil {
+		return nil, err
 	}
-	return strings.Join(problems[:min(len(problems), 20)], "\n  "), nil
+	for _, n := range all.Items {
+		if !slices.ContainsFunc(machines, func(m fleet.Machine) bool { return m.Node == n.Name }) {
+			problems = append(problems, "node "+n.Name+" is no machine's")
+		}
+	}
+	return problems, nil
 }
 
 // gone reports whether a cloud's word says that there is no instance any more.
