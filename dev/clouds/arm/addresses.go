@@ -68,6 +68,19 @@ func (c addressCalls) server() *nfake.PublicIPAddressesServer {
 			c.begin("address", 0)
 			return begun(http.StatusAccepted, network.PublicIPAddressesClientDeleteResponse{}, nil)
 		},
+		UpdateTags: func(_ context.Context, _, _ string, t network.TagsObject, _ *network.PublicIPAddressesClientUpdateTagsOptions) (azfake.Responder[network.PublicIPAddressesClientUpdateTagsResponse], azfake.ErrorResponder) {
+			a, ok := c.addresses.Get(c.key())
+			if !ok {
+				return done(network.PublicIPAddressesClientUpdateTagsResponse{}, c.missing())
+			}
+			if err := tagFault(t.Tags); err != nil {
+				return done(network.PublicIPAddressesClientUpdateTagsResponse{}, err)
+			}
+			next := *a
+			next.model.Tags = t.Tags
+			c.addresses.Put(a.key(), &next)
+			return done(network.PublicIPAddressesClientUpdateTagsResponse{PublicIPAddress: next.view(c.clock.Now())}, nil)
+		},
 		Get: func(context.Context, string, string, *network.PublicIPAddressesClientGetOptions) (azfake.Responder[network.PublicIPAddressesClientGetResponse], azfake.ErrorResponder) {
 			a, ok := c.addresses.Get(c.key())
 			if !ok {

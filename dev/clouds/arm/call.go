@@ -119,6 +119,8 @@ func (c *call) named(client, put, remove, list string) string {
 		return client + "." + name
 	case c.verb == http.MethodPut:
 		return client + "." + put
+	case c.verb == http.MethodPatch && strings.EqualFold(c.provider, "Microsoft.Network"):
+		return client + ".UpdateTags"
 	case c.verb == http.MethodPatch:
 		return client + ".BeginUpdate"
 	case c.verb == http.MethodDelete:

@@ -19,6 +19,7 @@ type disk struct {
 	vm      string // the machine that has it
 	created time.Time
 	ready   time.Time
+	failed  bool
 }
 
 func (d *disk) view(now time.Time) compute.Disk {
@@ -28,6 +29,8 @@ func (d *disk) view(now time.Time) compute.Disk {
 	out.Properties.ProvisioningState, out.Properties.TimeCreated = to.Ptr("Succeeded"), to.Ptr(d.created.UTC())
 	if now.Before(d.ready) {
 		out.Properties.ProvisioningState = to.Ptr("Updating")
+	} else if d.failed {
+		out.Properties.ProvisioningState = to.Ptr("Failed")
 	}
 	out.Properties.DiskState = to.Ptr(compute.DiskStateUnattached)
 	if d.vm != "" {
@@ -60,6 +63,13 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 			c.begin("disk", 0)
 			return begun(http.StatusAccepted, compute.DisksClientDeleteResponse{}, nil)
 		},
+		BeginUpdate: func(_ context.Context, _, _ string, u compute.DiskUpdate, _ *compute.DisksClientBeginUpdateOptions) (azfake.PollerResponder[compute.DisksClientUpdateResponse], azfake.ErrorResponder) {
+			d, err := c.tagDisk(u.Tags)
+			if err != nil {
+				return begun(0, compute.DisksClientUpdateResponse{}, err)
+			}
+			return begun(http.StatusAccepted, compute.DisksClientUpdateResponse{Disk: d.view(c.clock.Now())}, nil)
+		},
 		Get: func(context.Context, string, string, *compute.DisksClientGetOptions) (azfake.Responder[compute.DisksClientGetResponse], azfake.ErrorResponder) {
 			d, ok := c.disks.Get(c.key())
 			if !ok {
@@ -76,6 +86,22 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 			return onePage(compute.DisksClientListResponse{DiskList: compute.DiskList{Value: page, NextLink: next}})
 		},
 	}
+}
+
+// tagDisk puts tags in the place of those that a disk has, in use or not.
+func (c diskCalls) tagDisk(tags map[string]*string) (*disk, *apiError) {
+	d, ok := c.disks.Get(c.key())
+	if !ok {
+		return nil, c.missing()
+	}
+	if err := tagFault(tags); err != nil {
+		return nil, err
+	}
+	next := *d
+	next.model.Tags = tags
+	c.disks.Put(d.key(), &next)
+	c.begin("disk", 0)
+	return &next, nil
 }
 
 func (c diskCalls) listDisks() (all []*compute.Disk) {

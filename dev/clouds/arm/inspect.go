@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
@@ -136,6 +139,8 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
 		{Name: "untag", On: "a machine's ID, a space, and the name of a tag, which is taken away"},
 		{Name: "unbalance", On: "a machine's ID: its interfaces leave the pools of load balancers"},
+		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk, which is to outlive it"},
+		{Name: "spoil", On: "the ID of a disk that was made by itself: its provisioning fails"},
 		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
 		{Name: "replenish", On: "zone[/size]"},
 		{Name: "lag", On: "a duration: how far listings run behind"},
@@ -158,6 +163,9 @@ func (c *Cloud) Do(verb, on string) error {
 		c.shortages[strings.ToLower(on)] = verb == "exhaust"
 		return nil
 	}
+	if verb == "spoil" {
+		return spoil(c, on)
+	}
 	id, key, _ := strings.Cut(on, " ")
 	m, ok := c.vms.Get(strings.ToLower(id))
 	if !ok {
@@ -168,6 +176,13 @@ func (c *Cloud) Do(verb, on string) error {
 	case "untag":
 		next.model = clone(m.model)
 		delete(next.model.Tags, key)
+	case "keep":
+		next.model = clone(m.model)
+		for _, d := range next.model.Properties.StorageProfile.DataDisks {
+			if deref(d.Name) == key {
+				d.DeleteOption = to.Ptr(compute.DiskDeleteOptionTypesDetach)
+			}
+		}
 	case "unbalance":
 		unbalance(c, m)
 	case "interrupt":
@@ -187,6 +202,17 @@ func (c *Cloud) Do(verb, on string) error {
 		return fmt.Errorf("no such verb: %s", verb)
 	}
 	c.vms.Put(m.key(), &next)
+	return nil
+}
+
+func spoil(c *Cloud, id string) error {
+	d, ok := c.disks.Get(strings.ToLower(id))
+	if !ok {
+		return fmt.Errorf("no disk %s", id)
+	}
+	next := *d
+	next.ready, next.failed = c.clock.Now(), true
+	c.disks.Put(d.key(), &next)
 	return nil
 }
 

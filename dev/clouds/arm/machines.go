@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,10 +169,37 @@ func (m *machine) view(now time.Time, instanceView bool) compute.VirtualMachine 
 		os.AdminPassword, os.CustomData = nil, nil
 		out.Properties.OSProfile = os
 	}
+	out.Properties.StorageProfile = m.shownDisks()
 	if instanceView {
 		out.Properties.InstanceView = &compute.VirtualMachineInstanceView{Statuses: m.statuses(provisioning, power)}
 	}
 	return out
+}
+
+// shownDisks are the machine's disks with their IDs.
+func (m *machine) shownDisks() *compute.StorageProfile {
+	if m.model.Properties.StorageProfile == nil {
+		return nil
+	}
+	s := shallow(m.model.Properties.StorageProfile)
+	managed := func(p *compute.ManagedDiskParameters, name *string) *compute.ManagedDiskParameters {
+		if p = shallow(p); p.ID == nil {
+			t := m.target
+			t.kind, t.name = "disks", deref(name)
+			p.ID = to.Ptr(t.id())
+		}
+		return p
+	}
+	if s.OSDisk != nil && s.OSDisk.DiffDiskSettings == nil {
+		s.OSDisk = shallow(s.OSDisk)
+		s.OSDisk.ManagedDisk = managed(s.OSDisk.ManagedDisk, s.OSDisk.Name)
+	}
+	s.DataDisks = slices.Clone(s.DataDisks)
+	for k, d := range s.DataDisks {
+		s.DataDisks[k] = shallow(d)
+		s.DataDisks[k].ManagedDisk = managed(d.ManagedDisk, d.Name)
+	}
+	return s
 }
 
 // statuses have the shape of https://learn.microsoft.com/azure/virtual-machines/states-billing and of what failed machines show.

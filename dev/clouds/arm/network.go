@@ -79,6 +79,19 @@ func (c nicCalls) server() *nfake.InterfacesServer {
 			}
 			return begun(status, network.InterfacesClientDeleteResponse{}, nil)
 		},
+		UpdateTags: func(_ context.Context, _, _ string, t network.TagsObject, _ *network.InterfacesClientUpdateTagsOptions) (azfake.Responder[network.InterfacesClientUpdateTagsResponse], azfake.ErrorResponder) {
+			n, ok := c.nics.Get(c.key())
+			if !ok {
+				return done(network.InterfacesClientUpdateTagsResponse{}, c.missing())
+			}
+			if err := tagFault(t.Tags); err != nil {
+				return done(network.InterfacesClientUpdateTagsResponse{}, err)
+			}
+			next := *n
+			next.model.Tags = t.Tags
+			c.nics.Put(n.key(), &next)
+			return done(network.InterfacesClientUpdateTagsResponse{Interface: next.view(c.clock.Now())}, nil)
+		},
 		Get: func(context.Context, string, string, *network.InterfacesClientGetOptions) (azfake.Responder[network.InterfacesClientGetResponse], azfake.ErrorResponder) {
 			n, ok := c.nics.Get(c.key())
 			if !ok {

@@ -2,12 +2,14 @@ package arm
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 )
 
-// patchMachine changes tags, and what becomes of interfaces and disks when the machine is deleted.
+// patchMachine changes tags, and what becomes of interfaces and disks when the machine is deleted. Lists count as the whole, as in all of the Resource
+// Manager's bodies: a data disk that is left out is detached, and an interface cannot be taken from a machine that runs.
 func (c machineCalls) patchMachine(u compute.VirtualMachineUpdate) (vm compute.VirtualMachine, err *apiError) {
 	m, ok := c.vms.Get(c.key())
 	switch {
@@ -25,39 +27,52 @@ func (c machineCalls) patchMachine(u compute.VirtualMachineUpdate) (vm compute.V
 	}
 	if p := u.Properties; p != nil {
 		if p.NetworkProfile != nil {
-			patchNICs(next.nics(), p.NetworkProfile.NetworkInterfaces)
+			if err := patchNICs(next.nics(), p.NetworkProfile.NetworkInterfaces); err != nil {
+				return vm, err
+			}
 		}
 		if p.StorageProfile != nil && next.model.Properties.StorageProfile != nil {
-			patchDisks(next.model.Properties.StorageProfile, p.StorageProfile)
+			c.patchDisks(&next, p.StorageProfile)
 		}
 	}
 	c.vms.Put(m.key(), &next)
 	return next.view(c.clock.Now(), false), nil
 }
 
-func patchNICs(has, asked []*compute.NetworkInterfaceReference) {
-	for _, a := range asked {
-		for _, h := range has {
-			if !strings.EqualFold(deref(h.ID), deref(a.ID)) || a.Properties == nil {
-				continue
-			}
-			if h.Properties == nil {
-				h.Properties = &compute.NetworkInterfaceReferenceProperties{}
-			}
-			h.Properties.DeleteOption = a.Properties.DeleteOption
+func patchNICs(has, asked []*compute.NetworkInterfaceReference) *apiError {
+	for _, h := range has {
+		k := slices.IndexFunc(asked, func(a *compute.NetworkInterfaceReference) bool { return strings.EqualFold(deref(h.ID), deref(a.ID)) })
+		if k < 0 {
+			return refuse(http.StatusConflict, "OperationNotAllowed", "Network interface %s cannot be removed from a virtual machine that is running.", deref(h.ID))
+		}
+		if asked[k].Properties != nil {
+			h.Properties = asked[k].Properties
 		}
 	}
+	return nil
 }
 
-func patchDisks(has, asked *compute.StorageProfile) {
+func (c machineCalls) patchDisks(m *machine, asked *compute.StorageProfile) {
+	has := m.model.Properties.StorageProfile
 	if asked.OSDisk != nil && has.OSDisk != nil && asked.OSDisk.DeleteOption != nil {
 		has.OSDisk.DeleteOption = asked.OSDisk.DeleteOption
 	}
-	for _, a := range asked.DataDisks {
-		for _, h := range has.DataDisks {
-			if deref(h.Lun) == deref(a.Lun) && a.DeleteOption != nil {
-				h.DeleteOption = a.DeleteOption
-			}
+	if asked.DataDisks == nil {
+		return
+	}
+	var kept []*compute.DataDisk
+	for _, h := range has.DataDisks {
+		k := slices.IndexFunc(asked.DataDisks, func(a *compute.DataDisk) bool { return deref(h.Lun) == deref(a.Lun) })
+		if k >= 0 {
+			h.DeleteOption = asked.DataDisks[k].DeleteOption
+			kept = append(kept, h)
+			continue
+		}
+		if d, ok := c.disks.Get(m.diskKey(deref(h.Name))); ok {
+			free := *d
+			free.vm = ""
+			c.disks.Put(d.key(), &free)
 		}
 	}
+	has.DataDisks = kept
 }

@@ -12,9 +12,11 @@ import (
 type Seed struct {
 	Subscription, Group, Name string
 	Location, Zone, Size      string
-	// NIC and Disk are the names of its interface and of its disk.
-	NIC, Disk string
-	Tags      map[string]string
+	// NIC and Disk are the names of its interface and of its disk, Address that of its public address; empty: it has none.
+	NIC, Disk, Address string
+	Tags               map[string]string
+	// Bare: only the machine has the tags.
+	Bare bool
 	// Cascade: interface and disk go with the machine.
 	Cascade bool
 }
@@ -27,6 +29,10 @@ func (s Seed) target(provider, kind, name string) target {
 func (c *Cloud) Plant(s Seed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	machineTags := pointers(s.Tags)
+	if s.Bare {
+		s.Tags = nil
+	}
 	n := seedNIC(c, s)
 	goes, drops := compute.DeleteOptionsDetach, compute.DiskDeleteOptionTypesDetach
 	if s.Cascade {
@@ -54,6 +60,7 @@ func (c *Cloud) Plant(s Seed) {
 	call := machineCalls{&call{Cloud: c, target: t}}
 	call.complete(m)
 	call.attach(m)
+	m.model.Tags = machineTags
 	c.vms.Put(m.key(), m)
 }
 
@@ -75,8 +82,22 @@ func seedNIC(c *Cloud, s Seed) *nic {
 			Properties: &network.InterfaceIPConfigurationPropertiesFormat{PrivateIPAddress: to.Ptr(address), Primary: to.Ptr(true), Subnet: &network.Subnet{ID: to.Ptr(subnet)}},
 		}}},
 	}}
+	if s.Address != "" {
+		seedAddress(c, s, n)
+	}
 	c.nics.Put(n.key(), n)
 	return n
+}
+
+// seedAddress makes a public address that an interface has, and that does not go with it.
+func seedAddress(c *Cloud, s Seed, n *nic) {
+	t, first := s.target("Microsoft.Network", "publicIPAddresses", s.Address), n.model.Properties.IPConfigurations[0]
+	a := &address{target: t, user: deref(first.ID), created: c.clock.Now(), model: network.PublicIPAddress{
+		ID: to.Ptr(t.id()), Name: to.Ptr(s.Address), Location: to.Ptr(s.Location), Tags: pointers(s.Tags),
+		Properties: &network.PublicIPAddressPropertiesFormat{IPAddress: to.Ptr("203.0.113.250")},
+	}}
+	first.Properties.PublicIPAddress = &network.PublicIPAddress{ID: to.Ptr(t.id())}
+	c.addresses.Put(a.key(), a)
 }
 
 func pointers(tags map[string]string) map[string]*string {

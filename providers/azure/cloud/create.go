@@ -179,7 +179,7 @@ func (m *creation) set(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// disks makes data disks of images: the machine takes them as they are. Those that are there for another choice, in another zone, go first.
+// disks makes data disks of images: the machine takes them as they are. Those that have a flaw go first.
 func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 	out := map[int32]string{}
 	disks := m.compute.NewDisksClient()
@@ -192,7 +192,7 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 		switch {
 		case err == nil && tagOf(has.Tags, tagUID) != m.ref.UID:
 			return nil, m.ours.taken("disk", name, has.Tags)
-		case err == nil && zoneOf(has.Zones) == m.choice.zone:
+		case err == nil && m.flaw(&has.Disk) == "":
 			if err := finished(&has.Disk, name); err != nil {
 				return nil, err
 			}
@@ -200,9 +200,9 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 			continue
 		case err == nil:
 			if _, err := disks.BeginDelete(ctx, m.group, name, nil); err != nil {
-				return nil, m.told(err, "remove disk %s, which is in zone %q", name, zoneOf(has.Zones))
+				return nil, m.told(err, "remove disk %s, which %s", name, m.flaw(&has.Disk))
 			}
-			return nil, provider.Errorf(provider.Conflict, "disk %s of another zone is being removed", name)
+			return nil, provider.Errorf(provider.Conflict, "disk %s, which %s, is being removed, and is then made again", name, m.flaw(&has.Disk))
 		case !isMissing(err):
 			return nil, m.told(err, "read disk %s", name)
 		}
@@ -213,6 +213,18 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 		out[d.lun] = id
 	}
 	return out, nil
+}
+
+// flaw is why a disk of this machine is of no use to it: it is there for another choice, or Azure gave up making it and shows no cause. Empty: it is
+// of use.
+func (m *creation) flaw(d *compute.Disk) string {
+	switch zone := zoneOf(d.Zones); {
+	case zone != m.choice.zone:
+		return fmt.Sprintf("is in zone %q", zone)
+	case d.Properties != nil && strings.EqualFold(deref(d.Properties.ProvisioningState), failed):
+		return "Azure failed to make"
+	}
+	return ""
 }
 
 func zoneOf(zones []*string) string {

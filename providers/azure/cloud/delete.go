@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -87,8 +88,8 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 	return going, nil
 }
 
-// remove begins to delete a virtual machine. One that would leave something behind is told to take it along first, which only works
-// while it is whole.
+// remove begins to delete a virtual machine. What it would leave behind is tagged first, so that it is found; then the machine is told to take it along,
+// which only works while it is whole.
 func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	at, _ := placeOf(deref(vm.ID))
 	state := ""
@@ -98,66 +99,103 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	if strings.EqualFold(state, "Deleting") {
 		return nil
 	}
-	vms := s.compute.NewVirtualMachinesClient()
-	if change := cascade(vm, at.name); change != nil && strings.EqualFold(state, succeeded) {
+	vms, change := s.compute.NewVirtualMachinesClient(), cascade(vm, at.name)
+	var left []error
+	if change != nil {
+		if left = s.claim(ctx, vm); slices.ContainsFunc(left, hopeful) {
+			return errors.Join(left...)
+		}
+	}
+	if change != nil && strings.EqualFold(state, succeeded) {
 		_, err := vms.BeginUpdate(ctx, at.group, at.name, *change, nil)
 		if err == nil || isMissing(err) {
-			return nil // it is deleted when it is asked for again
+			return errors.Join(left...) // it is deleted when it is asked for again
 		}
-		switch provider.KindOf(s.design.called().classify(err)) {
-		case provider.Conflict, provider.Denied, provider.Invalid:
-			// It is deleted all the same: a policy may forbid every change of it, and what it leaves behind is swept.
-		default:
-			return s.told(err, "have virtual machine %s take its disks and interfaces along", at.name)
+		// It is deleted all the same where a policy forbids every change of it, and what it leaves behind is swept.
+		if err = s.told(err, "have virtual machine %s take its disks and interfaces along", at.name); hopeful(err) {
+			return err
 		}
 	}
 	_, err := vms.BeginDelete(ctx, at.group, at.name, nil)
 	if isMissing(err) {
-		return nil
+		return errors.Join(left...)
 	}
-	return s.told(err, "delete virtual machine %s", at.name)
+	return errors.Join(append(left, s.told(err, "delete virtual machine %s", at.name))...)
+}
+
+// hopeful says whether what failed may come to pass when it is asked for again. Where a policy or a role forbids it, or its state, deletion goes on without.
+func hopeful(err error) bool {
+	switch provider.KindOf(err) {
+	case "", provider.Conflict, provider.Denied, provider.Invalid:
+		return false
+	}
+	return true
 }
 
 // cascade is the change after which a virtual machine takes along what was made for it; nil: it does already. Of what else is attached to it,
-// volumes above all, nothing is changed.
+// volumes above all, nothing is changed, but lists are given whole: Azure detaches what a list leaves out.
 func cascade(vm *compute.VirtualMachine, name string) *compute.VirtualMachineUpdate {
 	p := vm.Properties
 	if p == nil {
 		return nil
 	}
-	change, needed := &compute.VirtualMachineProperties{}, false
-	if p.NetworkProfile != nil {
-		for _, ref := range p.NetworkProfile.NetworkInterfaces {
-			own := strings.EqualFold(base(deref(ref.ID)), name+nicSuffix)
-			if own && (ref.Properties == nil || deref(ref.Properties.DeleteOption) != compute.DeleteOptionsDelete) {
-				change.NetworkProfile = &compute.NetworkProfile{NetworkInterfaces: []*compute.NetworkInterfaceReference{{
-					ID: ref.ID, Properties: &compute.NetworkInterfaceReferenceProperties{Primary: to.Ptr(true), DeleteOption: to.Ptr(compute.DeleteOptionsDelete)},
-				}}}
-				needed = true
-			}
-		}
+	change := &compute.VirtualMachineProperties{}
+	interfaces := cascadeInterfaces(p.NetworkProfile, name)
+	if interfaces != nil {
+		change.NetworkProfile = &compute.NetworkProfile{NetworkInterfaces: interfaces}
 	}
-	if p.StorageProfile == nil {
-		return asUpdate(change, needed)
-	}
-	storage := &compute.StorageProfile{}
-	if d := p.StorageProfile.OSDisk; d != nil && d.DiffDiskSettings == nil && deref(d.DeleteOption) != compute.DiskDeleteOptionTypesDelete {
-		storage.OSDisk = &compute.OSDisk{Name: d.Name, DeleteOption: to.Ptr(compute.DiskDeleteOptionTypesDelete)}
-		change.StorageProfile, needed = storage, true
-	}
-	for _, d := range p.StorageProfile.DataDisks {
-		// Of OpenShift's data disks the spec says what becomes of them.
-		if own := strings.HasPrefix(deref(d.Name), name+"-") && strings.HasSuffix(deref(d.Name), dataDiskSuffix); own && deref(d.DeleteOption) != compute.DiskDeleteOptionTypesDelete {
-			storage.DataDisks = append(storage.DataDisks, &compute.DataDisk{Lun: d.Lun, Name: d.Name, DeleteOption: to.Ptr(compute.DiskDeleteOptionTypesDelete)})
-			change.StorageProfile, needed = storage, true
-		}
-	}
-	return asUpdate(change, needed)
-}
-
-func asUpdate(change *compute.VirtualMachineProperties, needed bool) *compute.VirtualMachineUpdate {
-	if !needed {
+	storage := cascadeDisks(p.StorageProfile, name)
+	if change.StorageProfile = storage; interfaces == nil && storage == nil {
 		return nil
 	}
 	return &compute.VirtualMachineUpdate{Properties: change}
+}
+
+// cascadeInterfaces are all interfaces, of which the machine's own goes with it; nil: it does already.
+func cascadeInterfaces(n *compute.NetworkProfile, name string) (all []*compute.NetworkInterfaceReference) {
+	if n == nil {
+		return nil
+	}
+	changed := false
+	for _, ref := range n.NetworkInterfaces {
+		p := compute.NetworkInterfaceReferenceProperties{}
+		if ref.Properties != nil {
+			p = *ref.Properties
+		}
+		if strings.EqualFold(base(deref(ref.ID)), name+nicSuffix) && deref(p.DeleteOption) != compute.DeleteOptionsDelete {
+			p.DeleteOption, changed = to.Ptr(compute.DeleteOptionsDelete), true
+		}
+		all = append(all, &compute.NetworkInterfaceReference{ID: ref.ID, Properties: &p})
+	}
+	if !changed {
+		return nil
+	}
+	return all
+}
+
+// cascadeDisks are the disks, of which the machine's own go with it; nil: they do already. Of OpenShift's data disks the spec says what becomes of them.
+func cascadeDisks(s *compute.StorageProfile, name string) *compute.StorageProfile {
+	if s == nil {
+		return nil
+	}
+	change := &compute.StorageProfile{}
+	if d := s.OSDisk; d != nil && d.DiffDiskSettings == nil && deref(d.DeleteOption) != compute.DiskDeleteOptionTypesDelete {
+		change.OSDisk = &compute.OSDisk{Name: d.Name, CreateOption: d.CreateOption, DeleteOption: to.Ptr(compute.DiskDeleteOptionTypesDelete)}
+	}
+	var disks []*compute.DataDisk
+	changed := false
+	for _, has := range s.DataDisks {
+		d := *has
+		if strings.HasPrefix(deref(d.Name), name+"-") && strings.HasSuffix(deref(d.Name), dataDiskSuffix) && deref(d.DeleteOption) != compute.DiskDeleteOptionTypesDelete {
+			d.DeleteOption, changed = to.Ptr(compute.DiskDeleteOptionTypesDelete), true
+		}
+		disks = append(disks, &d)
+	}
+	if changed {
+		change.DataDisks = disks
+	}
+	if change.OSDisk == nil && !changed {
+		return nil
+	}
+	return change
 }

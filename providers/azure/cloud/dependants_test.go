@@ -108,6 +108,36 @@ func TestWhatIsStillBeingMade(t *testing.T) {
 	})
 }
 
+// TestFailedDiskIsMadeAgain: a disk that Azure gave up making is of no use, and its name is taken.
+func TestFailedDiskIsMadeAgain(t *testing.T) {
+	w := newWorld(t, func(o *arm.Options) { o.Network = 10 * time.Second })
+	s := w.open(patched(t, class(provider.Gardener, "c1"), ofDisk(ofImage+`{"urn":"sap:gardenlinux:greatest:1877.4.0"}`)))
+	told, spoiled := "", false
+	var i provider.Instance
+	for tries := 0; i.ID == ""; tries++ {
+		var err error
+		if i, err = s.Create(t.Context(), machine(1), want); err != nil && provider.KindOf(err) != provider.Conflict || tries > 9 {
+			t.Fatal(tries, err)
+		}
+		if err != nil {
+			told += err.Error() + "\n"
+		}
+		for _, id := range w.cloud.Orphans() {
+			if !spoiled && strings.Contains(id, "/disks/") {
+				if spoiled = true; w.cloud.Do("spoil", id) != nil {
+					t.Fatal(id)
+				}
+			}
+		}
+		w.clock.Advance(11 * time.Second)
+	}
+	if !strings.Contains(told, "which Azure failed to make, is being removed") {
+		t.Errorf("told is %s", told)
+	}
+	w.remove(s, machine(1), i)
+	w.empty()
+}
+
 // TestHalfMade: a Create that ends after any request leaves nothing that Delete does not find.
 func TestHalfMade(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {

@@ -113,6 +113,91 @@ func TestForbiddenChangeBlocksNoDeletion(t *testing.T) {
 	}
 }
 
+// TestUntaggedPiecesOfOriginals: the original of OpenShift tags neither interface nor address, and of a machine that nobody may change they stay when
+// it goes. They are found all the same, by a Delete that is told of no instance any more.
+func TestUntaggedPiecesOfOriginals(t *testing.T) {
+	for _, forbidden := range []string{"", "Denied"} {
+		for _, marked := range []bool{false, true} {
+			eachAPI(t, func(t *testing.T, api string) {
+				w := newWorld(t)
+				c := class(api, "c1")
+				seed := w.seed(c, "", "", machine(1).Name)
+				if seed.Bare = true; api == provider.OpenShift {
+					seed.Address = "c1-" + seed.Name
+				}
+				w.cloud.Plant(seed)
+				s := w.open(c)
+				if marked {
+					if err := maintainer(t, s).Maintain(t.Context(), machine(1), w.only(s, machine(1))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if forbidden != "" {
+					w.server.Inject(double.Fault{Failure: double.Failure{Kind: forbidden}, Operation: "PATCH virtualMachines", Times: 100})
+				}
+				for done, tries := false, 0; !done; tries++ {
+					found, err := s.Find(t.Context(), machine(1))
+					if err != nil || tries > 20 {
+						t.Fatal(tries, err)
+					}
+					if done, err = s.Delete(t.Context(), machine(1), found); err != nil {
+						t.Fatal(err)
+					}
+					w.clock.Advance(time.Second)
+				}
+				w.empty()
+			})
+		}
+	}
+}
+
+// TestUntaggableBlocksNoDeletion: who may not tag what outlives a machine is told so, and the machine goes.
+func TestUntaggableBlocksNoDeletion(t *testing.T) {
+	w := newWorld(t)
+	c := class(provider.OpenShift, "c1")
+	seed := w.seed(c, "", "", machine(1).Name)
+	seed.Address, seed.Bare = "c1-"+seed.Name, true
+	w.cloud.Plant(seed)
+	s := w.open(c)
+	w.server.Inject(double.Fault{Failure: double.Failure{Kind: "Denied"}, Operation: "PATCH publicIPAddresses", Times: 100})
+	told := false
+	for range 20 {
+		found, err := s.Find(t.Context(), machine(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := s.Delete(t.Context(), machine(1), found)
+		told = told || err != nil && strings.Contains(err.Error(), "tag publicIPAddress c1-"+seed.Name)
+		if done {
+			break
+		}
+		w.clock.Advance(time.Second)
+	}
+	if n := len(w.cloud.Instances()); n > 0 || !told {
+		t.Errorf("%d machines are left, told %t", n, told)
+	}
+}
+
+// TestVolumesAreDetachedByNobody: the change before a deletion gives lists whole, since Azure detaches what they leave out.
+func TestVolumesAreDetachedByNobody(t *testing.T) {
+	w := newWorld(t)
+	c := patched(t, class(provider.Gardener, "c1"), properties(`{"storageProfile":{"dataDisks":[{"name":"logs","lun":0,"diskSizeGB":20,"storageAccountType":"Standard_LRS"},{"name":"work","lun":1,"diskSizeGB":20,"storageAccountType":"Standard_LRS"}]}}`))
+	s := w.open(c)
+	i := w.create(s, machine(1))
+	w.clock.Advance(time.Minute)
+	if err := w.cloud.Do("keep", i.ID+" "+machine(1).Name+"-logs-0-data-disk"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Delete(t.Context(), machine(1), []provider.Instance{w.only(s, machine(1))}); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.cloud.Orphans(); len(left) > 0 {
+		t.Errorf("detached by the change: %v", left)
+	}
+	w.remove(s, machine(1), i)
+	w.empty()
+}
+
 // TestQuirkSecondPassword: the original asked again for a machine with another random password. A second request changes nothing: it is made
 // on condition that there is no such machine.
 func TestQuirkSecondPassword(t *testing.T) {
