@@ -26,6 +26,9 @@ func (h *machine) must(t *testing.T, args ...string) string {
 	return out
 }
 
+// mostLines are what is shown of one look: who reads the end of a log shall find above it why the test failed.
+const mostLines = 15
+
 // describe shows what a user would look at.
 func (h *installation) describe(t *testing.T) {
 	t.Helper()
@@ -36,10 +39,11 @@ func (h *installation) describe(t *testing.T) {
 		{"get", "pods", "-A", "-o", "wide"},
 		{"get", "events", "-A", "--sort-by=.lastTimestamp"},
 		{"get", "machines.machine.openshift.io,machinesets.machine.openshift.io,machines.machine.sapcloud.io,machinesets.machine.sapcloud.io", "-A"},
-		{"-n", h.namespace, "logs", "--tail=30", "--prefix", "--selector=app.kubernetes.io/part-of=millwright"},
+		{"-n", h.namespace, "logs", "--tail=10", "--prefix", "--selector=app.kubernetes.io/part-of=millwright"},
 	} {
 		out, err := h.kubectl(context.Background(), args...) // the test's own has ended
-		t.Logf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		lines := strings.Split(out, "\n")
+		t.Logf("kubectl %s: %v\n%s", strings.Join(args, " "), err, strings.Join(lines[max(0, len(lines)-mostLines):], "\n"))
 	}
 }
 
@@ -54,6 +58,8 @@ type installation struct {
 	*machine
 	namespace          string
 	deployments, pools []string
+	// extra is what a test gave the programs beyond what is shipped: kinds and a name. It goes when the machines have gone.
+	extra string
 	// before is what the cluster had without it.
 	before string
 	// from is where the audit log begins to be about it.
@@ -371,6 +377,9 @@ func (h *installation) removed(t *testing.T, section string) {
 		if machines && !strings.Contains(line, " delete machine") {
 			machines = false
 			h.allowed(t) // the next commands may take roles away before the programs go
+			if h.extra != "" {
+				h.types(t, "kubectl delete "+h.extra)
+			}
 		}
 		h.types(t, line)
 	}

@@ -44,9 +44,6 @@ func inside(m *testing.M) int {
 	}
 	host = h
 	code := m.Run()
-	if code != 0 {
-		h.logs()
-	}
 	if err := h.end(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "test/install:", err)
 		return 1
@@ -103,7 +100,7 @@ func (h *machine) end(ctx context.Context) error {
 	return h.Stop(ctx)
 }
 
-// logs shows the end of what the processes wrote.
+// logs shows the end of what the processes wrote before there was a node.
 func (h *machine) logs() {
 	files, _ := filepath.Glob(filepath.Join(h.work, "logs", "*.log"))
 	for _, f := range files {

@@ -30,7 +30,7 @@ func TestChart(t *testing.T) {
 func TestOperator(t *testing.T) {
 	h := &installation{
 		machine: host, namespace: "openshift-machine-api", pools: []string{mill},
-		deployments: []string{"machine-api-operator", "machine-api-controllers"},
+		deployments: []string{"machine-api-operator", "machine-api-controllers"}, extra: "clusterroles,clusterrolebindings kwok-instances",
 	}
 	h.begins(t)
 	h.must(t, "apply", "--server-side", "-k", "test/install/testdata/operator")
@@ -41,7 +41,6 @@ func TestOperator(t *testing.T) {
 	h.rolls(t)
 	// Three minutes of quiet, which the original wants to see as well.
 	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-operator", "--for=condition=OperandsAvailable", "--timeout=5m")
-	h.must(t, "delete", "clusterroles,clusterrolebindings", "kwok-instances")
 	h.removed(t, "the operator")
 }
 
