@@ -10,11 +10,13 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -71,6 +73,54 @@ func TestNextChoice(t *testing.T) {
 		if strings.Contains(e, "no room") {
 			t.Errorf("an instance was made, and people hear: %s", e)
 		}
+	}
+}
+
+// TestChosenBefore: a process that takes over does not know what was exhausted, and infrastructures know a token in one zone only. Before it asks in the
+// first zone it waits until what the process before asked for in another one would be listed.
+func TestChosenBefore(t *testing.T) {
+	g := openshiftRig(t)
+	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
+	g.cloud.replyLost, g.cloud.createErr = true, provider.Errorf(provider.Transient, "killed")
+	g.pass()
+	made := g.cloud.instances
+	if !slices.Equal(*asked, []string{"a", "b"}) || len(made) != 1 {
+		t.Fatalf("asked for %q, %d instances", *asked, len(made))
+	}
+	g.cloud.instances, g.cloud.createErr = nil, nil // it is not listed yet
+	chooses(g, zones("a", "b"), func(choice string) error { *asked = append(*asked, choice); return nil })
+	g.clock.Step(time.Second)
+	g.restart()
+	if res := g.pass(); res.RequeueAfter != 20*time.Second || len(*asked) != 2 {
+		t.Errorf("asked for %q, looked at again after %v", *asked, res.RequeueAfter)
+	}
+	g.cloud.instances = made
+	g.clock.Step(20 * time.Second)
+	g.pass()
+	if len(*asked) != 2 || len(g.cloud.instances) != 1 || ptr.Deref(g.read().Spec.ProviderID, "") == "" {
+		t.Errorf("asked for %q, %d instances, provider ID %v", *asked, len(g.cloud.instances), g.read().Spec.ProviderID)
+	}
+}
+
+// TestChosenBeforeIsOver: what no process asked for is not waited for longer than that, and a machine that is younger than the process not at all.
+func TestChosenBeforeIsOver(t *testing.T) {
+	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
+	g.clock.Step(time.Minute)
+	g.restart()
+	g.pass()
+	g.clock.Step(19 * time.Second)
+	g.pass()
+	nth(g, 2)
+	if !slices.Equal(*asked, []string{"a"}) {
+		t.Errorf("asked for %q: the younger machine alone is to be made", *asked)
+	}
+	g.clock.Step(time.Second)
+	g.pass()
+	if !slices.Equal(*asked, []string{"a", "a"}) {
+		t.Errorf("asked for %q", *asked)
 	}
 }
 
@@ -141,6 +191,7 @@ func nth(g *rig[*machinev1.Machine], n int) {
 	g.Helper()
 	m := openshiftMachine(func(m *machinev1.Machine) {
 		m.Name, m.UID = fmt.Sprintf("m-%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		m.CreationTimestamp = metav1.NewTime(g.clock.Now())
 	})
 	if err := g.control.WithWatch.Create(g.Context(), m); err != nil {
 		g.Fatal(err)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,8 +92,20 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 	u.Arriving = s.Handover - now.Sub(s.began)
 	if s.world.Instances.Looked {
 		u.QuietFor, u.CreateErr = s.mem.request.quiet(now), s.mem.request.err
+		u.Chosen = s.chosenBefore(u)
 	}
 	return u
+}
+
+// chosenBefore is for how long yet the process before this one may have an instance on its
+// way of a choice that only that one knew to be the next: what was exhausted is forgotten
+// with the process, and infrastructures tell by token, in one zone each, what they were
+// asked for before.
+func (s *instances[M]) chosenBefore(u lifecycle.Unlisted) time.Duration {
+	if s.Handover == 0 || s.mem.request.done() || !s.view.Created.Before(s.began) || len(s.market().choices()) < 2 {
+		return 0
+	}
+	return max(u.Arriving, u.ReadLag-u.QuietFor)
 }
 
 // saw takes down what the infrastructure says of the instance, and returns what

@@ -95,6 +95,9 @@ func (r *request) asked(o choice.Order, err error, now time.Time) {
 	}
 }
 
+// done says whether this process asked for an instance.
+func (r *request) done() bool { return r.order != (choice.Order{}) }
+
 // unanswered is the name of the choice that was last asked for without a clear answer;
 // empty: there is none.
 func (r *request) unanswered() string {

@@ -145,6 +145,15 @@ func TestLivePatient(t *testing.T) {
 			want: lifecycle.Decision{Step: lifecycle.Create, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating},
 		},
 		{
+			name:   "an earlier process may have asked elsewhere",
+			reason: "where there are several choices only that process knew which one it had come to",
+			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Unlisted.Chosen = 3 * time.Second }),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating, After: 3 * time.Second,
+				Message: "the process before this one may have asked for the instance elsewhere; asking again before another one is made",
+			},
+		},
+		{
 			name:   "openshift 2.2 step 9b: user data unavailable",
 			reason: "an instance without boot data would never join",
 			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Session.UserDataErr = errTransient }),
