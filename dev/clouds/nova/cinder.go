@@ -19,12 +19,16 @@ type volume struct {
 	server string
 	failed bool
 	stuck  bool // it stays reserved
+	wedged bool // its deletion fails
+	undead bool // its deletion has failed
 	seq    int
 }
 
 // state is Cinder's word for what a volume is.
 func (v *volume) state(c *Cloud, now time.Time) string {
 	switch {
+	case v.undead:
+		return "error_deleting"
 	case v.failed:
 		return "error"
 	case v.stuck:
@@ -72,6 +76,12 @@ func serveVolume(all *call) {
 			out = append(out, map[string]any{"id": uuid("type " + name), "name": name, "is_public": true, "description": nil, "extra_specs": map[string]any{}})
 		}
 		k.reply(http.StatusOK, map[string]any{"volume_types": out})
+	case k.parts[0] == "os-availability-zone":
+		out := []any{}
+		for _, z := range k.zoneNames() {
+			out = append(out, map[string]any{"zoneName": z, "zoneState": map[string]any{"available": !k.closed["volumes/"+z]}})
+		}
+		k.reply(http.StatusOK, map[string]any{"availabilityZoneInfo": out})
 	case k.parts[0] != "volumes":
 		k.fail(http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case k.method("POST"):
@@ -92,9 +102,19 @@ func (k cinder) oneVolume(v *volume) {
 	case !slices.Contains([]string{"available", "error"}, v.state(k.Cloud, k.now)):
 		k.fail(http.StatusBadRequest, "badRequest", "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
 	default:
-		delete(k.volumes, v.id)
+		if v.undead = v.wedged; !v.wedged {
+			delete(k.volumes, v.id)
+		}
 		k.w.WriteHeader(http.StatusAccepted)
 	}
+}
+
+// zoneNames are those of Cinder.
+func (k cinder) zoneNames() []string {
+	if len(k.stock.VolumeZones) > 0 {
+		return k.stock.VolumeZones
+	}
+	return k.stock.Zones
 }
 
 func (k cinder) createVolume() {
@@ -110,10 +130,7 @@ func (k cinder) createVolume() {
 	if !k.read("volume", &o) {
 		return
 	}
-	zones := k.stock.VolumeZones
-	if len(zones) == 0 {
-		zones = k.stock.Zones
-	}
+	zones := k.zoneNames()
 	if o.AvailabilityZone == "" {
 		o.AvailabilityZone = zones[0]
 	}
@@ -123,7 +140,8 @@ func (k cinder) createVolume() {
 		k.fail(http.StatusBadRequest, "badRequest", fmt.Sprintf("Invalid input for field/attribute size. Value: %d. %d is less than the minimum of 1", o.Size, o.Size))
 	case o.ImageRef != "" && !known:
 		k.fail(http.StatusBadRequest, "badRequest", "Invalid image identifier or unable to access requested image.")
-	case !slices.Contains(zones, o.AvailabilityZone) && !k.any:
+	case !slices.Contains(zones, o.AvailabilityZone) && !k.any, k.closed["volumes/"+o.AvailabilityZone]:
+		// cinder.volume.flows.api.create_volume knows only zones with a service that is enabled.
 		k.fail(http.StatusBadRequest, "badRequest", "Availability zone '"+o.AvailabilityZone+"' is invalid.")
 	case o.VolumeType != "" && !slices.Contains(k.stock.VolumeTypes, o.VolumeType) && !k.any:
 		k.fail(http.StatusNotFound, "itemNotFound", "Volume type with name "+o.VolumeType+" could not be found.")

@@ -20,8 +20,13 @@ type Options struct {
 	Boot, Delete time.Duration
 	// Volume is how long a volume is creating; 0 for 2 s.
 	Volume time.Duration
+	// Reclaim is how long a server that was deleted can be restored: Nova's reclaim_instance_interval; 0, the default there too: not at all.
+	Reclaim time.Duration
 	// PageSize is how many a page of a listing has at most; 0 for 1000.
 	PageSize int
+	// PlainLinks: links to next pages begin with http, whatever the caller came by. So do those of services behind a proxy that ends TLS,
+	// unless they heed its headers (enable_proxy_headers_parsing of oslo.middleware).
+	PlainLinks bool
 }
 
 // Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
@@ -43,6 +48,8 @@ type Cloud struct {
 	// seq orders what was made.
 	seq  int
 	room map[string]int
+	// closed are zones whose hosts are all disabled.
+	closed map[string]bool
 	// revoked are users that are let in no more.
 	revoked []User
 }
@@ -64,7 +71,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 	c := &Cloud{
 		clock: clock, Options: o, tokens: map[string]token{}, users: o.Inventory.Users, all: double.NewTable[server](clock),
 		ports: map[string]*port{}, volumes: map[string]*volume{}, trunks: map[string]*trunk{}, floats: map[string]*float{},
-		groups: map[string]*serverGroup{}, room: map[string]int{},
+		groups: map[string]*serverGroup{}, room: map[string]int{}, closed: map[string]bool{},
 	}
 	c.stock = &stock{Inventory: o.Inventory, any: o.AcceptAny}
 	for k, v := range o.Inventory.Room {

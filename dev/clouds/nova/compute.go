@@ -59,10 +59,18 @@ func (k servers) serveServers() {
 	case len(rest) == 0:
 		k.fail(http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	default:
-		if s, ok := k.server(rest[0]); ok {
+		if s, ok := k.server(rest[0]); ok && !k.lost(s) {
 			k.serveServer(s, rest[1:])
 		}
 	}
+}
+
+// lost answers for a server whose cell is down. Before microversion 2.69 that is an error.
+func (k servers) lost(s server) bool {
+	if s.lost {
+		k.fail(http.StatusInternalServerError, "computeFault", "Unexpected API Error. Please report this at http://bugs.launchpad.net/nova/ and attach the Nova API log if possible.\n<class 'nova.exception.NovaException'>")
+	}
+	return s.lost
 }
 
 func (k servers) serveServer(s server, rest []string) {
@@ -74,9 +82,7 @@ func (k servers) serveServer(s server, rest []string) {
 	case "GET":
 		k.reply(http.StatusOK, map[string]any{"server": k.show(s)})
 	case "DELETE":
-		if s.deleting.IsZero() {
-			k.change(s.id, func(s *server) { s.deleting = k.now })
-		}
+		end(k.Cloud, s, k.now)
 		k.w.WriteHeader(http.StatusNoContent)
 	case "POST action":
 		k.action(s)
@@ -256,7 +262,7 @@ func (k *stock) flavor(id string) (Flavor, bool) {
 func (k compute) zones() {
 	out := []any{}
 	for _, z := range k.stock.Zones {
-		out = append(out, map[string]any{"zoneName": z, "zoneState": map[string]any{"available": true}, "hosts": nil})
+		out = append(out, map[string]any{"zoneName": z, "zoneState": map[string]any{"available": !k.closed[z]}, "hosts": nil})
 	}
 	k.reply(http.StatusOK, map[string]any{"availabilityZoneInfo": out})
 }

@@ -141,7 +141,8 @@ func (k buying) checkSchema(_ *server, o order) *refusal {
 		return bad("Invalid input for field/attribute tags. Value: %v. %v is too long", o.Tags, o.Tags)
 	}
 	if len(o.UserData) > 65535 {
-		return bad("Invalid input for field/attribute user_data. Value: %.20s. '%.20s' is too long", o.UserData, o.UserData)
+		// nova.api.validation: the whole value, twice.
+		return bad("Invalid input for field/attribute user_data. Value: %s. '%s' is too long", o.UserData, o.UserData)
 	}
 	return nil
 }
@@ -192,7 +193,8 @@ func (k buying) checkPlace(s *server, o order) *refusal {
 	if s.zone == "" {
 		s.zone = k.stock.Zones[0]
 	}
-	if !slices.Contains(k.stock.Zones, s.zone) && !k.any {
+	// nova.compute.api: get_availability_zones(context.elevated(), True) has only zones with a host that is enabled.
+	if !slices.Contains(k.stock.Zones, s.zone) && !k.any || o.AvailabilityZone != "" && k.closed[s.zone] {
 		return bad("The requested availability zone is not available")
 	}
 	if o.KeyName != "" && !slices.Contains(k.stock.KeyPairs, o.KeyName) && !k.any {
@@ -230,11 +232,34 @@ func (k buying) checkQuota(s *server, _ order) *refusal {
 			names, asked, used, most = append(names, r.name), append(asked, itoa(r.want)), append(used, itoa(r.used)), append(most, itoa(r.most))
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) > 0 && q.Unified:
+		return k.overLimit(names[0], most[0], used[0], asked[0])
+	case len(names) == 0 && q.GroupMembers > 0 && s.group != "" && k.members(s.group) >= q.GroupMembers:
+		// nova.compute.api: QuotaError, which servers.create makes a 403 of.
+		return &refusal{http.StatusForbidden, "forbidden", "Quota exceeded, too many servers in group"}
+	case len(names) == 0:
 		return nil
 	}
 	return &refusal{http.StatusForbidden, "forbidden", fmt.Sprintf("Quota exceeded for %s: Requested %s, but already used %s of %s %s",
 		strings.Join(names, ", "), strings.Join(asked, ", "), strings.Join(used, ", "), strings.Join(most, ", "), strings.Join(names, ", "))}
+}
+
+// overLimit is oslo_limit.exception.ProjectOverLimit, whose text Nova passes on (nova.limit.placement: TooManyInstances(str(e))).
+func (k buying) overLimit(name, most, used, asked string) *refusal {
+	resource := map[string]string{"instances": "servers", "cores": "class:VCPU", "ram": "class:MEMORY_MB"}[name]
+	return &refusal{http.StatusForbidden, "forbidden", fmt.Sprintf("Project %s is over a limit for [Resource %s is over limit of %s due to current usage %s and delta %s]",
+		k.token.project.ID, resource, most, used, asked)}
+}
+
+// members is how many servers a server group has.
+func (k buying) members(group string) (n int) {
+	for _, s := range k.all.All() {
+		if s.group == group {
+			n++
+		}
+	}
+	return n
 }
 
 func (k buying) checkDisks(_ *server, o order) *refusal {
@@ -298,7 +323,8 @@ func (k buying) plug(s *server, n nic) *refusal {
 	p := k.ports[n.Port]
 	switch {
 	case p == nil:
-		return bad("Port %s could not be found.", n.Port)
+		// nova.exception.PortNotFound: "Port id %(port_id)s could not be found."
+		return bad("Port id %s could not be found.", n.Port)
 	case p.device != "":
 		return &refusal{http.StatusConflict, "conflictingRequest", fmt.Sprintf("Port %s is still in use.", n.Port)}
 	case len(p.fixed) == 0:

@@ -93,11 +93,21 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 		k.invalid()
 	case "Denied":
 		k.forbidden()
+	case "Missing":
+		k.missing()
 	case "Conflict":
 		k.fail(http.StatusConflict, "conflictingRequest", "Cannot do this while it is in task_state deleting")
 	default:
 		k.broken()
 	}
+}
+
+// missing is what an ingress says in front of an API that is not there at the moment, as in front of OpenStack-Helm's: nothing about what
+// was asked for.
+func (k *call) missing() {
+	k.w.Header().Set("Content-Type", "text/html")
+	k.w.WriteHeader(http.StatusNotFound)
+	_, _ = fmt.Fprint(k.w, "<html>\n<head><title>404 Not Found</title></head>\n<body>\n<center><h1>404 Not Found</h1></center>\n<hr><center>nginx</center>\n</body>\n</html>\n")
 }
 
 // throttled is what the rate limit in front of an API says (a gateway, or the middleware oslo.limit once had).

@@ -27,7 +27,7 @@ func TestWords(t *testing.T) {
 		{"no such flavor", "POST", "/compute/v2.1/servers", order(image, "nope", "nova", nics), 400, `"badRequest":{"code":400,"message":"Flavor nope could not be found."`},
 		{"no such image", "POST", "/compute/v2.1/servers", order("nope", flavor, "nova", nics), 400, "Can not find requested image"},
 		{"no such zone", "POST", "/compute/v2.1/servers", order(image, flavor, "nope", nics), 400, "The requested availability zone is not available"},
-		{"no such port", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", `[{"port":"x"}]`), 400, "Port x could not be found."},
+		{"no such port", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", `[{"port":"x"}]`), 400, "Port id x could not be found."},
 		{"several networks and none named", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", "[]"), `"networks":[],`, "", 1), 409, "Multiple possible networks found"},
 		{"a key of metadata with a slash", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", nics), `"a":"b"`, `"a/b":"c"`, 1), 400, "metadata"},
 		{"a tag with a slash", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", nics), `["c1"]`, `["a/b"]`, 1), 400, "does not match"},

@@ -64,6 +64,14 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "start", On: "a server's ID"},
 		{Name: "fail", On: "a server's ID: it was accepted, and no host has room for it"},
 		{Name: "break", On: "a server's ID: it ran, and is in ERROR"},
+		{Name: "close", On: "a zone: all its hosts are disabled; with volumes/ in front, all that has volumes there"},
+		{Name: "open", On: "a zone: they are enabled again"},
+		{Name: "lose", On: "a server's ID: its cell is down"},
+		{Name: "recover", On: "a server's ID: its cell is there again"},
+		{Name: "tear", On: "a server's ID: it is gone, and Neutron was not there to be told, so that its ports say that they are bound"},
+		{Name: "strand", On: "a server's ID: its host dies"},
+		{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end"},
+		{Name: "replace", On: "a name: whatever image, flavor and security group is called so is removed, and made anew with another ID"},
 		{Name: "plug", On: "a server's ID and a port's: the port is bound to it"},
 		{Name: "exhaust", On: "zone[/flavor]: no further server has room there"},
 		{Name: "release", On: "zone[/flavor]: there is room again"},
@@ -86,6 +94,17 @@ func (c *Cloud) Do(verb, on string) error {
 	case "release":
 		delete(c.room, on)
 		return nil
+	case "close", "open":
+		c.closed[on] = verb == "close"
+		return nil
+	case "wedge":
+		if v := c.volumes[on]; v != nil {
+			v.wedged = true
+		}
+		return nil
+	case "replace":
+		c.stock.replace(on)
+		return nil
 	case "plug":
 		return plug(c, on)
 	case "lag":
@@ -94,9 +113,13 @@ func (c *Cloud) Do(verb, on string) error {
 		return err
 	}
 	do, ok := map[string]func(*server){
-		"terminate": func(s *server) { s.deleting = now.Add(-c.Delete) },
+		"terminate": func(s *server) { s.deleting, s.stranded = now.Add(-c.Delete), time.Time{} },
 		"stop":      func(s *server) { s.off = true },
 		"start":     func(s *server) { s.off, s.boots = false, s.boots+1 },
+		"tear":      func(*server) {},
+		"lose":      func(s *server) { s.lost = true },
+		"recover":   func(s *server) { s.lost = false },
+		"strand":    func(s *server) { s.stranded = now },
 		"fail":      func(s *server) { s.fault = &fault{500, "No valid host was found. ", now} },
 		"break": func(s *server) {
 			s.fault = &fault{500, "internal error: process exited while connecting to monitor", now}
@@ -109,6 +132,10 @@ func (c *Cloud) Do(verb, on string) error {
 		return errNoServer
 	}
 	c.change(on, do)
+	if verb == "tear" {
+		// nova.network.neutron: _unbind_ports logs what goes wrong, and goes on.
+		c.all.Delete(on)
+	}
 	c.settle(now)
 	return nil
 }

@@ -1,5 +1,7 @@
 package nova
 
+import "slices"
+
 // Inventory is what a cloud has before anybody makes anything.
 type Inventory struct {
 	// Region and further Regions are those of the catalog. All show the same.
@@ -127,6 +129,8 @@ type SecurityGroup struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
+	// Project is the name of the owner's, which shares it with the caller's, or shows it to an administrator; empty: the caller's own.
+	Project string `json:"project,omitempty"`
 }
 
 // FloatingIP is an address that may be given to a port.
@@ -142,6 +146,30 @@ type Quota struct {
 	RAM       int `json:"ram"`
 	Ports     int `json:"ports"`
 	Volumes   int `json:"volumes"`
+	// GroupMembers is how many servers a server group takes, of which Nova has 10 by default; 0: any number.
+	GroupMembers int `json:"groupMembers,omitempty"`
+	// Unified: the limits are Keystone's, and Nova refuses in the words of oslo.limit.
+	Unified bool `json:"unified,omitempty"`
+}
+
+// replace gives what has the name another ID.
+func (k *stock) replace(name string) {
+	k.Images, k.Flavors, k.SecurityGroups = slices.Clone(k.Images), slices.Clone(k.Flavors), slices.Clone(k.SecurityGroups)
+	for n, i := range k.Images {
+		if i.Name == name {
+			k.Images[n].ID = uuid("instead of " + i.ID)
+		}
+	}
+	for n, f := range k.Flavors {
+		if f.Name == name {
+			k.Flavors[n].ID = uuid("instead of " + f.ID)
+		}
+	}
+	for n, g := range k.SecurityGroups {
+		if g.Name == name {
+			k.SecurityGroups[n].ID = uuid("instead of " + g.ID)
+		}
+	}
 }
 
 // Sample is a small cloud in which the manifests of the documentation work.

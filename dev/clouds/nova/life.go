@@ -9,6 +9,10 @@ import (
 
 // place finds a host with room. Where there is none, Nova has accepted the server by then, and gives it up.
 func (k buying) place(s *server) {
+	if k.closed[s.zone] {
+		s.fault = &fault{500, "No valid host was found. ", k.now}
+		return
+	}
 	for _, key := range []string{s.zone + "/" + s.flavor.Name, s.zone} {
 		left, bounded := k.room[key]
 		if bounded && left <= inhabited(k.Cloud, key) {
@@ -31,8 +35,7 @@ func inhabited(c *Cloud, key string) (n int) {
 // settle does what time has done since it was last looked at.
 func (c *Cloud) settle(now time.Time) {
 	for _, s := range c.all.All() {
-		if !s.deleting.IsZero() && now.Sub(s.deleting) >= c.Delete {
-			c.bury(s)
+		if ends(c, s, now) {
 			continue
 		}
 		if s.fault != nil || !s.launched.IsZero() || !s.deleting.IsZero() {
@@ -48,6 +51,38 @@ func (c *Cloud) settle(now time.Time) {
 				}
 			})
 		}
+	}
+}
+
+// ends takes away a server whose time has come, and reports whether it is over.
+func ends(c *Cloud, s server, now time.Time) bool {
+	switch {
+	case !s.soft.IsZero():
+		if now.Sub(s.soft) >= c.Reclaim {
+			c.bury(s)
+		}
+		return true
+	case s.deleting.IsZero() || !s.stranded.IsZero() || now.Sub(s.deleting) < c.Delete:
+		return false
+	case c.Reclaim > 0 && !s.launched.IsZero():
+		c.change(s.id, func(s *server) { s.soft, s.deleting = now, time.Time{} })
+	default:
+		c.bury(s)
+	}
+	return true
+}
+
+// serviceDown is how long after its last sign of life a host is taken for dead: Nova's service_down_time, by default.
+const serviceDown = time.Minute
+
+// end begins the end of a server, as nova.compute.api does: on a host that is thought to live the server is deleting from then on, and
+// who asks again is not heard; on one that is known to be dead the server is taken out of the database at once (_local_delete).
+func end(c *Cloud, s server, now time.Time) {
+	switch {
+	case !s.stranded.IsZero() && now.Sub(s.stranded) >= serviceDown:
+		c.bury(s)
+	case s.deleting.IsZero() && s.soft.IsZero():
+		c.change(s.id, func(s *server) { s.deleting = now })
 	}
 }
 

@@ -52,7 +52,8 @@ func (k neutron) collection(kind string, rows []map[string]any) {
 	}
 	page, next, ok := paged(found, q.Get("marker"), k.limit(q.Get("limit")), func(row map[string]any) string { return row["id"].(string) })
 	if !ok {
-		k.fail(http.StatusBadRequest, "HTTPBadRequest", "The marker is not there.")
+		// neutron.db: get_marker_obj asks for the one that the last page ended with, as for any other.
+		k.one(kind, nil, q.Get("marker"))
 		return
 	}
 	answer := map[string]any{kind: orNone(page)}
@@ -169,8 +170,11 @@ func (k neutron) subnetRows() (rows []map[string]any) {
 
 // groupRows are as testdata/security-groups.json has them, with one rule.
 func (k neutron) groupRows() (rows []map[string]any) {
-	owner := k.token.project.ID
 	for _, g := range k.stock.SecurityGroups {
+		owner := k.token.project.ID
+		if g.Project != "" {
+			owner = k.owner(g.Project)
+		}
 		rows = append(rows, map[string]any{
 			"id": g.ID, "name": g.Name, "stateful": true, "tenant_id": owner, "project_id": owner, "description": g.Description, "shared": false,
 			"security_group_rules": []any{map[string]any{

@@ -102,10 +102,15 @@ func (k neutron) serveFloats() {
 		if !k.read("floatingip", &o) {
 			return
 		}
-		f.port = ""
+		to := ""
 		if o.PortID != nil {
-			f.port = *o.PortID
+			to = *o.PortID
 		}
+		if to != "" && k.ports[to] == nil {
+			k.one("ports", nil, to)
+			return
+		}
+		f.port = to
 		k.reply(http.StatusOK, map[string]any{"floatingip": k.floatRow(f)})
 		return
 	}

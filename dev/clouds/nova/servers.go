@@ -20,10 +20,16 @@ type server struct {
 	created  time.Time
 	launched time.Time
 	deleting time.Time
-	off      bool
-	fault    *fault
-	boots    int
-	seq      int
+	// soft is since when it is deleted and can be restored.
+	soft time.Time
+	// stranded is when its host died; zero: the host lives.
+	stranded time.Time
+	// lost: its cell is down, so that no listing has it (before microversion 2.69).
+	lost  bool
+	off   bool
+	fault *fault
+	boots int
+	seq   int
 	// attached: the ports are bound.
 	attached bool
 }
@@ -62,6 +68,8 @@ type fault struct {
 // status is Nova's word for what a server is at a time.
 func (s server) status(c *Cloud, now time.Time) string {
 	switch {
+	case !s.soft.IsZero():
+		return "SOFT_DELETED"
 	case s.fault != nil:
 		return "ERROR"
 	case now.Before(s.created.Add(c.Boot)):
@@ -74,7 +82,10 @@ func (s server) status(c *Cloud, now time.Time) string {
 
 // updated is when something was last written of a server, as far as anybody here looks.
 func (s server) updated() time.Time {
-	if s.fault != nil {
+	switch {
+	case !s.deleting.IsZero():
+		return s.deleting
+	case s.fault != nil:
 		return s.fault.at
 	}
 	return s.created
@@ -90,6 +101,8 @@ func (s server) states(status string) (vm string, task any, power int) {
 		}
 	case "ERROR":
 		vm = "error"
+	case "SOFT_DELETED":
+		vm = "soft-delete"
 	case "SHUTOFF":
 		vm, power = "stopped", 4
 	default:
@@ -255,7 +268,8 @@ func (k servers) listServers() {
 	}
 	var all []server
 	for _, s := range k.all.AllBehind(k.lag) {
-		if s.project.ID == k.token.project.ID && match(s, s.status(k.Cloud, k.now)) {
+		// What is deleted and can be restored is shown by its ID alone (nova.db: filters.pop('soft_deleted', False)).
+		if s.project.ID == k.token.project.ID && s.soft.IsZero() && !s.lost && match(s, s.status(k.Cloud, k.now)) {
 			all = append(all, s)
 		}
 	}
@@ -294,7 +308,11 @@ func (k *call) next(marker string) []any {
 	q := u.Query()
 	q.Set("marker", marker)
 	u.RawQuery = q.Encode()
-	return []any{map[string]any{"rel": "next", "href": k.base() + u.String()}}
+	from := k.base()
+	if k.PlainLinks {
+		from = "http://" + k.r.Host
+	}
+	return []any{map[string]any{"rel": "next", "href": from + u.String()}}
 }
 
 // paged is the page behind a marker, and the marker of the next; empty: it is the last one.

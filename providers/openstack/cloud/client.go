@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -28,6 +29,11 @@ type client struct {
 	clock    provider.Clock
 	// looked remembers for a minute what names stand for, once for all machines.
 	looked *provider.Clients[any]
+	// recalled: something was remembered, rather than asked, since it was last forgotten; forgotten counts how often.
+	recalled  atomic.Bool
+	forgotten atomic.Int64
+	// schemes are those by which the services are spoken to.
+	schemes *faithful
 	// volumes and images are opened when they are needed: a cloud may have none.
 	volumes, images opened
 	// chosen says in which networks MAC addresses may not be chosen.
@@ -61,13 +67,14 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // Of the standard library.
 	transport.TLSClientConfig = l.tls
-	p.HTTPClient = http.Client{Transport: transport, Timeout: 2 * time.Minute}
+	schemes := &faithful{next: transport}
+	p.HTTPClient = http.Client{Transport: schemes, Timeout: 2 * time.Minute}
 	p.UserAgent.Prepend("millwright")
 	if err := openstack.Authenticate(ctx, p, l.auth); err != nil {
 		return nil, fmt.Errorf("ask Keystone for a token: %w", atLogin(err))
 	}
 	c := &client{
-		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock,
+		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock, schemes: schemes,
 		looked: provider.NewClients[any](clock, time.Minute, 1000),
 	}
 	if c.project, err = projectOf(p.GetAuthResult()); err != nil {
@@ -80,6 +87,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	if c.network, err = openstack.NewNetworkV2(p, l.endpoint); err != nil {
 		return nil, c.noService("network", err)
 	}
+	schemes.keep(c.compute.Endpoint, c.network.Endpoint)
 	return c, nil
 }
 
@@ -120,6 +128,7 @@ func (c *client) cinder() (*gophercloud.ServiceClient, error) {
 	case err != nil:
 		return nil, c.noService("volume", err)
 	}
+	c.schemes.keep(service.Endpoint)
 	return service, nil
 }
 
@@ -130,19 +139,36 @@ func (c *client) glance() (*gophercloud.ServiceClient, error) {
 	if err != nil {
 		return nil, c.noService("image", err)
 	}
+	c.schemes.keep(service.Endpoint)
 	return service, nil
 }
 
 // lookup is what load found under the key within the last minute, or finds now. Errors are not remembered.
 func lookup[T any](ctx context.Context, c *client, key string, load func(context.Context) (T, error)) (T, error) {
 	// The minute is part of the key, so that what is asked for again and again is read again.
-	at := provider.ClientKey(fmt.Sprintf("%s@%d", key, c.clock.Now().Unix()/60))
-	v, err := c.looked.Get(ctx, at, func(ctx context.Context) (any, error) { return load(ctx) })
+	at := provider.ClientKey(fmt.Sprintf("%s@%d/%d", key, c.clock.Now().Unix()/60, c.forgotten.Load()))
+	asked := false
+	v, err := c.looked.Get(ctx, at, func(ctx context.Context) (any, error) {
+		asked = true
+		return load(ctx)
+	})
 	if err != nil {
 		var none T
 		return none, err
 	}
+	if !asked {
+		c.recalled.Store(true)
+	}
 	return v.(T), nil //nolint:forcetypeassert // Keys tell types apart.
+}
+
+// forget lets everything be looked up anew, and reports whether that may make a difference.
+func (c *client) forget() bool {
+	if !c.recalled.Swap(false) {
+		return false
+	}
+	c.forgotten.Add(1)
+	return true
 }
 
 // connect is the client for the class's credentials.

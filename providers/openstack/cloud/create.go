@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -34,6 +33,10 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		return s.instance(c, *v), s.observe(m.mend(ctx, *v))
 	}
 	v, err := m.make(ctx, want)
+	if provider.KindOf(err) == provider.Invalid && c.forget() {
+		// What a name stood for a moment ago may have been replaced.
+		v, err = m.make(ctx, want)
+	}
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("make a server for %s: %w", ref.Name, s.observe(err))
 	}
@@ -131,9 +134,9 @@ func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
 	switch {
 	case err != nil:
 		return servers.Server{}, err
-	case v == nil:
-		// It went: by the time that its ports are loose the next call makes another.
-		if h.port.DeviceID == "" {
+	case v == nil || state(*v) == provider.Terminated:
+		// It went: the next call makes another. Its port may say for ever that it is bound, if Neutron was not there to be told.
+		if h.port.ID != "" {
 			err = m.c.removePort(ctx, h.port.ID)
 		}
 		return servers.Server{}, errors.Join(provider.Errorf(provider.Conflict, "server %s of %s is going", h.server, m.ref.Name), err)
@@ -166,7 +169,7 @@ func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, e
 	}
 	made, err := servers.Create(ctx, m.c.compute, keyed{o, m.plan.key}, hints).Extract()
 	if err != nil {
-		return servers.Server{}, m.plan.blame(err)
+		return servers.Server{}, zone{m.c.compute, m.plan.zone, provider.ScopeZone}.closed(ctx, m.plan.blame(err))
 	}
 	// Nova answers with little more than the ID.
 	return servers.Server{
@@ -206,10 +209,4 @@ func (m maker) mend(ctx context.Context, v servers.Server) error {
 		}
 	}
 	return m.finish(ctx, bare, v.ID)
-}
-
-// isBusy reports whether something is in use, or on its way.
-func isBusy(err error) bool {
-	status := statusOf(err)
-	return status == http.StatusConflict || status == http.StatusBadRequest
 }

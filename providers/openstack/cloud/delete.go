@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -39,7 +40,7 @@ func (r remover) remove(ctx context.Context, instances []provider.Instance) (boo
 	if err != nil || left > 0 {
 		return false, err
 	}
-	if err := r.removePorts(ctx, instances); err != nil {
+	if left, err := r.removePorts(ctx, instances); err != nil || left > 0 {
 		return false, err
 	}
 	if r.ref.UID == "" {
@@ -72,33 +73,45 @@ func (r remover) removeServers(ctx context.Context, instances []provider.Instanc
 		}
 	}
 	for _, v := range there {
-		switch state(v) {
-		case provider.Terminated:
-			continue
-		case provider.Stopping:
-			left++
+		if state(v) == provider.Terminated {
 			continue
 		}
 		left++
-		if err := orGone(servers.Delete(ctx, r.c.compute, v.ID).ExtractErr()); err != nil {
-			return left, fmt.Errorf("delete server %s: %w", v.ID, classify(err))
+		if err := r.removeServer(ctx, v); err != nil {
+			return left, err
 		}
 	}
 	return left, nil
 }
 
-// removePorts removes the ports of ref, and those that the instances had to themselves.
-func (r remover) removePorts(ctx context.Context, instances []provider.Instance) error {
+// removeServer asks for the end of a server, unless it was asked for a short while ago.
+func (r remover) removeServer(ctx context.Context, v servers.Server) error {
+	if state(v) == provider.Stopping && r.c.clock.Now().Sub(v.Updated) < askAgain {
+		return nil
+	}
+	if err := orGone(servers.Delete(ctx, r.c.compute, v.ID).ExtractErr()); err != nil {
+		return fmt.Errorf("delete server %s: %w", v.ID, classify(err))
+	}
+	return nil
+}
+
+// askAgain is how long a server may be on its way out before Nova is asked once more. It gives a deletion to the host of the server, if that
+// has shown itself within the last minute. If the host is dead, the server is deleting for ever, unless somebody asks again: by then Nova
+// knows, and takes it away by itself. If the host lives, Nova does not heed who asks again.
+const askAgain = 2 * time.Minute
+
+// removePorts removes the ports of ref, and those that the instances had to themselves. It counts those that a server has still.
+func (r remover) removePorts(ctx context.Context, instances []provider.Instance) (left int, err error) {
 	loose, _, err := r.c.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	loose = slices.DeleteFunc(loose, func(p ports.Port) bool { return p.DeviceID != "" })
 	if r.ref.UID != "" {
 		// What is bound to a server that is not there any more.
 		finished, _, err := r.c.listPorts(ctx, portQuery{"tags": {tagUID + r.ref.UID}})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		loose = append(loose, finished...)
 	}
@@ -108,12 +121,33 @@ func (r remover) removePorts(ctx context.Context, instances []provider.Instance)
 			continue
 		}
 		gone[p.ID] = true
+		used, err := r.plugged(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		if used {
+			left++
+			continue
+		}
 		if err := r.c.removePort(ctx, p.ID); err != nil {
-			return err
+			return 0, err
 		}
 		r.provider.made.drop(p.ID)
 	}
-	return nil
+	return left, nil
+}
+
+// plugged asks for the end of the server that has a port, and reports whether there is one: listings lack servers whose cell is down. One
+// that the port was not made for keeps it.
+func (r remover) plugged(ctx context.Context, p ports.Port) (bool, error) {
+	v, err := r.boundTo(ctx, p)
+	switch {
+	case err != nil || v == nil:
+		return false, err
+	case tagged(p.Tags, tagServer) != v.ID:
+		return false, provider.Errorf(provider.Conflict, "port %s (%s) is plugged into server %s (%s): take it out there", p.ID, p.Name, v.ID, v.Name)
+	}
+	return true, r.removeServer(ctx, *v)
 }
 
 // portWas reports whether a port was that of one of the instances alone: tagged with it, or made by the original in its way.
@@ -164,11 +198,20 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	left := 0
 	for _, v := range all {
+		goes, err := r.goesWithServer(ctx, v)
+		if err != nil {
+			return false, err
+		}
+		if goes {
+			continue
+		}
+		left++
 		if passing[v.Status] {
 			continue
 		}
-		err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
+		err = orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
 		if refusal, _ := answerOf(err); refusal != nil && refusal.status == http.StatusBadRequest {
 			// Somebody has to see to it: a volume that stays reserved, or has snapshots, goes by itself never.
 			return false, provider.Errorf(provider.Conflict, "volume %s (%s) is %s, and cannot be removed: %w", v.ID, v.Name, v.Status, refusal)
@@ -177,5 +220,17 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 			return false, fmt.Errorf("remove volume %s: %w", v.ID, classify(err))
 		}
 	}
-	return len(all) == 0, nil
+	return left == 0, nil
+}
+
+// goesWithServer reports whether a volume is one of a server that is deleted and can be restored (reclaim_instance_interval): Nova deletes
+// it with the server.
+func (r remover) goesWithServer(ctx context.Context, v volumes.Volume) (bool, error) {
+	for _, a := range v.Attachments {
+		s, err := get(ctx, r.c, a.ServerID)
+		if err != nil || s != nil && state(*s) == provider.Terminated {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

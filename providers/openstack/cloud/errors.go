@@ -71,6 +71,9 @@ var (
 
 const mostSaid = 500
 
+// unquoted is what is not repeated: Nova repeats user data that it refuses, in which there may be secrets.
+var unquoted = regexp.MustCompile(`(?s)(field/attribute user_data\. Value: ).*?( is too long| is not .{0,40})?$`)
+
 // said is what a body says, in any of the shapes that OpenStack's services have: an object with one key around code and message, or a page.
 func said(body []byte) (kind, message string) {
 	var all map[string]json.RawMessage
@@ -87,7 +90,7 @@ func said(body []byte) (kind, message string) {
 			if fault.Type != "" {
 				name = fault.Type
 			}
-			return name, provider.Clip(strings.TrimSpace(fault.Message), mostSaid)
+			return name, provider.Clip(strings.TrimSpace(unquoted.ReplaceAllString(fault.Message, "${1}(left out)$2")), mostSaid)
 		}
 		var text string
 		if json.Unmarshal(raw, &text) == nil && text != "" {
@@ -97,18 +100,44 @@ func said(body []byte) (kind, message string) {
 	return "", provider.Clip(message, mostSaid)
 }
 
+// refusalOf is the answer in an error, also in one that is classified; nil where there was none.
+func refusalOf(err error) *refused {
+	if r, _ := answerOf(err); r != nil {
+		return r
+	}
+	r, _ := errors.AsType[*refused](err)
+	return r
+}
+
 // statusOf is the status of the answer in an error; 0 where there was none.
 func statusOf(err error) int {
-	if r, _ := answerOf(err); r != nil {
-		return r.status
-	}
-	if r, ok := errors.AsType[*refused](err); ok {
+	if r := refusalOf(err); r != nil {
 		return r.status
 	}
 	return 0
 }
 
-func isGone(err error) bool { return statusOf(err) == http.StatusNotFound }
+// own reports whether a service itself answered: each names the fault. The page of an ingress, behind which there is no service at the
+// moment, says nothing about what was asked for.
+func (r *refused) own() bool { return r != nil && r.kind != "" }
+
+// isGone reports whether a service says that something is not there.
+func isGone(err error) bool {
+	r := refusalOf(err)
+	return r.own() && r.status == http.StatusNotFound
+}
+
+// portWent reports whether Neutron misses the port that something is for.
+func portWent(err error) bool {
+	r := refusalOf(err)
+	return r != nil && r.kind == "PortNotFound"
+}
+
+// noImage reports whether Glance says that there is no such image. It answers with a page, as an ingress does, but says of what.
+func noImage(err error) bool {
+	r := refusalOf(err)
+	return r != nil && (r.status == http.StatusNotFound || r.status == http.StatusBadRequest) && strings.Contains(strings.ToLower(r.message), "image")
+}
 
 func isNoEndpoint(err error) bool {
 	_, pointer := errors.AsType[*gophercloud.ErrEndpointNotFound](err)
@@ -148,8 +177,11 @@ func noAnswer(err error) error {
 	return provider.Errorf(provider.Transient, "%w", err)
 }
 
-// exceeded are the ways to say that a quota, or all addresses, are used up.
-var exceeded = regexp.MustCompile(`(?i)quota|exceed|no more ip addresses|no fixed ip addresses available|no more fixed ips|limit reached`)
+// exceeded are the ways to say that a quota, or all addresses, are used up; "over a limit" are those of Keystone (oslo.limit).
+var exceeded = regexp.MustCompile(`(?i)quota|exceed|over a limit|no more ip addresses|no fixed ip addresses available|no more fixed ips|limit reached`)
+
+// timing is what else is exceeded, as a server is given up: "Lock wait timeout exceeded", of a database.
+var timing = regexp.MustCompile(`(?i)(timeout|time|depth) exceeded`)
 
 // noRoom are those to say that no host has room.
 var noRoom = regexp.MustCompile(`(?i)no valid host|exceeded maximum number of retries|not enough hosts|insufficient compute resources`)
@@ -177,12 +209,13 @@ func kindOf(r *refused) provider.Kind {
 			return provider.Exhausted
 		}
 		return provider.Conflict
-	case http.StatusBadRequest:
+	case http.StatusBadRequest, http.StatusNotAcceptable:
+		if !r.own() {
+			return provider.Transient
+		}
 		if noRoom.MatchString(r.message) || strings.Contains(strings.ToLower(r.message), "no fixed ip addresses available") {
 			return provider.Exhausted
 		}
-		return provider.Invalid
-	case http.StatusNotAcceptable:
 		return provider.Invalid
 	}
 	if noRoom.MatchString(r.message) {
@@ -191,9 +224,14 @@ func kindOf(r *refused) provider.Kind {
 	return provider.Transient
 }
 
-// scopeOf says how far something is used up: a quota is the project's, room is the flavor's in its zone.
+// narrow are quotas that not all servers of a project need: of a server group, of a network's addresses, of volumes, of trunks, of special
+// hardware, and of one server.
+var narrow = regexp.MustCompile(`(?i)servers in group|server_?\s?group|ip addresses|fixed ips|volume|gigabytes|trunk|class:(custom|vgpu|pgpu|pci)|metadata items`)
+
+// scopeOf says how far something is used up: a quota is the project's, room is the flavor's in its zone. What others may well have is told
+// as narrowly as can be.
 func scopeOf(message string) provider.Scope {
-	if noRoom.MatchString(message) {
+	if noRoom.MatchString(message) || narrow.MatchString(message) {
 		return provider.ScopeType
 	}
 	return provider.ScopeAccount
@@ -242,7 +280,7 @@ var culprits = []struct {
 	{regexp.MustCompile(`(?i)volume type`), "volumeType"},
 	{regexp.MustCompile(`(?i)flavor`), "flavor"},
 	{regexp.MustCompile(`(?i)image`), "image"},
-	{regexp.MustCompile(`(?i)availability zone`), "zone"},
+	{regexp.MustCompile(`(?i)availability.zone`), "zone"},
 	{regexp.MustCompile(`(?i)key_name|key ?pair`), "key"},
 	{regexp.MustCompile(`(?i)instance group|server group|serverGroup`), "group"},
 	{regexp.MustCompile(`(?i)security group`), "groups"},
@@ -253,8 +291,9 @@ var culprits = []struct {
 	{regexp.MustCompile(`(?i)block device|volume`), "disks"},
 }
 
-// racing is what Nova says of a port that somebody takes, or took away, at the same time.
-var racing = regexp.MustCompile(`(?i)^port \S+ (could not be found|is still in use)`)
+// racing is what Nova says of a port or a volume that somebody takes, or took away, at the same time. Where Cinder or Glance have another
+// trouble it says that it failed to get something.
+var racing = regexp.MustCompile(`(?i)^port (id )?\S+ (could not be found|is still in use)|failed to get (volume|image)|^invalid volume: .*status must be`)
 
 // blame is classify for what makes a server: it names the field of the spec.
 func (p plan) blame(err error) error {
@@ -278,10 +317,8 @@ func (p plan) blame(err error) error {
 // faultOf is why a server is in ERROR that never ran. Nova does not mend those, so that the cause is final.
 func faultOf(message string) *provider.Error {
 	switch {
-	case noRoom.MatchString(message):
-		return provider.ExhaustedIn(provider.ScopeType, "%s", message)
-	case exceeded.MatchString(message):
-		return provider.ExhaustedIn(provider.ScopeAccount, "%s", message)
+	case noRoom.MatchString(message), exceeded.MatchString(message) && !timing.MatchString(message):
+		return provider.ExhaustedIn(scopeOf(message), "%s", message)
 	}
 	return provider.Errorf(provider.Invalid, "%s", message)
 }

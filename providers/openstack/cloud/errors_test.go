@@ -1,6 +1,7 @@
 package cloud_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/nova"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/openstack/cloud"
 )
@@ -45,9 +47,17 @@ func TestErrorsByReaction(t *testing.T) {
 		{"ports that Nova may not make are one too", answer(403, `{"forbidden":{"code":403,"message":"Maximum number of ports exceeded"}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
 		{"what a policy forbids is one as well", answer(403, denied), provider.Denied, "", 0, "Policy doesn't allow"},
 		{"a quota of Neutron", answer(409, of("OverQuota", "Quota exceeded for resources: ['port'].")), provider.Exhausted, provider.ScopeAccount, 0, ""},
-		{"no address is left", answer(409, of("IpAddressGenerationFailure", "No more IP addresses available on network x.")), provider.Exhausted, provider.ScopeAccount, 0, ""},
-		{"no address is left, says Nova", answer(400, `{"badRequest":{"code":400,"message":"No fixed IP addresses available for network: x"}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
-		{"a quota of Cinder is a 413", answer(413, `{"overLimit":{"code":413,"message":"VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'."}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"a quota of Keystone, in the words of oslo.limit", answer(403, `{"forbidden":{"code":403,"message":"Project d2b2 is over a limit for [Resource servers is over limit of 2 due to current usage 2 and delta 1]"}}`), provider.Exhausted, provider.ScopeAccount, 0, "over a limit"},
+		{"a server group is full, and others are not", answer(403, `{"forbidden":{"code":403,"message":"Quota exceeded, too many servers in group"}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"no server group more", answer(403, `{"forbidden":{"code":403,"message":"Quota exceeded, too many server groups."}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"a volume that is larger than any may be", answer(413, `{"overLimit":{"code":413,"message":"VolumeSizeExceedsLimit: Requested volume size 100G is larger than maximum allowed limit 50G."}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"no accelerator more, and others need none", answer(403, `{"forbidden":{"code":403,"message":"Project d2b2 is over a limit for [Resource class:CUSTOM_A100 is over limit of 2 due to current usage 2 and delta 1]"}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"no trunk more, and others need none", answer(409, of("OverQuota", "Quota exceeded for resources: ['trunk'].")), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"too many metadata of one server", answer(403, `{"forbidden":{"code":403,"message":"Maximum number of metadata items exceeds 128"}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"no address is left, in one network", answer(409, of("IpAddressGenerationFailure", "No more IP addresses available on network x.")), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"no address is left, says Nova", answer(400, `{"badRequest":{"code":400,"message":"No fixed IP addresses available for network: x"}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"a quota of Cinder is a 413, and none for servers without volumes", answer(413, `{"overLimit":{"code":413,"message":"VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'."}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"so is that of one type", answer(413, `{"overLimit":{"code":413,"message":"VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed gigabytes_fast quota. Requested 10G, quota is 5G and 0G has been consumed."}}`), provider.Exhausted, provider.ScopeType, 0, ""},
 		{"a limit of rate was one", answer(413, `{"overLimit":{"code":413,"message":"This request was rate-limited."}}`, "Retry-After", "7"), provider.Throttled, "", 7 * time.Second, ""},
 		{"a limit of rate", answer(429, `{"overLimit":{"code":429,"message":"This request was rate-limited."}}`, "Retry-After", "17"), provider.Throttled, "", 17 * time.Second, "rate-limited"},
 		{"until a date", answer(429, ``, "Retry-After", "Mon, 02 Nov 2026 10:00:30 GMT", "Date", "Mon, 02 Nov 2026 10:00:00 GMT"), provider.Throttled, "", 30 * time.Second, "Too Many Requests"},
@@ -89,7 +99,8 @@ func TestBlame(t *testing.T) {
 		{"Instance group 0 could not be found.", "serverGroupID", "spec.serverGroupID"},
 		{"Security group x not found for project y.", "securityGroups", "spec.securityGroups"},
 		{"The requested volume type fast could not be found.", "rootVolume.volumeType", "spec.rootDiskType"},
-		{"Block Device Mapping is Invalid: failed to get volume 0.", "additionalBlockDevices", "spec.rootDiskSize"},
+		{"Block Device Mapping is Invalid: You specified more local devices than the limit allows", "additionalBlockDevices", "spec.rootDiskSize"},
+		{"Invalid volume: Instance 0 and volume 1 are not in the same availability_zone. Instance is in az-1. Volume is in nova", "availabilityZone", "spec.availabilityZone"},
 		{"Invalid input for field/attribute metadata. Value: {'a/b': 'c'}.", "serverMetadata", "spec.tags"},
 		{"Invalid input for field/attribute user_data. Value: x. 'x' is too long", "userDataSecret", ""},
 	} {
@@ -101,7 +112,12 @@ func TestBlame(t *testing.T) {
 			}
 		}
 	}
-	for _, message := range []string{"Port 0 could not be found.", "Port 0 is still in use."} {
+	for _, message := range []string{
+		"Port id 0 could not be found.", "Port 0 is still in use.",
+		// Nova says so whatever goes wrong as it asks Cinder, or Glance.
+		"Block Device Mapping is Invalid: failed to get volume 0.", "Block Device Mapping is Invalid: failed to get image 0.",
+		"Invalid volume: volume '0' status must be 'available'. Currently in 'attaching' status.",
+	} {
 		if err := cloud.Blame(provider.OpenShift, answer(400, `{"badRequest":{"code":400,"message":"`+message+`"}}`)); provider.KindOf(err) != provider.Conflict {
 			t.Errorf("%q is a race, and comes out as %v", message, err)
 		}
@@ -117,6 +133,9 @@ func TestFaults(t *testing.T) {
 		{"No valid host was found. ", provider.Exhausted, provider.ScopeType},
 		{"Exceeded maximum number of retries. Exhausted all hosts available for retrying build failures for instance x.", provider.Exhausted, provider.ScopeType},
 		{"Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", provider.Exhausted, provider.ScopeAccount},
+		{"Build of instance x aborted: VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.", provider.Exhausted, provider.ScopeType},
+		{"Project d2b2 is over a limit for [Resource class:VCPU is over limit of 2 due to current usage 2 and delta 1]", provider.Exhausted, provider.ScopeAccount},
+		{"(pymysql.err.OperationalError) (1205, 'Lock wait timeout exceeded; try restarting transaction')", provider.Invalid, ""},
 		{"Build of instance x aborted: Image y is unacceptable: Image is not raw", provider.Invalid, ""},
 		{"Build of instance x aborted: Port y is still in use.", provider.Invalid, ""},
 	} {
@@ -225,5 +244,51 @@ func TestHTML(t *testing.T) {
 		}
 		b.server.Heal()
 		b.running(s, ref("m"))
+	}
+}
+
+// TestReplaced: what was removed and made anew under its name is looked for once more, before a spec is refused for it.
+func TestReplaced(t *testing.T) {
+	for _, name := range []string{"rhcos", "m1.test", "workers"} {
+		b := newBench(t)
+		class := b.class(provider.OpenShift, "c1")
+		class.Spec = merged(t, string(class.Spec), `{"securityGroups":[{"name":"workers"}]}`)
+		s := b.session(class)
+		b.running(s, ref("m"))
+		if err := b.cloud.Do("replace", name); err != nil {
+			t.Fatal(err)
+		}
+		other := ref("n")
+		other.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
+		if _, err := s.Create(t.Context(), other, provider.Want{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestUserDataIsNotTold: Nova repeats what is too long, and what is in it is nobody else's business.
+func TestUserDataIsNotTold(t *testing.T) {
+	b := newBench(t)
+	_, err := b.session(b.class(provider.OpenShift, "c1")).Create(t.Context(), ref("m"), provider.Want{UserData: bytes.Repeat([]byte("flavor"), 10_000)})
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || e.Field != "userDataSecret" || !strings.Contains(err.Error(), "is too long") || strings.Contains(err.Error(), "Zmxhdm9y") {
+		t.Error(err)
+	}
+}
+
+// TestImageOnItsWay: what is being uploaded is waited for, and does not stand beside the image that it will replace.
+func TestImageOnItsWay(t *testing.T) {
+	for status, want := range map[string]provider.Kind{"queued": provider.Conflict, "saving": provider.Conflict, "importing": provider.Conflict, "deactivated": provider.Invalid} {
+		for _, name := range []string{"new", "6f1e2d3c-4b5a-4697-8877-665544332211", "rhcos"} {
+			b := newBench(t, func(o *nova.Options) {
+				o.Inventory.Images = append(o.Inventory.Images, nova.Image{ID: "6f1e2d3c-4b5a-4697-8877-665544332211", Name: "new", Status: status}, nova.Image{ID: "0f1e2d3c-4b5a-4697-8877-665544332211", Name: "rhcos", Status: status})
+			})
+			class := b.class(provider.OpenShift, "c1")
+			class.Spec = merged(t, string(class.Spec), `{"image":"`+name+`"}`)
+			_, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+			if name == "rhcos" && err != nil || name != "rhcos" && (provider.KindOf(err) != want || !strings.Contains(err.Error(), status)) {
+				t.Errorf("%s, %s: %v", name, status, err)
+			}
+		}
 	}
 }

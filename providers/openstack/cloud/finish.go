@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
@@ -36,10 +37,12 @@ func (m maker) makeTrunk(ctx context.Context, p ports.Port) error {
 		return err
 	}
 	t, err := trunks.Create(ctx, m.c.network, trunks.CreateOpts{Name: p.Name, PortID: p.ID, Description: m.of(m.ref).mark()}).Extract()
-	if isGone(err) {
-		return provider.InvalidField("trunk", "the cloud has no trunks, or the port went: %w", classify(err))
-	}
-	if err != nil {
+	switch {
+	case portWent(err):
+		return provider.Errorf(provider.Conflict, "port %s went: %w", p.ID, refusalOf(err))
+	case isGone(err):
+		return provider.InvalidField("trunk", "the cloud has no trunks: %w", classify(err))
+	case err != nil:
 		return fmt.Errorf("make a trunk of port %s: %w", p.ID, classify(err))
 	}
 	return m.c.retag(ctx, "trunks", t.ID, m.serverTags(m.ref))
@@ -89,8 +92,10 @@ func (m maker) giveFloating(ctx context.Context, p ports.Port) error {
 		return provider.Errorf(provider.Conflict, "%s: floating address %s is that of port %s", path, m.plan.floating, all[0].PortID)
 	}
 	if _, err := floatingips.Update(ctx, m.c.network, all[0].ID, floatingips.UpdateOpts{PortID: &p.ID}).Extract(); err != nil {
-		if isGone(err) || isBusy(err) {
-			r, _ := answerOf(err)
+		switch r := refusalOf(err); {
+		case portWent(err):
+			return provider.Errorf(provider.Conflict, "port %s went: %w", p.ID, r)
+		case isGone(err) || r.own() && r.status == http.StatusBadRequest:
 			return &provider.Error{Kind: provider.Invalid, Field: path, Err: r}
 		}
 		return fmt.Errorf("give floating address %s: %w", m.plan.floating, classify(err))

@@ -121,7 +121,7 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	case !ok:
 		return providertest.Skip("opening makes no call")
 	case f.Scope == provider.ScopeZone:
-		return providertest.Skip("OpenStack never says that a zone is full")
+		return providertest.Skip("OpenStack never says that a zone is full, but only that none of its hosts is enabled")
 	case f.Duplicate:
 		return providertest.Skip("Nova makes one server for each request")
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -307,14 +308,36 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 	return h.furtherPort(ctx, n, o)
 }
 
-// reuse takes a further port that was made before, unless it was made of another order: by then another one stands in for it. Who holds
-// the first port is alone.
+// reuse takes a further port that was made before, unless it was made of another order, or is bound: by then another one stands in for it.
+// Who holds the first port is alone.
 func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (ports.Port, error) {
-	if made, alike := h.provider.made.has(p.ID, o); alike || !made {
+	made, alike := h.provider.made.has(p.ID, o)
+	switch v, err := h.boundTo(ctx, p); {
+	case err != nil:
+		return p, err
+	case v != nil:
+		return p, provider.Errorf(provider.Conflict, "port %s (%s) is plugged into server %s (%s): take it out there", p.ID, p.Name, v.ID, v.Name)
+	case p.DeviceID == "" && (alike || !made):
 		return p, nil
 	}
 	if err := h.release(ctx, p); err != nil {
 		return p, err
 	}
 	return h.furtherPort(ctx, n, o)
+}
+
+// boundTo is the server that a port is bound to; nil where there is none, whatever the port says: nobody tells it so, if Neutron was not
+// there as the server went.
+func (s errand) boundTo(ctx context.Context, p ports.Port) (*servers.Server, error) {
+	if p.DeviceID == "" {
+		return nil, nil //nolint:nilnil // It is bound to none.
+	}
+	v, err := get(ctx, s.c, p.DeviceID)
+	if err != nil {
+		return nil, fmt.Errorf("look whether a server has port %s: %w", p.ID, err)
+	}
+	if v != nil && state(*v) == provider.Terminated {
+		v = nil
+	}
+	return v, nil
 }

@@ -159,6 +159,51 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
+// TestLinksOfAProxy: services behind a proxy that ends TLS write http into the links to next pages. The token goes by https all the same.
+func TestLinksOfAProxy(t *testing.T) {
+	b := newBench(t, func(o *nova.Options) { o.PlainLinks = true })
+	secure := httptest.NewTLSServer(b.server)
+	t.Cleanup(secure.Close)
+	b.http = secure
+	class := b.class(provider.OpenShift, "c1")
+	class.Credentials["cacert"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	for range 2*pageSize + 1 {
+		if err := b.plant(class, provider.Instance{Name: "m"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, err := range b.session(class).List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2*pageSize+1 {
+		t.Errorf("%d servers are listed", n)
+	}
+}
+
+// TestGroupsOfOtherProjects that an administrator sees, or that are shared, do not stand beside the project's own of the same name.
+func TestGroupsOfOtherProjects(t *testing.T) {
+	const theirs = "5e0a2b9c-7d41-4a3e-8f65-1c2d3e4f5a6b"
+	for _, r := range []struct{ set, has string }{
+		{`{"securityGroups":[{"name":"default"}]}`, `"security_groups":["83022f8a-7a41-46e1-9089-80c393ee5cf2"]`},
+		{`{"securityGroups":[{"name":"shared"}]}`, `"security_groups":["` + theirs + `"]`},
+	} {
+		b := newBench(t, func(o *nova.Options) {
+			o.Inventory.SecurityGroups = append(o.Inventory.SecurityGroups,
+				nova.SecurityGroup{ID: "0f1e2d3c-4b5a-4697-8877-665544332211", Name: "default", Project: "other"}, nova.SecurityGroup{ID: theirs, Name: "shared", Project: "other"})
+		})
+		class := b.class(provider.OpenShift, "c1")
+		class.Spec = merged(t, string(class.Spec), r.set)
+		b.running(b.session(class), ref("m"))
+		if sent := b.sent.With(ports); len(sent) != 1 || !strings.Contains(sent[0], r.has) {
+			t.Errorf("%s: %v", r.set, sent)
+		}
+	}
+}
+
 // TestReader: whoever may only look is told so where something is made, and sees what there is.
 func TestReader(t *testing.T) {
 	b := newBench(t)

@@ -36,7 +36,7 @@ func ruled(t *testing.T, rules []nova.AccessRule) (*bench, map[string]provider.C
 	master := b.class(provider.OpenShift, "c1")
 	master.Spec = merged(t, string(master.Spec), everything)
 	master.Spec = merged(t, string(master.Spec), `{"networks":[{"filter":{"name":"net1"},"subnets":[{"filter":{"name":"sub1"}}]}],"image":"",`+
-		`"rootVolume":{"diskSize":20,"sourceUUID":"`+image2+`"},"serverGroupName":"g"}`)
+		`"rootVolume":{"diskSize":20,"availabilityZone":"nova","sourceUUID":"`+image2+`"},"serverGroupName":"g"}`)
 	master.Credentials = map[string][]byte{"clouds.yaml": fmt.Appendf(nil,
 		"clouds: {openstack: {region_name: RegionOne, auth: {auth_url: %q, application_credential_id: %s, application_credential_secret: app-secret}}}", url, id)}
 	node := b.class(provider.Gardener, "c1")
@@ -83,9 +83,19 @@ func (b *bench) life(ctx context.Context, s provider.Session, r provider.Ref) er
 	return b.halfLife(ctx, s, r)
 }
 
-// halfLife is that of a machine whose server is never made.
+// halfLife is that of a machine whose server is never made, at first since its zone has no host.
 func (b *bench) halfLife(ctx context.Context, s provider.Session, r provider.Ref) error {
 	r.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
+	zone := map[string]string{"master-0": "volumes/nova", "node-0": "nova"}[r.Name]
+	if err := b.cloud.Do("close", zone); err != nil {
+		return err
+	}
+	if _, err := b.created(ctx, s, r); provider.KindOf(err) != provider.Exhausted {
+		return fmt.Errorf("its zone is open: %w", err)
+	}
+	if err := b.cloud.Do("open", zone); err != nil {
+		return err
+	}
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
 	if _, err := b.created(ctx, s, r); provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("it is made: %w", err)

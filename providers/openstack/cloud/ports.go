@@ -206,7 +206,7 @@ func (p plan) blamePort(port portPlan, err error) error {
 	if path == "" {
 		path = p.paths["networks"]
 	}
-	if r != nil && r.status == http.StatusNotFound {
+	if r.own() && r.status == http.StatusNotFound {
 		if r.kind == "SecurityGroupNotFound" {
 			path = p.paths["groups"]
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
@@ -60,19 +61,14 @@ func (c *client) imageOf(ctx context.Context, path string, i image) (images.Imag
 			return images.Image{}, err
 		}
 		if i.id == "" {
-			pages, err := images.List(glance, images.ListOpts{Name: i.name}).AllPages(ctx)
-			if err != nil {
-				return images.Image{}, fmt.Errorf("look for image %q: %w", i, classify(err))
-			}
-			all, err := images.ExtractImages(pages)
-			if err != nil {
-				return images.Image{}, fmt.Errorf("look for image %q: %w", i, classify(err))
-			}
+			all, err := imagesCalled(ctx, glance, i.name)
 			switch {
+			case err != nil:
+				return images.Image{}, err
 			case len(all) > 1:
 				return images.Image{}, provider.InvalidField(path, "%d images are called %q: name one by its ID, or remove the others", len(all), i.name)
 			case len(all) == 1:
-				return all[0], nil
+				return usable(path, all[0])
 			case !looksLikeID.MatchString(i.name):
 				return images.Image{}, provider.InvalidField(path, "there is no image %q", i.name)
 			}
@@ -80,13 +76,44 @@ func (c *client) imageOf(ctx context.Context, path string, i image) (images.Imag
 		}
 		found, err := images.Get(ctx, glance, i.id).Extract()
 		switch {
-		case isGone(err), statusOf(err) == 400:
+		case noImage(err):
 			return images.Image{}, provider.InvalidField(path, "there is no image %q", i.id)
 		case err != nil:
 			return images.Image{}, fmt.Errorf("look for image %q: %w", i, classify(err))
 		}
-		return *found, nil
+		return usable(path, *found)
 	})
+}
+
+// imagesCalled are those of a name that can be used, or, where none can, all.
+func imagesCalled(ctx context.Context, glance *gophercloud.ServiceClient, name string) ([]images.Image, error) {
+	pages, err := images.List(glance, images.ListOpts{Name: name}).AllPages(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for image %q: %w", name, classify(err))
+	}
+	all, err := images.ExtractImages(pages)
+	if err != nil {
+		return nil, fmt.Errorf("look for image %q: %w", name, classify(err))
+	}
+	active := slices.DeleteFunc(slices.Clone(all), func(i images.Image) bool { return i.Status != images.ImageStatusActive })
+	if len(active) > 0 {
+		return active, nil
+	}
+	return all, nil
+}
+
+// coming are the statuses of images that somebody uploads at the moment.
+var coming = map[images.ImageStatus]bool{"queued": true, "saving": true, "uploading": true, "importing": true}
+
+// usable is an image, unless Nova would refuse it: one that is on its way is waited for.
+func usable(path string, i images.Image) (images.Image, error) {
+	switch {
+	case coming[i.Status]:
+		return i, provider.Errorf(provider.Conflict, "%s: image %s (%s) is %s", path, i.ID, i.Name, i.Status)
+	case i.Status != images.ImageStatusActive:
+		return i, provider.InvalidField(path, "image %s (%s) is %s", i.ID, i.Name, i.Status)
+	}
+	return i, nil
 }
 
 // network is one of Neutron.
@@ -202,12 +229,22 @@ func (c *client) groupsOf(ctx context.Context, queries []groupQuery) (ids []stri
 		case len(found) == 0:
 			return nil, provider.InvalidField(q.path, "no security group is what it asks for")
 		}
-		for _, g := range found {
+		for _, g := range ownFirst(c.project, q.query, found) {
 			ids = append(ids, g.ID)
 		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// ownFirst leaves out what other projects have of the same name, where the project has something itself: administrators see the groups of
+// all, and every project has one that is called default.
+func ownFirst(project string, q query, found []groups.SecGroup) []groups.SecGroup {
+	own := slices.DeleteFunc(slices.Clone(found), func(g groups.SecGroup) bool { return g.ProjectID != project })
+	if q.name == "" || q.project != "" || len(own) == 0 {
+		return found
+	}
+	return own
 }
 
 func (c *client) listGroups(ctx context.Context, o groups.ListOpts) ([]groups.SecGroup, error) {

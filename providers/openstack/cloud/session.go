@@ -2,8 +2,10 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,8 +79,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 // find is what may be ref's: by provider ID, by UID, by name without a UID.
 func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Server, err error) {
 	add := func(v servers.Server) {
-		known := slices.ContainsFunc(found, func(f servers.Server) bool { return f.ID == v.ID })
-		if !known && s.owns(v.Metadata, tagsOf(v)) {
+		if !slices.ContainsFunc(found, func(f servers.Server) bool { return f.ID == v.ID }) {
 			found = append(found, v)
 		}
 	}
@@ -87,12 +88,12 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 		if err != nil {
 			return nil, err
 		}
-		if v != nil {
+		if v != nil && s.owns(v.Metadata, tagsOf(*v)) {
 			add(*v)
 		}
 	}
 	if ref.UID != "" {
-		err := each(ctx, s.c, servers.ListOpts{Tags: tagUID + ref.UID}, func(v servers.Server) bool {
+		err := s.eachOwn(ctx, servers.ListOpts{Tags: tagUID + ref.UID}, func(v servers.Server) bool {
 			if v.Metadata[metaUID] == ref.UID {
 				add(v)
 			}
@@ -103,7 +104,7 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 		}
 	}
 	// The filter is a regular expression, in whatever case.
-	err = each(ctx, s.c, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
+	err = s.eachOwn(ctx, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
 		if uid := v.Metadata[metaUID]; v.Name == ref.Name && (uid == "" || uid == ref.UID) {
 			add(v)
 		}
@@ -115,8 +116,9 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 // get is the server with the ID; nil where there is none.
 func get(ctx context.Context, c *client, id string) (*servers.Server, error) {
 	v, err := servers.Get(ctx, c.compute, id).Extract()
+	r := refusalOf(err)
 	switch {
-	case isGone(err), statusOf(err) == 400: // what is no ID names nothing
+	case isGone(err), r.own() && r.status == http.StatusBadRequest: // what is no ID names nothing
 		return nil, nil //nolint:nilnil // There is none.
 	case err != nil:
 		return nil, classify(err)
@@ -131,18 +133,23 @@ func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers
 		if err != nil {
 			return false, err
 		}
-		for _, v := range all {
-			v, err := withCause(ctx, c, v)
-			if err != nil {
-				return false, err
-			}
-			if !yield(v) {
-				return false, nil
-			}
-		}
-		return true, nil
+		return !slices.ContainsFunc(all, func(v servers.Server) bool { return !yield(v) }), nil
 	})
 	return classify(err)
+}
+
+// eachOwn is each for those in the session's scope, with the causes of their failures: those of others are none of its business, and it
+// does not depend on whether Nova can tell them.
+func (s errand) eachOwn(ctx context.Context, o servers.ListOpts, yield func(servers.Server) bool) error {
+	var failed error
+	err := each(ctx, s.c, o, func(v servers.Server) bool {
+		if !s.owns(v.Metadata, tagsOf(v)) {
+			return true
+		}
+		v, failed = withCause(ctx, s.c, v)
+		return failed == nil && yield(v)
+	})
+	return errors.Join(err, failed)
 }
 
 // withCause is the server with the cause of its failure: listings show the causes of one cell only, and what found no host is in another.
@@ -166,10 +173,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			return
 		}
 		stopped := false
-		err = each(ctx, c, s.listing(), func(v servers.Server) bool {
-			if s.owns(v.Metadata, tagsOf(v)) && !yield(s.instance(c, v), nil) {
-				stopped = true
-			}
+		err = errand{s, c}.eachOwn(ctx, s.listing(), func(v servers.Server) bool {
+			stopped = !yield(s.instance(c, v), nil)
 			return !stopped
 		})
 		if err != nil && !stopped {

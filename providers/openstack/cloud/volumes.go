@@ -60,7 +60,7 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	there, err := volumesOf(ctx, cinder, m.of(m.ref))
+	there, err := m.volumesThere(ctx, cinder)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 		n := slices.IndexFunc(there, func(v volumes.Volume) bool { return v.Name == o.Name })
 		if n < 0 {
 			if _, err := volumes.Create(ctx, cinder, o, nil).Extract(); err != nil {
-				return nil, m.blameVolume(o, err)
+				return nil, zone{cinder, o.AvailabilityZone, provider.ScopeType}.closed(ctx, m.blameVolume(o, err))
 			}
 			waiting = o.Name + " is being made"
 			continue
@@ -104,10 +104,40 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 	return ids, nil
 }
 
+// volumesThere are the volumes of the machine but for those that nothing comes of any more: what Cinder could not delete, and what a server
+// has that is gone. In the place of these others are made.
+func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClient) (there []volumes.Volume, err error) {
+	all, err := volumesOf(ctx, cinder, m.of(m.ref))
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range all {
+		living, err := m.living(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		if v.Status != "error_deleting" && (living || len(v.Attachments) == 0) {
+			there = append(there, v)
+		}
+	}
+	return there, nil
+}
+
+// living reports whether one of the servers that have a volume is there.
+func (s errand) living(ctx context.Context, v volumes.Volume) (bool, error) {
+	for _, a := range v.Attachments {
+		server, err := get(ctx, s.c, a.ServerID)
+		if err != nil || server != nil && state(*server) != provider.Terminated {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // blameVolume names the field of what Cinder refused.
 func (m maker) blameVolume(o volumeOrder, err error) error {
 	r, _ := answerOf(err)
-	if r != nil && (r.status == http.StatusNotFound || kindOf(r) == provider.Invalid) {
+	if r.own() && (r.status == http.StatusNotFound || kindOf(r) == provider.Invalid) {
 		path := o.path
 		if m.class.API == provider.Gardener {
 			path = "spec.rootDiskType"
