@@ -264,7 +264,7 @@ func (b *bench) losePortOn(beginnings ...string) {
 
 // TestRulesWithoutVolumes: specs that need no volume need no rights at Cinder but to look for some.
 func TestRulesWithoutVolumes(t *testing.T) {
-	rules := slices.DeleteFunc(accessRules(t), func(r nova.AccessRule) bool { return strings.Contains(r.Path, "volumes") && r.Method != "GET" })
+	rules := slices.DeleteFunc(accessRules(t), func(r nova.AccessRule) bool { return strings.Contains(r.Path, "volumes") && r.Method != http.MethodGet })
 	b, classes := ruled(t, rules)
 	if err := b.life(t.Context(), b.session(classes["node-0"]), ref("node-0")); err != nil {
 		t.Error(err)
