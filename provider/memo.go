@@ -54,6 +54,13 @@ func (m *Memo[V]) Get(ctx context.Context, key string, ask func(context.Context)
 	return value, err
 }
 
+// GetAs is Get for a memo of several types. Keys of different types differ.
+func GetAs[T any](ctx context.Context, m *Memo[any], key string, ask func(context.Context) (T, error)) (T, error) {
+	value, err := m.Get(ctx, key, func(ctx context.Context) (any, error) { return ask(ctx) })
+	typed, _ := value.(T)
+	return typed, err
+}
+
 // Put remembers value under key.
 func (m *Memo[V]) Put(key string, value V) { m.keep(m.at(key), value) }
 

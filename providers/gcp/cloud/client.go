@@ -69,9 +69,7 @@ func transport(bundle []byte) (http.RoundTripper, error) {
 // remembered is how long an answer holds that hardly changes. A family of images gets a new one, and a tag is made anew under its name.
 const remembered = 10 * time.Minute
 
-// recall returns what is remembered under key, or else what ask returns. Keys of different types differ.
+// recall returns what is remembered under key, or else what ask returns.
 func recall[T any](ctx context.Context, c *client, key string, ask func(context.Context) (T, error)) (T, error) {
-	v, err := c.known.Get(ctx, key, func(ctx context.Context) (any, error) { return ask(ctx) })
-	t, _ := v.(T)
-	return t, err
+	return provider.GetAs(ctx, c.known, key, ask)
 }

@@ -30,6 +30,8 @@ func complete(unreachable []string, warnings []warning) error {
 	return nil
 }
 
+// The client library has types of its own for the warnings of each kind of listing: so there is one of these for each.
+
 func completeInstances(page *compute.InstanceAggregatedList) error {
 	var all []warning
 	if w := page.Warning; w != nil {

@@ -28,10 +28,9 @@ type client struct {
 	endpoint gophercloud.EndpointOpts
 	clock    provider.Clock
 	// looked remembers for a minute what names stand for, once for all machines.
-	looked *provider.Clients[any]
-	// recalled: something was remembered, rather than asked, since it was last forgotten; forgotten counts how often.
-	recalled  atomic.Bool
-	forgotten atomic.Int64
+	looked *provider.Memo[any]
+	// recalled: something was remembered, rather than asked, since all was last forgotten.
+	recalled atomic.Bool
 	// schemes are those by which the services are spoken to.
 	schemes *faithful
 	// volumes and images are opened when they are needed: a cloud may have none.
@@ -75,7 +74,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	}
 	c := &client{
 		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock, schemes: schemes,
-		looked: provider.NewClients[any](clock, time.Minute, 1000),
+		looked: provider.NewMemo[any](clock, time.Minute),
 	}
 	if c.project, err = projectOf(p.GetAuthResult()); err != nil {
 		return nil, err
@@ -145,21 +144,15 @@ func (c *client) glance() (*gophercloud.ServiceClient, error) {
 
 // lookup is what load found under the key within the last minute, or finds now. Errors are not remembered.
 func lookup[T any](ctx context.Context, c *client, key string, load func(context.Context) (T, error)) (T, error) {
-	// The minute is part of the key, so that what is asked for again and again is read again.
-	at := provider.ClientKey(fmt.Sprintf("%s@%d/%d", key, c.clock.Now().Unix()/60, c.forgotten.Load()))
 	asked := false
-	v, err := c.looked.Get(ctx, at, func(ctx context.Context) (any, error) {
+	v, err := provider.GetAs(ctx, c.looked, key, func(ctx context.Context) (T, error) {
 		asked = true
 		return load(ctx)
 	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	if !asked {
+	if err == nil && !asked {
 		c.recalled.Store(true)
 	}
-	return v.(T), nil //nolint:forcetypeassert // Keys tell types apart.
+	return v, err
 }
 
 // forget lets everything be looked up anew, and reports whether that may make a difference.
@@ -167,7 +160,7 @@ func (c *client) forget() bool {
 	if !c.recalled.Swap(false) {
 		return false
 	}
-	c.forgotten.Add(1)
+	c.looked.ForgetAll()
 	return true
 }
 

@@ -13,7 +13,5 @@ const memoAge = time.Minute
 
 // remember returns what look found at most a minute ago. What it does not find is looked for again.
 func remember[T any](ctx context.Context, m *provider.Memo[any], key string, look func() (T, error)) (T, error) {
-	value, err := m.Get(ctx, key, func(context.Context) (any, error) { return look() })
-	found, _ := value.(T)
-	return found, err
+	return provider.GetAs(ctx, m, key, func(context.Context) (T, error) { return look() })
 }
