@@ -134,7 +134,7 @@ func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
 	switch {
 	case err != nil:
 		return servers.Server{}, err
-	case v == nil || state(*v) == provider.Terminated:
+	case v == nil || isTerminated(*v):
 		// It went: the next call makes another. Its port may say for ever that it is bound, if Neutron was not there to be told.
 		if h.port.ID != "" {
 			err = m.c.removePort(ctx, h.port.ID)

@@ -73,7 +73,7 @@ func (r remover) removeServers(ctx context.Context, instances []provider.Instanc
 		}
 	}
 	for _, v := range there {
-		if state(v) == provider.Terminated {
+		if isTerminated(v) {
 			continue
 		}
 		left++
@@ -200,12 +200,12 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 	}
 	left := 0
 	for _, v := range all {
-		goes, err := r.goesWithServer(ctx, v)
+		users, err := r.serversOf(ctx, v)
 		if err != nil {
 			return false, err
 		}
-		if goes {
-			continue
+		if slices.ContainsFunc(users, isTerminated) {
+			continue // a server that can be restored (reclaim_instance_interval): Nova deletes it with that
 		}
 		left++
 		if passing[v.Status] {
@@ -221,16 +221,4 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 		}
 	}
 	return left == 0, nil
-}
-
-// goesWithServer reports whether a volume is one of a server that is deleted and can be restored (reclaim_instance_interval): Nova deletes
-// it with the server.
-func (r remover) goesWithServer(ctx context.Context, v volumes.Volume) (bool, error) {
-	for _, a := range v.Attachments {
-		s, err := get(ctx, r.c, a.ServerID)
-		if err != nil || s != nil && state(*s) == provider.Terminated {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }

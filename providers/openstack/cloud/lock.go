@@ -336,7 +336,7 @@ func (s errand) boundTo(ctx context.Context, p ports.Port) (*servers.Server, err
 	if err != nil {
 		return nil, fmt.Errorf("look whether a server has port %s: %w", p.ID, err)
 	}
-	if v != nil && state(*v) == provider.Terminated {
+	if v != nil && isTerminated(*v) {
 		v = nil
 	}
 	return v, nil

@@ -112,10 +112,11 @@ func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClie
 		return nil, err
 	}
 	for _, v := range all {
-		living, err := m.living(ctx, v)
+		users, err := m.serversOf(ctx, v)
 		if err != nil {
 			return nil, err
 		}
+		living := slices.ContainsFunc(users, func(s servers.Server) bool { return !isTerminated(s) })
 		if v.Status != "error_deleting" && (living || len(v.Attachments) == 0) {
 			there = append(there, v)
 		}
@@ -123,16 +124,21 @@ func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClie
 	return there, nil
 }
 
-// living reports whether one of the servers that have a volume is there.
-func (s errand) living(ctx context.Context, v volumes.Volume) (bool, error) {
+// serversOf are the servers that have a volume and are there, terminated or not.
+func (s errand) serversOf(ctx context.Context, v volumes.Volume) (all []servers.Server, err error) {
 	for _, a := range v.Attachments {
 		server, err := get(ctx, s.c, a.ServerID)
-		if err != nil || server != nil && state(*server) != provider.Terminated {
-			return err == nil, err
+		if err != nil {
+			return nil, err
+		}
+		if server != nil {
+			all = append(all, *server)
 		}
 	}
-	return false, nil
+	return all, nil
 }
+
+func isTerminated(s servers.Server) bool { return state(s) == provider.Terminated }
 
 // blameVolume names the field of what Cinder refused.
 func (m maker) blameVolume(o volumeOrder, err error) error {
