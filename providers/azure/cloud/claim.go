@@ -28,40 +28,25 @@ func (s removal) claimInterface(ctx context.Context, id, machine string) (errs [
 	at, _ := placeOf(id)
 	nics := s.network.NewInterfacesClient()
 	got, err := nics.Get(ctx, at.group, at.name, nil)
-	if isMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return []error{s.told(err, "read network interface %s", at.name)}
-	}
 	for _, address := range publicOf(&got.Interface) {
 		if strings.EqualFold(base(address), addressName(s.class.Cluster, machine)) {
 			errs = append(errs, s.claimAddress(ctx, address))
 		}
 	}
-	if tags := s.claimed(got.Tags); tags != nil {
-		_, err = nics.UpdateTags(ctx, at.group, at.name, network.TagsObject{Tags: tags}, nil)
-		errs = append(errs, s.unclaimed(err, kindNIC, at.name))
-	}
-	return errs
+	return append(errs, s.claimOne(kindNIC, at.name, got.Tags, err, func(tags map[string]*string) error {
+		_, err := nics.UpdateTags(ctx, at.group, at.name, network.TagsObject{Tags: tags}, nil)
+		return err
+	}))
 }
 
 func (s removal) claimAddress(ctx context.Context, id string) error {
 	at, _ := placeOf(id)
 	addresses := s.network.NewPublicIPAddressesClient()
 	got, err := addresses.Get(ctx, at.group, at.name, nil)
-	if isMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return s.told(err, "read public address %s", at.name)
-	}
-	tags := s.claimed(got.Tags)
-	if tags == nil {
-		return nil
-	}
-	_, err = addresses.UpdateTags(ctx, at.group, at.name, network.TagsObject{Tags: tags}, nil)
-	return s.unclaimed(err, kindAddress, at.name)
+	return s.claimOne(kindAddress, at.name, got.Tags, err, func(tags map[string]*string) error {
+		_, err := addresses.UpdateTags(ctx, at.group, at.name, network.TagsObject{Tags: tags}, nil)
+		return err
+	})
 }
 
 // claimDisk tags the disk that a machine boots from.
@@ -79,18 +64,28 @@ func (s removal) claimDisk(ctx context.Context, vm *compute.VirtualMachine) erro
 	}
 	disks := s.compute.NewDisksClient()
 	got, err := disks.Get(ctx, at.group, at.name, nil)
+	return s.claimOne(kindDisk, at.name, got.Tags, err, func(tags map[string]*string) error {
+		_, err := disks.BeginUpdate(ctx, at.group, at.name, compute.DiskUpdate{Tags: tags}, nil)
+		return err
+	})
+}
+
+// claimOne has write tag something that was read, with the tags and the error that are given. What is gone by now needs none.
+func (s removal) claimOne(kind, name string, has map[string]*string, err error, write func(map[string]*string) error) error {
 	if isMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return s.told(err, "read disk %s", at.name)
+		return s.told(err, "read %s %s", kind, name)
 	}
-	tags := s.claimed(got.Tags)
+	tags := s.claimed(has)
 	if tags == nil {
 		return nil
 	}
-	_, err = disks.BeginUpdate(ctx, at.group, at.name, compute.DiskUpdate{Tags: tags}, nil)
-	return s.unclaimed(err, kindDisk, at.name)
+	if err := write(tags); err != nil && !isMissing(err) {
+		return s.design.refusal(err, "tag %s %s, which may outlive its machine otherwise", kind, name)
+	}
+	return nil
 }
 
 // claimed are the tags of something with those that say whose it is; nil: it has a UID, or no room.
@@ -98,10 +93,7 @@ func (s removal) claimed(has map[string]*string) map[string]*string {
 	if tagOf(has, tagUID) != "" {
 		return nil
 	}
-	was := map[string]string{}
-	for key, value := range has {
-		was[key] = deref(value)
-	}
+	was := valuesOf(has)
 	out := merged(was, s.ours.mark(s.class, s.ref))
 	if len(out) > mostTags {
 		out = merged(was, map[string]string{tagUID: s.ref.UID, tagCluster: s.class.Cluster})
@@ -110,12 +102,4 @@ func (s removal) claimed(has map[string]*string) map[string]*string {
 		return nil
 	}
 	return out
-}
-
-// unclaimed is the error for something that may outlive its machine, since nobody may tag it.
-func (s removal) unclaimed(err error, kind, name string) error {
-	if err == nil || isMissing(err) {
-		return nil
-	}
-	return s.design.refusal(err, "tag %s %s, which may outlive its machine otherwise", kind, name)
 }

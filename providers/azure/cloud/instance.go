@@ -34,12 +34,9 @@ func (s *session) instance(vm *compute.VirtualMachine, saw sight) provider.Insta
 	at, _ := placeOf(deref(vm.ID))
 	i := provider.Instance{
 		ID: machineID(at.subscription, at.group, at.name), Name: at.name, NodeName: strings.ToLower(at.name),
-		UID: tagOf(vm.Tags, tagUID), Owner: tagOf(vm.Tags, tagOwner), Namespace: tagOf(vm.Tags, tagNamespace), Tags: map[string]string{},
+		UID: tagOf(vm.Tags, tagUID), Owner: tagOf(vm.Tags, tagOwner), Namespace: tagOf(vm.Tags, tagNamespace), Tags: valuesOf(vm.Tags),
 		Region: deref(vm.Location), Interruptible: deref(p.Priority) == compute.VirtualMachinePriorityTypesSpot || deref(p.Priority) == compute.VirtualMachinePriorityTypesLow,
 		Created: deref(p.TimeCreated),
-	}
-	for key, value := range vm.Tags {
-		i.Tags[key] = deref(value)
 	}
 	if p.HardwareProfile != nil {
 		i.Type = string(deref(p.HardwareProfile.VMSize))

@@ -27,6 +27,15 @@ const (
 	gardenerCluster  = spec.GardenerClusterPrefix
 )
 
+// valuesOf are tags as the contract has them.
+func valuesOf(tags map[string]*string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for key, value := range tags {
+		out[key] = deref(value)
+	}
+	return out
+}
+
 // ownership tells what is a cluster's.
 type ownership struct {
 	cluster string
