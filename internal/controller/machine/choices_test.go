@@ -76,9 +76,9 @@ func TestNextChoice(t *testing.T) {
 	}
 }
 
-// TestChosenBefore: a process that takes over does not know what was exhausted, and infrastructures know a token in one zone only. Before it asks in the
+// TestOtherChoice: a process that takes over does not know what was exhausted, and infrastructures know a token in one zone only. Before it asks in the
 // first zone it waits until what the process before asked for in another one would be listed.
-func TestChosenBefore(t *testing.T) {
+func TestOtherChoice(t *testing.T) {
 	g := openshiftRig(t)
 	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
 	asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
@@ -103,8 +103,8 @@ func TestChosenBefore(t *testing.T) {
 	}
 }
 
-// TestChosenBeforeIsOver: what no process asked for is not waited for longer than that, and a machine that is younger than the process not at all.
-func TestChosenBeforeIsOver(t *testing.T) {
+// TestOtherChoiceIsOver: what no process asked for is not waited for longer than that, and a machine that is younger than the process not at all.
+func TestOtherChoiceIsOver(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
 	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
 	asked := chooses(g, zones("a", "b"), func(string) error { return nil })

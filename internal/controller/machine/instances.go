@@ -92,17 +92,17 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 	u.Arriving = s.Handover - now.Sub(s.began)
 	if s.world.Instances.Looked {
 		u.QuietFor, u.CreateErr = s.mem.request.quiet(now), s.mem.request.err
-		u.Chosen = s.chosenBefore(u)
+		u.OtherChoice = s.otherChoice(u)
 	}
 	return u
 }
 
-// chosenBefore is for how long yet the process before this one may have an instance on its
-// way of a choice that only that one knew to be the next: what was exhausted is forgotten
-// with the process, and infrastructures tell by token, in one zone each, what they were
-// asked for before.
-func (s *instances[M]) chosenBefore(u lifecycle.Unlisted) time.Duration {
-	if s.Handover == 0 || s.mem.request.done() || !s.view.Created.Before(s.began) || len(s.market().choices()) < 2 {
+// otherChoice is [lifecycle.Unlisted].OtherChoice. Which choices are exhausted is forgotten
+// with the process that found out, and some infrastructures know the token of a request in
+// one zone only: asked in another one, they make a second instance.
+func (s *instances[M]) otherChoice(u lifecycle.Unlisted) time.Duration {
+	switch {
+	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), !s.view.Created.Before(s.began), len(s.market().choices()) < 2:
 		return 0
 	}
 	return max(u.Arriving, u.ReadLag-u.QuietFor)

@@ -95,8 +95,8 @@ func (r *request) asked(o choice.Order, err error, now time.Time) {
 	}
 }
 
-// done says whether this process asked for an instance.
-func (r *request) done() bool { return r.order != (choice.Order{}) }
+// sent says whether this process asked for an instance.
+func (r *request) sent() bool { return r.order != (choice.Order{}) }
 
 // unanswered is the name of the choice that was last asked for without a clear answer;
 // empty: there is none.

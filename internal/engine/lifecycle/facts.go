@@ -229,9 +229,9 @@ type Unlisted struct {
 	// Arriving is for how long yet something may come into being that another
 	// process asked for before this one took over; not positive: nothing can.
 	Arriving time.Duration
-	// Chosen is for how long yet an instance of another choice of the class may be
-	// unlisted that a process before this one asked for; not positive: none can be.
-	Chosen time.Duration
+	// OtherChoice is for how long yet an instance may be unlisted that an earlier
+	// process asked for in another choice of the class; not positive: none can be.
+	OtherChoice time.Duration
 	// CreateErr is what the last call to Create failed with, where it may have made an
 	// instance all the same; nil: none did.
 	CreateErr error

@@ -221,10 +221,10 @@ func notCreated(q input) *Decision {
 	if q.w.Session.Inherited != nil || !q.m.HasOrigin() {
 		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
 	}
-	if wait := q.w.Unlisted.Chosen; wait > 0 {
+	if wait := q.w.Unlisted.OtherChoice; wait > 0 {
 		return &Decision{
 			Step: Await, Reason: ReasonNoInstance, Stage: StageCreating, After: wait,
-			Message: "the process before this one may have asked for the instance elsewhere; asking again before another one is made",
+			Message: "an earlier process may have asked for the instance in another zone or type; waiting until the infrastructure would list it",
 		}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}

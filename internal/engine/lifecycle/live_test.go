@@ -147,10 +147,10 @@ func TestLivePatient(t *testing.T) {
 		{
 			name:   "an earlier process may have asked elsewhere",
 			reason: "where there are several choices only that process knew which one it had come to",
-			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Unlisted.Chosen = 3 * time.Second }),
+			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Unlisted.OtherChoice = 3 * time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating, After: 3 * time.Second,
-				Message: "the process before this one may have asked for the instance elsewhere; asking again before another one is made",
+				Message: "an earlier process may have asked for the instance in another zone or type; waiting until the infrastructure would list it",
 			},
 		},
 		{

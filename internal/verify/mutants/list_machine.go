@@ -175,10 +175,10 @@ var machineMutants = []Mutant{
 		Like: "succession",
 	},
 	{
-		ID: "machine/chosen-before-ignored", File: "instances.go", Func: "instances.unlisted",
-		From:  "u.Chosen = s.chosenBefore(u)",
-		To:    "u.Chosen = 0",
-		Finds: "TestChosenBefore", Note: "what the process before this one asked for in another zone is not waited for; statement 1 breaks in clouds that know a token in one zone, where the first zone has room again meanwhile",
+		ID: "machine/other-choice-ignored", File: "instances.go", Func: "instances.unlisted",
+		From:  "u.OtherChoice = s.otherChoice(u)",
+		To:    "u.OtherChoice = 0",
+		Finds: "TestOtherChoice", Note: "what the process before this one asked for in another zone is not waited for; statement 1 breaks in clouds that know a token in one zone, where the first zone has room again meanwhile",
 	},
 	{
 		ID: "machine/failures-uncounted", File: "remembered.go", Func: "tries.failed",
