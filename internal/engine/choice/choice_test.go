@@ -143,6 +143,27 @@ func TestAskedBefore(t *testing.T) {
 	}
 }
 
+// TestAskedWithinThePause: whoever asked a moment after another one was told, before it could know, and whoever repeats what
+// was not answered clearly, begins the pause anew and makes it no longer. What is tried after the pause makes it longer.
+func TestAskedWithinThePause(t *testing.T) {
+	var s choice.Shortages
+	for n := range 4 {
+		at := start.Add(time.Duration(n) * time.Second)
+		s = s.After(choice.Answer{Choice: bigA, Began: at, At: at.Add(time.Millisecond), Err: full(provider.ScopeType), Pause: time.Minute})
+	}
+	now := start.Add(64 * time.Second)
+	got, s := choice.Pick(now, s, all, "")
+	if got.Choice != bigA {
+		t.Errorf("four answers within a pause are told as four in a row: %q is picked", got.Choice.Name)
+	}
+	s = s.After(choice.Answer{Choice: bigA, Began: now, At: now, Err: full(provider.ScopeType), Pause: time.Minute})
+	for after, want := range map[time.Duration]bool{119 * time.Second: false, 2 * time.Minute: true} {
+		if got, _ := choice.Pick(now.Add(after), s, all[:1], ""); (got.Err == nil) != want {
+			t.Errorf("%s after it was tried in vain: %v", after, got.Err)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	s := known(answer{0, bigA, full(provider.ScopeZone)}, answer{0, bigB, provider.ExhaustedIn(provider.ScopeType, "no host")}, answer{0, far, full("")})
 	got, _ := choice.Pick(start, s, all, "")

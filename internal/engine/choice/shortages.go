@@ -50,8 +50,8 @@ type Answer struct {
 
 // After is what is known after the answer. An instance that runs ends every shortage of before that would have prevented it. An
 // [provider.Exhausted] error begins one, or makes its pause longer, whether the infrastructure said so at once or after it had
-// accepted the instance; whoever asked before another one was told the same only repeats it. Other failures say nothing about
-// capacity.
+// accepted the instance; whoever asked before another one was told the same only repeats it, and who asked within the pause begins
+// it anew. Other failures say nothing about capacity.
 func (s Shortages) After(a Answer) Shortages {
 	out := Shortages{known: map[place]Shortage{}}
 	for p, short := range s.known {
@@ -68,21 +68,28 @@ func (s Shortages) After(a Answer) Shortages {
 		}
 	case provider.KindOf(a.Err) == provider.Exhausted:
 		p := within(a.Choice, provider.ScopeOf(a.Err))
-		if was, ok := out.known[p]; ok && a.Began.Before(was.Told) {
-			break
+		if was, ok := out.known[p]; !ok || !a.Began.Before(was.Told) {
+			out.known[p] = was.again(a)
 		}
-		times := out.known[p].Times + 1
-		wait := pause(a.Pause, times)
-		if asked := provider.AfterOf(a.Err); asked > 0 {
-			wait = asked
-		}
-		avoid := out.known[p].Avoid
-		if a.GivenUp {
-			avoid = a.At.Add(dear)
-		}
-		out.known[p] = Shortage{Told: a.At, Times: times, Until: a.At.Add(wait), Avoid: avoid, Said: provider.Clip(a.Err.Error(), mostText)}
 	}
 	return out
+}
+
+// again is the shortage after an answer to somebody who asked when it was told already. The pause grows when it was over
+// by then: within it, only those ask who began before they could know, and who repeat what was not answered clearly.
+func (s Shortage) again(a Answer) Shortage {
+	if s.Times == 0 || !a.Began.Before(s.Told.Add(pause(a.Pause, s.Times))) {
+		s.Times++
+	}
+	wait := pause(a.Pause, s.Times)
+	if asked := provider.AfterOf(a.Err); asked > 0 {
+		wait = asked
+	}
+	s.Told, s.Until, s.Said = a.At, a.At.Add(wait), provider.Clip(a.Err.Error(), mostText)
+	if a.GivenUp {
+		s.Avoid = a.At.Add(dear)
+	}
+	return s
 }
 
 func (s Shortage) forgotten(now time.Time) bool {
