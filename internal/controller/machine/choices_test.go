@@ -17,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -121,6 +122,35 @@ func TestOtherChoiceIsOver(t *testing.T) {
 	g.pass()
 	if !slices.Equal(*asked, []string{"a", "a"}) {
 		t.Errorf("asked for %q", *asked)
+	}
+}
+
+// TestOtherChoiceOfNobody: a machine for which nobody asked yet is made at once, however old it is. One that lost its finalizer by
+// hand was asked for, and nobody knows of one that an original held.
+func TestOtherChoiceOfNobody(t *testing.T) {
+	says := func(origin string) func(*machinev1.Machine) {
+		return func(m *machinev1.Machine) { dialect.SetAnnotation(m, dialect.OriginAnnotation, origin) }
+	}
+	for name, was := range map[string]struct {
+		edits []func(*machinev1.Machine)
+		want  int
+	}{
+		"made while no process ran": {nil, 1},
+		"made by a set":             {[]func(*machinev1.Machine){held[*machinev1.Machine](openshiftFinalizer), says(dialect.NoOrigin)}, 1},
+		"held by an original":       {[]func(*machinev1.Machine){held[*machinev1.Machine](openshiftFinalizer)}, 0},
+		"asked for":                 {[]func(*machinev1.Machine){held[*machinev1.Machine](openshiftFinalizer), says(`{"cluster":"blue"}`)}, 0},
+		"let go by hand":            {[]func(*machinev1.Machine){says(`{"cluster":"blue"}`)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := openshiftRig(t, was.edits...)
+			g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+			asked := chooses(g, zones("a", "b"), func(string) error { return nil })
+			g.clock.Step(time.Minute)
+			g.restart()
+			if g.pass(); len(*asked) != was.want {
+				t.Errorf("asked for %q at once", *asked)
+			}
+		})
 	}
 }
 

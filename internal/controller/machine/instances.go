@@ -99,10 +99,11 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 
 // otherChoice is [lifecycle.Unlisted].OtherChoice. Which choices are exhausted is forgotten
 // with the process that found out, and some infrastructures know the token of a request in
-// one zone only: asked in another one, they make a second instance.
+// one zone only: asked in another one, they make a second instance. The first to ask has nothing
+// to wait for.
 func (s *instances[M]) otherChoice(u lifecycle.Unlisted) time.Duration {
 	switch {
-	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), !s.view.Created.Before(s.began), len(s.market().choices()) < 2:
+	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.MayHaveAsked(), len(s.market().choices()) < 2:
 		return 0
 	}
 	return max(u.Arriving, u.ReadLag-u.QuietFor)

@@ -84,12 +84,14 @@ type request struct {
 	// err is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
 	// ends the retry, and not this.
 	err error
+	// first says that nobody asked before this process.
+	first bool
 }
 
 // asked notes that an instance was asked for, and what came of it. Absence has to be
 // proved anew after it.
 func (r *request) asked(o choice.Order, err error, now time.Time) {
-	*r = request{since: now, order: o}
+	*r = request{since: now, order: o, first: r.first}
 	if err != nil && provider.KindOf(err) == provider.Transient {
 		r.err = err
 	}

@@ -29,6 +29,15 @@ func (m Machine) Asked() bool { return m.Recorded.Origin == nil || m.Recorded.Or
 // HasOrigin reports whether the machine keeps where its instance is asked for.
 func (m Machine) HasOrigin() bool { return m.Recorded.Origin != nil && m.Recorded.Origin.Cluster != "" }
 
+// MayHaveAsked reports whether somebody may have asked for m's instance: each process puts its finalizer and
+// the origin in place before, and an original its finalizer alone. An empty origin says that nobody did.
+func (m Machine) MayHaveAsked() bool {
+	if m.Recorded.Origin == nil {
+		return m.HasFinalizer
+	}
+	return m.HasOrigin()
+}
+
 // Elsewhere says why an empty answer means nothing: the credentials open
 // another account than the one in which the instance was asked for. It is nil
 // where that is not so, or is not known.

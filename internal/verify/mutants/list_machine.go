@@ -181,6 +181,18 @@ var machineMutants = []Mutant{
 		Finds: "TestOtherChoice", Note: "what the process before this one asked for in another zone is not waited for; statement 1 breaks in clouds that know a token in one zone, where the first zone has room again meanwhile",
 	},
 	{
+		ID: "machine/nobody-was-before", File: "perform.go", Func: "pass.addFinalizer",
+		From:  "|| !mayHaveAsked",
+		To:    "|| !mayHaveAsked || true",
+		Finds: "TestOtherChoiceIsOver", Note: "a machine that an original held counts as one for which nobody has asked",
+	},
+	{
+		ID: "machine/new-ones-wait", File: "instances.go", Func: "instances.otherChoice",
+		From:  "s.mem.request.first || !s.view.MayHaveAsked()",
+		To:    "false",
+		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
+	},
+	{
 		ID: "machine/failures-uncounted", File: "remembered.go", Func: "tries.failed",
 		From:  "n = r.retry.Failures + 1",
 		To:    "n = 1",
