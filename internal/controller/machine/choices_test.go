@@ -104,7 +104,7 @@ func TestOtherChoice(t *testing.T) {
 	}
 }
 
-// TestOtherChoiceIsOver: what no process asked for is not waited for longer than that, and a machine that is younger than the process not at all.
+// TestOtherChoiceIsOver: what an original may have asked for is not waited for longer than that, and a machine that was made since not at all.
 func TestOtherChoiceIsOver(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
 	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
