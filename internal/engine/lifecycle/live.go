@@ -366,6 +366,9 @@ func notJoined(q input) *Decision {
 		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
 		Message: "the instance runs; its node has not joined yet",
 	}
+	if err := unseen(q); err != nil {
+		d.Message = "its node has not joined yet, and the infrastructure does not say how its instance is: " + err.Error()
+	}
 	if i := q.w.Instances.Of(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
 		// Its node may be found by an address that is not known yet.
 		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
@@ -454,10 +457,14 @@ func (q input) joinTimeout() *Decision {
 	if d := nodeUnknown(q); d != nil && !q.p.Targetless {
 		return d
 	}
-	return &Decision{
+	d := &Decision{
 		Step: Fail, Reason: ReasonJoinTimeout, Stage: StageFailed,
 		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.Join.Timeout.Minutes()),
 	}
+	if err := unseen(q); err != nil {
+		d.Message += " The infrastructure does not say how its instance is: " + err.Error()
+	}
+	return d
 }
 
 // joined is the stage of a machine whose instance is there and whose node is

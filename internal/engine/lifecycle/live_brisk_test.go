@@ -166,6 +166,24 @@ func TestLiveBrisk(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.4 step 4: no node past the creation timeout, and no answer about the instance",
+			reason: "whoever takes the credentials away hides why the node does not come",
+			policy: brisk, m: machine(aged(overdue)), w: world(blind(errDenied)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonJoinTimeout, Stage: lifecycle.StageFailed, After: 5 * time.Minute,
+				Message: "Machine m-1 failed to join the cluster in 20 minutes. The infrastructure does not say how its instance is: credentials are not valid",
+			},
+		},
+		{
+			name:   "gardener 2.4: no node yet, and no answer about the instance",
+			reason: "nobody knows whether it runs",
+			policy: brisk, m: machine(), w: world(blind(errDenied), failedAt(lifecycle.Await, errDenied, 0, 1)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: lifecycle.StageJoining, After: 5 * time.Minute,
+				Message: "its node has not joined yet, and the infrastructure does not say how its instance is: credentials are not valid",
+			},
+		},
+		{
 			name:   "gardener 2.4: pending, node not Ready",
 			reason: "a node that joined does not count before it is healthy; asked again at the timeout, woken by the node before",
 			policy: brisk, m: machine(), w: world(runningOn(node(corev1.ConditionFalse))),

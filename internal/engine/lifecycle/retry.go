@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -36,15 +37,21 @@ func (q input) lookAgain() time.Duration {
 	if q.w.Contradiction(q.m) != "" {
 		return q.p.Delays.unmended()
 	}
-	err := q.w.Session.Err
+	err := unseen(q)
 	if err == nil {
-		err = q.w.Instances.Err
-	}
-	if err == nil || q.w.Instances.Looked || !q.m.Recorded.Provisioned {
 		return 0
 	}
 	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}
 	return max(q.p.Delays.after(err, q.w.Retry.Failures), rarely.after(err, q.w.Retry.Failures))
+}
+
+// unseen is why the infrastructure does not say how the instance of a machine is that
+// had one; nil: it does.
+func unseen(q input) error {
+	if q.w.Instances.Looked || !q.m.Recorded.Provisioned {
+		return nil
+	}
+	return cmp.Or(q.w.Session.Err, q.w.Instances.Err)
 }
 
 // duplicatesDelay is how soon a machine that has instances besides its own is looked
