@@ -155,6 +155,11 @@ func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) w
 	}
 }
 
+func uninitialized(i provider.Instance) provider.Instance {
+	i.Uninitialized = true
+	return i
+}
+
 func drained(d drain.Decision) worldEdit { return func(w *lifecycle.World) { w.Drain.Result = &d } }
 
 // node is a Ready node; further conditions are given as pairs of type and

@@ -80,20 +80,32 @@ func TestLiveBrisk(t *testing.T) {
 			name:   "gardener 2.3 step 2: uninitialized",
 			reason: "initialize before it counts as pending",
 			policy: brisk, m: machine(),
-			w: world(func(w *lifecycle.World) {
-				i := instance(provider.Running)
-				i.Uninitialized = true
-				having(i)(w)
-			}),
+			w:    world(having(uninitialized(instance(provider.Running)))),
 			want: lifecycle.Decision{Step: lifecycle.Initialize, Reason: lifecycle.ReasonUninitialized, Stage: lifecycle.StageCreating},
 		},
 		{
 			name:   "gardener 2.3 step 6: initialization failed",
 			reason: "as a failed creation; the pause of 2 s after a third failure has half gone",
-			policy: brisk, m: machine(), w: world(having(instance(provider.Running)), failedAt(lifecycle.Initialize, errTransient, time.Second, 3)),
+			policy: brisk, m: machine(), w: world(having(uninitialized(instance(provider.Running))), failedAt(lifecycle.Initialize, errTransient, time.Second, 3)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonRetry, Stage: lifecycle.StageCrashing,
 				Message: "connection reset", Err: errTransient, After: time.Second,
+			},
+		},
+		{
+			name:   "gardener 2.3 step 6: initialized, though the reply was lost, and past the creation timeout",
+			reason: "the instance says so itself: a machine that runs is not given up for what failed before",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Minute), aged(overdue)),
+			w:    world(runningOn(node(corev1.ConditionTrue)), failedAt(lifecycle.Initialize, errTransient, 7*time.Minute, 1)),
+			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+		},
+		{
+			name:   "gardener 2.3 step 6: not initialized by the creation timeout",
+			reason: "as a failed creation",
+			policy: brisk, m: machine(aged(overdue)),
+			w: world(having(uninitialized(instance(provider.Running))), failedAt(lifecycle.Initialize, errTransient, 7*time.Minute, 1)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonCreateTimeout, Stage: lifecycle.StageFailed, Message: "connection reset", Err: errTransient,
 			},
 		},
 		{

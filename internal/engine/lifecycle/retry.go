@@ -54,6 +54,16 @@ func unseen(q input) error {
 	return cmp.Or(q.w.Session.Err, q.w.Instances.Err)
 }
 
+// initialized reports that an attempt at it whose answer was lost took effect: the instance
+// says so, or, while nobody may see that, a healthy node.
+func initialized(q input) bool {
+	if !q.w.Instances.Looked {
+		return Healthy(q.w.Node.Object, q.p)
+	}
+	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
+	return i != nil && !i.Uninitialized
+}
+
 // duplicatesDelay is how soon a machine that has instances besides its own is looked
 // at again: nothing tells when somebody has removed them.
 const duplicatesDelay = 10 * time.Minute
