@@ -103,7 +103,7 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 // to wait for.
 func (s *instances[M]) otherChoice(u lifecycle.Unlisted) time.Duration {
 	switch {
-	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.MayHaveAsked(), len(s.market().choices()) < 2:
+	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.Asked(), len(s.market().choices()) < 2:
 		return 0
 	}
 	return max(u.Arriving, u.ReadLag-u.QuietFor)

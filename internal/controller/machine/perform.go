@@ -78,7 +78,7 @@ func (p *pass[M]) closes(d lifecycle.Decision) {
 // nothing is bought: credentials of another account would buy it again. Until then
 // the object says that nothing was asked for.
 func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
-	mayHaveAsked := p.view.MayHaveAsked()
+	asked := p.view.Asked()
 	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
 		p.world.Session.Origin = p.infra.place()
 	}
@@ -97,7 +97,7 @@ func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.mem.request.first = p.mem.request.first || !mayHaveAsked
+	p.mem.request.first = p.mem.request.first || !asked
 	p.view.HasFinalizer, p.world.Session.Inherited = true, nil
 	p.view.Recorded.Origin, _ = dialect.Origin(p.m, p.view.Recorded.ProviderID != "")
 	return nil

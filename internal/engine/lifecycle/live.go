@@ -189,7 +189,8 @@ func instanceMissing(q input) *Decision {
 // answered says nothing about a machine that is there.
 func retryPending(q input) *Decision {
 	r := q.w.Retry
-	if r.Err == nil || r.Step != Initialize && (r.Step != Create || q.m.Recorded.Provisioned) || r.Step == Initialize && initialized(q) {
+	switch {
+	case r.Err == nil, r.Step == Create && q.m.Recorded.Provisioned, r.Step == Initialize && initialized(q), r.Step != Create && r.Step != Initialize:
 		return nil
 	}
 	if r.Step == Create && q.p.Join.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {

@@ -100,6 +100,13 @@ func TestLiveBrisk(t *testing.T) {
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
+			name:   "gardener 2.3 step 6: past the creation timeout with a healthy node, and no answer about the instance",
+			reason: "a node that works speaks for an initialization whose reply was lost",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Minute), aged(overdue)),
+			w:    world(joined(node(corev1.ConditionTrue)), blind(errDenied), failedAt(lifecycle.Initialize, errTransient, 7*time.Minute, 1)),
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: 5 * time.Minute},
+		},
+		{
 			name:   "gardener 2.3 step 6: not initialized by the creation timeout",
 			reason: "as a failed creation",
 			policy: brisk, m: machine(aged(overdue)),

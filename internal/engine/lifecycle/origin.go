@@ -21,22 +21,18 @@ type Origin struct {
 	ChosenZone string `json:"chosenZone,omitempty"`
 }
 
-// Asked reports whether Create may have been called for the machine. Nobody
-// knows it of a machine without an origin: another implementation, or an
-// earlier version, had it in hand.
-func (m Machine) Asked() bool { return m.Recorded.Origin == nil || m.Recorded.Origin.Cluster != "" }
-
-// HasOrigin reports whether the machine keeps where its instance is asked for.
-func (m Machine) HasOrigin() bool { return m.Recorded.Origin != nil && m.Recorded.Origin.Cluster != "" }
-
-// MayHaveAsked reports whether somebody may have asked for m's instance: each process puts its finalizer and
-// the origin in place before, and an original its finalizer alone. An empty origin says that nobody did.
-func (m Machine) MayHaveAsked() bool {
+// Asked reports whether Create may have been called for the machine: each process puts
+// finalizer and origin in place before. Nobody knows it of a machine that has the finalizer
+// alone: another implementation, or an earlier version, had it in hand.
+func (m Machine) Asked() bool {
 	if m.Recorded.Origin == nil {
 		return m.HasFinalizer
 	}
 	return m.HasOrigin()
 }
+
+// HasOrigin reports whether the machine keeps where its instance is asked for.
+func (m Machine) HasOrigin() bool { return m.Recorded.Origin != nil && m.Recorded.Origin.Cluster != "" }
 
 // Elsewhere says why an empty answer means nothing: the credentials open
 // another account than the one in which the instance was asked for. It is nil

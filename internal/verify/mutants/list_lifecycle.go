@@ -187,8 +187,8 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/retry-counts-provisioned", File: "live.go", Func: "retryPending",
-		From: "(r.Step != Create || q.m.Recorded.Provisioned)",
-		To:   "r.Step != Create",
+		From: "r.Step == Create && q.m.Recorded.Provisioned, ",
+		To:   "",
 		Note: "an error of creation keeps a machine that has its instance waiting",
 	},
 	{
@@ -229,8 +229,8 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/unknown-is-unasked", File: "origin.go", Func: "Machine.Asked",
-		From:      "m.Recorded.Origin == nil || m.Recorded.Origin",
-		To:        "m.Recorded.Origin != nil && m.Recorded.Origin",
+		From:      "return m.HasFinalizer",
+		To:        "return false",
 		Statement: 2, Note: "a machine of an earlier version counts as one for which nothing was asked",
 		Like: "refused elder",
 	},

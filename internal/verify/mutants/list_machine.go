@@ -182,13 +182,13 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/nobody-was-before", File: "perform.go", Func: "pass.addFinalizer",
-		From:  "|| !mayHaveAsked",
-		To:    "|| !mayHaveAsked || true",
+		From:  "|| !asked",
+		To:    "|| !asked || true",
 		Finds: "TestOtherChoiceIsOver", Note: "a machine that an original held counts as one for which nobody has asked",
 	},
 	{
 		ID: "machine/new-ones-wait", File: "instances.go", Func: "instances.otherChoice",
-		From:  "s.mem.request.first || !s.view.MayHaveAsked()",
+		From:  "s.mem.request.first || !s.view.Asked()",
 		To:    "false",
 		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
 	},
