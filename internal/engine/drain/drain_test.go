@@ -94,6 +94,18 @@ func TestDecideOnePod(t *testing.T) {
 			policy: Policy{SkipTerminatingAfter: time.Minute}, want: "Terminating",
 		},
 		{
+			reason: "a kubelet that falls silent after the eviction would hold the drain for the whole grace period", pod: pod(ending(24*time.Hour, 23*time.Hour)),
+			policy: Policy{NodeUnreachable: true}, want: "delete", grace: ptr.To(time.Second),
+		},
+		{
+			reason: "unless the pod was asked again just before", pod: pod(ending(24*time.Hour, 23*time.Hour)), attempt: &Attempt{At: now.Add(-time.Second), Accepted: true},
+			policy: Policy{NodeUnreachable: true}, want: "Terminating",
+		},
+		{
+			reason: "a second is not cut short", pod: pod(ending(time.Second, time.Second)),
+			policy: Policy{NodeUnreachable: true}, want: "Terminating",
+		},
+		{
 			reason: "nobody confirms the end of a pod on an unreachable node", pod: pod(ending(time.Second, -2*time.Second)),
 			policy: Policy{NodeUnreachable: true}, want: "TerminatingTooLong",
 		},

@@ -73,6 +73,10 @@ func TestRowsOfOpenShiftPodFilter(t *testing.T) {
 			facts: podsOf(namedPod("a", ending(30*time.Second, time.Second))), edit: unreachable, want: "a Terminating",
 		},
 		{
+			row:   "pods with deletionTimestamp, younger: asked again with a grace period of a second",
+			facts: podsOf(namedPod("a", ending(10*time.Minute, 9*time.Minute))), edit: unreachable, want: "delete a",
+		},
+		{
 			row:   "SkipWaitForDelete only where the node is unreachable",
 			facts: podsOf(namedPod("a", ending(time.Second, -24*time.Hour))), want: "a Terminating",
 		},

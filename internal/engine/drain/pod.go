@@ -154,9 +154,10 @@ func (m Memory) seenToEnd(now time.Time, pods []corev1.Pod) map[types.UID]time.T
 	return out
 }
 
-// shortens reports whether a pod that ends by itself has to be told to hurry:
-// Force leaves it less time than it was given, or it would end too late. That is
-// no disruption that a budget could refuse: the pod is on its way out.
+// shortens reports whether a pod that ends by itself has to end sooner: Force leaves it
+// less time than it was given, its kubelet has fallen silent since it was asked to leave,
+// so that nothing is left that would end it, or it would end too late. That is no
+// disruption that a budget could refuse: the pod is on its way out.
 func (q input) shortens() bool {
 	p := q.policy
 	if q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
@@ -165,6 +166,8 @@ func (q input) shortens() bool {
 	switch {
 	case p.Force:
 		return q.given() > *q.grace()
+	case p.NodeUnreachable:
+		return q.given() > *q.grace() && q.pod.DeletionTimestamp.After(q.now.Add(*q.grace()))
 	case p.hurried() && q.pod.DeletionTimestamp.After(p.Deadline.Add(-deadlineSlack)):
 		return q.given() > p.left(q.now)
 	}
