@@ -164,6 +164,15 @@ type Scoper interface {
 	Scope() string
 }
 
+// ScopeFinder is a Session that can look for an instance in all ownership scopes of its account.
+type ScopeFinder interface {
+	// FindScope returns the cluster ([Class].Cluster) for which an instance that exists and
+	// carries ref's UID was made; empty where the infrastructure says that the account has
+	// none, whatever the class's own cluster is. An answer that is denied or partial is an
+	// error. It is asked of a machine that does not say where its instance was asked for.
+	FindScope(ctx context.Context, ref Ref) (cluster string, err error)
+}
+
 // Accounter is a Session that can name the account that its credentials open.
 type Accounter interface {
 	// Account returns a name that no two accounts share and that stays what it

@@ -82,6 +82,10 @@ var machineKeys = []Key{
 		"Lets a Machine under deletion go although its instance cannot be reached, or is missing while its node is Ready. The instance, if there is one, is left to the orphan collector.",
 	},
 	{
+		TargetCluster, machine, Person, Text, nil, "the UID of a namespace kube-system", "the cluster that the machine joined",
+		"The cluster in which the node of the Machine is, as the UID of its namespace `kube-system`. Lets a Machine go on that is frozen because the target cluster is another one than it joined.",
+	},
+	{
 		DrainTimeout, machine, Person, PositiveDuration,
 		[]string{"never"},
 		`a duration above zero like "90m", or "never"`, "`never` for machine.openshift.io; `spec.drainTimeout`, else `--machine-drain-timeout`, for machine.sapcloud.io",
@@ -248,10 +252,6 @@ var writtenKeys = []Key{
 		"Where the instance is asked for. It is stored before the instance is, and counts instead of labels, class and flags from then on ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). By the chosen zone a set's machines are spread ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
 	},
 	{
-		Cluster, machine, Controller, Text, nil, "an ownership scope", nothing,
-		"What earlier versions kept instead of `origin`. It is read, and not written any more.",
-	},
-	{
 		UnrecordedInstances, machine, Controller, List, nil, "IDs of instances", nothing,
 		"Instances of the machine besides the one that it has recorded. The orphan collector removes them after its grace period.",
 	},
@@ -266,12 +266,6 @@ var writtenKeys = []Key{
 	{
 		OnNode, machine, Controller, JSON, nil, "names of labels, annotations, taints and capacity", nothing,
 		"What the Machine has put on its node, so that it is taken off again when the Machine wants it no more.",
-	},
-	{
-		UnhealthySince,
-		[]string{"Machine (OpenShift)"},
-		Controller, Time, nil, "a time in RFC 3339", nothing,
-		"Since when the node of a Machine with `health-timeout` has not been well.",
 	},
 	{
 		Reboot, machine, Controller, JSON, nil, "an object with `request` (its name) and `state` (Begun, Done, Failed or Unsupported)", nothing,

@@ -17,6 +17,7 @@ const (
 	ApproveDeletion  = "millwright.dev/approve-mass-deletion"
 	ScaleUpDisabled  = "millwright.dev/scale-up-disabled"
 	Fallback         = "millwright.dev/fallback"
+	TargetCluster    = "millwright.dev/target-cluster"
 )
 
 // What a person asks of the rollout of a MachineDeployment.
@@ -49,12 +50,10 @@ const (
 // What controllers write on machines, sets, deployments and health checks.
 const (
 	Origin              = "millwright.dev/origin"
-	Cluster             = "millwright.dev/cluster"
 	UnrecordedInstances = "millwright.dev/unrecorded-instances"
 	InstanceStopped     = "millwright.dev/instance-stopped"
 	DeletedBecause      = "millwright.dev/deleted-because"
 	OnNode              = "millwright.dev/on-node"
-	UnhealthySince      = "millwright.dev/unhealthy-since"
 	Reboot              = "millwright.dev/reboot"
 	Remediations        = "millwright.dev/remediations"
 	RolloutFailed       = "millwright.dev/rollout-failed"

@@ -29,7 +29,7 @@ machine.openshift.io/cluster-api-cluster machine.openshift.io/delete-machine mac
 machine.openshift.io/instance-state machine.openshift.io/remediation-strategy machine.openshift.io/zone
 machine.sapcloud.io/last-deployment-replica-change-by-scaler-time machine.sapcloud.io/marked-for-deletion-time
 machinepriority.machine.sapcloud.io millwright.dev/abandon-instance millwright.dev/approve-mass-deletion
-millwright.dev/cluster millwright.dev/cluster-defaults millwright.dev/cordon-lead millwright.dev/creation-timeout
+millwright.dev/target-cluster millwright.dev/cluster-defaults millwright.dev/cordon-lead millwright.dev/creation-timeout
 millwright.dev/drain-order millwright.dev/drain-timeout millwright.dev/escalation millwright.dev/health-timeout
 millwright.dev/max-deletion-share millwright.dev/node-conditions millwright.dev/outdated millwright.dev/rack-label
 millwright.dev/reboot millwright.dev/reboot-request millwright.dev/reboot-timeout millwright.dev/remediation-backoff
@@ -38,7 +38,7 @@ millwright.dev/remediation-storm-share millwright.dev/remediations millwright.de
 millwright.dev/rollout-canary millwright.dev/rollout-canary-since millwright.dev/rollout-canary-soak
 millwright.dev/rollout-estimate millwright.dev/rollout-failed millwright.dev/rollout-max-failures
 millwright.dev/rollout-on-failure millwright.dev/rollout-overlap millwright.dev/rollout-ready-within
-millwright.dev/skip-remediation millwright.dev/termination-deadline millwright.dev/unhealthy-since
+millwright.dev/skip-remediation millwright.dev/termination-deadline
 millwright.dev/unrecorded-instances node.machine.sapcloud.io/candidate-for-update
 node.machine.sapcloud.io/effective-creation-timeout node.machine.sapcloud.io/last-applied-anno-labels-taints
 node.machine.sapcloud.io/last-applied-virtual-capacity node.machine.sapcloud.io/preserve

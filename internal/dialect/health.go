@@ -57,10 +57,6 @@ const (
 	// must be False as well; it has an effect together with
 	// [HealthTimeoutAnnotation].
 	NodeConditionsAnnotation = millwright.NodeConditions
-	// UnhealthySinceAnnotation is written by us on machines of an API that has no
-	// phase for that, where they have a health timeout: since when the node has
-	// not been well (RFC 3339).
-	UnhealthySinceAnnotation = millwright.UnhealthySince
 )
 
 // DefaultRackLabel is the label that holds a node's rack.

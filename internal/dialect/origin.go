@@ -15,12 +15,10 @@ import (
 const (
 	// OriginAnnotation on a machine keeps where its instance is asked for, as
 	// JSON ([lifecycle.Origin] with the machine's UID). A MachineSet controller
-	// makes machines with an empty one; the machine controller completes it once,
-	// before it asks for the instance, and never changes it again.
+	// makes machines with an empty one. The machine controller completes it with the
+	// provider ID, and never changes it again. It is a copy for earlier versions and for
+	// backups without status: what the machine's [Kept] says counts before it.
 	OriginAnnotation = millwright.Origin
-	// ClusterAnnotation is what earlier versions kept instead. It is read, and
-	// not written any more.
-	ClusterAnnotation = millwright.Cluster
 	// NoOrigin is the value for a machine for which nothing was asked yet.
 	NoOrigin = "{}"
 )
@@ -42,7 +40,7 @@ func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
 
 func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
 
-// Origin is where m's own instance is asked for; nil where m does not say. What was
+// Origin is where m's annotation says that its own instance is asked for; nil where it does not. What was
 // kept for another UID counts for a machine that has an instance recorded: it was
 // restored. An annotation that cannot be read is a fault: an instance might be asked
 // for in another place than the first.
@@ -57,27 +55,27 @@ func Origin(m metav1.Object, recorded bool) (*lifecycle.Origin, []lifecycle.Faul
 	return &o.Origin, nil
 }
 
-// Locate puts c where m's instance was asked for, as [Origin] says.
-func Locate(c *provider.Class, m metav1.Object, recorded bool) {
-	o, ok, err := readOrigin(m)
-	switch {
-	case err == nil && ok && o.Cluster != "" && (o.of(m) || recorded):
+// Locate puts c where m's instance was asked for, as [Recall] says of m, whose status has
+// the note.
+func Locate(c *provider.Class, m metav1.Object, note string, recorded bool) {
+	rec := lifecycle.Recorded{}
+	if recorded {
+		rec.ProviderID = "recorded"
+	}
+	Recall(m, note, &rec)
+	if o := rec.Origin; o != nil && o.Cluster != "" {
 		c.Cluster, c.Region, c.Zone = o.Cluster, o.Region, o.Zone
-	case recorded && m.GetAnnotations()[ClusterAnnotation] != "":
-		c.Cluster = m.GetAnnotations()[ClusterAnnotation]
 	}
 }
 
-// HoldOrigin stores with the finalizer where m's instance is asked for, or that
-// nothing was asked for a machine that is new.
-func HoldOrigin(m metav1.Object, was lifecycle.Machine, used lifecycle.Origin) {
-	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Recorded.Provisioned && was.Stage == lifecycle.StageNew {
+// HoldOrigin stores with the finalizer that nothing was asked for a machine that is new.
+func HoldOrigin(m metav1.Object, was lifecycle.Machine) {
+	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Recorded.Provisioned && was.Recorded.Origin == nil && was.Stage == lifecycle.StageNew {
 		Unasked(m)
 	}
-	RecordOrigin(m, used, was.Recorded.ProviderID != "")
 }
 
-// RecordOrigin stores in m where its instance is asked for, once that is known.
+// RecordOrigin stores in m's annotation where its instance is asked for, once that is known.
 // What is stored is completed, and never changed; of a machine that was restored, as
 // recorded tells, it becomes its own.
 func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {

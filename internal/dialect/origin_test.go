@@ -26,26 +26,20 @@ func keeping(origin string) *metav1.ObjectMeta {
 // now: cluster green in the south.
 func TestLocate(t *testing.T) {
 	for name, c := range map[string]struct {
-		reason, origin, earlier string
-		recorded                bool
-		cluster, region         string
+		reason, origin  string
+		recorded        bool
+		cluster, region string
 	}{
-		"nothing kept":                    {"a new machine", "", "", false, "green", "south"},
-		"kept":                            {"the labels may have been edited since", own, "", false, "blue", "north"},
-		"nothing was asked yet":           {"what the labels say now is used", "{}", "", false, "green", "south"},
-		"of another machine's manifest":   {"a copy of a manifest is a new machine", foreign, "", false, "green", "south"},
-		"restored under another UID":      {"its instance is where it was", foreign, "", true, "blue", "north"},
-		"unreadable":                      {"the object is at fault; a deletion makes do", "{", "", true, "green", "south"},
-		"kept by an earlier version":      {"an instance was made there", "", "red", true, "red", "south"},
-		"an earlier version, no instance": {"it did not write it before", "", "red", false, "green", "south"},
-		"both":                            {"the origin was there when it was asked for", own, "red", true, "blue", "north"},
+		"nothing kept":                  {"a new machine", "", false, "green", "south"},
+		"kept":                          {"the labels may have been edited since", own, false, "blue", "north"},
+		"nothing was asked yet":         {"what the labels say now is used", "{}", false, "green", "south"},
+		"of another machine's manifest": {"a copy of a manifest is a new machine", foreign, false, "green", "south"},
+		"restored under another UID":    {"its instance is where it was", foreign, true, "blue", "north"},
+		"unreadable":                    {"the object is at fault; a deletion makes do", "{", true, "green", "south"},
 	} {
 		m := keeping(c.origin)
-		if c.earlier != "" {
-			m.Annotations[ClusterAnnotation] = c.earlier
-		}
 		got := provider.Class{Cluster: "green", Region: "south"}
-		if Locate(&got, m, c.recorded); got.Cluster != c.cluster || got.Region != c.region {
+		if Locate(&got, m, "", c.recorded); got.Cluster != c.cluster || got.Region != c.region {
 			t.Errorf("%s: cluster %s in %s, want %s in %s: %s", name, got.Cluster, got.Region, c.cluster, c.region, c.reason)
 		}
 	}
@@ -113,7 +107,7 @@ func TestHoldOrigin(t *testing.T) {
 		"was begun already": {lifecycle.Machine{Stage: lifecycle.StageCreating}, ""},
 	} {
 		m := keeping("")
-		if HoldOrigin(m, c.was, lifecycle.Origin{}); m.Annotations[OriginAnnotation] != c.want {
+		if HoldOrigin(m, c.was); m.Annotations[OriginAnnotation] != c.want {
 			t.Errorf("%s: %q, want %q", name, m.Annotations[OriginAnnotation], c.want)
 		}
 	}

@@ -29,6 +29,7 @@ var (
 	_ provider.Scoper         = &session{}
 	_ provider.LeftoverLister = &session{}
 	_ provider.Accounter      = &session{}
+	_ provider.ScopeFinder    = &session{}
 	_ provider.Chooser        = &session{}
 )
 
@@ -45,6 +46,18 @@ func (s *session) change(ctx context.Context, i provider.Instance, c cloud.Chang
 		return gone(i)
 	}
 	return nil
+}
+
+// FindScope implements [provider.ScopeFinder].
+func (s *session) FindScope(ctx context.Context, ref provider.Ref) (string, error) {
+	if err := s.call(ctx); err != nil {
+		return "", err
+	}
+	cluster, err := cloud.Locate(ctx, s.provider.cloud, ref.UID)
+	if err != nil {
+		return "", fmt.Errorf("look for instances of %s in all clusters: %w", ref.Name, err)
+	}
+	return cluster, nil
 }
 
 // Initialize does what the spec's "initialize" asks for.

@@ -83,15 +83,15 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	}
 	var out []provider.Instance
 	for _, i := range seen {
-		if s.visible(i) {
+		if visible(s, i) {
 			out = append(out, instance(i))
 		}
 	}
 	return out, nil
 }
 
-// visible hides what is younger than the read lag.
-func (s *session) visible(i cloud.Sight) bool {
+// visible hides from s what is younger than the read lag.
+func visible(s *session, i cloud.Sight) bool {
 	lag := duration(s.spec.ReadLag, 0)
 	return lag == 0 || !s.provider.config.Clock.Now().Before(i.Created.Add(lag))
 }
@@ -188,7 +188,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 				yield(provider.Instance{}, fmt.Errorf("list instances: %w", err))
 				return
 			}
-			if s.visible(i) && !yield(instance(i), nil) {
+			if visible(s, i) && !yield(instance(i), nil) {
 				return
 			}
 		}

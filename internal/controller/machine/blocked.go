@@ -16,7 +16,8 @@ import (
 func obstacle(out lifecycle.Outcome) string {
 	switch out.Reason {
 	case lifecycle.ReasonDrainBlockedHook, lifecycle.ReasonTerminateHook, lifecycle.ReasonDeletionNeedsHelp,
-		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown, lifecycle.ReasonContradicted:
+		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown, lifecycle.ReasonContradicted,
+		lifecycle.ReasonTargetReplaced, lifecycle.ReasonNodeDoubted:
 		return string(out.Reason)
 	case lifecycle.ReasonDraining:
 		d := out.World.Drain.Result

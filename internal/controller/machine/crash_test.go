@@ -84,6 +84,8 @@ type brittle struct {
 
 func (b brittle) Open(context.Context, provider.Class) (provider.Session, error) { return b, nil }
 
+func (b brittle) Account(context.Context) (string, error) { return "one", nil }
+
 func (b brittle) ReadLag() time.Duration { return b.o.lag }
 
 func (b brittle) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {

@@ -240,7 +240,7 @@ func TestDefaultsCostOneWrite(t *testing.T) {
 		}
 	}
 	g.pass()
-	g.wrote("defaults, then spec and status", "patch Machine!", "patch Machine!", "patch Machine/status!")
+	g.wrote("defaults, where it is asked for, then spec and status", "patch Machine!", "patch Machine/status!", "patch Machine!", "patch Machine/status!")
 	g.pass()
 	g.wrote("at rest nothing is written")
 
@@ -251,14 +251,14 @@ func TestDefaultsCostOneWrite(t *testing.T) {
 	h.must(h.control.WithWatch.Patch(t.Context(), m, client.MergeFrom(h.read())))
 	h.written()
 	h.pass()
-	h.wrote("finalizer and defaults, then spec and status", "patch Machine!", "patch Machine!", "patch Machine/status!")
+	h.wrote("finalizer and defaults, where it is asked for, then spec and status", "patch Machine!", "patch Machine/status!", "patch Machine!", "patch Machine/status!")
 	if m := h.read(); m.Annotations[openshift.DefaultsAnnotation] != north || len(m.Finalizers) != 1 {
 		t.Errorf("annotations %v, finalizers %v", m.Annotations, m.Finalizers)
 	}
 
 	none := newRegional(t)
 	none.pass()
-	none.wrote("without a cluster nothing is added", "patch Machine!", "patch Machine!", "patch Machine/status!")
+	none.wrote("without a cluster nothing is added", "patch Machine/status!", "patch Machine!", "patch Machine/status!")
 	if _, kept := none.read().Annotations[openshift.DefaultsAnnotation]; kept {
 		t.Error("defaults are kept that nobody has")
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -61,7 +62,7 @@ func TestConditionsOfANodeAreBounded(t *testing.T) {
 	if n := len(m.Status.LastOperation.Description); n > 4<<10 {
 		t.Errorf("lastOperation has %d bytes", n)
 	}
-	if len(m.Status.Conditions) != 40 || m.Status.Conditions[0].Type != corev1.NodeReady || m.Status.Conditions[0].Status != corev1.ConditionUnknown {
+	if len(m.Status.Conditions) != 41 || m.Status.Conditions[40].Type != dialect.RecordCondition || m.Status.Conditions[0].Type != corev1.NodeReady || m.Status.Conditions[0].Status != corev1.ConditionUnknown {
 		t.Errorf("%d conditions are copied, the first is %+v", len(m.Status.Conditions), m.Status.Conditions[0])
 	}
 }

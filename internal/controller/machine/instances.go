@@ -167,14 +167,21 @@ func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycl
 	return made, s.mem.tries.succeeded()
 }
 
+// sameAccount reports whether it is known that the account which answers is the one in which
+// the instance was asked for. Only then does a removal that was accepted tell of what a later
+// answer lacks: an accepted request is a promise, and what keeps it may be asked elsewhere
+// by then.
+func (s *instances[M]) sameAccount() bool {
+	o := s.view.Recorded.Origin
+	return o != nil && o.Account != ""
+}
+
 // terminate asks for the removal of the machine's instances, and returns how far that is and
 // those that are left.
 func (s *instances[M]) terminate(ctx context.Context) (lifecycle.Removal, lifecycle.Instances, lifecycle.Retry) {
 	left := s.world.Instances
 	done, err := s.infra.remove(ctx, s.ref(), left.Owned())
-	// A request that was refused, or never sent, ends nothing, and one without a reply
-	// may be either.
-	if s.instance() != nil && !left.Substitute && err == nil {
+	if s.instance() != nil && !left.Substitute && err == nil && (done || s.sameAccount()) {
 		s.mem.removal.seenToGo, left.SeenToGo = true, true
 	}
 	now := s.Clock.Now()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -99,7 +98,7 @@ func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 	}
 	p.mem.request.first = p.mem.request.first || !asked
 	p.view.HasFinalizer, p.world.Session.Inherited = true, nil
-	p.view.Recorded.Origin, _ = dialect.Origin(p.m, p.view.Recorded.ProviderID != "")
+	p.view.Recorded.Origin = p.Dialect.View(p.m).Recorded.Origin
 	return nil
 }
 
@@ -159,7 +158,7 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) (*drain.Decis
 	var came drain.Decision
 	var err error
 	p.onNode(func(t *target[M]) lifecycle.Node {
-		came, err = t.drain(ctx, d)
+		came, err = (&evacuation[M]{t}).drain(ctx, d)
 		return t.world.Node
 	})
 	if err != nil {

@@ -65,6 +65,8 @@ type Reconciler[M client.Object] struct {
 	writes written.Writes
 	// listings are those that a doubt asked for.
 	listings *listings
+	// fleet is what is known of the nodes of all machines.
+	fleet *fleet
 	// began is when the first pass did.
 	began     time.Time
 	beginning sync.Once
@@ -72,7 +74,7 @@ type Reconciler[M client.Object] struct {
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
-	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}}
+	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}}
 }
 
 // maxSteps bounds a pass: no life has that many steps, so more are a defect.
@@ -174,6 +176,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	p.infra, p.world.Session = p.instances().open(ctx)
 	if p.infra.session != nil {
 		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
+		search[M]{p}.locate(ctx)
 		p.world.Unlisted = p.instances().unlisted()
 		p.world.Upkeep = p.instances().upkeep()
 	}

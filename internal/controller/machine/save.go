@@ -20,7 +20,9 @@ type object[M client.Object] struct{ known[M] }
 // record stores what the pass has come to.
 func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := o.m.DeepCopyObject().(M)
-	o.recordOwned()
+	if out.Step != lifecycle.AddFinalizer { // what is put on the node comes later, and goes with the provider ID
+		o.recordOwned()
+	}
 	o.Dialect.Record(o.m, out)
 	return o.save(ctx, before)
 }
@@ -89,6 +91,9 @@ func (o object[M]) unsaved(err error) error {
 func (o object[M]) replace(ctx context.Context) error {
 	if o.view.Recorded.NodeName == "" {
 		return nil
+	}
+	if _, foreign, err := o.cluster(ctx, 0); foreign != "" || err != nil {
+		return err
 	}
 	var n corev1.Node
 	err := o.Nodes.Live.Get(ctx, client.ObjectKey{Name: o.view.Recorded.NodeName}, &n)

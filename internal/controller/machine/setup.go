@@ -75,7 +75,7 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	}
 	if s.Target != nil {
 		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
-			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, wakes))
+			b = b.WatchesRawSource(source.Kind(s.Target, o, r.Nodes.Deletions.Watched(wakes)))
 		}
 	}
 	if s.Around == nil {

@@ -22,11 +22,23 @@ type target[M client.Object] struct {
 func (t *target[M]) whose() *whose[M] { return &whose[M]{t.known} }
 
 // find finds the machine's node by all that is known of it: by what was
-// recorded, else by what the instance says.
+// recorded, else by what the instance says; and what else of its pods there may be in a
+// deletion. Another cluster than the machine joined is not asked.
 func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	if t.policy.Targetless {
 		return lifecycle.Node{}
 	}
+	cluster, why, err := t.cluster(ctx, node.IdentityKept)
+	if why != "" && err == nil {
+		return foreign(cluster, why)
+	}
+	f := t.leaving(ctx, t.own(ctx))
+	f.Cluster = cluster
+	return f
+}
+
+// own is the machine's node.
+func (t *target[M]) own(ctx context.Context) lifecycle.Node {
 	if t.world.Instances.RecordedIsForeign() { // what leads to its node leads to another machine's
 		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
 	}
@@ -80,9 +92,24 @@ func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.
 // joined, or came back, since.
 func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
-	if t.policy.Targetless || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
+	if t.policy.Targetless || was.Foreign != "" || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
 		return was
 	}
+	cluster, why, err := t.cluster(ctx, 0)
+	switch {
+	case err != nil:
+		return t.looked(ctx, nil, err)
+	case why != "":
+		return foreign(cluster, why)
+	}
+	f := t.missing(ctx, t.surelyOwn(ctx))
+	f.Cluster, f.Hosts = cluster, was.Hosts
+	return f
+}
+
+// surelyOwn is the machine's node, past the cache.
+func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
+	was := t.world.Node
 	if err := t.whose().contested(ctx); err != nil {
 		return t.looked(ctx, nil, err)
 	}

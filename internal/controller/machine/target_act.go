@@ -99,7 +99,7 @@ func (t *target[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePl
 // preserveDrain moves the pods of a failed machine away. The node is fenced, not
 // cordoned: one that recovers is to be as it was.
 func (t *target[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) *drain.Decision {
-	came, err := t.Nodes.Drain(ctx, t.world.Node.Object, t.drainPolicy(k.Node.Drain == lifecycle.DrainForced))
+	came, err := t.Nodes.Drain(ctx, t.world.Node.Object, (&evacuation[M]{t}).drainPolicy(k.Node.Drain == lifecycle.DrainForced))
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: t.policy.Delays.Transient}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,7 +73,21 @@ func newRecording(t *testing.T, objects ...client.Object) *recording {
 	b = b.WithIndex(&machinev1.Machine{}, machine.SiblingIndex, index.OwnerKeys).WithIndex(&v1alpha1.Machine{}, machine.SiblingIndex, index.OwnerKeys)
 	b = b.WithIndex(&v1alpha1.Machine{}, index.Node, index.NodeKeys[*v1alpha1.Machine](gardener.Machines{}))
 	r.WithWatch = b.Build()
+	r.identifies(t)
 	return r
+}
+
+// clusters counts the clusters that tests made.
+var clusters atomic.Int64
+
+// identifies gives the cluster the namespace that tells it from all others.
+func (r *recording) identifies(t *testing.T) {
+	t.Helper()
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(fmt.Sprintf("cluster-%d", clusters.Add(1)))}}
+	if err := r.WithWatch.Create(t.Context(), system); err != nil {
+		t.Fatal(err)
+	}
+	r.writes = nil
 }
 
 // note is "verb Kind" or "verb Kind/sub", with the resource version that a
@@ -180,6 +196,7 @@ type rig[M client.Object] struct {
 	cache client.Client
 	// handover is how long what another process asked for may take to arrive.
 	handover time.Duration
+	nodes    *node.Cluster
 	r        *machine.Reconciler[M]
 }
 
@@ -202,9 +219,10 @@ func (g *rig[M]) restart() {
 	if g.cache != nil {
 		cache = g.cache
 	}
+	g.nodes = node.New(cache, g.target, g.clock)
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: g.cloud, Recorder: g.events,
-		Nodes: node.New(cache, g.target, g.clock), Connectivity: g.sight, Handover: g.handover,
+		Nodes: g.nodes, Connectivity: g.sight, Handover: g.handover,
 	})
 }
 

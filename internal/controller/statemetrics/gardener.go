@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 // failuresOf describes the counter of scrapes that failed, as the program of the original does that has it.
@@ -43,6 +44,9 @@ func GardenerMachines() Kind {
 		},
 		conditions("mcm_machine_status_condition", "Machine", func(m machine, emit emit) {
 			for _, c := range m.Status.Conditions {
+				if c.Type == dialect.RecordCondition {
+					continue // it is no condition of the node
+				}
 				emit(truth(c.Status), string(c.Type))
 			}
 		}),

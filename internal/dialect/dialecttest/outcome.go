@@ -93,10 +93,22 @@ func world(r *rand.Rand) lifecycle.World {
 	if r.Intn(2) == 0 {
 		w.Instances.ProviderStatus = []byte(`{"instanceState":"running","count":12345678901234567}`)
 	}
-	if w.Node.Err = failure(r); w.Node.Err == nil {
+	w.Node.Cluster = []string{"", "cluster-a", "cluster-b"}[r.Intn(3)]
+	switch w.Node.Err = failure(r); {
+	case w.Node.Err != nil:
+	case r.Intn(12) == 0:
+		w.Node.Foreign = "the cluster that answers is another one"
+		w.Node.Err = lifecycle.ErrTargetReplaced
+	case r.Intn(3) > 0:
 		w.Node.Looked = true
-		if r.Intn(3) > 0 {
-			w.Node.Object, w.Node.Update, w.Node.Preservation = someNode(r), someUpdate(r), someKept(r)
+		w.Node.Object, w.Node.Update, w.Node.Preservation = someNode(r), someUpdate(r), someKept(r)
+	default:
+		w.Node.Looked = true
+		if r.Intn(3) == 0 {
+			w.Node.DeletedAt = Now.Add(-time.Second)
+		}
+		if r.Intn(6) == 0 {
+			w.Node.Doubt = "the target cluster has 1 of the 4 nodes that other machines have recorded"
 		}
 	}
 	w.Session.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]

@@ -49,12 +49,19 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 	if err := located(c.was.Recorded.Origin, c.is.Recorded.Origin, c.o); err != nil {
 		return err
 	}
-	legible := !slices.ContainsFunc(c.was.Faults, func(f lifecycle.Fault) bool { return f.Field == "metadata.annotations["+dialect.OriginAnnotation+"]" })
+	isOrigin := func(f lifecycle.Fault) bool { return f.Field == "metadata.annotations["+dialect.OriginAnnotation+"]" }
+	legible := !slices.ContainsFunc(c.was.Faults, isOrigin)
 	asks := c.o.Did(lifecycle.AddFinalizer) || c.instance(l) != nil
 	if asks && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Session.Origin.Cluster != "" && (c.is.Recorded.Origin == nil || c.is.Recorded.Origin.Cluster == "") {
 		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Session.Origin, c.is.Recorded.Origin)
 	}
 	want.Recorded.Origin = c.is.Recorded.Origin
+	if c.instance(l) != nil && c.is.Recorded.Origin != nil { // from now on the status says it
+		want.Faults = slices.DeleteFunc(slices.Clone(want.Faults), isOrigin)
+	}
+	if err := joined(want, c.was.Recorded.Joined, c.is.Recorded.Joined, c.o.World.Node); err != nil {
+		return err
+	}
 	switch {
 	case want.Stage != c.was.Stage:
 		want.StageSince = Now
@@ -62,6 +69,21 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 		want.StageSince = Now
 	}
 	return l.drained(want, c)
+}
+
+// joined: which node the machine was seen to have is kept until it has another one. An API
+// that records a node's UID nowhere else records it with that.
+func joined(want *lifecycle.Machine, was, is lifecycle.Joined, n lifecycle.Node) error {
+	if is != was {
+		if n.Object == nil || is != (lifecycle.Joined{Cluster: n.Cluster, Node: n.Object.Name, UID: n.Object.UID, Accepted: was.Accepted}) {
+			return fmt.Errorf("the node that joined, %+v, became %+v", was, is)
+		}
+	}
+	want.Recorded.Joined = is
+	if want.Recorded.NodeUID == was.UID {
+		want.Recorded.NodeUID = is.UID
+	}
+	return nil
 }
 
 // drained: a drain that is done is remembered where the API has a place for that, with the

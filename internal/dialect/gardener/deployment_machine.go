@@ -25,7 +25,7 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 	status := m.Status.CurrentStatus
 	v := rollout.Machine{
 		Member: member(m),
-		Joined: status.Phase == v1alpha1.MachineRunning || len(m.Status.Conditions) > 0,
+		Joined: status.Phase == v1alpha1.MachineRunning || len(copied(m.Status.Conditions)) > 0,
 		Moved:  m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful,
 		Node:   m.Labels[v1alpha1.LabelKeyNode],
 	}

@@ -39,6 +39,8 @@ func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.
 		e.Type = corev1.EventTypeWarning
 	}
 	switch {
+	case o.Decision.TargetDistrusted():
+		return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: string(o.Reason), Action: "Watch", Note: is.Description}}
 	case lifecycle.Contradicts(is.Description):
 		return []dialect.Event{dialect.ContradictedEvent(is.Description)}
 	case lifecycle.Contradicts(was.Description) && is.State != v1alpha1.MachineStateFailed, e.Reason == "", goesOn(was, is):

@@ -97,9 +97,9 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Reboot:       dialect.ReadRebooting(m),
 		Faults:       faults(m),
 	}
-	var unread []lifecycle.Fault
-	v.Recorded.Origin, unread = dialect.Origin(m, m.Spec.ProviderID != "")
-	v.Faults = append(v.Faults, unread...)
+	v.Faults = append(v.Faults, dialect.Recall(m, kept(m), &v.Recorded)...)
+	v.Recorded.Provisioned = v.Recorded.ProviderID != ""
+	v.Recorded.NodeName, v.Recorded.NodeUID = cmp.Or(v.Recorded.NodeName, v.Recorded.Joined.Node), v.Recorded.Joined.UID
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
 		v.Deletion.Begun = begun(m)

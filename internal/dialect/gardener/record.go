@@ -24,7 +24,11 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	}
 	if o.Did(lifecycle.AddFinalizer) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
-		dialect.HoldOrigin(m, d.View(m), o.World.Session.Origin)
+		was := d.View(m)
+		setKept(m, dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin), o.At)
+		if kept(m) == "" {
+			dialect.HoldOrigin(m, was)
+		}
 	}
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
@@ -32,6 +36,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
 		return // so does it after this
 	}
+	d.recordKept(m, o)
 	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}
@@ -54,7 +59,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 // known before the node is there. Addresses are kept only where there is no
 // node to have them.
 func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Session.Origin, m.Spec.ProviderID != "")
+	dialect.RecordOrigin(m, dialect.OriginIn(kept(m)), m.Spec.ProviderID != "")
 	if m.Spec.ProviderID == "" {
 		m.Spec.ProviderID = i.ProviderID
 	}
@@ -89,7 +94,7 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 // write any number of conditions; only some are copied then, and the others
 // cause no writes.
 func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome, p lifecycle.Policy) {
-	n := o.World.Node.Object
+	n, at := o.World.Node.Object, o.At
 	if n == nil || m.DeletionTimestamp != nil {
 		return
 	}
@@ -97,11 +102,13 @@ func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome, p lifecycle.Policy) {
 		metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, n.Name)
 	}
 	told := lifecycle.Telling(n, p, v1alpha1.NodeInPlaceUpdate, v1alpha1.NodePreserved, v1alpha1.NodeTerminating)
-	same := slices.EqualFunc(m.Status.Conditions, told, func(a, b corev1.NodeCondition) bool {
+	same := slices.EqualFunc(copied(m.Status.Conditions), told, func(a, b corev1.NodeCondition) bool {
 		return a.Type == b.Type && a.Status == b.Status && (a.Reason == b.Reason || a.Type != v1alpha1.NodeInPlaceUpdate)
 	})
 	if !same {
+		was := kept(m)
 		m.Status.Conditions = told
+		setKept(m, was, at)
 	}
 }
 
@@ -183,7 +190,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, unhealthy(m, o)+stopped(m))
 	case o.Reason == lifecycle.ReasonReconnected:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
-	case o.Reason == lifecycle.ReasonContradicted:
+	case o.Reason == lifecycle.ReasonContradicted, o.Decision.TargetDistrusted():
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
 	case o.Stage == lifecycle.StageRunning && was != o.Stage && joins(last):
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful,
@@ -191,6 +198,8 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	case o.Stage == lifecycle.StageRunning && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful,
 			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
+	case lifecycle.Distrusts(last.Description) && o.World.Node.Looked && o.Stage == lifecycle.StageRunning:
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "The target cluster is the one that the machine joined, and has its node")
 	case lifecycle.Contradicts(last.Description) && o.World.Instances.Looked && o.Stage == lifecycle.StageRunning:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
 	}
@@ -263,6 +272,8 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Now, getting VM Status")
 	case lifecycle.ReasonContradicted:
 		return say(v1alpha1.MachineStateFailed, o.Message+". Now, getting VM Status")
+	case lifecycle.ReasonTargetReplaced, lifecycle.ReasonNodeDoubted:
+		return say(v1alpha1.MachineStateFailed, o.Message+". "+nodeMark(o))
 	case lifecycle.ReasonTerminateFailed:
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Initiate VM deletion")
 	case lifecycle.ReasonTerminating, lifecycle.ReasonUnconfirmed:

@@ -59,7 +59,7 @@ func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*v1alph
 // secrets.
 func (d Resolver) Class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class, error) {
 	c, err := d.class(ctx, m)
-	dialect.Locate(&c.Class, m, m.Spec.ProviderID != "")
+	dialect.Locate(&c.Class, m, kept(m), m.Spec.ProviderID != "")
 	return c, err
 }
 

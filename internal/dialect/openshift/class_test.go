@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -105,12 +104,6 @@ func TestCluster(t *testing.T) {
 		}},
 		{"origin, label gone", "the instance was asked for there", "green", func(m *machinev1.Machine) {
 			m.Labels, m.Annotations = nil, map[string]string{"millwright.dev/origin": `{"cluster":"green"}`}
-		}},
-		{"earlier version, label gone", "the scope in which the instance was made was kept", "green", func(m *machinev1.Machine) {
-			m.Labels, m.Annotations = nil, map[string]string{"millwright.dev/cluster": "green"}
-		}},
-		{"earlier version, label changed", "the instance is where it was made", "green", func(m *machinev1.Machine) {
-			m.Spec.ProviderID, m.Annotations = ptr.To("cloud:///i-1"), map[string]string{"millwright.dev/cluster": "green"}
 		}},
 		{"nothing kept", "a machine that never had an instance", "default", func(m *machinev1.Machine) { m.Labels = nil }},
 	} {

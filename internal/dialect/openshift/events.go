@@ -22,6 +22,9 @@ func (d Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) 
 	} else {
 		out = lifeEvents(before, after, o)
 	}
+	if c := find(after, NodeExistsCondition); o.Decision.TargetDistrusted() && before.DeletionTimestamp != nil && changed(before, after, c.Type) {
+		out = append(out, dialect.Event{Type: corev1.EventTypeWarning, Reason: c.Reason, Action: "Watch", Note: c.Message})
+	}
 	if c := find(after, machinev1.InstanceExistsCondition); c.Reason == string(lifecycle.ReasonContradicted) && changed(before, after, c.Type) {
 		out = append(out, dialect.ContradictedEvent(c.Message))
 	}

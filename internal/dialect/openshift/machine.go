@@ -69,10 +69,8 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Reboot: dialect.ReadRebooting(m),
 		Faults: faults(m),
 	}
-	var unread []lifecycle.Fault
-	v.Recorded.Origin, unread = dialect.Origin(m, recorded(m))
-	v.Faults = append(v.Faults, unread...)
-	v.Recorded.Provisioned = provisioned(m)
+	v.Faults = append(v.Faults, dialect.Recall(m, kept(m), &v.Recorded)...)
+	v.Recorded.Provisioned = v.Recorded.ProviderID != "" || provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
 		v.Deletion.Begun = begun(m)

@@ -13,8 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// NodeExistsCondition is False on a Running machine whose node is gone, and nowhere
-// else: phase and nodeRef stay as they were, as clients expect, and do not tell.
+// NodeExistsCondition is False on a Running machine whose node is gone, and Unknown on one
+// about which the target cluster is not believed; else it is not there: phase and nodeRef stay
+// as they were, as clients expect, and do not tell.
 const NodeExistsCondition machinev1.ConditionType = "NodeExists"
 
 func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
@@ -49,10 +50,15 @@ func (Machines) Stamped(m *machinev1.Machine) time.Time {
 
 // recordNodeLost says that the node is gone, until there is one again.
 func recordNodeLost(m *machinev1.Machine, o lifecycle.Outcome) {
-	if m.DeletionTimestamp != nil {
+	if o.Decision.TargetDistrusted() {
+		setCondition(m, machinev1.Condition{Type: NodeExistsCondition, Status: corev1.ConditionUnknown, Reason: string(o.Reason), Message: o.Message}, o.At)
 		return
 	}
-	if o.World.Node.Object != nil {
+	over := find(m, NodeExistsCondition).Status == corev1.ConditionUnknown && o.World.Node.Looked
+	if m.DeletionTimestamp != nil && !over {
+		return
+	}
+	if o.World.Node.Object != nil || over {
 		m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return c.Type == NodeExistsCondition })
 		return
 	}

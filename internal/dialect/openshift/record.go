@@ -29,7 +29,11 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	case o.Did(lifecycle.AddFinalizer):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
 		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited))
-		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Session.Origin)
+		was := Machines{}.View(m)
+		setKept(m, dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin), o.At)
+		if kept(m) == "" {
+			dialect.HoldOrigin(m, was)
+		}
 	}
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
@@ -37,6 +41,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
 		return // so does it after this
 	}
+	recordKept(m, o)
 	before := m.Status.DeepCopy()
 	if i := o.World.Instances.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		recordInstance(m, i, o)
@@ -47,7 +52,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	recordConditions(m, o)
 	recordBegun(m, o)
 	recordPhase(m, o)
-	if turned := recordTimeouts(m, o); turned || !equality.Semantic.DeepEqual(before, &m.Status) {
+	if recordTimeouts(m, o); !equality.Semantic.DeepEqual(before, &m.Status) {
 		Machines{}.Stamp(m, o.At)
 	}
 }
@@ -55,7 +60,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 // recordInstance takes down what the infrastructure says. Nothing known is
 // ever cleared by a silence: clients rely on provider ID and addresses staying.
 func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Session.Origin, recorded(m))
+	dialect.RecordOrigin(m, dialect.OriginIn(kept(m)), recorded(m))
 	if i.ProviderID != "" && ptr.Deref(m.Spec.ProviderID, "") == "" {
 		m.Spec.ProviderID = ptr.To(i.ProviderID)
 	}
@@ -251,7 +256,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 // relabelled says that the label which chose where the instance was asked for
 // has changed since, and that this moves nothing; empty where it has not.
 func relabelled(m *machinev1.Machine) string {
-	from, _ := dialect.Origin(m, recorded(m))
+	from := Machines{}.View(m).Recorded.Origin
 	if from == nil || from.Cluster == "" || from.Cluster == m.Labels[ClusterLabel] {
 		return ""
 	}

@@ -71,8 +71,8 @@ func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Clas
 		TokenLifetime: d.TokenLifetime,
 		TokenGroups:   d.TokenGroups,
 	}
-	dialect.Locate(&c.Class, m, recorded(m))
-	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
+	dialect.Locate(&c.Class, m, kept(m), recorded(m))
+	c.Cluster = cmp.Or(c.Cluster, d.DefaultCluster)
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}

@@ -76,7 +76,7 @@ func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
 // the instance. A template's value counts until then.
 var found = map[string]bool{
 	InstanceTypeLabel: true, RegionLabel: true, ZoneLabel: true, InterruptibleLabel: true, ClusterLabel: true,
-	InstanceStateAnnotation: true, dialect.OriginAnnotation: true, dialect.ClusterAnnotation: true, DefaultsAnnotation: true,
+	InstanceStateAnnotation: true, dialect.OriginAnnotation: true, DefaultsAnnotation: true,
 }
 
 // added is m with what it lacks of more.

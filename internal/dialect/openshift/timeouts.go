@@ -1,12 +1,12 @@
 package openshift
 
 import (
-	"time"
+	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
@@ -36,31 +36,32 @@ func timeouts(p *lifecycle.Policy, m *machinev1.Machine) {
 	}
 }
 
-// viewTimeouts knows a running machine whose node is not well by our annotation:
-// this API has no phase for it.
+// NodeHealthyCondition is False on a running machine that brings a health timeout along and
+// whose node is not well, since that was seen first, and nowhere else: this API has no phase
+// for it.
+const NodeHealthyCondition machinev1.ConditionType = "NodeHealthy"
+
+// viewTimeouts knows a running machine whose node is not well by that.
 func viewTimeouts(v *lifecycle.Machine, m *machinev1.Machine) {
 	if v.Stage != lifecycle.StageRunning {
 		return
 	}
-	if since, ok := unhealthySince(m); ok {
-		v.Stage, v.StageSince = lifecycle.StageLost, since
+	if c := find(m, NodeHealthyCondition); c.Status == corev1.ConditionFalse {
+		v.Stage, v.StageSince = lifecycle.StageLost, c.LastTransitionTime.Time
 	}
 }
 
-func unhealthySince(m *machinev1.Machine) (time.Time, bool) {
-	return millwright.Read(m.Annotations).Time(dialect.UnhealthySinceAnnotation)
-}
-
-// recordTimeouts keeps the annotation, and reports whether it changed.
-func recordTimeouts(m *machinev1.Machine, o lifecycle.Outcome) bool {
-	_, known := unhealthySince(m)
-	before, _ := millwright.Read(m.Annotations).Text(dialect.UnhealthySinceAnnotation)
+// recordTimeouts keeps the condition. Since when is what it is about, so that nothing else
+// in it changes meanwhile.
+func recordTimeouts(m *machinev1.Machine, o lifecycle.Outcome) {
+	known := find(m, NodeHealthyCondition).Status == corev1.ConditionFalse
 	switch {
-	case o.Stage != lifecycle.StageLost:
-		dialect.SetAnnotation(m, dialect.UnhealthySinceAnnotation, "")
-	case !known:
-		dialect.SetAnnotation(m, dialect.UnhealthySinceAnnotation, o.At.UTC().Format(time.RFC3339))
+	case o.Stage != lifecycle.StageLost && known:
+		m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return c.Type == NodeHealthyCondition })
+	case o.Stage == lifecycle.StageLost && !known:
+		setCondition(m, machinev1.Condition{
+			Type: NodeHealthyCondition, Status: corev1.ConditionFalse, Severity: machinev1.ConditionSeverityWarning,
+			Reason: string(o.Reason), Message: o.Message,
+		}, o.At)
 	}
-	after, _ := millwright.Read(m.Annotations).Text(dialect.UnhealthySinceAnnotation)
-	return after != before
 }

@@ -78,12 +78,8 @@ func TestUnhealthySince(t *testing.T) {
 		t.Errorf("lost: %s since %s, phase %s", v.Stage, v.StageSince, *m.Status.Phase)
 	}
 	record(lifecycle.StageRunning, 2*time.Minute)
-	if _, ok := m.Annotations[dialect.UnhealthySinceAnnotation]; ok || (Machines{}).View(m).Stage != lifecycle.StageRunning {
-		t.Errorf("recovered: %v", m.Annotations)
-	}
-	m.Annotations = map[string]string{dialect.UnhealthySinceAnnotation: "yesterday"}
-	if v := (Machines{}).View(m); v.Stage != lifecycle.StageRunning {
-		t.Errorf("what is no time is not read: %s", v.Stage)
+	if (Machines{}).View(m).Stage != lifecycle.StageRunning || find(m, NodeHealthyCondition).Type != "" {
+		t.Errorf("recovered: %v", m.Status.Conditions)
 	}
 	record(lifecycle.StageLost, 3*time.Minute)
 	if v := (Machines{}).View(m); !v.StageSince.Equal(at.Add(3 * time.Minute)) {

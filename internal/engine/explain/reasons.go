@@ -84,6 +84,8 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonNodeUnknown):               {Unknown, "runs, as far as it says itself; its node cannot be seen", "ask with the right to read nodes, in the cluster that the machine joins (--target-kubeconfig)", false},
 	word(lifecycle.ReasonNodeMissing):               {Failed, "is not healthy: its node {node} does not exist", "delete the machine, as the node comes back only if its kubelet registers again; {remedy}", false},
 	word(lifecycle.ReasonNodeMissing) + "/Replaced": {Degraded, "is not healthy: its node {node} does not exist", "wait: the machine is replaced", true},
+	word(lifecycle.ReasonTargetReplaced):            {Stuck, "is frozen: the target cluster is another one than it joined", "check the kubeconfig of the target cluster (--target-kubeconfig); if the machine belongs there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
+	word(lifecycle.ReasonNodeDoubted):               {Stuck, "waits: its node and those of other machines are missing in the target cluster", "find out whether the target cluster was restored; restart the kubelets, or force the deletion of machines one by one", false},
 	word(lifecycle.ReasonNodeStale):                 {Progressing, "is healthy, and its node {node} gets the labels and taints that it asks for", wait, true},
 	word(lifecycle.ReasonNodeUnhealthy):             {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; {remedy}", false},
 	word(lifecycle.ReasonNodeUnhealthy) + "/Timed":  {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; in {left} the machine becomes Failed and is replaced", false},

@@ -96,6 +96,8 @@ const (
 	ReasonAwaitingNode      Reason = "AwaitingNode"
 	ReasonJoinTimeout       Reason = "JoinTimeout"
 	ReasonNodeMissing       Reason = "NodeMissing"
+	ReasonTargetReplaced    Reason = "TargetClusterReplaced"
+	ReasonNodeDoubted       Reason = "NodesMissingTogether"
 	ReasonNodeStale         Reason = "NodeMetadataDiffers"
 	ReasonNodeUnhealthy     Reason = "NodeUnhealthy"
 	ReasonHealthTimeout     Reason = "HealthTimeout"

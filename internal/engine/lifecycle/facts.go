@@ -57,6 +57,8 @@ type Recorded struct {
 	NodeName string
 	// NodeUID is that node's UID where the API records it.
 	NodeUID types.UID
+	// Joined is the node that the machine was seen to have; zero where that was not recorded.
+	Joined Joined
 	// Addresses also serve to find the node.
 	Addresses []corev1.NodeAddress
 	// Provisioned says that an instance was recorded at least once, so that
@@ -64,6 +66,18 @@ type Recorded struct {
 	Provisioned bool
 	// Origin is where its instance is asked for; nil where the object does not say.
 	Origin *Origin
+}
+
+// Joined is a node that a machine was seen to have, and where.
+type Joined struct {
+	// Cluster is the identity of the cluster: the UID of its namespace kube-system; empty
+	// where it was not known.
+	Cluster string `json:"cluster,omitempty"`
+	// Node and UID are the node's.
+	Node string    `json:"node,omitempty"`
+	UID  types.UID `json:"uid,omitempty"`
+	// Accepted is the identity of the cluster in which a person says that the node is now.
+	Accepted string `json:"-"`
 }
 
 // Deletion is what a machine's object says about its deletion. Requests count also
@@ -204,8 +218,8 @@ type Instances struct {
 	// name, and are not the machine's.
 	Foreign []Sighting
 	// SeenToGo says that more than silence tells of the instance's end: it is
-	// reported as terminated, or it was reported during the machine's deletion and
-	// asked to go.
+	// reported as terminated, or it was reported during the machine's deletion and asked to
+	// go, and either was gone with that or the account that answers is known to be the same.
 	SeenToGo bool
 	// Doubt is why the infrastructure is not believed that a recorded instance is
 	// not there, whatever the machine's node says: it does not report those of
@@ -243,6 +257,21 @@ type Node struct {
 	Object *corev1.Node
 	Looked bool
 	Err    error
+	// Cluster is the identity of the cluster that was asked, empty where it is not known.
+	// Foreign says why that is not the cluster which the machine joined, and nothing that it
+	// says is about the machine: Looked is false then.
+	Cluster string
+	Foreign string
+	// Hosts are further nodes on which pods of the machine's instance may run: they show its
+	// provider ID or an address of it, or have the recorded name and are not there any more,
+	// which those without a UID are. Their pods leave with the machine's own; the nodes stay.
+	Hosts []*corev1.Node
+	// Doubt is why the cluster is not believed that the recorded node is not there; empty
+	// where there is no such reason.
+	Doubt string
+	// DeletedAt is when the cluster was watched as it deleted the recorded node, by its UID;
+	// zero when it was not.
+	DeletedAt time.Time
 	// Taken says whose the node of the recorded name is, where that is not the machine's,
 	// and no other is. TakenReady says that it reports Ready.
 	Taken      string

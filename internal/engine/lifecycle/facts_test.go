@@ -145,6 +145,8 @@ func nodeBlind(w *lifecycle.World) {
 
 func onNode1(m *lifecycle.Machine) { m.Recorded.NodeName = "node-1" }
 
+func nodeDeleted(w *lifecycle.World) { w.Node.DeletedAt = now.Add(-time.Second) }
+
 func nodeTaken(w *lifecycle.World) { w.Node.Taken = "instance cloud:///i-9" }
 
 func takenReady(w *lifecycle.World) { w.Node.TakenReady = true }

@@ -95,7 +95,7 @@ func TestGivenUp(t *testing.T) {
 		{
 			name: "the machine ran before", reason: "what fails later is not a failed creation: its node tells",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: world(givenUp(errExhausted, true)),
-			want: lifecycle.Decision{Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, Message: "the node object was deleted"},
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 9 * time.Minute, Message: "there is no node"},
 		},
 		{
 			name: "no node is expected", reason: "an instance that ran is not one that never came",

@@ -70,9 +70,12 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 			},
 		},
 		{
-			name: "1: Node absent, phase Running ⇒ Unknown: different, replaced at once", reason: "2.1 deletes the machine of a deleted node, whichever comes first",
+			name: "1: Node absent, phase Running ⇒ Unknown, also where a deleted node is a wish", reason: "nothing was seen to delete it: the cluster may have been restored from before it",
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: gone,
-			want: lifecycle.Decision{Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node object was deleted"},
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "the node object is gone",
+			},
 		},
 		{
 			name: "1: Node absent, phase Pending: nothing", reason: "it never had one",

@@ -20,7 +20,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 		{
 			name:   "gardener 2.1: Node delete ⇒ DELETE the machine",
 			reason: "deleting a node always means replacing its machine",
-			policy: brisk, m: ran, w: world(having(instance(provider.Running))),
+			policy: brisk, m: ran, w: world(having(instance(provider.Running)), nodeDeleted),
 			want: lifecycle.Decision{
 				Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node object was deleted",
 			},

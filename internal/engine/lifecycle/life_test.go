@@ -24,6 +24,7 @@ type life struct {
 
 	instance                                *provider.Instance
 	node                                    *corev1.Node
+	watched                                 time.Time // when the cluster was watched as it deleted the node
 	update                                  inplace.Node
 	pods                                    []string
 	classErr, findErr, createErr, deleteErr error
@@ -105,7 +106,7 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Unlisted: lifecycle.Unlisted{ReadLag: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update}}
+	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Unlisted: lifecycle.Unlisted{ReadLag: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update, DeletedAt: l.watched}}
 	if l.classErr != nil {
 		return w
 	}

@@ -29,6 +29,7 @@ var life = []check{
 	uninitialized,
 	rebootAsked,
 	detached,
+	targetReplaced,
 	nodeUnknown,
 	nodeMissing,
 	notJoined,
@@ -284,8 +285,9 @@ func nodeUnknown(q input) *Decision {
 // nodeMissing is about machines that had a node. Where losing it means
 // replacement, a node that is being deleted is lost, also one that was still on
 // its way to count: our finalizer on it only sees to it that nobody misses the
-// wish. A node that is another's now was not deleted: the machine is unhealthy,
-// unless it has its instance and that node reports. Then the kubelet of the instance
+// wish. A node that is merely not there was not seen to be deleted: the cluster may have
+// been restored from before it, and its pods run. The machine is unhealthy, as one is whose
+// node is another's now, unless it has its instance and that node reports. Then the kubelet of the instance
 // may be what reports under it, with something that it has made up, and giving the
 // machine up would end pods that nobody can drain.
 func nodeMissing(q input) *Decision {
@@ -293,7 +295,7 @@ func nodeMissing(q input) *Decision {
 		return nil
 	}
 	switch {
-	case q.p.Health.NodeLossDeletes && q.w.Node.Taken == "":
+	case q.nodeLeaves():
 		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
 	case q.p.Health.Tracked && q.w.Node.TakenReady && len(q.w.Instances.Own) > 0:
 		d := q.onItsWay(Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.nodeGone()})
@@ -313,37 +315,12 @@ func nodeMissing(q input) *Decision {
 	return &d
 }
 
-// NodeLost says what became of the node that m runs on; empty while that is there,
-// and where nobody can tell.
-func (w World) NodeLost(m Machine) string {
-	what := "the node"
-	if m.Recorded.NodeName != "" {
-		what += " " + m.Recorded.NodeName
-	}
-	switch {
-	case !w.Node.Looked || w.Node.Object != nil || !m.HadNode() || w.Instances.RecordedIsForeign():
-		return ""
-	case w.Node.Taken != "":
-		return fmt.Sprintf("%s is that of %s", what, w.Node.Taken)
-	}
-	return what + " does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
-}
-
-// nodeGone says how the machine lost its node.
-func (q input) nodeGone() string {
-	if q.w.Node.Taken == "" {
-		return "the node object is gone"
-	}
-	text := fmt.Sprintf("node %s is that of %s", q.m.Recorded.NodeName, q.w.Node.Taken)
-	if len(q.w.Instances.Own) == 0 {
-		text += ", and the machine's own instance is gone"
-	}
-	return text
-}
-
-// nodeLeaves reports whether somebody deleted the node, where that is a wish.
+// nodeLeaves reports whether the node was seen to be deleted, where that asks for another
+// machine.
 func (q input) nodeLeaves() bool {
-	return q.p.Health.NodeLossDeletes && q.w.Node.Object != nil && q.w.Node.Object.DeletionTimestamp != nil
+	n := q.w.Node
+	leaves := n.Object != nil && n.Object.DeletionTimestamp != nil || n.Looked && n.Object == nil && !n.DeletedAt.IsZero() && n.Taken == ""
+	return q.p.Health.NodeLossDeletes && leaves
 }
 
 // HadNode reports whether the machine's node has joined and counted at least
@@ -419,6 +396,8 @@ func (q input) losing(s Stage) *Decision {
 	switch {
 	case q.p.Health.Timeout == 0 || left > 0:
 		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: connectivity.Again(left), Message: Ailment(q.w.Node.Object, q.p)}
+	case q.w.Node.Object == nil && q.w.Node.Doubt != "":
+		return &Decision{Step: Await, Reason: ReasonNodeDoubted, Stage: s, After: q.p.Delays.unmended(), Message: q.w.Node.Doubt}
 	case !q.w.MayFail:
 		return &Decision{
 			Step: Await, Reason: ReasonFailureWithheld, Stage: s, After: q.p.Delays.Transient,

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 var removal = []check{
 	released,
 	preDrainHook,
+	targetReplaced,
+	nodeDoubted,
 	drainDue,
 	preTerminateHook,
 	unreachable,
@@ -47,7 +50,7 @@ func preDrainHook(q input) *Decision {
 }
 
 func drainDue(q input) *Decision {
-	if Emptied(q.m, q.w.Node.Object) || q.w.Drain.Result != nil && q.w.Drain.Result.Done || !q.drainable() {
+	if Emptied(q.m, q.w.Node) || q.w.Drain.Result != nil && q.w.Drain.Result.Done || !q.drainable() {
 		return nil
 	}
 	switch {
@@ -68,12 +71,14 @@ func drainDue(q input) *Decision {
 // after one was recorded as finished: that record says nothing of what came since.
 const DrainedAgainAnnotation = millwright.DrainedAgain
 
-// Emptied reports whether nothing is left to drain of a node, which is nil where there
-// is none: a drain was recorded as finished, and no pod was let onto the node since.
-// One that somebody uncordoned, or that its kubelet has made anew, takes pods again. It
-// is drained with each pass from then on, as long as its instance is there.
-func Emptied(m Machine, n *corev1.Node) bool {
-	return m.Deletion.Drained && (n == nil || n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "")
+// Emptied reports whether nothing is left to drain of the machine's node and of those
+// that show its instance: a drain was recorded as finished, and no pod was let onto any of
+// them since. One that somebody uncordoned, or that its kubelet has made anew, takes pods
+// again. It is drained with each pass from then on, as long as its instance is there.
+func Emptied(m Machine, n Node) bool {
+	closed := func(n *corev1.Node) bool { return n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "" }
+	open := slices.ContainsFunc(n.Hosts, func(h *corev1.Node) bool { return h.UID != "" && !closed(h) })
+	return m.Deletion.Drained && !open && (n.Object == nil || closed(n.Object))
 }
 
 // ForcedPatience is how long a deletion that a person forces puts up with a
@@ -105,7 +110,7 @@ func (q input) nodeUnknown() *Decision {
 // drainable reports whether there may be workloads that a drain would save.
 // Once the instance is positively gone, or on its way, there are none.
 func (q input) drainable() bool {
-	if q.p.Targetless || q.m.Deletion.SkipDrain || q.w.Node.Looked && q.w.Node.Object == nil {
+	if q.p.Targetless || q.m.Deletion.SkipDrain || q.w.Node.Looked && q.w.Node.Object == nil && len(q.w.Node.Hosts) == 0 {
 		return false
 	}
 	if q.w.Removal.State == RemovalDone || q.gone() && q.absent() {

@@ -168,8 +168,8 @@ var stories = map[string]struct {
 		reason: "one API replaces the machine of a deleted node, the other leaves that to a health check",
 		tell: func(l *life) {
 			l.settle()
-			l.after(time.Hour).tell("somebody deletes the node")
-			l.node = nil
+			l.after(time.Hour).tell("a person deletes the node")
+			l.node, l.watched = nil, l.now
 			l.pass()
 			l.pass()
 		},

@@ -399,7 +399,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.1 node delete: InPlaceUpdating", reason: "a restart does not delete the node object; people do",
-			policy: brisk, m: during(time.Minute), w: world(having(instance(provider.Running))),
+			policy: brisk, m: during(time.Minute), w: world(having(instance(provider.Running)), nodeDeleted),
 			want: lifecycle.Decision{
 				Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageUpdating, Message: "the node object was deleted",
 			},

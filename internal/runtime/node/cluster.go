@@ -41,19 +41,23 @@ type Cluster struct {
 	// do harm.
 	Live  client.Reader
 	Clock clock.PassiveClock
+	// Identity tells the cluster from others, Deletions are the nodes of it that were seen to
+	// be deleted.
+	Identity  *Identity
+	Deletions *Deletions
 	// Random is where token secrets come from; nil: crypto/rand.
 	Random io.Reader
 	// Volumes knows how nodes list volumes of which their PersistentVolumes do not tell; may
 	// be nil.
 	Volumes provider.VolumeNamer
 
-	mu     sync.Mutex
-	memory map[types.UID]memory // of drains, by node UID
+	mu      sync.Mutex
+	memory  map[types.UID]memory // of drains, by node UID
 }
 
 // New returns the cluster behind the clients.
 func New(c client.Client, live client.Reader, clk clock.PassiveClock) *Cluster {
-	return &Cluster{Client: c, Live: live, Clock: clk}
+	return &Cluster{Client: c, Live: live, Clock: clk, Identity: &Identity{Live: live, Clock: clk}, Deletions: &Deletions{Clock: clk}}
 }
 
 // Exists reports whether there is a cluster to join.

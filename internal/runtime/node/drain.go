@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,10 @@ type memory struct {
 	refused map[string]bool
 }
 
+// keyOf is under what a node's drain is remembered: its UID, or its name where the node
+// itself is not there any more.
+func keyOf(n *corev1.Node) types.UID { return cmp.Or(n.UID, types.UID("node/"+n.Name)) }
+
 // Drain looks at the node's pods and their volumes once, sends the requests that
 // the decision allows, and returns what is left. It never waits: ask again after
 // Decision.Next. Evict, Delete and Detach of the result are the requests that
@@ -43,6 +48,9 @@ type memory struct {
 // they read once more past it, so that a pod which the cache has not seen yet
 // is not lost with its node. Calls for the same node must not overlap.
 //
+// A node without a UID stands for one that is not there any more: of pods that are bound to
+// its name it is the same.
+//
 // An error means that nothing is known, or that a request failed for another
 // reason than a refusal; the next call goes on.
 func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
@@ -51,13 +59,13 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	}
 	d, err := c.drain(ctx, c.Client, n, p)
 	if err == nil && d.Done {
-		c.doubt(n.UID) // a live list needs no telling which pods are gone
+		c.doubt(keyOf(n)) // a live list needs no telling which pods are gone
 		began := d.Began
 		d, err = c.drain(ctx, c.Live, n, p)
 		d.Began = d.Began || began
 	}
 	if err == nil && d.Done {
-		c.forget(n.UID)
+		c.forget(keyOf(n))
 	}
 	return d, err
 }
@@ -129,7 +137,7 @@ func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p 
 		return drain.Decision{}, err
 	}
 	now := c.Clock.Now()
-	m := c.recall(n.UID, f, now)
+	m := c.recall(keyOf(n), f, now)
 	if m.Begun.IsZero() {
 		if m.Obstacles, err = c.foresee(ctx, f, p); err != nil {
 			return drain.Decision{}, err
@@ -226,9 +234,11 @@ func (c *Cluster) deletePod(ctx context.Context, t drain.Target) error {
 }
 
 // gone is err, or that there is no such pod where that is what a conflict means: another
-// one has its name. Else the budget was written at the same moment.
+// one has its name. Else the budget was written at the same moment. That the pod is not
+// found is believed only where a read says so too: a webhook that stands before the request
+// may not have found something of its own.
 func (c *Cluster) gone(ctx context.Context, t drain.Target, err error) error {
-	if !apierrors.IsConflict(err) {
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return err
 	}
 	var now corev1.Pod
@@ -237,6 +247,8 @@ func (c *Cluster) gone(ctx context.Context, t drain.Target, err error) error {
 		return lookErr
 	case lookErr == nil && now.UID != t.UID:
 		return apierrors.NewNotFound(corev1.Resource("pods"), t.Pod.Name)
+	case apierrors.IsNotFound(err):
+		return apierrors.NewForbidden(corev1.Resource("pods"), t.Pod.Name, fmt.Errorf("the API server answers %q, and has the pod", err.Error()))
 	}
 	return err
 }
@@ -340,7 +352,7 @@ func (c *Cluster) remember(n *corev1.Node, m drain.Memory, now time.Time, refuse
 	for _, pod := range refused {
 		in[pod.Namespace] = true
 	}
-	c.memory[n.UID] = memory{Memory: m, node: n.Name, used: now, refused: in}
+	c.memory[keyOf(n)] = memory{Memory: m, node: n.Name, used: now, refused: in}
 }
 
 // DrainsRefusedIn names the nodes with pods of the namespace that a budget

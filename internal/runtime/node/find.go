@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -129,24 +130,18 @@ func (c *Cluster) Surely(ctx context.Context, q Query) (*corev1.Node, error) {
 // since the cache has stopped.
 func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 	var found []corev1.Node
-	for next := ""; ; {
-		var list corev1.NodeList
-		if err := c.Live.List(ctx, &list, client.Limit(pageSize), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("listing all nodes: %w", err)
-		}
-		for _, n := range list.Items {
-			if !q.fits(&n) {
-				continue
-			}
-			var err error
-			if found, err = q.add(found, n); err != nil {
-				return nil, err
+	var unsure error
+	err := pages(ctx, c.Live, func(all []corev1.Node) {
+		for _, n := range all {
+			if unsure == nil && q.fits(&n) {
+				found, unsure = q.add(found, n)
 			}
 		}
-		if next = list.Continue; next == "" {
-			return q.Only(found, "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
-		}
+	})
+	if err := cmp.Or(err, unsure); err != nil {
+		return nil, err
 	}
+	return q.Only(found, "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
 }
 
 // ShownElsewhere reports whether a node besides n shows the provider ID, as r has it.

@@ -63,9 +63,12 @@ func TestRowsOfEvictionAnswers(t *testing.T) {
 		gone, again, fails bool
 		refusals           int
 	}{
-		"success ⇒ wait for deletion":                     {},
-		"NotFound ⇒ done":                                 {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a"), gone: true},
-		"429 ⇒ retry":                                     {answer: budgetRefusal(), again: true, refusals: 1},
+		"success ⇒ wait for deletion": {},
+		"NotFound ⇒ done":             {answer: apierrors.NewNotFound(corev1.Resource("pods"), "a"), gone: true},
+		"NotFound ⇒ done: different, not where the pod is there, as when a webhook does not find something": {
+			answer: apierrors.NewNotFound(corev1.Resource("reservations"), "x"), again: true, fails: true,
+		},
+		"429 ⇒ retry": {answer: budgetRefusal(), again: true, refusals: 1},
 		"429 without a budget ⇒ retry, not counted":       {answer: apierrors.NewTooManyRequests("busy", 1), again: true},
 		"conflict: gone = other UID: the next look tells": {answer: apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("uid")), again: true},
 		"any other error ⇒ fail: different, asked again (C29)": {
@@ -78,6 +81,12 @@ func TestRowsOfEvictionAnswers(t *testing.T) {
 				SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
 					asked++
 					return c.answer
+				},
+				Get: func(ctx context.Context, r client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if _, pod := o.(*corev1.Pod); pod && c.gone {
+						return apierrors.NewNotFound(corev1.Resource("pods"), key.Name)
+					}
+					return r.Get(ctx, key, o, opts...)
 				},
 			}, podOn("w1", "a"))
 			d, err := w.drain(t.Context(), w.Client, node("w1"), noPolicy)

@@ -4,8 +4,8 @@ package mutants
 var lensMutants = []Mutant{
 	{
 		ID: "dialect/label-over-origin", File: "origin.go", Func: "Locate",
-		From:      `o.Cluster != "" && (o.of(m) || recorded)`,
-		To:        `o.Cluster != "" && false`,
+		From:      `o != nil && o.Cluster != ""`,
+		To:        `o != nil && false`,
 		Statement: 1, Note: "a machine is looked for, and made again, where its label says now",
 	},
 	{
@@ -37,12 +37,6 @@ var lensMutants = []Mutant{
 		From: "!ok && !was.Recorded.Provisioned && was",
 		To:   "!ok && was",
 		Note: "a machine that another implementation made counts as one for which nothing was asked; statement 2 holds, as a machine with an instance on record is never let go for that",
-	},
-	{
-		ID: "dialect/old-origin-forgotten", File: "origin.go", Func: "Locate",
-		From: `case recorded && m.GetAnnotations()[ClusterAnnotation] != "":`,
-		To:   "case false:",
-		Note: "the cluster that an earlier version recorded does not count; statement 1 could break where labels are edited under an earlier version, which no world has",
 	},
 	{
 		ID: "openshift/cluster-propagated", File: "set_deployed.go", Func: "found",

@@ -156,7 +156,7 @@ var machineMutants = []Mutant{
 		Statement: 4, Finds: "TestRowsOfGardenerForcedFailures", Note: "a drain that failed is done",
 	},
 	{
-		ID: "machine/node-unheld-early", File: "target_drain.go", Func: "target.cordonWith",
+		ID: "machine/node-unheld-early", File: "target_drain.go", Func: "evacuation.cordonWith",
 		From:  "if !vacant {",
 		To:    "if false {",
 		Finds: "TestNodeIsHeldWhilePodsRun", Note: "a node loses its finalizer while pods are on it; statement 4 breaks for pods that are left on a node which people delete; the simulator's judge does not look at a node's finalizer",

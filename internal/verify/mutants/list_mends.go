@@ -4,10 +4,46 @@ package mutants
 // infrastructure, clocks that are set, servers that go back, and input that nobody in their senses would send.
 var mendMutants = []Mutant{
 	{
-		ID: "dialect/origin-ignored", File: "origin.go", Func: "Locate",
-		From:      `err == nil && ok && o.Cluster != "" && (o.of(m) || recorded)`,
-		To:        "err == nil && ok && false",
-		Statement: 1, Finds: "TestLocate", Note: "an instance is looked for where the labels say now",
+		ID: "dialect/origin-ignored", File: "kept.go", Func: "Recall",
+		From:      `n.Cluster != "" && (own || rec.ProviderID != "")`,
+		To:        "false",
+		Statement: 1, Finds: "TestSafetyStrippedOrigin", Note: "where an instance was asked for is read from the annotation, which others take away",
+	},
+	{
+		ID: "lifecycle/absent-node-replaces", File: "live.go", Func: "input.nodeLeaves",
+		From:  `!n.DeletedAt.IsZero() && n.Taken == ""`,
+		To:    `n.Taken == "" && q.m.HadNode()`,
+		Finds: "TestRowsOfGardenerTimeouts", Note: "a node that the target cluster does not show, and that was not seen to be deleted, replaces its machine at once",
+	},
+	{
+		ID: "lifecycle/any-cluster-is-the-target", File: "target.go", Func: "ForeignTarget",
+		From:  `case recorded == "", now == "", recorded == now, accepted == now:`,
+		To:    `case true:`,
+		Finds: "TestForeignTarget", Note: "another cluster that answers as the target is believed about machines that never joined it",
+	},
+	{
+		ID: "lifecycle/nodes-missing-together-believed", File: "target.go", Func: "Absent",
+		From:  "recorded < 2 || 2*there >= recorded",
+		To:    "true",
+		Finds: "TestAbsent", Note: "a target cluster that lost the nodes of a fleet is believed about each of them",
+	},
+	{
+		ID: "lifecycle/hosts-undrained", File: "remove.go", Func: "input.drainable",
+		From:  "q.w.Node.Object == nil && len(q.w.Node.Hosts) == 0",
+		To:    "q.w.Node.Object == nil",
+		Finds: "TestDrainOfHosts", Note: "pods on a node that shows the machine's instance and may not be called its node end with the instance",
+	},
+	{
+		ID: "drain/ended-too-late", File: "pod.go", Func: "input.shortens",
+		From:  "return q.given() > *q.grace() && q.pod.DeletionTimestamp.After(q.now.Add(*q.grace()))",
+		To:    "return false",
+		Finds: "TestDecideOnePod", Note: "a kubelet that falls silent after the eviction holds the drain for the pod's whole grace period",
+	},
+	{
+		ID: "machine/promise-is-observation", File: "instances.go", Func: "instances.terminate",
+		From:  "(done || s.sameAccount())",
+		To:    "true",
+		Finds: "TestSafetySecretUnderDelete", Note: "a removal that was accepted makes another account's empty answer believed",
 	},
 	{
 		ID: "openshift/old-drain-counts", File: "machine.go", Func: "isDrained",
@@ -139,7 +175,7 @@ var mendMutants = []Mutant{
 		Finds: "TestForgedNodeOfAnUnseenName", Note: "a node is taken whose name a cache does not show on its own machine yet",
 	},
 	{
-		ID: "machine/cordoned-is-own", File: "target_drain.go", Func: "target.drain",
+		ID: "machine/cordoned-is-own", File: "target_drain.go", Func: "evacuation.drainOwn",
 		From:  "t.whose().query(ctx).Anothers(n)",
 		To:    "false",
 		Finds: "TestNodeThatSaysLateWhoseItIs", Note: "a node goes that was found by its name, and says of another instance that it is its",

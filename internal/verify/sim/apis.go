@@ -166,6 +166,9 @@ func (w *World) of(o client.Object) *adapter {
 // caches reports whether the process has a cache of the kind: of those of the API that
 // it is for, and of others where that is its task.
 func (p *process) caches(k *store.Kind) bool {
+	if k.Kind == "Namespace" {
+		return false
+	}
 	both := p.checks() || p.w.profile.checks && p.role == fleetRole && k.Kind == "MachineHealthCheck" ||
 		p.w.profile.together && (p.role == orphanRole || p.role == nodeRole)
 	if both {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +28,10 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
+	system := &corev1.Namespace{}
+	system.Name, system.UID = metav1.NamespaceSystem, "kube-system-of-the-target"
+	_, err := w.target.Create(system)
+	w.must("identify the cluster", err)
 	w.must("index certificate requests", csr.SetupIndexes(context.Background(), w.target))
 	for _, i := range w.adapter.indexes {
 		w.must("index by node", w.target.IndexField(context.Background(), i.Object, i.Name, i.Extract))
@@ -37,7 +42,7 @@ func (w *World) openStores() {
 // clusters have, are those of the machines' own.
 func (w *World) home(example runtime.Object) *store.Store {
 	switch example.(type) {
-	case *corev1.Node, *certificatesv1.CertificateSigningRequest, *corev1.Pod, *policyv1.PodDisruptionBudget,
+	case *corev1.Node, *corev1.Namespace, *certificatesv1.CertificateSigningRequest, *corev1.Pod, *policyv1.PodDisruptionBudget,
 		*corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.VolumeAttachment:
 		return w.target
 	}
@@ -61,7 +66,15 @@ func (p *process) connect(s *store.Store, behind int) (client.Client, client.Rea
 		p.views = append(p.views, v)
 		p.byKind[k], views[k] = v, v
 	}
-	gate := func(c store.Call, do func() error) error { return p.gate(s, c, do) }
+	gate := func(c store.Call, do func() error) error {
+		if c.Kind.Kind == "Namespace" { // which cluster it is: no world was drawn for faults of that question
+			if o := p.w.outageOf(s, p.w.now); o != nil {
+				return o.failure(c)
+			}
+			return do()
+		}
+		return p.gate(s, c, do)
+	}
 	live := store.Live{Store: s, Gate: gate}
 	reads := func(o client.Object) {
 		if p.running != nil {

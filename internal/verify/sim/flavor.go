@@ -98,6 +98,7 @@ func coreKinds() []*store.Kind {
 	return []*store.Kind{
 		pod, n,
 		secretKind(),
+		store.NewKind(corev1.SchemeGroupVersion.WithKind("Namespace"), &corev1.Namespace{}),
 		store.NewKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}),
 		store.NewKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudget{}),
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolume"), &corev1.PersistentVolume{}),

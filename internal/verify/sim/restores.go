@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
@@ -59,7 +58,7 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 	}
 	saved := all(w, func() []client.Object { return w.store.Saved(b, w.adapter.machine) })
 	for _, m := range saved {
-		o, _ := dialect.Origin(m, w.of(m).view(m).Recorded.ProviderID != "")
+		o := w.of(m).view(m).Recorded.Origin
 		uid := string(m.GetUID())
 		made := slices.ContainsFunc(w.cloud.Machines(), func(i *cloud.Machine) bool { return i.UID == uid })
 		if (made || len(w.cloud.Parts(uid)) > 0) && (o == nil || o.Cluster == "" || o.Account == "" && w.profile.accounts) {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/provider"
@@ -311,9 +309,8 @@ func (w *World) guide() {
 // accountOf is where a machine's instance was asked for, as its message says or as
 // people find out by looking there.
 func (w *World) accountOf(m client.Object) string {
-	var origin struct{ UID, Cluster, Account string }
-	if json.Unmarshal([]byte(m.GetAnnotations()[dialect.OriginAnnotation]), &origin) == nil && origin.Account != "" {
-		return origin.Account
+	if o := w.of(m).view(m).Recorded.Origin; o != nil && o.Account != "" {
+		return o.Account
 	}
 	for _, i := range w.cloud.Existing(string(m.GetUID())) {
 		return i.Account

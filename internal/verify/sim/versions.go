@@ -165,13 +165,6 @@ func (c earlierClient) sends(o client.Object, p client.Patch) (client.Patch, map
 		}
 		delete(annotations, key)
 	}
-	if spec, _ := body["spec"].(map[string]any); spec["providerID"] != nil && meta != nil {
-		if annotations == nil {
-			annotations = map[string]any{}
-			meta["annotations"] = annotations
-		}
-		annotations[dialect.ClusterAnnotation] = clusterName
-	}
 	if annotations != nil && len(annotations) == 0 {
 		delete(meta, "annotations")
 	}

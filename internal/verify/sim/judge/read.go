@@ -24,7 +24,7 @@ const (
 	heldSet           = "millwright.dev/scale-up-disabled"
 	avoidedSet        = "millwright.dev/outdated"
 	setLabel          = "machine.openshift.io/cluster-api-machineset"
-	unhealthySince    = "millwright.dev/unhealthy-since"
+	nodeHealthy       = "NodeHealthy"
 	creationTimeout   = "millwright.dev/creation-timeout"
 	healthTimeout     = "millwright.dev/health-timeout"
 	drainTimeout      = "millwright.dev/drain-timeout"
@@ -153,7 +153,11 @@ func readOpenShift(out *machine, m *machinev1.Machine) {
 		out.updated = st.LastUpdated.Time
 	}
 	out.failed = st.ErrorReason != nil || st.ErrorMessage != nil || out.phase == machinev1.PhaseFailed
-	out.lostSince = instant(m.Annotations[unhealthySince])
+	for _, c := range st.Conditions {
+		if c.Type == nodeHealthy && c.Status == corev1.ConditionFalse {
+			out.lostSince = c.LastTransitionTime.Time
+		}
+	}
 	out.lost = out.phase == machinev1.PhaseRunning && !out.lostSince.IsZero()
 	out.running = out.phase == machinev1.PhaseRunning && !out.lost
 	out.joining = out.phase == machinev1.PhaseProvisioned

@@ -70,6 +70,27 @@ func (c *Cloud) Find(ctx context.Context, cluster string, w Wanted) ([]Sight, er
 	return out, nil
 }
 
+// Locate is the cluster that has an instance of the machine with the UID; empty where none
+// has.
+func Locate(ctx context.Context, c *Cloud, uid string) (string, error) {
+	clusters, err := c.store.Clusters()
+	if err != nil {
+		return "", err
+	}
+	for _, cluster := range clusters {
+		records, err := c.store.Get(cluster, Key(uid, ""))
+		if err != nil {
+			return "", err
+		}
+		for _, r := range records {
+			if s, ok := c.observe(ctx, r); ok && s.State != provider.Terminated {
+				return cluster, nil
+			}
+		}
+	}
+	return "", nil
+}
+
 // may returns the records that may be a machine's: its own first.
 func (c *Cloud) may(cluster string, w Wanted) ([]Record, error) {
 	own, err := c.store.Get(cluster, Key(w.UID, ""))

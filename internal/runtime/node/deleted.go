@@ -1,0 +1,67 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// deletionKept is how long it is remembered that a node was deleted. A machine is looked at
+// at once then; one that cannot be is unhealthy later on as any without a node is.
+const deletionKept = time.Hour
+
+// Deletions are the nodes that a watch saw deleted. It is safe for concurrent use.
+type Deletions struct {
+	Clock clock.PassiveClock
+
+	mu   sync.Mutex
+	seen map[types.UID]time.Time
+}
+
+// Watched is next, behind which d notes the nodes that a watch sees deleted. What a list
+// lacks that an earlier one had was not seen: the cluster may have been restored, or be
+// another one.
+func (d *Deletions) Watched(next handler.EventHandler) handler.EventHandler {
+	return watched{next, d}
+}
+
+type watched struct {
+	handler.EventHandler
+	deletions *Deletions
+}
+
+// Delete implements [handler.EventHandler].
+func (w watched) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if n, ok := e.Object.(*corev1.Node); ok && !e.DeleteStateUnknown {
+		w.deletions.Note(n)
+	}
+	w.EventHandler.Delete(ctx, e, q)
+}
+
+// Note notes that the cluster was seen to delete the node.
+func (d *Deletions) Note(n *corev1.Node) {
+	now := d.Clock.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.seen == nil {
+		d.seen = map[types.UID]time.Time{}
+	}
+	maps.DeleteFunc(d.seen, func(_ types.UID, at time.Time) bool { return now.Sub(at) > deletionKept })
+	d.seen[n.UID] = now
+}
+
+// Of is when the cluster was seen to delete the node with the UID; zero when it was not.
+func (d *Deletions) Of(uid types.UID) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen[uid]
+}
