@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 
@@ -19,8 +18,8 @@ import (
 // allocated for the machine; empty where none was.
 func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
 	h := s.plan.host
-	if h.shared != "" {
-		return "", s.share(ctx, c, h.shared)
+	if h.shared {
+		return "", s.share(ctx, c, h.given)
 	}
 	if !h.own {
 		return "", nil
@@ -72,10 +71,7 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 			return deref(h.HostId), nil
 		}
 	}
-	tags := maps.Clone(s.plan.host.tags)
-	maps.DeleteFunc(tags, func(key, _ string) bool { return key == nameTag })
-	maps.Copy(tags, belonging(s).tagsOf(ref, ""))
-	tags[belonging(s).clusterKey()] = owned
+	tags := belonging(s).tagsOf(s.plan.host.tags, ref, "")
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.past.released.of(ref.UID))),

@@ -25,7 +25,7 @@ func warningsOf(s *config, at *field.Path) (warnings []string) {
 	warn(s.Subnet.ID == nil && s.Subnet.ARN == nil && s.Subnet.Filters == nil, subnet,
 		"none is given: AWS chooses one, from which the instance may not reach the cluster")
 	warn(s.Subnet.ARN != nil, subnet.Child("arn"), "it is not used: a subnet is found by its id or by filters")
-	warn(len(s.SecurityGroups) == 0, at.Child("securityGroups"), "none is given: the instance gets the default group of its network")
+	warn(len(s.SecurityGroups) == 0, at.Child("securityGroups"), "none is given: no instance is made without one")
 
 	profile := at.Child("iamInstanceProfile")
 	if s.IAMInstanceProfile == nil {
@@ -37,7 +37,6 @@ func warningsOf(s *config, at *field.Path) (warnings []string) {
 
 	names := strings.Join(doubled(s.Tags), ", ")
 	warn(names != "", at.Child("tags"), fmt.Sprintf("of each name the first value is used: more than one is given of %s", lenient.Shown(names)))
-	warn(unknownStrategy(s.Placement), at.Child("placement", "host", "dedicatedHost", "allocationStrategy"), "it is neither UserProvided nor Dynamic")
 	return warnings
 }
 
@@ -50,12 +49,4 @@ func doubled(tags []machinev1beta1.TagSpecification) (names []string) {
 		}
 	}
 	return names
-}
-
-func unknownStrategy(p machinev1beta1.Placement) bool {
-	if p.Tenancy != machinev1beta1.HostTenancy || p.Host == nil || p.Host.DedicatedHost == nil {
-		return false
-	}
-	strategy := strategyOf(p.Host.DedicatedHost)
-	return strategy != machinev1beta1.AllocationStrategyUserProvided && strategy != machinev1beta1.AllocationStrategyDynamic
 }
