@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
 // Options say how the provider is set up.
@@ -29,7 +30,10 @@ type Provider struct {
 	clients *provider.Clients[*client]
 }
 
-var _ provider.Provider = &Provider{}
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Locator  = &Provider{}
+)
 
 // New makes a provider.
 func New(o Options) *Provider {
@@ -38,6 +42,9 @@ func New(o Options) *Provider {
 
 // Name implements [provider.Provider].
 func (p *Provider) Name() string { return "aws" }
+
+// Region implements [provider.Locator].
+func (p *Provider) Region(api string, raw []byte) string { return spec.RegionOf(api, raw) }
 
 // cluster is what the cluster that machines join says of AWS.
 type cluster struct {
