@@ -103,7 +103,7 @@ func classRequest(ctx context.Context, l lookup, s *spec.ProviderSpec) (*ec2.Run
 	in.Placement = l.placement
 	if p := s.Placement; p != nil {
 		in.Placement = &types.Placement{
-			GroupId: text(deref(p.GroupID)), Tenancy: types.Tenancy(deref(p.Tenancy)), HostId: text(deref(p.HostID)), PartitionNumber: p.PartitionNumber, Affinity: text(deref(p.Affinity)),
+			GroupId: p.GroupID, Tenancy: types.Tenancy(deref(p.Tenancy)), HostId: p.HostID, PartitionNumber: p.PartitionNumber, Affinity: p.Affinity,
 		}
 	}
 	if c := s.CPU; c != nil {
@@ -165,7 +165,7 @@ func classDisks(ctx context.Context, l lookup, s *spec.ProviderSpec) (out []type
 
 func classDisk(e spec.EBS) *types.EbsBlockDevice {
 	out := &types.EbsBlockDevice{
-		DeleteOnTermination: e.DeleteOnTermination, Encrypted: aws.Bool(e.Encrypted), SnapshotId: text(deref(e.SnapshotID)),
+		DeleteOnTermination: e.DeleteOnTermination, Encrypted: aws.Bool(e.Encrypted), SnapshotId: e.SnapshotID,
 		VolumeSize: aws.Int32(e.VolumeSize), VolumeType: types.VolumeType(e.VolumeType), Throughput: e.Throughput,
 	}
 	if out.DeleteOnTermination == nil {
@@ -174,7 +174,7 @@ func classDisk(e spec.EBS) *types.EbsBlockDevice {
 	if e.Encrypted { // EC2 takes no key of a disk that is not
 		out.KmsKeyId = text(deref(e.KMSKeyID))
 	}
-	if e.SnapshotID != nil && !e.Encrypted {
+	if deref(e.SnapshotID) != "" && !e.Encrypted {
 		out.Encrypted = nil // a snapshot says itself whether it is
 	}
 	if e.IOPS > 0 {

@@ -48,14 +48,18 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	return id, nil
 }
 
-// share marks a host that users have as one that the cluster uses, once.
+// share marks a host that users have as one that the cluster uses, once. What EC2 refuses for good costs the mark alone, as in the
+// original: the host is the user's, and may have all the tags that it can have.
 func (s hosting) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.Get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
-	if code := codeOf(err); code == "InvalidID" || code == "InvalidHostID.NotFound" {
+	switch code := codeOf(err); {
+	case code == "InvalidID" || code == "InvalidHostID.NotFound":
 		return provider.InvalidField(s.plan.names[ofHost], "there is no dedicated host %s", id)
+	case code == "UnauthorizedOperation" || err != nil && provider.KindOf(classify("", err, nil)) == provider.Invalid:
+		return nil
 	}
 	return s.judge("tag dedicated host "+id, err)
 }

@@ -135,7 +135,7 @@ func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) 
 	}
 	in := &ec2.RunInstancesInput{
 		ImageId: aws.String(image), InstanceType: types.InstanceType(s.InstanceType), KeyName: s.KeyName, BlockDeviceMappings: disks,
-		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{nic}, Placement: placementOf(s, zone), InstanceMarketOptions: marketOf(s),
+		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{nic}, Placement: placementOf(s), InstanceMarketOptions: marketOf(s),
 	}
 	if s.IAMInstanceProfile != nil && s.IAMInstanceProfile.ID != nil {
 		in.IamInstanceProfile = &types.IamInstanceProfileSpecification{Name: s.IAMInstanceProfile.ID}
@@ -308,10 +308,11 @@ func diskOf(e *machinev1beta1.EBSBlockDeviceSpec) *types.EbsBlockDevice {
 	return out
 }
 
-// placementOf keeps zone, group and partition when a host is given, too.
-func placementOf(s *machineSpec, zone string) *types.Placement {
+// placementOf keeps zone, group and partition when a host is given, too. A zone that a filter of subnets leaves to be chosen is that of
+// the subnet.
+func placementOf(s *machineSpec) *types.Placement {
 	p := &types.Placement{Tenancy: types.Tenancy(s.Placement.Tenancy)}
-	if s.Subnet.ID == nil && zone != "" {
+	if zone := s.Placement.AvailabilityZone; s.Subnet.ID == nil && zone != "" {
 		p.AvailabilityZone = aws.String(zone)
 	}
 	if s.PlacementGroupName != "" {

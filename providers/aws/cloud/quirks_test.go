@@ -49,6 +49,44 @@ func TestQuirkHostKeepsZoneGroupAndPartition(t *testing.T) {
 	}
 }
 
+// A host of the user that may not be tagged is used all the same.
+func TestQuirkAHostThatCannotBeTagged(t *testing.T) {
+	for reason, refuse := range map[string]func(w *world){
+		"a right is missing": func(w *world) {
+			keys := ec2.Sample().Credentials[0]
+			keys.Deny = []string{"CreateTags"}
+			w.SetCredentials(keys)
+		},
+		"it has as many tags as it can have": func(w *world) {
+			w.server.Inject(double.Fault{Operation: "CreateTags", Failure: double.Failure{Kind: "Invalid"}})
+		},
+	} {
+		w := sample(t)
+		refuse(w)
+		class := classOf(provider.OpenShift, "c1")
+		class.Spec = merged(t, class.Spec, `{"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`)
+		if _, err := w.open(t, class).Create(t.Context(), refOf("m"), want); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+		if n := len(w.Received("RunInstances")); n != 1 {
+			t.Errorf("%s: %d instances are asked for", reason, n)
+		}
+	}
+}
+
+// A zone that only a filter of subnets names is that of the subnet, as in the original.
+func TestQuirkAZoneOfAFilterIsNoPlacement(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, `{"placement":{"availabilityZone":null},"subnet":{"filters":[{"name":"availability-zone","values":["us-east-1b"]}]}}`)
+	if i := w.running(t, w.open(t, class), refOf("m")); i.Zone != "us-east-1b" {
+		t.Errorf("it runs in %s", i.Zone)
+	}
+	if zone, ok := w.Received("RunInstances")[0]["Placement.AvailabilityZone"]; ok {
+		t.Errorf("the placement is asked for in %s", zone)
+	}
+}
+
 func TestQuirkDeleteIsNotDoneBeforeTheHostIsReleased(t *testing.T) {
 	w := sample(t)
 	s := w.open(t, onHosts(provider.OpenShift, "c1"))
