@@ -31,11 +31,7 @@ func planOfMachine(raw []byte) (*plan, error) {
 		region: s.Placement.Region, instanceType: s.InstanceType, zones: zonesOf(s), spot: spotOf(s), tags: map[string]string{}, names: machineNames,
 		host: hostOf(s), rootGiB: rootOf(s), stock: machineStock(s), subnet: subnetName(s),
 	}
-	for _, t := range s.Tags {
-		if _, doubled := p.tags[t.Name]; !doubled {
-			p.tags[t.Name] = t.Value
-		}
-	}
+	addTags(p.tags, s.Tags)
 	for _, b := range s.LoadBalancers { // those of other types the original passes over
 		if b.Type != machinev1beta1.NetworkLoadBalancerType && b.Type != machinev1beta1.ClassicLoadBalancerType {
 			continue
@@ -46,6 +42,15 @@ func planOfMachine(raw []byte) (*plan, error) {
 		return machineRequest(ctx, l, s, zone)
 	}
 	return p, nil
+}
+
+// addTags adds tags of a spec, of each name the first.
+func addTags(into map[string]string, tags []machinev1beta1.TagSpecification) {
+	for _, t := range tags {
+		if _, doubled := into[t.Name]; !doubled {
+			into[t.Name] = t.Value
+		}
+	}
 }
 
 // zonesOf are the zones that the spec names: one, or those of which a filter of subnets leaves the choice.
@@ -103,9 +108,7 @@ func hostOf(s *machineSpec) (h hostPlan) {
 	}
 	h = hostPlan{own: *d.AllocationStrategy == machinev1beta1.AllocationStrategyDynamic, given: d.ID, tags: map[string]string{}}
 	if d.DynamicHostAllocation != nil && d.DynamicHostAllocation.Tags != nil {
-		for _, t := range *d.DynamicHostAllocation.Tags {
-			h.tags[t.Name] = t.Value
-		}
+		addTags(h.tags, *d.DynamicHostAllocation.Tags)
 	}
 	return h
 }

@@ -49,6 +49,20 @@ func TestQuirkHostKeepsZoneGroupAndPartition(t *testing.T) {
 	}
 }
 
+// Of tags with one name the first counts, as in the original: those of an instance, and those of a host.
+func TestQuirkTheFirstOfTwoTagsCounts(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, strings.Replace(dynamicHost, `{"name":"cost","value":"7"}`, `{"name":"cost","value":"7"},{"name":"cost","value":"8"}`, 1))
+	class.Spec = merged(t, class.Spec, `{"tags":[{"name":"team","value":"blue"},{"name":"team","value":"red"}]}`)
+	w.running(t, w.open(t, class), refOf("m"))
+	for operation, tag := range map[string][2]string{"AllocateHosts": {"cost", "7"}, "RunInstances": {"team", "blue"}} {
+		if got := (record{}).parametersOf(w.Received(operation)[0])["Tag."+map[string]string{"AllocateHosts": "dedicated-host", "RunInstances": "instance"}[operation]+"."+tag[0]]; got != tag[1] {
+			t.Errorf("%s: tag %s is %q, want %q", operation, tag[0], got, tag[1])
+		}
+	}
+}
+
 // A host of the user that may not be tagged is used all the same.
 func TestQuirkAHostThatCannotBeTagged(t *testing.T) {
 	for reason, refuse := range map[string]func(w *world){
