@@ -49,6 +49,26 @@ func TestQuirkHostKeepsZoneGroupAndPartition(t *testing.T) {
 	}
 }
 
+// An instance stays its machine's when tags of the class change: that of the role, or that of the cluster.
+func TestQuirkTagsOfAClassMayChange(t *testing.T) {
+	for reason, tags := range map[string]string{
+		"another role": `{"kubernetes.io/role/node":null,"kubernetes.io/role/worker":"1"}`, "another name of the cluster": `{"kubernetes.io/cluster/c1":null,"kubernetes.io/cluster/c2":"1"}`,
+		"no tags": `null`,
+	} {
+		w := sample(t)
+		class, ref := classOf(provider.Gardener, "c1"), refOf("m")
+		ref.ProviderID = w.running(t, w.open(t, class), ref).ProviderID
+		class.Spec = merged(t, class.Spec, `{"tags":`+tags+`}`)
+		changed := w.open(t, class)
+		i := w.found(t, changed, ref)
+		initialize(t, changed, ref, i)
+		w.deleted(t, changed, ref, i)
+		if state := w.Instances()[0].State; state != "terminated" && state != "shutting-down" {
+			t.Errorf("%s: the instance is %s", reason, state)
+		}
+	}
+}
+
 // Of tags with one name the first counts, as in the original: those of an instance, and those of a host.
 func TestQuirkTheFirstOfTwoTagsCounts(t *testing.T) {
 	w := sample(t)

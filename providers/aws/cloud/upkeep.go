@@ -97,7 +97,7 @@ func (s balancing) join(ctx context.Context, c *client, ref provider.Ref, id str
 	if len(s.plan.balancers) == 0 {
 		return nil
 	}
-	all, err := reading(s).by(ctx, c, "instance-id", id, belonging(s).scope())
+	all, err := reading(s).by(ctx, c, "instance-id", id, reading(s).scopeOf(true))
 	if err != nil {
 		return err
 	}
