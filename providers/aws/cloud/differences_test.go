@@ -29,34 +29,56 @@ type difference struct {
 
 // differences are all that is different on purpose. A row that no recorded case needs any more is a failure.
 var differences = []difference{
-	{"", adds, `^(RunInstances|AllocateHosts) Tag\.[a-z-]+\.millwright\.dev/(machine-uid|machine-namespace|machine-role|dedicated-host)$`, ``, ``,
+	{
+		"", adds, `^(RunInstances|AllocateHosts) Tag\.[a-z-]+\.millwright\.dev/(machine-uid|machine-namespace|machine-role|dedicated-host)$`, ``, ``,
 		"tags", "writes those of the spec, of the cluster, and `Name`", "writes the machine's UID and namespace, its role, and the host that was allocated for it as well",
-		"Millwright finds an instance by the UID of its machine. Another machine may have the same name later"},
-	{"", omits, `^RunInstances Tag\.[a-z-]+\.millwright\.dev/`, `"millwright.dev/`, ``,
-		"tags of the spec that begin with `millwright.dev/`", "writes them", "does not", "Millwright reads from them to which machine an instance belongs"},
-	{provider.Gardener, adds, `^RunInstances Tag\.[a-z-]+\.kubernetes\.io/cluster/c1$`, `"xkubernetes.io/cluster/`, ``,
-		"a tag in whose key `kubernetes.io/cluster/` is not at the beginning", "accepts it in the place of the cluster's tag", "accepts it, and tags the instance with the cluster's name as well", "other programs find instances by the tag of their cluster"},
-	{provider.OpenShift, adds, `^RunInstances Placement\.(AvailabilityZone|GroupName|PartitionNumber)$`, `"host":`, ``,
-		"`placement.host`", "leaves out zone, placement group and partition", "sends them", "the spec has them. EC2 refuses an instance that cannot be there, instead of creating it elsewhere"},
-	{provider.Gardener, adds, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.KmsKeyId$`, `"kmsKeyID":`, ``,
+		"Millwright finds an instance by the UID of its machine. Another machine may have the same name later",
+	},
+	{
+		"", omits, `^RunInstances Tag\.[a-z-]+\.millwright\.dev/`, `"millwright.dev/`, ``,
+		"tags of the spec that begin with `millwright.dev/`", "writes them", "does not", "Millwright reads from them to which machine an instance belongs",
+	},
+	{
+		provider.Gardener, adds, `^RunInstances Tag\.[a-z-]+\.kubernetes\.io/cluster/c1$`, `"xkubernetes.io/cluster/`, ``,
+		"a tag in whose key `kubernetes.io/cluster/` is not at the beginning", "accepts it in the place of the cluster's tag", "accepts it, and tags the instance with the cluster's name as well", "other programs find instances by the tag of their cluster",
+	},
+	{
+		provider.OpenShift, adds, `^RunInstances Placement\.(AvailabilityZone|GroupName|PartitionNumber)$`, `"host":`, ``,
+		"`placement.host`", "leaves out zone, placement group and partition", "sends them", "the spec has them. EC2 refuses an instance that cannot be there, instead of creating it elsewhere",
+	},
+	{
+		provider.Gardener, adds, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.KmsKeyId$`, `"kmsKeyID":`, ``,
 		"`blockDevices[].ebs.kmsKeyID`", "does not send it: the disk is encrypted with the account's default key", "sends it where `encrypted` is set",
-		"the class names the key. The machine fails where that key may not be used ([rights](aws-policy.json))"},
+		"the class names the key. The machine fails where that key may not be used ([rights](aws-policy.json))",
+	},
 	{provider.Gardener, adds, `^RunInstances Monitoring\.Enabled$`, `"monitoring":true`, ``, "`monitoring`", "does not send it", "sends it", "the class asks for it. AWS has a price for it"},
 	{provider.Gardener, adds, `^RunInstances EbsOptimized$`, `"ebsOptimized":true`, ``, "`ebsOptimized`", "does not send it", "sends it", "the class asks for it. Only older types leave the choice"},
-	{provider.Gardener, adds, `^RunInstances InstanceMarketOptions\.MarketType$`, `"isMLCapacityBlock":true`, ``,
+	{
+		provider.Gardener, adds, `^RunInstances InstanceMarketOptions\.MarketType$`, `"isMLCapacityBlock":true`, ``,
 		"`capacityReservation.isMLCapacityBlock`", "does not know it any more", "asks for the market `capacity-block`, unless `instanceMarketOptions` or `spotPrice` say otherwise",
-		"classes for an older version of the original have it, and EC2 launches into a capacity block only in that market"},
-	{provider.OpenShift, omits, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.VolumeType$`, `"volumeType":""`, ``,
-		"`blockDevices[].ebs.volumeType: \"\"`", "sends it empty", "leaves it out", "EC2 has no type of that name, and has a default"},
-	{provider.Gardener, omits, `^RunInstances NetworkInterface\.\d+\.InterfaceType$`, `"interfaceType":""`, ``,
-		"`networkInterfaces[].interfaceType: \"\"`", "sends it empty", "leaves it out", "the API of EC2 has no type of that name"},
-	{provider.Gardener, omits, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.Encrypted$`, `"snapshotID":`, ``,
-		"`blockDevices[].ebs.snapshotID` without `encrypted`", "sends `Encrypted=false`", "leaves it out", "the disk is encrypted if its snapshot is. EC2 refuses `false` with an encrypted snapshot"},
-	{provider.Gardener, makes, ``, ``, `"blockDevices":[{`,
-		"no `blockDevices`", "refuses it as it creates the instance", "creates the instance with the disks of its image", "EC2 accepts it, and so does the validation of the original"},
+		"classes for an older version of the original have it, and EC2 launches into a capacity block only in that market",
+	},
+	{
+		provider.OpenShift, omits, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.VolumeType$`, `"volumeType":""`, ``,
+		"`blockDevices[].ebs.volumeType: \"\"`", "sends it empty", "leaves it out", "EC2 has no type of that name, and has a default",
+	},
+	{
+		provider.Gardener, omits, `^RunInstances NetworkInterface\.\d+\.InterfaceType$`, `"interfaceType":""`, ``,
+		"`networkInterfaces[].interfaceType: \"\"`", "sends it empty", "leaves it out", "the API of EC2 has no type of that name",
+	},
+	{
+		provider.Gardener, omits, `^RunInstances BlockDeviceMapping\.\d+\.Ebs\.Encrypted$`, `"snapshotID":`, ``,
+		"`blockDevices[].ebs.snapshotID` without `encrypted`", "sends `Encrypted=false`", "leaves it out", "the disk is encrypted if its snapshot is. EC2 refuses `false` with an encrypted snapshot",
+	},
+	{
+		provider.Gardener, makes, ``, ``, `"blockDevices":[{`,
+		"no `blockDevices`", "refuses it as it creates the instance", "creates the instance with the disks of its image", "EC2 accepts it, and so does the validation of the original",
+	},
 	{provider.Gardener, makes, ``, `"volumeType":"io2"`, ``, "`blockDevices[].ebs.volumeType: io2`", "refuses it", "sends it", "EC2 has volumes of that type, with the same fields as `io1`"},
-	{provider.Gardener, makes, ``, ``, `"kubernetes.io/cluster/|"kubernetes.io/role/`,
-		"no tag `kubernetes.io/cluster/…` or `kubernetes.io/role/…`", "refuses the class", "tags the instance with the cluster's name", "instances are listed by the cluster's name in that case"},
+	{
+		provider.Gardener, makes, ``, ``, `"kubernetes.io/cluster/|"kubernetes.io/role/`,
+		"no tag `kubernetes.io/cluster/…` or `kubernetes.io/role/…`", "refuses the class", "tags the instance with the cluster's name", "instances are listed by the cluster's name in that case",
+	},
 }
 
 // explains reports whether the row is about a deviation of a case.

@@ -126,7 +126,7 @@ func (s reading) scopeOf(exact bool) []types.Filter {
 		return nil
 	}
 	keys := slices.DeleteFunc(slices.Clone(s.plan.keys), func(key string) bool { return !strings.Contains(key, spec.ClusterTagPrefix) })
-	if own := (belonging{s.session}).clusterKey(); !slices.Contains(keys, own) {
+	if own := belonging(s).clusterKey(); !slices.Contains(keys, own) {
 		keys = append(keys, own)
 	}
 	return []types.Filter{where("tag-key", keys...)}
