@@ -15,8 +15,9 @@ type Admitter interface {
 	// Default returns the spec with defaults filled in, as JSON that has every other field as it was,
 	// unknown ones too. The error is [Invalid] where the spec cannot be decoded.
 	Default(a Admission) ([]byte, error)
-	// Admit returns what is wrong with the spec, with paths below a.Path, and warnings for what
-	// is accepted and probably not meant. A spec that cannot be decoded is one fault at a.Path.
+	// Admit returns what is wrong with the spec, and warnings for what is accepted and probably not
+	// meant. Paths are below a.Path, unless the original of the infrastructure calls a field otherwise
+	// ("spec.placement.host"): what clients look for is as they know it. A spec that cannot be decoded is one fault at a.Path.
 	Admit(a Admission) (warnings []string, faults field.ErrorList)
 }
 

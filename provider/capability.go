@@ -68,6 +68,14 @@ type Referrer interface {
 	Refers(api string, spec []byte) (userData, credentials SecretRef, err error)
 }
 
+// Locator is a Provider that knows where the instances of a spec are also if Open refuses it: a machine is
+// deleted whatever its spec says by now.
+type Locator interface {
+	// Region is the region that the spec names, as [Class.Region] has it; empty where it names
+	// none or cannot be read. It makes no call.
+	Region(api string, spec []byte) string
+}
+
 // Size is what one instance of a class offers, for scaling from zero.
 type Size struct {
 	// VCPU counts virtual CPUs, GPU counts accelerators.

@@ -45,11 +45,15 @@ func (c *store) dnsName(address string) string {
 		return ""
 	}
 	b := a.As4()
-	domain := c.options.Inventory.Region + ".compute.internal"
-	if c.options.Inventory.Region == "us-east-1" {
-		domain = "ec2.internal"
+	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domainOf(c.options.Inventory.Region))
+}
+
+// domainOf is that of private names in a region.
+func domainOf(region string) string {
+	if region == "us-east-1" {
+		return "ec2.internal"
 	}
-	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domain)
+	return region + ".compute.internal"
 }
 
 func publicName(address string) string {

@@ -69,7 +69,13 @@ func (c *store) primary(i instance) networkInterface {
 	return networkInterface{}
 }
 
-func (c *store) privateName(i instance) string { return c.dnsName(c.primary(i).Address) }
+// privateName is the name that an instance gives itself: of its address, or of its ID where that was asked for.
+func (c *store) privateName(i instance) string {
+	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
+		return i.ID + "." + domainOf(c.options.Inventory.Region)
+	}
+	return c.dnsName(c.primary(i).Address)
+}
 
 // reservation is what RunInstances and each entry of DescribeInstances tell.
 func (c teller) reservation(i instance, at time.Time) []node {
@@ -83,7 +89,7 @@ func (c teller) instanceNodes(i instance, at time.Time) []node {
 	image, _ := c.image(i.Request.get("ImageId"))
 	nodes := []node{
 		el("instanceId", i.ID), el("imageId", image.ID), el("instanceState", el("code", stateCodes[state]), el("name", state)),
-		el("privateDnsName", c.dnsName(first.Address)), el("dnsName", publicName(first.Public)), el("reason", i.transition(state)),
+		el("privateDnsName", c.privateName(i)), el("dnsName", publicName(first.Public)), el("reason", i.transition(state)),
 		opt("keyName", i.Request.get("KeyName")), el("amiLaunchIndex", "0"), el("instanceType", i.Type), el("launchTime", i.Made),
 		c.placementOf(i), el("monitoring", el("state", monitoring(i))), opt("subnetId", first.Subnet.ID), opt("vpcId", first.Subnet.Network),
 		opt("privateIpAddress", first.Address), opt("ipAddress", first.Public), el("sourceDestCheck", first.Checks),

@@ -23,7 +23,7 @@ type infrastructure struct {
 
 // openInfrastructure opens a session from a class, of which unread is what could not be
 // read. A machine on its way out makes do with what is left of it: without user data,
-// without credentials, and in the end without a spec.
+// without credentials, and in the end without a spec, of which the region is left.
 func openInfrastructure(ctx context.Context, from provider.Provider, class dialect.Class, unread error, deleting bool) (infrastructure, error) {
 	i, err := infrastructure{class: class, lacks: class.Absent}, unread
 	if err == nil || deleting {
@@ -36,6 +36,9 @@ func openInfrastructure(ctx context.Context, from provider.Provider, class diale
 	if err != nil && deleting && provider.KindOf(err) == provider.Invalid {
 		bare := class.Class
 		bare.Spec = nil
+		if l, ok := provider.As[provider.Locator](from); ok && bare.Region == "" {
+			bare.Region = l.Region(class.API, class.Spec)
+		}
 		if s, bareErr := from.Open(ctx, bare); bareErr == nil {
 			i.session, err = s, nil
 		}

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -87,6 +88,54 @@ func strict(c provider.Class) error {
 		return provider.InvalidField("undecodable", "unknown field")
 	}
 	return nil
+}
+
+// locator reads the region of any spec.
+type locator struct{}
+
+func (locator) Region(_ string, spec []byte) string {
+	var says struct{ Region string }
+	_ = json.Unmarshal(spec, &says)
+	return says.Region
+}
+
+// TestARefusedSpecSaysTheRegion: where only the spec says in which region the instance is, and the spec is refused by now, the instance is
+// looked for there. What says the region besides the spec counts before it.
+func TestARefusedSpecSaysTheRegion(t *testing.T) {
+	for _, tc := range []struct{ reason, label, want string }{
+		{"the spec alone", "", "east"}, {"a label of the machine", "west", "west"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			g := openshiftRig(t, func(m *machinev1.Machine) {
+				m.Spec.ProviderSpec.Value.Raw = []byte(`{"undecodable":true,"region":"east"}`)
+				if tc.label != "" {
+					m.Labels["machine.openshift.io/region"] = tc.label
+				}
+			})
+			g.cloud.offers = func(target any) bool {
+				l, ok := target.(*provider.Locator)
+				if ok {
+					*l = locator{}
+				}
+				return ok
+			}
+			g.cloud.openErr = func(c provider.Class) error {
+				if len(c.Spec) > 0 {
+					return provider.InvalidField("undecodable", "unknown field")
+				}
+				return nil
+			}
+			g.pass()
+			g.delete()
+			g.pass()
+			if !g.gone() {
+				t.Fatal("the machine stays")
+			}
+			if last := g.cloud.classes[len(g.cloud.classes)-1]; len(last.Spec) > 0 || last.Region != tc.want {
+				t.Errorf("looked in region %q with the spec %q, want %q without", last.Region, last.Spec, tc.want)
+			}
+		})
+	}
 }
 
 func removable[M client.Object](t *testing.T, g *rig[M], lose func(*recording) error) {

@@ -2,11 +2,13 @@ package cloud_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/ec2"
@@ -155,6 +157,22 @@ func TestClustersWhoseFirstProtocolIsIPv6(t *testing.T) {
 	} {
 		if got.Get(key) != value {
 			t.Errorf("%s is %q, want %q", key, got.Get(key), value)
+		}
+	}
+}
+
+// Nodes of clusters with both protocols are named by their instance: the machine tells the name that its node has.
+func TestNodesOfDualStackClusters(t *testing.T) {
+	for family, byID := range map[configv1.IPFamilyType]bool{configv1.DualStackIPv4Primary: true, configv1.DualStackIPv6Primary: true, configv1.IPv4: false, "": false} {
+		w := sample(t)
+		w.objects["Infrastructure/cluster"].(*configv1.Infrastructure).Status.PlatformStatus.AWS.IPFamily = family
+		i := w.running(t, w.open(t, classOf(provider.OpenShift, "c1")), refOf("m"))
+		node := w.Guests()[0].NodeName
+		if strings.HasPrefix(node, i.ID+".") != byID {
+			t.Errorf("%q: the node is called %s", family, node)
+		}
+		if !slices.Contains(i.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: node}) {
+			t.Errorf("%q: the node is called %s, and the machine tells %v", family, node, i.Addresses)
 		}
 	}
 }

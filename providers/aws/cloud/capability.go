@@ -139,7 +139,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 
 // stateOf is the state of an instance; that it has ended is a Conflict.
 func (s reading) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
-	for i, err := range s.each(ctx, c, append(belonging(s).scope(), where("instance-id", id))) {
+	for i, err := range s.each(ctx, c, append(s.scopeOf(true), where("instance-id", id))) {
 		if err != nil {
 			return "", err
 		}

@@ -176,7 +176,7 @@ var badSpecs = slices.Concat(
 	bad(provider.OpenShift, machine,
 		row{"an image is found by an ID or by filters", `"ami":{"id":"ami-0123456789abcdef0"}`, `"ami":{}`, "ami"},
 		row{"a tenancy is one of three", `"availabilityZone":"us-east-1a"`, `"tenancy":"mine"`, "placement.tenancy"},
-		row{"a load balancer is classic or network", `"deviceIndex":0`, `"loadBalancers":[{"name":"x","type":"application"}]`, "loadBalancers[0].type"},
+		row{"a reservation has the form of one", `"deviceIndex":0`, `"capacityReservationId":"cr-1"`, "capacityReservationId"},
 		row{"a capacity block is reserved", `"deviceIndex":0`, `"marketType":"CapacityBlock"`, "marketType"},
 		row{"a number is no text", `"deviceIndex":0`, `"deviceIndex":"first"`, "deviceIndex"},
 	),

@@ -90,13 +90,28 @@ func (s reading) best(ctx context.Context, c *client, found []types.Instance) (p
 	return provider.Instance{}, false, nil
 }
 
+// taggedKinds are the kinds of what is tagged as it is made with an instance: those that the original of the API tags, whose rights are
+// enough for that.
+func (s making) taggedKinds() []types.ResourceType {
+	kinds := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume}
+	if s.class.API == provider.Gardener {
+		kinds = append(kinds, types.ResourceTypeNetworkInterface)
+	}
+	return kinds
+}
+
 // run makes the instance. With the same token EC2 reports the one that it has made before: [tokens] says when it is another.
 func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
-	in, err := s.plan.request(ctx, s.lookup(c), zone)
+	l := s.lookup(c)
+	var err error
+	if l.placement, err = s.annotated(ctx, ref); err != nil {
+		return types.Instance{}, err
+	}
+	in, err := s.plan.request(ctx, l, zone)
 	if err != nil {
 		return types.Instance{}, s.judge("prepare the instance", err)
 	}
-	tags := belonging(s).tagsOf(ref, want.Role)
+	tags := belonging(s).tagsOf(s.plan.tags, ref, want.Role)
 	host, err := hosting(s).hostFor(ctx, c, ref, in, zone)
 	if err != nil {
 		return types.Instance{}, err
@@ -107,7 +122,7 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
 	launch := s.launch(c, ref, zone)
 	in.ClientToken = aws.String(launch.token)
-	in.TagSpecifications = tagged(tags, types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface)
+	in.TagSpecifications = tagged(tags, s.taggedKinds()...)
 	if len(want.UserData) > 0 {
 		in.UserData = aws.String(base64.StdEncoding.EncodeToString(want.UserData))
 	}

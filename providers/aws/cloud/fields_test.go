@@ -30,7 +30,10 @@ type reached struct {
 	why string
 }
 
-const byEngine = "the engine reads the secret that it names"
+const (
+	byEngine = "the engine reads the secret that it names"
+	notEBS   = "the original ignores entries without `ebs`, and these fields of others"
+)
 
 // machineFields are those of machine.openshift.io.
 var machineFields = map[string]reached{
@@ -70,8 +73,8 @@ var machineFields = map[string]reached{
 	"loadBalancers[].name":                     {set: `{"loadBalancers":[{"name":"c1-int","type":"network"}]}`, in: "elbv2.DescribeLoadBalancers", want: "Names.member.1=c1-int"},
 	"loadBalancers[].type":                     {set: `{"loadBalancers":[{"name":"c1-classic","type":"classic"}]}`, in: "elb.RegisterInstancesWithLoadBalancer", want: "LoadBalancerName=c1-classic"},
 	"blockDevices[].deviceName":                {set: disk(`"deviceName":"/dev/sdf","ebs":{"volumeSize":5}`), want: "BlockDeviceMapping.1.DeviceName=/dev/sdf"},
-	"blockDevices[].noDevice":                  {set: disk(`"deviceName":"/dev/sdf","noDevice":""`), want: "BlockDeviceMapping.1.NoDevice=", also: "BlockDeviceMapping.1.DeviceName=/dev/sdf"},
-	"blockDevices[].virtualName":               {set: disk(`"deviceName":"/dev/sdf","virtualName":"ephemeral0"`), want: "BlockDeviceMapping.1.VirtualName=ephemeral0"},
+	"blockDevices[].noDevice":                  {why: notEBS},
+	"blockDevices[].virtualName":               {why: notEBS},
 	"blockDevices[].ebs.deleteOnTermination":   {why: "deprecated, and without effect in the original: disks go with their instance"},
 	"blockDevices[].ebs.encrypted":             {set: disk(`"ebs":{"encrypted":true}`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
 	"blockDevices[].ebs.kmsKey.id":             {set: disk(`"ebs":{"kmsKey":{"id":"key"}}`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},
@@ -115,7 +118,7 @@ var classFields = map[string]reached{
 	"networkInterfaces[].associatePublicIPAddress":            {set: nic(`"associatePublicIPAddress":true`), want: "NetworkInterface.1.AssociatePublicIpAddress=true"},
 	"networkInterfaces[].ipv6AddressCount":                    {set: nic(`"ipv6AddressCount":2`), want: "NetworkInterface.1.Ipv6AddressCount=2"},
 	"networkInterfaces[].ipv6PrefixCount":                     {set: nic(`"ipv6PrefixCount":1`), in: "AssignIpv6Addresses", want: "Ipv6PrefixCount=1"},
-	"networkInterfaces[].primaryIpv6":                         {set: nic(`"primaryIpv6":true`), want: "NetworkInterface.1.PrimaryIpv6=true"},
+	"networkInterfaces[].primaryIpv6":                         {set: nic(`"ipv6AddressCount":1,"primaryIpv6":false`), want: "NetworkInterface.1.PrimaryIpv6=false"},
 	"networkInterfaces[].deleteOnTermination":                 {set: nic(`"deleteOnTermination":false`), want: "NetworkInterface.1.DeleteOnTermination=false"},
 	"networkInterfaces[].description":                         {set: nic(`"description":"first"`), want: "NetworkInterface.1.Description=first", also: "NetworkInterface.1.DeleteOnTermination=true"},
 	"networkInterfaces[].interfaceType":                       {set: nic(`"interfaceType":"efa"`), want: "NetworkInterface.1.InterfaceType=efa"},
@@ -127,7 +130,7 @@ var classFields = map[string]reached{
 	"blockDevices[].virtualName":                              {why: "the original asks for a disk under each name; EC2 refuses both at once"},
 	"blockDevices[].ebs.deleteOnTermination":                  {set: classDisk(`"deleteOnTermination":false`), want: "BlockDeviceMapping.1.Ebs.DeleteOnTermination=false"},
 	"blockDevices[].ebs.encrypted":                            {set: classDisk(`"encrypted":true`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
-	"blockDevices[].ebs.kmsKeyID":                             {set: classDisk(`"kmsKeyID":"key"`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},
+	"blockDevices[].ebs.kmsKeyID":                             {set: classDisk(`"encrypted":true,"kmsKeyID":"key"`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},
 	"blockDevices[].ebs.snapshotID":                           {set: classDisk(`"snapshotID":"snap-1"`), want: "BlockDeviceMapping.1.Ebs.SnapshotId=snap-1"},
 	"blockDevices[].ebs.volumeSize":                           {set: classDisk(`"iops":0`), want: "BlockDeviceMapping.1.Ebs.VolumeSize=50", also: "BlockDeviceMapping.1.Ebs.DeleteOnTermination=true"},
 	"blockDevices[].ebs.volumeType":                           {set: classDisk(`"iops":0`), want: "BlockDeviceMapping.1.Ebs.VolumeType=gp3"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
 // readLag is how long EC2 may take to show what was made: originals wait as long.
@@ -113,13 +115,21 @@ func (s reading) absent(c *client, ref provider.Ref) bool {
 	return absent && idOf(ref.ProviderID) == ""
 }
 
-// scopeOf is where to look. A class of machine.sapcloud.io that has lost its spec does not know all tags by which its
-// instances are listed: UID and ID are looked for everywhere then, since nothing found would be a claim.
+// scopeOf is where to look. Tags of a class of machine.sapcloud.io may have changed since an instance was made: UID and ID are looked
+// for in the cluster, by the name that the spec has for it or by its own, whatever the role. A class that has lost its spec does not know
+// the tag of the cluster: they are looked for everywhere then, since nothing found would be a claim.
 func (s reading) scopeOf(exact bool) []types.Filter {
-	if exact && s.plan == nil && s.class.API != provider.OpenShift {
+	if !exact || s.class.API == provider.OpenShift {
+		return belonging(s).scope()
+	}
+	if s.plan == nil {
 		return nil
 	}
-	return belonging(s).scope()
+	keys := slices.DeleteFunc(slices.Clone(s.plan.keys), func(key string) bool { return !strings.Contains(key, spec.ClusterTagPrefix) })
+	if own := belonging(s).clusterKey(); !slices.Contains(keys, own) {
+		keys = append(keys, own)
+	}
+	return []types.Filter{where("tag-key", keys...)}
 }
 
 // by are instances that pass the scope's filters, among which are all those of the given value of another filter: machines

@@ -24,7 +24,7 @@ func planOfClass(raw []byte) (*plan, error) {
 	}
 	p := &plan{
 		region: s.Region, instanceType: s.MachineType, spot: s.MarketType() == spec.MarketSpot, tags: s.Tags, keys: s.Whose(), names: classNames,
-		prefixes: map[slot]int32{}, stock: classStock(s), subnet: s.NetworkInterfaces[0].SubnetID,
+		prefixes: map[slot]int32{}, stock: classStock(s), subnet: s.NetworkInterfaces[0].SubnetID, annotated: s.Placement == nil,
 	}
 	for n, i := range s.NetworkInterfaces {
 		if s.SrcAndDstChecksEnabled != nil && !*s.SrcAndDstChecksEnabled {
@@ -35,7 +35,7 @@ func planOfClass(raw []byte) (*plan, error) {
 		}
 	}
 	for _, d := range s.BlockDevices {
-		if root(d) {
+		if root(s, d) {
 			p.rootGiB = int64(d.EBS.VolumeSize)
 		}
 	}
@@ -55,6 +55,8 @@ func classStock(s *spec.ProviderSpec) (out []string) {
 		out = append(out, spotStock)
 	case spec.MarketBlock:
 		out = append(out, "capacity block")
+	case spec.MarketInterruptible:
+		out = append(out, "interruptible")
 	}
 	if r := s.CapacityReservation; r != nil {
 		out = append(out, deref(r.ID), deref(r.ResourceGroupARN))
@@ -65,8 +67,10 @@ func classStock(s *spec.ProviderSpec) (out []string) {
 	return out
 }
 
-// root reports whether a disk is the image's root disk: one without a name is that too, as it always was.
-func root(d spec.BlockDevice) bool { return d.DeviceName == spec.RootDevice || d.DeviceName == "" }
+// root reports whether a disk of the spec is the image's root disk: one that is alone is that, whatever its name, as it always was.
+func root(s *spec.ProviderSpec, d spec.BlockDevice) bool {
+	return d.DeviceName == spec.RootDevice || len(s.BlockDevices) == 1
+}
 
 func deviceOf(i spec.NetworkInterface, n int) int32 {
 	if i.DeviceIndex != nil {
@@ -96,9 +100,10 @@ func classRequest(ctx context.Context, l lookup, s *spec.ProviderSpec) (*ec2.Run
 	if s.Monitoring {
 		in.Monitoring = &types.RunInstancesMonitoringEnabled{Enabled: aws.Bool(true)}
 	}
+	in.Placement = l.placement
 	if p := s.Placement; p != nil {
 		in.Placement = &types.Placement{
-			GroupId: text(deref(p.GroupID)), Tenancy: types.Tenancy(deref(p.Tenancy)), HostId: text(deref(p.HostID)), PartitionNumber: p.PartitionNumber, Affinity: text(deref(p.Affinity)),
+			GroupId: p.GroupID, Tenancy: types.Tenancy(deref(p.Tenancy)), HostId: p.HostID, PartitionNumber: p.PartitionNumber, Affinity: p.Affinity,
 		}
 	}
 	if c := s.CPU; c != nil {
@@ -127,10 +132,17 @@ func classInterfaces(s *spec.ProviderSpec) (out []types.InstanceNetworkInterface
 		if goes == nil {
 			goes = aws.Bool(true)
 		}
+		primary := i.PrimaryIPv6
+		switch {
+		case i.IPv6AddressCount == nil:
+			primary = nil
+		case primary == nil:
+			primary = aws.Bool(true)
+		}
 		out = append(out, types.InstanceNetworkInterfaceSpecification{
 			SubnetId: text(i.SubnetID), Groups: i.SecurityGroupIDs, AssociatePublicIpAddress: i.AssociatePublicIPAddress, DeleteOnTermination: goes,
 			Description: i.Description, DeviceIndex: aws.Int32(deviceOf(i, n)), NetworkCardIndex: i.NetworkCardIndex, InterfaceType: text(deref(i.InterfaceType)),
-			Ipv6AddressCount: i.IPv6AddressCount, PrimaryIpv6: i.PrimaryIPv6,
+			Ipv6AddressCount: i.IPv6AddressCount, PrimaryIpv6: primary,
 		})
 	}
 	return out
@@ -139,7 +151,7 @@ func classInterfaces(s *spec.ProviderSpec) (out []types.InstanceNetworkInterface
 func classDisks(ctx context.Context, l lookup, s *spec.ProviderSpec) (out []types.BlockDeviceMapping, err error) {
 	for _, d := range s.BlockDevices {
 		name := aws.String(d.DeviceName)
-		if root(d) {
+		if root(s, d) {
 			i, err := l.image(ctx, s.AMI)
 			if err != nil {
 				return nil, err
@@ -153,13 +165,16 @@ func classDisks(ctx context.Context, l lookup, s *spec.ProviderSpec) (out []type
 
 func classDisk(e spec.EBS) *types.EbsBlockDevice {
 	out := &types.EbsBlockDevice{
-		DeleteOnTermination: e.DeleteOnTermination, Encrypted: aws.Bool(e.Encrypted), KmsKeyId: text(deref(e.KMSKeyID)), SnapshotId: text(deref(e.SnapshotID)),
+		DeleteOnTermination: e.DeleteOnTermination, Encrypted: aws.Bool(e.Encrypted), SnapshotId: e.SnapshotID,
 		VolumeSize: aws.Int32(e.VolumeSize), VolumeType: types.VolumeType(e.VolumeType), Throughput: e.Throughput,
 	}
 	if out.DeleteOnTermination == nil {
 		out.DeleteOnTermination = aws.Bool(true)
 	}
-	if e.SnapshotID != nil && !e.Encrypted {
+	if e.Encrypted { // EC2 takes no key of a disk that is not
+		out.KmsKeyId = text(deref(e.KMSKeyID))
+	}
+	if deref(e.SnapshotID) != "" && !e.Encrypted {
 		out.Encrypted = nil // a snapshot says itself whether it is
 	}
 	if e.IOPS > 0 {
@@ -169,15 +184,15 @@ func classDisk(e spec.EBS) *types.EbsBlockDevice {
 }
 
 func classMarket(s *spec.ProviderSpec) *types.InstanceMarketOptionsRequest {
-	switch s.MarketType() {
-	case spec.MarketBlock:
-		return &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeCapacityBlock}
-	case spec.MarketSpot:
-		return &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot, SpotOptions: &types.SpotMarketOptions{
-			SpotInstanceType: types.SpotInstanceTypeOneTime, MaxPrice: text(deref(s.SpotPrice)),
-		}}
+	market := s.MarketType()
+	if market == "" {
+		return nil
 	}
-	return nil
+	out := &types.InstanceMarketOptionsRequest{MarketType: types.MarketType(market)}
+	if s.Market == nil && market == spec.MarketSpot { // a price, and all else of spot instances, is of the older field
+		out.SpotOptions = &types.SpotMarketOptions{SpotInstanceType: types.SpotInstanceTypeOneTime, MaxPrice: text(deref(s.SpotPrice))}
+	}
+	return out
 }
 
 func classReservation(s *spec.ProviderSpec) *types.CapacityReservationSpecification {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 
@@ -19,8 +18,8 @@ import (
 // allocated for the machine; empty where none was.
 func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
 	h := s.plan.host
-	if h.shared != "" {
-		return "", s.share(ctx, c, h.shared)
+	if h.shared {
+		return "", s.share(ctx, c, h.given)
 	}
 	if !h.own {
 		return "", nil
@@ -49,14 +48,18 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	return id, nil
 }
 
-// share marks a host that users have as one that the cluster uses, once.
+// share marks a host that users have as one that the cluster uses, once. What EC2 refuses for good costs the mark alone, as in the
+// original: the host is the user's, and may have all the tags that it can have.
 func (s hosting) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.Get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
-	if code := codeOf(err); code == "InvalidID" || code == "InvalidHostID.NotFound" {
+	switch code := codeOf(err); {
+	case code == "InvalidID" || code == "InvalidHostID.NotFound":
 		return provider.InvalidField(s.plan.names[ofHost], "there is no dedicated host %s", id)
+	case code == "UnauthorizedOperation" || err != nil && provider.KindOf(classify("", err, nil)) == provider.Invalid:
+		return nil
 	}
 	return s.judge("tag dedicated host "+id, err)
 }
@@ -72,10 +75,7 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 			return deref(h.HostId), nil
 		}
 	}
-	tags := maps.Clone(s.plan.host.tags)
-	maps.DeleteFunc(tags, func(key, _ string) bool { return key == nameTag })
-	maps.Copy(tags, belonging(s).tagsOf(ref, ""))
-	tags[belonging(s).clusterKey()] = owned
+	tags := belonging(s).tagsOf(s.plan.host.tags, ref, "")
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.past.released.of(ref.UID))),

@@ -42,7 +42,7 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 	if err != nil {
 		return s.judge("open the account", err)
 	}
-	for seen, err := range (reading{s}).each(ctx, c, append((belonging{s}).scope(), where("instance-id", i.ID))) {
+	for seen, err := range (reading{s}).each(ctx, c, append(reading{s}.scopeOf(true), where("instance-id", i.ID))) {
 		if err != nil {
 			return err
 		}

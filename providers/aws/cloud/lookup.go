@@ -18,8 +18,10 @@ type lookup struct {
 	*client
 	ask   func(doing string, err error) error // classifies
 	names map[field]string
-	// family is what the cluster says of IP.
-	sixFirst bool
+	// stack is what the cluster says of IP.
+	stack stack
+	// placement is what an annotation of the machine says of the instance's; nil: nothing.
+	placement *types.Placement
 }
 
 func (l lookup) missing(f field, format string, args ...any) error {
@@ -90,8 +92,9 @@ func (l lookup) subnet(ctx context.Context, id string) (types.Subnet, error) {
 	})
 }
 
-// firstSubnet is the first by its ID of those that pass the filters, so that a request repeated is the same request.
-func (l lookup) firstSubnet(ctx context.Context, by []types.Filter) (types.Subnet, error) {
+// firstSubnet is the first by its ID of those that pass the filters, so that a request repeated is the same request. That there is
+// no such subnet is the fault of the field.
+func (l lookup) firstSubnet(ctx context.Context, by []types.Filter, f field) (types.Subnet, error) {
 	return l.subnets.Get(ctx, keyOf(by), func(ctx context.Context) (types.Subnet, error) {
 		var all []types.Subnet
 		pages := ec2.NewDescribeSubnetsPaginator(l.ec2, &ec2.DescribeSubnetsInput{Filters: by})
@@ -103,7 +106,7 @@ func (l lookup) firstSubnet(ctx context.Context, by []types.Filter) (types.Subne
 			all = append(all, out.Subnets...)
 		}
 		if len(all) == 0 {
-			return types.Subnet{}, l.missing(ofSubnet, "no subnet passes the filters")
+			return types.Subnet{}, l.missing(f, "no subnet passes the filters %s", keyOf(by))
 		}
 		return slices.MinFunc(all, func(a, b types.Subnet) int { return strings.Compare(deref(a.SubnetId), deref(b.SubnetId)) }), nil
 	})

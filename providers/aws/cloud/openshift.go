@@ -31,18 +31,26 @@ func planOfMachine(raw []byte) (*plan, error) {
 		region: s.Placement.Region, instanceType: s.InstanceType, zones: zonesOf(s), spot: spotOf(s), tags: map[string]string{}, names: machineNames,
 		host: hostOf(s), rootGiB: rootOf(s), stock: machineStock(s), subnet: subnetName(s),
 	}
-	for _, t := range s.Tags {
-		if _, doubled := p.tags[t.Name]; !doubled {
-			p.tags[t.Name] = t.Value
+	addTags(p.tags, s.Tags)
+	for _, b := range s.LoadBalancers { // those of other types the original passes over
+		if b.Type != machinev1beta1.NetworkLoadBalancerType && b.Type != machinev1beta1.ClassicLoadBalancerType {
+			continue
 		}
-	}
-	for _, b := range s.LoadBalancers {
 		p.balancers = append(p.balancers, balancer{name: b.Name, network: b.Type == machinev1beta1.NetworkLoadBalancerType})
 	}
 	p.request = func(ctx context.Context, l lookup, zone string) (*ec2.RunInstancesInput, error) {
 		return machineRequest(ctx, l, s, zone)
 	}
 	return p, nil
+}
+
+// addTags adds tags of a spec, of each name the first.
+func addTags(into map[string]string, tags []machinev1beta1.TagSpecification) {
+	for _, t := range tags {
+		if _, doubled := into[t.Name]; !doubled {
+			into[t.Name] = t.Value
+		}
+	}
 }
 
 // zonesOf are the zones that the spec names: one, or those of which a filter of subnets leaves the choice.
@@ -69,7 +77,7 @@ func machineStock(s *machineSpec) (out []string) {
 		out = append(out, spotStock)
 	}
 	h := hostOf(s)
-	return append(out, s.CapacityReservationID, string(s.Placement.Tenancy), h.shared)
+	return append(out, s.CapacityReservationID, string(s.Placement.Tenancy), h.given)
 }
 
 // subnetName stands for the subnet that the spec names, to people too.
@@ -88,20 +96,19 @@ func spotOf(s *machineSpec) bool {
 	return s.MarketType == machinev1beta1.MarketTypeSpot || s.MarketType == "" && s.SpotMarketOptions != nil
 }
 
-// hostOf is what the spec asks for of dedicated hosts. A strategy that it does not know the original takes for none.
+// hostOf is what the spec asks for of dedicated hosts. A host beside a strategy that it does not know the original uses, and does not
+// tag.
 func hostOf(s *machineSpec) (h hostPlan) {
 	if s.Placement.Host == nil || s.Placement.Host.DedicatedHost == nil {
 		return h
 	}
 	d := s.Placement.Host.DedicatedHost
 	if d.AllocationStrategy == nil || *d.AllocationStrategy == machinev1beta1.AllocationStrategyUserProvided {
-		return hostPlan{shared: d.ID}
+		return hostPlan{given: d.ID, shared: d.ID != ""}
 	}
-	h = hostPlan{own: *d.AllocationStrategy == machinev1beta1.AllocationStrategyDynamic, tags: map[string]string{}}
+	h = hostPlan{own: *d.AllocationStrategy == machinev1beta1.AllocationStrategyDynamic, given: d.ID, tags: map[string]string{}}
 	if d.DynamicHostAllocation != nil && d.DynamicHostAllocation.Tags != nil {
-		for _, t := range *d.DynamicHostAllocation.Tags {
-			h.tags[t.Name] = t.Value
-		}
+		addTags(h.tags, *d.DynamicHostAllocation.Tags)
 	}
 	return h
 }
@@ -131,7 +138,7 @@ func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) 
 	}
 	in := &ec2.RunInstancesInput{
 		ImageId: aws.String(image), InstanceType: types.InstanceType(s.InstanceType), KeyName: s.KeyName, BlockDeviceMappings: disks,
-		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{nic}, Placement: placementOf(s, zone), InstanceMarketOptions: marketOf(s),
+		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{nic}, Placement: placementOf(s), InstanceMarketOptions: marketOf(s),
 	}
 	if s.IAMInstanceProfile != nil && s.IAMInstanceProfile.ID != nil {
 		in.IamInstanceProfile = &types.IamInstanceProfileSpecification{Name: s.IAMInstanceProfile.ID}
@@ -141,10 +148,12 @@ func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) 
 			CapacityReservationTarget: &types.CapacityReservationTarget{CapacityReservationId: aws.String(s.CapacityReservationID)},
 		}
 	}
-	if s.CPUOptions != nil && s.CPUOptions.ConfidentialCompute != nil {
-		in.CpuOptions = &types.CpuOptionsRequest{AmdSevSnp: types.AmdSevSnpSpecificationDisabled}
-		if *s.CPUOptions.ConfidentialCompute == machinev1beta1.AWSConfidentialComputePolicySEVSNP {
-			in.CpuOptions.AmdSevSnp = types.AmdSevSnpSpecificationEnabled
+	if s.CPUOptions != nil {
+		switch deref(s.CPUOptions.ConfidentialCompute) {
+		case machinev1beta1.AWSConfidentialComputePolicyDisabled:
+			in.CpuOptions = &types.CpuOptionsRequest{AmdSevSnp: types.AmdSevSnpSpecificationDisabled}
+		case machinev1beta1.AWSConfidentialComputePolicySEVSNP:
+			in.CpuOptions = &types.CpuOptionsRequest{AmdSevSnp: types.AmdSevSnpSpecificationEnabled}
 		}
 	}
 	switch s.MetadataServiceOptions.Authentication {
@@ -153,15 +162,17 @@ func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) 
 	case machinev1beta1.MetadataServiceAuthenticationRequired:
 		in.MetadataOptions = &types.InstanceMetadataOptionsRequest{HttpTokens: types.HttpTokensStateRequired}
 	}
-	if l.sixFirst {
-		putSixFirst(in)
+	if l.stack.dual {
+		putDualStack(in, l.stack.sixFirst)
 	}
 	return in, nil
 }
 
-// putSixFirst makes an instance of a cluster whose first protocol is IPv6.
-func putSixFirst(in *ec2.RunInstancesInput) {
-	in.NetworkInterfaces[0].PrimaryIpv6, in.NetworkInterfaces[0].Ipv6AddressCount = aws.Bool(true), aws.Int32(1)
+// putDualStack makes an instance of a cluster with both protocols: it is named by its ID, which has addresses of both.
+func putDualStack(in *ec2.RunInstancesInput, sixFirst bool) {
+	if sixFirst {
+		in.NetworkInterfaces[0].PrimaryIpv6, in.NetworkInterfaces[0].Ipv6AddressCount = aws.Bool(true), aws.Int32(1)
+	}
 	in.PrivateDnsNameOptions = &types.PrivateDnsNameOptionsRequest{
 		HostnameType: types.HostnameTypeResourceName, EnableResourceNameDnsARecord: aws.Bool(true), EnableResourceNameDnsAAAARecord: aws.Bool(true),
 	}
@@ -208,8 +219,8 @@ func interfaceOf(ctx context.Context, l lookup, s *machineSpec, zone string) (ty
 			nic.Groups = append(nic.Groups, ids...)
 		}
 	}
-	if len(s.SecurityGroups) > 0 && len(nic.Groups) == 0 {
-		return nic, l.missing(ofGroups, "no security group passes the filters")
+	if len(nic.Groups) == 0 {
+		return nic, l.missing(ofGroups, "no security group is given by id, and none passes the filters")
 	}
 	if s.PublicIP == nil {
 		return nic, nil
@@ -223,9 +234,9 @@ func interfaceOf(ctx context.Context, l lookup, s *machineSpec, zone string) (ty
 	return nic, err
 }
 
-// subnetOf is the subnet that the spec names; nil where it names none.
+// subnetOf is the subnet that the spec names, or else the first one, in the zone if there is one.
 func subnetOf(ctx context.Context, l lookup, s *machineSpec, zone string) (*string, error) {
-	if s.Subnet.ID != nil || len(s.Subnet.Filters) == 0 {
+	if s.Subnet.ID != nil {
 		return s.Subnet.ID, nil
 	}
 	by := filtersOf(slices.DeleteFunc(slices.Clone(s.Subnet.Filters), func(f machinev1beta1.Filter) bool {
@@ -234,7 +245,11 @@ func subnetOf(ctx context.Context, l lookup, s *machineSpec, zone string) (*stri
 	if zone != "" {
 		by = append([]types.Filter{{Name: aws.String("availabilityZone"), Values: []string{zone}}}, by...)
 	}
-	found, err := l.firstSubnet(ctx, by)
+	fault := ofSubnet
+	if len(s.Subnet.Filters) == 0 && zone != "" {
+		fault = ofZone
+	}
+	found, err := l.firstSubnet(ctx, by, fault)
 	return found.SubnetId, err
 }
 
@@ -253,15 +268,12 @@ func inWavelength(ctx context.Context, l lookup, subnet *string, zone string) (b
 	return l.wavelength(ctx, zone)
 }
 
-// disksOf are the disks. One without a name is the image's root disk, and every disk goes with its instance.
+// disksOf are the disks. One without a name is the image's root disk, and every disk goes with its instance. What is no EBS volume the
+// original passes over.
 func disksOf(ctx context.Context, l lookup, s *machineSpec, image string) (out []types.BlockDeviceMapping, err error) {
 	for _, d := range s.BlockDevices {
 		m := types.BlockDeviceMapping{DeviceName: d.DeviceName}
 		if d.EBS == nil {
-			if d.DeviceName != nil && (d.NoDevice != nil || d.VirtualName != nil) {
-				m.NoDevice, m.VirtualName = d.NoDevice, d.VirtualName
-				out = append(out, m)
-			}
 			continue
 		}
 		if d.DeviceName == nil {
@@ -287,7 +299,7 @@ func diskOf(e *machinev1beta1.EBSBlockDeviceSpec) *types.EbsBlockDevice {
 	if provisioned && deref(e.Iops) > 0 { // installers write 0 for nothing
 		out.Iops = aws.Int32(int32(*e.Iops))
 	}
-	if kind == types.VolumeTypeGp3 {
+	if kind == types.VolumeTypeGp3 && deref(e.ThroughputMib) > 0 {
 		out.Throughput = e.ThroughputMib
 	}
 	switch {
@@ -299,10 +311,11 @@ func diskOf(e *machinev1beta1.EBSBlockDeviceSpec) *types.EbsBlockDevice {
 	return out
 }
 
-// placementOf keeps zone, group and partition when a host is given, too.
-func placementOf(s *machineSpec, zone string) *types.Placement {
+// placementOf keeps zone, group and partition when a host is given, too. A zone that a filter of subnets leaves to be chosen is that of
+// the subnet.
+func placementOf(s *machineSpec) *types.Placement {
 	p := &types.Placement{Tenancy: types.Tenancy(s.Placement.Tenancy)}
-	if s.Subnet.ID == nil && zone != "" {
+	if zone := s.Placement.AvailabilityZone; s.Subnet.ID == nil && zone != "" {
 		p.AvailabilityZone = aws.String(zone)
 	}
 	if s.PlacementGroupName != "" {
@@ -314,8 +327,11 @@ func placementOf(s *machineSpec, zone string) *types.Placement {
 			p.Affinity = aws.String("host")
 		}
 	}
-	if shared := hostOf(s).shared; shared != "" {
-		p.HostId = aws.String(shared)
+	if h := hostOf(s); h.given != "" && !h.own {
+		p.HostId = aws.String(h.given)
+	}
+	if s.Placement.Host != nil && s.Placement.Tenancy != "" {
+		p.Tenancy = types.TenancyHost
 	}
 	if *p == (types.Placement{}) {
 		return nil

@@ -32,7 +32,9 @@ type plan struct {
 	// prefixes are how many IPv6 prefixes the network interface in a slot has.
 	prefixes map[slot]int32
 	host     hostPlan
-	rootGiB  int64
+	// annotated: the spec leaves it to an annotation of the machine where in its zone the instance runs.
+	annotated bool
+	rootGiB   int64
 	// vcpus are as many as are used of those that the type has; 0 for all.
 	vcpus int64
 	// names are the spec's for what requests are made of.
@@ -49,8 +51,9 @@ type hostPlan struct {
 	// own: one is allocated for the instance, with the tags.
 	own  bool
 	tags map[string]string
-	// shared is one that the user has.
-	shared string
+	// given is one that the user has; shared: it is tagged as one that the cluster uses.
+	given  string
+	shared bool
 }
 
 // balancer is a load balancer that instances are registered with.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
 // Options say how the provider is set up.
@@ -29,7 +30,10 @@ type Provider struct {
 	clients *provider.Clients[*client]
 }
 
-var _ provider.Provider = &Provider{}
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Locator  = &Provider{}
+)
 
 // New makes a provider.
 func New(o Options) *Provider {
@@ -39,11 +43,19 @@ func New(o Options) *Provider {
 // Name implements [provider.Provider].
 func (p *Provider) Name() string { return "aws" }
 
+// Region implements [provider.Locator].
+func (p *Provider) Region(api string, raw []byte) string { return spec.RegionOf(api, raw) }
+
 // cluster is what the cluster that machines join says of AWS.
 type cluster struct {
 	place
-	tags     map[string]string // for everything that is made
-	sixFirst bool
+	tags  map[string]string // for everything that is made
+	stack stack
+}
+
+// stack is which protocols a cluster has.
+type stack struct {
+	dual, sixFirst bool
 }
 
 // Open implements [provider.Provider]. It calls AWS for nothing.
@@ -115,7 +127,8 @@ func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err er
 		return c, nil
 	}
 	says := i.Status.PlatformStatus.AWS
-	c.region, c.sixFirst = says.Region, says.IPFamily == configv1.DualStackIPv6Primary
+	c.region, c.stack.sixFirst = says.Region, says.IPFamily == configv1.DualStackIPv6Primary
+	c.stack.dual = c.stack.sixFirst || says.IPFamily == configv1.DualStackIPv4Primary
 	for _, e := range says.ServiceEndpoints {
 		c.endpoints[e.Name] = e.URL
 	}
@@ -138,8 +151,10 @@ func (c cluster) key() provider.ClientKey {
 		parts = append(parts, nil)
 	}
 	parts = append(parts, c.ca)
-	if c.sixFirst {
-		parts = append(parts, []byte("IPv6"))
+	for _, has := range []bool{c.stack.dual, c.stack.sixFirst} {
+		if has {
+			parts = append(parts, []byte("IPv6"))
+		}
 	}
 	return provider.KeyOf(nil, "", c.region, parts...)
 }
@@ -193,7 +208,7 @@ func (a *access) judge(doing string, err error) error {
 
 // lookup is what requests are made with.
 func (s making) lookup(c *client) lookup {
-	return lookup{client: c, ask: s.judge, names: s.plan.names, sixFirst: s.cluster.sixFirst}
+	return lookup{client: c, ask: s.judge, names: s.plan.names, stack: s.cluster.stack}
 }
 
 // What a session does is in types of their own, by what it is about. Each is the session.

@@ -49,6 +49,78 @@ func TestQuirkHostKeepsZoneGroupAndPartition(t *testing.T) {
 	}
 }
 
+// An instance stays its machine's when tags of the class change: that of the role, or that of the cluster.
+func TestQuirkTagsOfAClassMayChange(t *testing.T) {
+	for reason, tags := range map[string]string{
+		"another role": `{"kubernetes.io/role/node":null,"kubernetes.io/role/worker":"1"}`, "another name of the cluster": `{"kubernetes.io/cluster/c1":null,"kubernetes.io/cluster/c2":"1"}`,
+		"no tags": `null`,
+	} {
+		w := sample(t)
+		class, ref := classOf(provider.Gardener, "c1"), refOf("m")
+		ref.ProviderID = w.running(t, w.open(t, class), ref).ProviderID
+		class.Spec = merged(t, class.Spec, `{"tags":`+tags+`}`)
+		changed := w.open(t, class)
+		i := w.found(t, changed, ref)
+		initialize(t, changed, ref, i)
+		w.deleted(t, changed, ref, i)
+		if state := w.Instances()[0].State; state != "terminated" && state != "shutting-down" {
+			t.Errorf("%s: the instance is %s", reason, state)
+		}
+	}
+}
+
+// Of tags with one name the first counts, as in the original: those of an instance, and those of a host.
+func TestQuirkTheFirstOfTwoTagsCounts(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, strings.Replace(dynamicHost, `{"name":"cost","value":"7"}`, `{"name":"cost","value":"7"},{"name":"cost","value":"8"}`, 1))
+	class.Spec = merged(t, class.Spec, `{"tags":[{"name":"team","value":"blue"},{"name":"team","value":"red"}]}`)
+	w.running(t, w.open(t, class), refOf("m"))
+	for operation, tag := range map[string][2]string{"AllocateHosts": {"cost", "7"}, "RunInstances": {"team", "blue"}} {
+		if got := (record{}).parametersOf(w.Received(operation)[0])["Tag."+map[string]string{"AllocateHosts": "dedicated-host", "RunInstances": "instance"}[operation]+"."+tag[0]]; got != tag[1] {
+			t.Errorf("%s: tag %s is %q, want %q", operation, tag[0], got, tag[1])
+		}
+	}
+}
+
+// A host of the user that may not be tagged is used all the same.
+func TestQuirkAHostThatCannotBeTagged(t *testing.T) {
+	for reason, refuse := range map[string]func(w *world){
+		"a right is missing": func(w *world) {
+			keys := ec2.Sample().Credentials[0]
+			keys.Deny = []string{"CreateTags"}
+			w.SetCredentials(keys)
+		},
+		"it has as many tags as it can have": func(w *world) {
+			w.server.Inject(double.Fault{Operation: "CreateTags", Failure: double.Failure{Kind: "Invalid"}})
+		},
+	} {
+		w := sample(t)
+		refuse(w)
+		class := classOf(provider.OpenShift, "c1")
+		class.Spec = merged(t, class.Spec, `{"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`)
+		if _, err := w.open(t, class).Create(t.Context(), refOf("m"), want); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+		if n := len(w.Received("RunInstances")); n != 1 {
+			t.Errorf("%s: %d instances are asked for", reason, n)
+		}
+	}
+}
+
+// A zone that only a filter of subnets names is that of the subnet, as in the original.
+func TestQuirkAZoneOfAFilterIsNoPlacement(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, `{"placement":{"availabilityZone":null},"subnet":{"filters":[{"name":"availability-zone","values":["us-east-1b"]}]}}`)
+	if i := w.running(t, w.open(t, class), refOf("m")); i.Zone != "us-east-1b" {
+		t.Errorf("it runs in %s", i.Zone)
+	}
+	if zone, ok := w.Received("RunInstances")[0]["Placement.AvailabilityZone"]; ok {
+		t.Errorf("the placement is asked for in %s", zone)
+	}
+}
+
 func TestQuirkDeleteIsNotDoneBeforeTheHostIsReleased(t *testing.T) {
 	w := sample(t)
 	s := w.open(t, onHosts(provider.OpenShift, "c1"))

@@ -33,14 +33,14 @@ const (
 
 func (s belonging) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
 
-// userTags are those of the spec and of the cluster, the spec's before the cluster's. What says whose something is
+// userTags are those of users, as a spec says them, and of the cluster, the spec's before the cluster's. What says whose something is
 // comes from nobody else.
-func (s belonging) userTags() map[string]string {
+func (s belonging) userTags(users map[string]string) map[string]string {
 	tags := maps.Clone(s.cluster.tags)
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	maps.Copy(tags, s.plan.tags)
+	maps.Copy(tags, users)
 	maps.DeleteFunc(tags, func(key, _ string) bool {
 		foreign := s.class.API == provider.OpenShift && strings.HasPrefix(key, spec.ClusterTagPrefix)
 		return key == nameTag || foreign || strings.HasPrefix(key, ourPrefix)
@@ -60,9 +60,9 @@ func (s belonging) ownership() map[string]string {
 	return tags
 }
 
-// tagsOf are those of an instance, and of what belongs to it, when it is made.
-func (s belonging) tagsOf(ref provider.Ref, role string) map[string]string {
-	tags := s.userTags()
+// tagsOf are those of something that is made for a machine, with tags of users.
+func (s belonging) tagsOf(users map[string]string, ref provider.Ref, role string) map[string]string {
+	tags := s.userTags(users)
 	maps.Copy(tags, s.ownership())
 	for key, value := range map[string]string{nameTag: ref.Name, uidTag: ref.UID, namespaceTag: ref.Namespace, ownerTag: s.class.Owner, roleTag: role} {
 		if value != "" {

@@ -33,7 +33,7 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 // drift are the tags that an instance has not, or not so: those of the spec, of the cluster, of ownership, and of the
 // machine. Whose it says it is stays as it is said.
 func (s belonging) drift(ref provider.Ref, i provider.Instance) map[string]string {
-	want := s.userTags()
+	want := s.userTags(s.plan.tags)
 	maps.Copy(want, s.ownership())
 	maps.DeleteFunc(want, func(key, value string) bool {
 		other, there := i.Tags[key]
@@ -97,7 +97,7 @@ func (s balancing) join(ctx context.Context, c *client, ref provider.Ref, id str
 	if len(s.plan.balancers) == 0 {
 		return nil
 	}
-	all, err := reading(s).by(ctx, c, "instance-id", id, belonging(s).scope())
+	all, err := reading(s).by(ctx, c, "instance-id", id, reading(s).scopeOf(true))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -70,61 +69,72 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 	return document.JSON()
 }
 
-// Admit is section 6.3 of the notes on the original, rule for rule. Of lists of any
-// length it names the first faults only.
+// Admit is section 6.3 of the notes on the original, rule for rule, with its words and its names of fields, which clients and its
+// tests look for. Of lists of any length it names the first faults only.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	for _, check := range []func(*config, *field.Path) field.ErrorList{
-		checkRequired, checkMarket, checkBlockDevices, checkPlacementGroup, checkOptions,
+		checkRequired, checkReservation, checkMarket, checkBlockDevices, checkPlacementGroup, checkInterfaceType, checkOptions,
 	} {
 		faults = append(faults, check(s, a.Path)...)
 	}
-	faults = append(faults, checkPlacement(s.Placement, a.ControlPlane, a.Path.Child("placement"))...)
+	faults = append(faults, checkPlacement(s.Placement, a.ControlPlane, a.Path)...)
 	return warningsOf(s, a.Path), faults
 }
 
 func checkRequired(s *config, at *field.Path) (faults field.ErrorList) {
-	require := func(there bool, path *field.Path, why string) {
+	require := func(there bool, path *field.Path, verb string) {
 		if !there {
-			faults = append(faults, field.Required(path, why))
+			faults = append(faults, field.Required(path, "expected "+path.String()+" to be "+verb))
 		}
 	}
-	require(s.AMI.ID != nil, at.Child("ami"), "expected providerSpec.ami.id to be populated")
-	require(s.Placement.Region != "", at.Child("placement", "region"), "an instance is made in a region")
-	require(s.InstanceType != "", at.Child("instanceType"), "an instance has a type, such as m5.large")
-	faults = append(faults, checkUserData(s.UserDataSecret, at.Child("userDataSecret"))...)
-	require(s.CredentialsSecret != nil, at.Child("credentialsSecret"), "it names the secret with the credentials of AWS")
+	if s.AMI.ID == nil {
+		faults = append(faults, field.Required(at.Child("ami"), "expected "+at.Child("ami", "id").String()+" to be populated"))
+	}
+	require(s.Placement.Region != "", at.Child("placement", "region"), "populated")
+	require(s.InstanceType != "", at.Child("instanceType"), "populated")
+	secret := at.Child("userDataSecret")
+	require(s.UserDataSecret != nil, secret, "populated")
+	require(s.UserDataSecret == nil || s.UserDataSecret.Name != "", secret.Child("name"), "provided")
+	require(s.CredentialsSecret != nil, at.Child("credentialsSecret"), "populated")
 	return faults
 }
 
-func checkUserData(secret *corev1.LocalObjectReference, at *field.Path) field.ErrorList {
-	switch {
-	case secret == nil:
-		return field.ErrorList{field.Required(at, "it names the secret with the user data of the instance")}
-	case secret.Name == "":
-		return field.ErrorList{field.Required(at.Child("name"), "a secret has a name")}
+// checkInterfaceType holds the type of network interface to those that there are.
+func checkInterfaceType(s *config, at *field.Path) field.ErrorList {
+	switch s.NetworkInterfaceType {
+	case "", machinev1beta1.AWSENANetworkInterfaceType, machinev1beta1.AWSEFANetworkInterfaceType:
+		return nil
 	}
-	return nil
+	return field.ErrorList{field.Invalid(at.Child("networkInterfaceType"), lenient.Shown(s.NetworkInterfaceType),
+		fmt.Sprintf("Valid values are: %s, %s and omitted", machinev1beta1.AWSENANetworkInterfaceType, machinev1beta1.AWSEFANetworkInterfaceType))}
 }
 
 // checkOptions holds what may be left out, or is one of a few words.
 func checkOptions(s *config, at *field.Path) (faults field.ErrorList) {
-	faults = append(faults, oneOf(at.Child("networkInterfaceType"), s.NetworkInterfaceType,
-		"", machinev1beta1.AWSENANetworkInterfaceType, machinev1beta1.AWSEFANetworkInterfaceType)...)
-	faults = append(faults, oneOf(at.Child("metadataServiceOptions", "authentication"), s.MetadataServiceOptions.Authentication,
-		"", machinev1beta1.MetadataServiceAuthenticationOptional, machinev1beta1.MetadataServiceAuthenticationRequired)...)
+	switch a := s.MetadataServiceOptions.Authentication; a {
+	case "", machinev1beta1.MetadataServiceAuthenticationOptional, machinev1beta1.MetadataServiceAuthenticationRequired:
+	default:
+		faults = append(faults, field.Invalid(at.Child("metadataServiceOptions", "authentication"), lenient.Shown(a),
+			fmt.Sprintf("Allowed values are either '%s' or '%s'", machinev1beta1.MetadataServiceAuthenticationOptional, machinev1beta1.MetadataServiceAuthenticationRequired)))
+	}
 	if s.CPUOptions == nil {
 		return faults
 	}
-	cpu := at.Child("cpuOptions")
+	cpu := at.Child("CPUOptions")
 	if s.CPUOptions.ConfidentialCompute == nil {
-		return append(faults, field.Invalid(cpu, "{}", "sets nothing: set confidentialCompute, or leave it out"))
+		return append(faults, field.Invalid(cpu, "{}", "At least one field must be set if cpuOptions is provided"))
 	}
-	return append(faults, oneOf(cpu.Child("confidentialCompute"), *s.CPUOptions.ConfidentialCompute,
-		machinev1beta1.AWSConfidentialComputePolicyDisabled, machinev1beta1.AWSConfidentialComputePolicySEVSNP)...)
+	switch c := *s.CPUOptions.ConfidentialCompute; c {
+	case machinev1beta1.AWSConfidentialComputePolicyDisabled, machinev1beta1.AWSConfidentialComputePolicySEVSNP:
+	default:
+		faults = append(faults, field.Invalid(cpu.Child("ConfidentialCompute"), lenient.Shown(c),
+			fmt.Sprintf("Allowed values are %s, %s and omitted", machinev1beta1.AWSConfidentialComputePolicyDisabled, machinev1beta1.AWSConfidentialComputePolicySEVSNP)))
+	}
+	return faults
 }
 
 // oneOf is a fault unless the value is allowed; the empty one stands for leaving the

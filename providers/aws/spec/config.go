@@ -4,10 +4,11 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// DecodeConfig reads a spec of machine.openshift.io for making instances of it. It refuses what no instance can be made
+// DecodeConfig reads a spec of machine.openshift.io for making instances of it. It refuses what the original makes no instance
 // of, and nothing else that [Admitter] refuses: machines that were admitted by others, or before there was admission, live on.
 func DecodeConfig(raw []byte) (*machinev1beta1.AWSMachineProviderConfig, error) {
 	s, _, err := lenient.Decode[config](raw)
@@ -21,11 +22,32 @@ func DecodeConfig(raw []byte) (*machinev1beta1.AWSMachineProviderConfig, error) 
 	if s.InstanceType == "" {
 		faults = append(faults, field.Required(field.NewPath("instanceType"), "an instance has a type, such as m5.large"))
 	}
-	for _, check := range []func(*config, *field.Path) field.ErrorList{checkMarket, checkBlockDevices, checkRoots, checkPlacementGroup, checkOptions, checkBalancers} {
+	for _, check := range []func(*config, *field.Path) field.ErrorList{checkRoots, checkInterfaceType, checkReservation, checkTerms, checkHostOfConfig} {
 		faults = append(faults, check(s, nil)...)
 	}
-	faults = append(faults, checkPlacement(s.Placement, false, field.NewPath("placement"))...)
 	return s, Refused(faults)
+}
+
+// RegionOf is the region that a spec of either API names, also a spec that is refused; empty where it names none.
+func RegionOf(api string, raw []byte) string {
+	if api == provider.Gardener {
+		s, _, err := lenient.Decode[struct {
+			Region string `json:"region,omitempty"`
+		}](raw)
+		if err != nil {
+			return ""
+		}
+		return s.Region
+	}
+	s, _, err := lenient.Decode[struct {
+		Placement struct {
+			Region string `json:"region,omitempty"`
+		} `json:"placement,omitzero"`
+	}](raw)
+	if err != nil {
+		return ""
+	}
+	return s.Placement.Region
 }
 
 // checkRoots refuses a second disk without a name, since the first one is the root.
@@ -42,11 +64,48 @@ func checkRoots(s *config, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-func checkBalancers(s *config, at *field.Path) (faults field.ErrorList) {
-	for i, b := range s.LoadBalancers {
-		if len(faults) < lenient.MostFaults {
-			faults = append(faults, oneOf(at.Child("loadBalancers").Index(i).Child("type"), b.Type, machinev1beta1.ClassicLoadBalancerType, machinev1beta1.NetworkLoadBalancerType)...)
+// checkTerms holds how the instance is paid, as far as no instance can be made otherwise: on-demand instances may have options of
+// spot instances, which count for nothing.
+func checkTerms(s *config, at *field.Path) (faults field.ErrorList) {
+	reserved, spot := s.CapacityReservationID != "", s.SpotMarketOptions != nil
+	market := at.Child("marketType")
+	refuse := func(why string) { faults = append(faults, field.Invalid(market, string(s.MarketType), why)) }
+	switch s.MarketType {
+	case "", machinev1beta1.MarketTypeOnDemand, machinev1beta1.MarketTypeSpot:
+		if reserved && (spot || s.MarketType == machinev1beta1.MarketTypeSpot) {
+			faults = append(faults, field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID), "a spot instance uses no capacity reservation"))
 		}
+	case machinev1beta1.MarketTypeCapacityBlock:
+		if spot {
+			refuse("an instance of a capacity block is no spot instance: leave out spotMarketOptions")
+		}
+		if !reserved {
+			refuse("a capacity block is found by capacityReservationId")
+		}
+	default:
+		faults = append(faults, oneOf(market, s.MarketType,
+			"", machinev1beta1.MarketTypeOnDemand, machinev1beta1.MarketTypeSpot, machinev1beta1.MarketTypeCapacityBlock)...)
+	}
+	return faults
+}
+
+// checkHostOfConfig holds on what the instance runs: a host is given, allocated or left to AWS. Whether a tenancy and a host go
+// together, EC2 says.
+func checkHostOfConfig(s *config, _ *field.Path) field.ErrorList {
+	p, at := s.Placement, field.NewPath("placement")
+	faults := oneOf(at.Child("tenancy"), p.Tenancy, "", machinev1beta1.DefaultTenancy, machinev1beta1.DedicatedTenancy, machinev1beta1.HostTenancy)
+	if p.Host == nil {
+		return faults
+	}
+	affinity := at.Child("host", "affinity")
+	if p.Host.Affinity == nil {
+		return append(faults, field.Required(affinity, "it says whether an instance keeps its host: DedicatedHost or AnyAvailable"))
+	}
+	faults = append(faults, oneOf(affinity, *p.Host.Affinity, machinev1beta1.HostAffinityAnyAvailable, machinev1beta1.HostAffinityDedicatedHost)...)
+	d := p.Host.DedicatedHost
+	allocated := d != nil && d.AllocationStrategy != nil && *d.AllocationStrategy == machinev1beta1.AllocationStrategyDynamic
+	if *p.Host.Affinity == machinev1beta1.HostAffinityDedicatedHost && !allocated && (d == nil || d.ID == "") {
+		faults = append(faults, field.Required(at.Child("host", "dedicatedHost", "id"), "it says on which host an instance with affinity DedicatedHost runs"))
 	}
 	return faults
 }

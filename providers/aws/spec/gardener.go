@@ -33,7 +33,7 @@ type ProviderSpec struct {
 	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
 	// SrcAndDstChecksEnabled: false turns off the check of sources and destinations, so that nodes may route for pods.
 	SrcAndDstChecksEnabled *bool `json:"srcAndDstChecksEnabled,omitempty"`
-	// BlockDevices are disks. One without a name, or named /root, is the image's root disk.
+	// BlockDevices are disks. One that is alone, or named /root, is the image's root disk.
 	BlockDevices []BlockDevice `json:"blockDevices,omitempty"`
 	// EBSOptimized asks for a connection to disks of its own, on types where that is a choice.
 	EBSOptimized bool `json:"ebsOptimized,omitempty"`
@@ -41,7 +41,7 @@ type ProviderSpec struct {
 	Monitoring bool `json:"monitoring,omitempty"`
 	// SpotPrice makes it a spot instance, for at most so many dollars an hour; with "" for at most the price on demand.
 	SpotPrice *string `json:"spotPrice,omitempty"`
-	// Market is how the instance is paid, besides SpotPrice.
+	// Market is how the instance is paid; SpotPrice counts for nothing beside it.
 	Market *Market `json:"instanceMarketOptions,omitempty"`
 	// CapacityReservation is capacity that was reserved.
 	CapacityReservation *CapacityReservation `json:"capacityReservation,omitempty"`
@@ -72,7 +72,7 @@ type NetworkInterface struct {
 	// are assigned once the instance runs.
 	IPv6AddressCount *int32 `json:"ipv6AddressCount,omitempty"`
 	IPv6PrefixCount  *int32 `json:"ipv6PrefixCount,omitempty"`
-	// PrimaryIPv6 makes the first IPv6 address one that stays.
+	// PrimaryIPv6 makes the first IPv6 address one that stays. It is true if not set, and counts where IPv6AddressCount is set only.
 	PrimaryIPv6 *bool `json:"primaryIpv6,omitempty"`
 	// DeleteOnTermination: it goes with the instance, unless this is false.
 	DeleteOnTermination *bool   `json:"deleteOnTermination,omitempty"`
@@ -111,7 +111,7 @@ type EBS struct {
 
 // Market is how an instance is paid.
 type Market struct {
-	// MarketType is spot or capacity-block.
+	// MarketType is spot, capacity-block or interruptible-capacity-reservation.
 	MarketType string `json:"marketType,omitempty"`
 }
 

@@ -109,6 +109,8 @@ func (s *ProviderSpec) checkInterfaces() (faults field.ErrorList) {
 		if n.InterfaceType != nil {
 			faults = append(faults, oneOf(one.Child("interfaceType"), *n.InterfaceType, "", "interface", "efa", "efa-only")...)
 		}
+		faults = append(faults, atLeast(0, n.DeviceIndex, one.Child("deviceIndex"))...)
+		faults = append(faults, atLeast(0, n.NetworkCardIndex, one.Child("networkCardIndex"))...)
 	}
 	return faults
 }
@@ -125,32 +127,38 @@ func (s *ProviderSpec) checkReservation() (faults field.ErrorList) {
 	return faults
 }
 
-func (s *ProviderSpec) checkMarket() (faults field.ErrorList) {
-	at := field.NewPath("instanceMarketOptions", "marketType")
-	if s.Market != nil {
-		faults = append(faults, oneOf(at, s.Market.MarketType, "", MarketSpot, MarketBlock)...)
+// atLeast is a fault where a number is given that is less.
+func atLeast(least int32, given *int32, at *field.Path) field.ErrorList {
+	if given == nil || *given >= least {
+		return nil
 	}
-	if s.MarketType() == MarketBlock && s.SpotPrice != nil {
-		faults = append(faults, field.Forbidden(field.NewPath("spotPrice"), "an instance of a capacity block is no spot instance"))
+	return field.ErrorList{field.Invalid(at, *given, fmt.Sprintf("give %d or more", least))}
+}
+
+func (s *ProviderSpec) checkMarket() field.ErrorList {
+	if s.Market == nil {
+		return nil
 	}
-	return faults
+	return oneOf(field.NewPath("instanceMarketOptions", "marketType"), s.Market.MarketType, MarketSpot, MarketBlock, MarketInterruptible)
 }
 
 // The markets besides the usual one.
 const (
-	MarketSpot  = "spot"
-	MarketBlock = "capacity-block"
+	MarketSpot          = "spot"
+	MarketBlock         = "capacity-block"
+	MarketInterruptible = "interruptible-capacity-reservation"
 )
 
-// MarketType is how the instance is paid; empty for on demand.
+// MarketType is how the instance is paid; empty for on demand. What instanceMarketOptions says counts before spotPrice, and that
+// before isMLCapacityBlock, which only an older original knows.
 func (s *ProviderSpec) MarketType() string {
 	switch r := s.CapacityReservation; {
-	case r != nil && r.MLCapacityBlock != nil && *r.MLCapacityBlock:
-		return MarketBlock
-	case s.Market != nil && s.Market.MarketType != "":
+	case s.Market != nil:
 		return s.Market.MarketType
 	case s.SpotPrice != nil:
 		return MarketSpot
+	case r != nil && r.MLCapacityBlock != nil && *r.MLCapacityBlock:
+		return MarketBlock
 	}
 	return ""
 }
@@ -187,17 +195,16 @@ func (s *ProviderSpec) checkCPU() (faults field.ErrorList) {
 	if c == nil {
 		return nil
 	}
-	if c.CoreCount == nil {
-		faults = append(faults, field.Required(at.Child("coreCount"), "give it, and threadsPerCore"))
-	}
 	switch t := c.ThreadsPerCore; {
-	case t == nil:
-		faults = append(faults, field.Required(at.Child("threadsPerCore"), "give it, and coreCount"))
-	case *t < 1 || *t > 2:
+	case c.CoreCount == nil && t != nil:
+		faults = append(faults, field.Required(at.Child("coreCount"), "give it beside threadsPerCore"))
+	case c.CoreCount != nil && t == nil:
+		faults = append(faults, field.Required(at.Child("threadsPerCore"), "give it beside coreCount"))
+	case t != nil && (*t < 1 || *t > 2):
 		faults = append(faults, field.Invalid(at.Child("threadsPerCore"), *t, "give 1 or 2"))
 	}
 	if c.AMDSEVSNP != nil {
-		faults = append(faults, oneOf(at.Child("amdSevSnp"), *c.AMDSEVSNP, "", "enabled", "disabled")...)
+		faults = append(faults, oneOf(at.Child("amdSevSnp"), *c.AMDSEVSNP, "enabled", "disabled")...)
 	}
 	return faults
 }
@@ -208,12 +215,15 @@ func (s *ProviderSpec) checkPlacement() (faults field.ErrorList) {
 		return nil
 	}
 	if p.Tenancy != nil {
-		faults = append(faults, oneOf(at.Child("tenancy"), *p.Tenancy, "", "default", "dedicated", "host")...)
+		faults = append(faults, oneOf(at.Child("tenancy"), *p.Tenancy, "default", "dedicated", "host")...)
 	}
 	if p.Affinity != nil {
-		faults = append(faults, oneOf(at.Child("affinity"), *p.Affinity, "", "default", "host")...)
+		faults = append(faults, oneOf(at.Child("affinity"), *p.Affinity, "default", "host")...)
 	}
-	return faults
+	if p.HostID != nil && (p.Tenancy == nil || *p.Tenancy != "host") {
+		faults = append(faults, field.Forbidden(at.Child("hostId"), "it is for tenancy host only"))
+	}
+	return append(faults, atLeast(1, p.PartitionNumber, at.Child("partitionNumber"))...)
 }
 
 // ownershipKeys are the first key of a cluster and the first one of a role.

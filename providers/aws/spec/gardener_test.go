@@ -64,12 +64,24 @@ func TestProviderSpecsOfClasses(t *testing.T) {
 		{"a reservation and a preference", "capacityReservation", `{"capacityReservationPreference":"open","capacityReservationId":"cr-1"}`, "capacityReservation.capacityReservationPreference"},
 		{"a reservation and a group", "capacityReservation", `{"capacityReservationId":"cr-1","capacityReservationResourceGroupArn":"a"}`, "capacityReservation.capacityReservationResourceGroupArn"},
 		{"a market that there is not", "instanceMarketOptions", `{"marketType":"bazaar"}`, "instanceMarketOptions.marketType"},
+		{"a market without a name", "instanceMarketOptions", `{"marketType":""}`, "instanceMarketOptions.marketType"},
+		{"a market that is younger than the others", "instanceMarketOptions", `{"marketType":"interruptible-capacity-reservation"}`, ""},
+		{"a device before the first", "networkInterfaces", `[{"subnetID":"s","securityGroupIDs":["sg-1"],"deviceIndex":-1}]`, "networkInterfaces[0].deviceIndex"},
+		{"a card before the first", "networkInterfaces", `[{"subnetID":"s","securityGroupIDs":["sg-1"],"networkCardIndex":-1}]`, "networkInterfaces[0].networkCardIndex"},
 		{"a hop too many", "instanceMetadataOptions", `{"httpPutResponseHopLimit":65}`, "instanceMetadataOptions.httpPutResponseHopLimit"},
 		{"tokens that there are not", "instanceMetadataOptions", `{"httpTokens":"maybe"}`, "instanceMetadataOptions.httpTokens"},
 		{"threads without cores", "cpuOptions", `{"threadsPerCore":2}`, "cpuOptions.coreCount"},
 		{"cores without threads, which ended the original", "cpuOptions", `{"coreCount":2}`, "cpuOptions.threadsPerCore"},
+		{"no options of CPUs", "cpuOptions", `{}`, ""},
+		{"encrypted memory alone", "cpuOptions", `{"amdSevSnp":"enabled"}`, ""},
+		{"encrypted memory in another word", "cpuOptions", `{"amdSevSnp":""}`, "cpuOptions.amdSevSnp"},
 		{"three threads", "cpuOptions", `{"coreCount":2,"threadsPerCore":3}`, "cpuOptions.threadsPerCore"},
 		{"a tenancy that there is not", "placement", `{"tenancy":"mine"}`, "placement.tenancy"},
+		{"a tenancy without a name", "placement", `{"tenancy":""}`, "placement.tenancy"},
+		{"an affinity without a name", "placement", `{"affinity":""}`, "placement.affinity"},
+		{"a host of no tenancy", "placement", `{"hostId":"h-1"}`, "placement.hostId"},
+		{"a host", "placement", `{"hostId":"h-1","tenancy":"host","affinity":"host"}`, ""},
+		{"a partition before the first", "placement", `{"partitionNumber":0}`, "placement.partitionNumber"},
 		{"a number where text belongs", "keyName", `7`, ""},
 		{"a list where a text belongs", "ami", `[]`, "ami"},
 	} {
@@ -132,17 +144,57 @@ func invalid(err error) bool {
 }
 
 func TestConfigsThatInstancesAreMadeOf(t *testing.T) {
+	const usual = `{"ami":{"id":"ami-1"},"instanceType":"m5.large",`
 	for _, c := range []struct{ reason, raw, fault string }{
 		{"an image by filters is older than admission", `{"ami":{"filters":[{"name":"name","values":["x"]}]},"instanceType":"m5.large"}`, ""},
 		{"secrets and region may be defaults", `{"ami":{"id":"ami-1"},"instanceType":"m5.large"}`, ""},
 		{"no image", `{"ami":{"arn":"a"},"instanceType":"m5.large"}`, "ami"},
 		{"no type", `{"ami":{"id":"ami-1"}}`, "instanceType"},
 		{"two disks without a name", `{"ami":{"id":"ami-1"},"instanceType":"m5.large","blockDevices":[{"ebs":{}},{"ebs":{}}]}`, "blockDevices[1].deviceName"},
-		{"a load balancer of another type", `{"ami":{"id":"ami-1"},"instanceType":"m5.large","loadBalancers":[{"name":"x","type":"application"}]}`, "loadBalancers[0].type"},
+		{"what the original does not use: a load balancer of another type", usual + `"loadBalancers":[{"name":"x","type":"application"}]}`, ""},
+		{"a throughput below the least", usual + `"blockDevices":[{"ebs":{"volumeType":"gp3","throughputMib":100}}]}`, ""},
+		{"a throughput of another type of disk", usual + `"blockDevices":[{"ebs":{"volumeType":"gp2","throughputMib":200}}]}`, ""},
+		{"options of spot instances beside another market", usual + `"marketType":"OnDemand","spotMarketOptions":{}}`, ""},
+		{"a reservation beside a spot instance", usual + `"capacityReservationId":"cr-0123456789abcdef0","marketType":"Spot"}`, "capacityReservationId"},
+		{"a reservation beside options of spot instances", usual + `"capacityReservationId":"cr-0123456789abcdef0","marketType":"OnDemand","spotMarketOptions":{}}`, "capacityReservationId"},
+		{"a reservation in another form", usual + `"capacityReservationId":"cr-1"}`, "capacityReservationId"},
+		{"a capacity block that is not reserved", usual + `"marketType":"CapacityBlock"}`, "marketType"},
+		{"a capacity block and options of spot instances", usual + `"marketType":"CapacityBlock","capacityReservationId":"cr-0123456789abcdef0","spotMarketOptions":{}}`, "marketType"},
+		{"another market", usual + `"marketType":"bazaar"}`, "marketType"},
+		{"empty options of CPUs", usual + `"cpuOptions":{}}`, ""},
+		{"confidential computing that there is not", usual + `"cpuOptions":{"confidentialCompute":"x"}}`, ""},
+		{"authentication that there is not", usual + `"metadataServiceOptions":{"authentication":"x"}}`, ""},
+		{"a partition of no group", usual + `"placementGroupPartition":9}`, ""},
+		{"another type of network interface", usual + `"networkInterfaceType":"efa"}`, "networkInterfaceType"},
+		{"another tenancy", usual + `"placement":{"tenancy":"mine"}}`, "placement.tenancy"},
+		{"a host in another tenancy, which EC2 refuses", usual + `"placement":{"host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"x"}}}}`, ""},
+		{"a host without affinity, which ended the original", usual + `"placement":{"tenancy":"host","host":{}}}`, "placement.host.affinity"},
+		{"another affinity", usual + `"placement":{"tenancy":"host","host":{"affinity":"host"}}}`, "placement.host.affinity"},
+		{"a host of the user that is not named", usual + `"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{}}}}`, "placement.host.dedicatedHost.id"},
+		{"a host that is allocated", usual + `"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"allocationStrategy":"Dynamic"}}}}`, ""},
+		{"another strategy, with a host", usual + `"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-01234567","allocationStrategy":"Later"}}}}`, ""},
 	} {
 		_, err := spec.DecodeConfig([]byte(c.raw))
 		if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault+": ") {
 			t.Errorf("%s: %v, want a fault at %q", c.reason, err, c.fault)
+		}
+	}
+}
+
+// A spec that is refused says its region all the same: instances of it may be there, and are removed.
+func TestRegionsOfRefusedSpecs(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"region":"eu-west-1","machineType":[],"ami":7}`: "eu-west-1", `{"region":7}`: "7", `{"region":{}}`: "", `{`: "", `null`: "",
+	} {
+		if got := spec.RegionOf(provider.Gardener, []byte(raw)); got != want {
+			t.Errorf("%s: region %q, want %q", raw, got, want)
+		}
+	}
+	for raw, want := range map[string]string{
+		`{"placement":{"region":"eu-west-1","tenancy":[]},"ami":"x"}`: "eu-west-1", `{"region":"eu-west-1"}`: "", `{"placement":"x"}`: "",
+	} {
+		if got := spec.RegionOf(provider.OpenShift, []byte(raw)); got != want {
+			t.Errorf("%s: region %q, want %q", raw, got, want)
 		}
 	}
 }

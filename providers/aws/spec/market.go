@@ -12,41 +12,40 @@ import (
 
 var reservationID = regexp.MustCompile(`^cr-[0-9a-f]{17}$`)
 
-// checkMarket holds how an instance is paid: on demand, spot or out of a reservation.
-func checkMarket(s *config, at *field.Path) (faults field.ErrorList) {
+// checkReservation holds the name of a reservation to the form that AWS gives it.
+func checkReservation(s *config, at *field.Path) field.ErrorList {
+	if s.CapacityReservationID == "" || reservationID.MatchString(s.CapacityReservationID) {
+		return nil
+	}
+	shown := lenient.Shown(s.CapacityReservationID)
+	return field.ErrorList{field.Invalid(at.Child("capacityReservationId"), shown,
+		fmt.Sprintf("invalid value for capacityReservationId: %q, it must start with 'cr-' and be exactly 20 characters long with 17 hexadecimal characters", shown))}
+}
+
+// checkMarket holds how an instance is paid: on demand, spot or out of a reservation. It is stricter than what instances are made of.
+func checkMarket(s *config, at *field.Path) field.ErrorList {
 	reserved, spot := s.CapacityReservationID != "", s.SpotMarketOptions != nil
-	if reserved && !reservationID.MatchString(s.CapacityReservationID) {
-		faults = append(faults, field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID),
-			"give cr- and 17 digits of 0-9 and a-f"))
+	refuse := func(why string) field.ErrorList {
+		return field.ErrorList{field.Invalid(at.Child("marketType"), lenient.Shown(s.MarketType), why)}
 	}
-	market := at.Child("marketType")
-	refuse := func(why string) { faults = append(faults, field.Invalid(market, string(s.MarketType), why)) }
+	switch market := s.MarketType; {
+	case market == "" && reserved && spot:
+		return field.ErrorList{field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID), "spotMarketOptions and capacityReservationID may not be used together")}
+	case market == machinev1beta1.MarketTypeCapacityBlock && spot:
+		return refuse("invalid marketType: marketType set to CapacityBlock and spotMarketOptions cannot be used together")
+	case market == machinev1beta1.MarketTypeOnDemand && spot:
+		return refuse("invalid marketType: setting marketType to OnDemand and spotMarketOptions cannot be used together")
+	case market == machinev1beta1.MarketTypeCapacityBlock && !reserved:
+		return refuse("capacityReservationID is required when CapacityBlock is provided")
+	case market == machinev1beta1.MarketTypeSpot && reserved:
+		return refuse("invalid marketType: marketType set to Spot and capacityReservationID may not be used together")
+	}
 	switch s.MarketType {
-	case "":
-		if reserved && spot {
-			faults = append(faults, field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID),
-				"spotMarketOptions make a spot instance, which uses no capacity reservation"))
-		}
-	case machinev1beta1.MarketTypeOnDemand:
-		if spot {
-			refuse("cannot be used together with spotMarketOptions")
-		}
-	case machinev1beta1.MarketTypeSpot:
-		if reserved {
-			refuse("a spot instance uses no capacity reservation: leave out capacityReservationId")
-		}
-	case machinev1beta1.MarketTypeCapacityBlock:
-		if spot {
-			refuse("cannot be used together with spotMarketOptions")
-		}
-		if !reserved {
-			refuse("a capacity block is found by capacityReservationId")
-		}
-	default:
-		faults = append(faults, oneOf(market, s.MarketType,
-			"", machinev1beta1.MarketTypeOnDemand, machinev1beta1.MarketTypeSpot, machinev1beta1.MarketTypeCapacityBlock)...)
+	case "", machinev1beta1.MarketTypeOnDemand, machinev1beta1.MarketTypeSpot, machinev1beta1.MarketTypeCapacityBlock:
+		return nil
 	}
-	return faults
+	return refuse(fmt.Sprintf("invalid marketType: %s valid values are: %s, %s, %s and omitted", lenient.Shown(s.MarketType),
+		machinev1beta1.MarketTypeOnDemand, machinev1beta1.MarketTypeSpot, machinev1beta1.MarketTypeCapacityBlock))
 }
 
 // The bounds of a volume's throughput, in MiB/s.
@@ -55,20 +54,21 @@ const (
 	mostThroughput  = 2000
 )
 
+// checkBlockDevices holds the throughput of disks whose type is given.
 func checkBlockDevices(s *config, at *field.Path) (faults field.ErrorList) {
 	for i, device := range s.BlockDevices {
 		if len(faults) >= lenient.MostFaults {
 			break
 		}
-		if device.EBS == nil || device.EBS.ThroughputMib == nil {
+		if device.EBS == nil || device.EBS.ThroughputMib == nil || device.EBS.VolumeType == nil {
 			continue
 		}
 		throughput, path := *device.EBS.ThroughputMib, at.Child("blockDevices").Index(i).Child("ebs", "throughputMib")
-		switch kind := device.EBS.VolumeType; {
-		case kind == nil || *kind != "gp3":
+		switch {
+		case *device.EBS.VolumeType != "gp3":
 			faults = append(faults, field.Invalid(path, throughput, "only valid for gp3 volumes"))
 		case throughput < leastThroughput || throughput > mostThroughput:
-			faults = append(faults, field.Invalid(path, throughput, fmt.Sprintf("give %d to %d", leastThroughput, mostThroughput)))
+			faults = append(faults, field.Invalid(path, throughput, fmt.Sprintf("must be a value between %d and %d", leastThroughput, mostThroughput)))
 		}
 	}
 	return faults

@@ -10,34 +10,34 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// warningsOf are about what is accepted and has no effect, or one that is rarely meant.
+// warningsOf are about what is accepted and has no effect, or one that is rarely meant. They have the words of the original, but for that
+// about security groups, which it does not have.
 func warningsOf(s *config, at *field.Path) (warnings []string) {
-	warn := func(when bool, path *field.Path, why string) {
+	warn := func(when bool, format string, args ...any) {
 		if when {
-			warnings = append(warnings, path.String()+": "+why)
+			warnings = append(warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	ami := at.Child("ami")
-	warn(s.AMI.ARN != nil, ami.Child("arn"), "it is not used: an AMI is found by its id")
-	warn(s.AMI.Filters != nil, ami.Child("filters"), "they are not used: an AMI is found by its id")
+	unused := func(when bool, path *field.Path, name, instead, what string) {
+		warn(when, "can't use %s, only %s can be used to reference %s", path.Child(name), instead, what)
+	}
+	ami, subnet, profile := at.Child("ami"), at.Child("subnet"), at.Child("iamInstanceProfile")
+	unused(s.AMI.ARN != nil, ami, "arn", ami.Child("id").String(), "AMI")
+	unused(s.AMI.Filters != nil, ami, "filters", ami.Child("id").String(), "AMI")
 
-	subnet := at.Child("subnet")
-	warn(s.Subnet.ID == nil && s.Subnet.ARN == nil && s.Subnet.Filters == nil, subnet,
-		"none is given: AWS chooses one, from which the instance may not reach the cluster")
-	warn(s.Subnet.ARN != nil, subnet.Child("arn"), "it is not used: a subnet is found by its id or by filters")
-	warn(len(s.SecurityGroups) == 0, at.Child("securityGroups"), "none is given: the instance gets the default group of its network")
+	warn(s.Subnet.ID == nil && s.Subnet.ARN == nil && s.Subnet.Filters == nil,
+		"%s: No subnet has been provided. Instances may be created in an unexpected subnet and may not join the cluster.", subnet)
+	unused(s.Subnet.ARN != nil, subnet, "arn", subnet.Child("id").String()+" or "+subnet.Child("filters").String(), "Subnet")
+	warn(len(s.SecurityGroups) == 0, "%s: no security group has been provided, and no instance is created without one", at.Child("securityGroups"))
 
-	profile := at.Child("iamInstanceProfile")
-	if s.IAMInstanceProfile == nil {
-		warn(true, profile, "none is given: the node may not be able to join the cluster")
-	} else {
-		warn(s.IAMInstanceProfile.ARN != nil, profile.Child("arn"), "it is not used: a profile is found by its id")
-		warn(s.IAMInstanceProfile.Filters != nil, profile.Child("filters"), "they are not used: a profile is found by its id")
+	warn(s.IAMInstanceProfile == nil, "%s: no IAM instance profile provided: nodes may be unable to join the cluster", profile)
+	if p := s.IAMInstanceProfile; p != nil {
+		unused(p.ARN != nil, profile, "arn", profile.Child("id").String(), "IAMInstanceProfile")
+		unused(p.Filters != nil, profile, "filters", profile.Child("id").String(), "IAMInstanceProfile")
 	}
 
-	names := strings.Join(doubled(s.Tags), ", ")
-	warn(names != "", at.Child("tags"), fmt.Sprintf("of each name the first value is used: more than one is given of %s", lenient.Shown(names)))
-	warn(unknownStrategy(s.Placement), at.Child("placement", "host", "dedicatedHost", "allocationStrategy"), "it is neither UserProvided nor Dynamic")
+	names := strings.Join(doubled(s.Tags), ",")
+	warn(names != "", "%s: duplicated tag names (%s): only the first value will be used.", at.Child("tags"), lenient.Shown(names))
 	return warnings
 }
 
@@ -46,16 +46,8 @@ func doubled(tags []machinev1beta1.TagSpecification) (names []string) {
 	seen := map[string]int{}
 	for _, tag := range tags {
 		if seen[tag.Name]++; seen[tag.Name] == 2 {
-			names = append(names, fmt.Sprintf("%q", tag.Name))
+			names = append(names, tag.Name)
 		}
 	}
 	return names
-}
-
-func unknownStrategy(p machinev1beta1.Placement) bool {
-	if p.Tenancy != machinev1beta1.HostTenancy || p.Host == nil || p.Host.DedicatedHost == nil {
-		return false
-	}
-	strategy := strategyOf(p.Host.DedicatedHost)
-	return strategy != machinev1beta1.AllocationStrategyUserProvided && strategy != machinev1beta1.AllocationStrategyDynamic
 }
