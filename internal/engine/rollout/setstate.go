@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // setState is a set as the plan goes: what is there, and what was decided so far.
@@ -17,7 +19,7 @@ type setState struct {
 	expected int
 	// living machines are not on their way out, leaving ones are. Of the
 	// living, available can do their work, lasting will not be taken out of it
-	// by an update in place, and kept ones failed and stay for inspection.
+	// by an update in place, and kept ones failed and stay for inspection, not by such an update.
 	living, leaving  int
 	available, ready int
 	lasting, kept    int
@@ -48,7 +50,7 @@ func (b *setState) count(now time.Time, m Machine, p Policy, n int) {
 	if m.Ready {
 		b.ready += n
 	}
-	if m.Kept() {
+	if m.Kept() && m.Update.State() != inplace.Failed && !m.busy() {
 		b.kept += n
 	}
 	if m.Available(now, p.MinReady) {
@@ -307,10 +309,12 @@ func (q *input) leaving() int {
 	return sum(q.all, func(b *setState) int { return b.leaving }) + sum(q.dying, going)
 }
 
-// floor is how many machines have to be available at all times. Those that
-// failed and are kept for inspection could be: who keeps them does without.
+// floor is how many machines have to be available at all times. Of old sets, those that
+// failed and are kept for inspection will not be again: they are done without, or nothing
+// would go on. What the rollout itself makes or updates does not lower the bound by failing,
+// kept or not.
 func (q *input) floor() int {
-	return max(0, q.d.Replicas-q.unavailable-sum(q.all, kept))
+	return max(0, q.d.Replicas-q.unavailable-sum(q.old, kept))
 }
 
 // rolling reports whether old sets have machines that stay, or are to have some.

@@ -64,8 +64,12 @@ func TestCounters(t *testing.T) {
 			want: Status{Replicas: 5, Updated: 5, Ready: 2, Available: 2, Unavailable: 3, Floor: 3},
 		},
 		"4.6 Available, one is kept": {
-			reason: "it is not asked for", d: rolls(5, "1", "2").by(paused), sets: []Set{current("a", 5, first(2, broken), first(1, keptOne), last(1, pending))}, policy: counting,
-			want: Status{Replicas: 5, Updated: 5, Ready: 2, Available: 2, Kept: 1, Unavailable: 3, Enough: true, Floor: 2},
+			reason: "it counts as any other that does not work", d: rolls(5, "1", "2").by(paused), sets: []Set{current("a", 5, first(2, broken), first(1, keptOne), last(1, pending))}, policy: counting,
+			want: Status{Replicas: 5, Updated: 5, Ready: 2, Available: 2, Kept: 1, Unavailable: 3, Floor: 3},
+		},
+		"4.6 Available, one of an old set is kept": {
+			reason: "it is not asked for, or nothing would go on", d: rolls(5, "1", "2").by(paused), sets: []Set{old("a", 5, first(2, broken), first(1, keptOne), last(1, pending)), current("b", 0)}, policy: counting,
+			want: Status{Replicas: 5, Ready: 2, Available: 2, Kept: 1, Unavailable: 3, Enough: true, Floor: 2},
 		},
 		"4.6 Available, none wanted": {
 			reason: "none is enough", d: rolls(0, "1", "2").by(paused), sets: []Set{current("a", 0)}, policy: counting,

@@ -76,8 +76,11 @@ type Client struct {
 var _ client.Client = (*Client)(nil)
 
 // Get implements client.Reader.
-func (c *Client) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	v := c.Views[c.Store.kinds.of(o)]
+	if v == nil { // of a kind that nothing caches
+		return Live{Store: c.Store, Gate: c.Gate}.Get(ctx, key, o)
+	}
 	if found := v.Lookup(key); found != nil {
 		c.shows(found)
 	}
