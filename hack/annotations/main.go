@@ -29,9 +29,13 @@ brackets is an annotation of either API. Keys of the original APIs are in [compa
 
 The list is frozen: it only gets shorter. For programs written in Go, ` + "`api/millwright`" + ` has the keys as constants and reads their values.
 
-A value that cannot be read counts as not there. A MachineDeployment then does nothing and names the annotation in its condition Progressing. A
-MachineHealthCheck keeps the default and names it in its condition Valid. A set keeps the default of max-deletion-share, approves nothing, and tells
-InvalidDeletionShare. A Machine names what it cannot read about its drain in the message of the drain, and passes over the rest.
+A value that cannot be read counts as not there, but for one: an unreadable ` + "`max-deletion-share`" + ` counts as 20%, and the event
+InvalidDeletionShare says so. A MachineDeployment with an unreadable value does nothing and names the annotation in its condition Progressing. A
+MachineHealthCheck keeps the default and names it in its condition Valid. An unreadable approval approves nothing. A Machine names what it cannot read
+about its drain in the message of the drain, and passes over the rest.
+
+A key that does not exist, and one on an object where it has no effect, is named by ` + "`kubectl machine why`" + `, by a warning of the webhooks, and by an
+event UnknownAnnotation or UnreadableAnnotation of the set, deployment or health check, with the key that was probably meant.
 `
 
 // sections are the parts of the page, by who writes.

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +40,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	percent, asked := r.Percentage(MaxShareAnnotation)
 	switch text, bad := r.Misread(MaxShareAnnotation); {
 	case bad:
-		misread = append(misread, fmt.Sprintf("%s: %q is not a share from 1%% to 100%%; the default of %d%% is in force", MaxShareAnnotation, text, g.Limit.Percent))
+		misread = append(misread, MaxShareAnnotation+": "+millwright.Misread(MaxShareAnnotation, text))
 	case !asked:
 		return nil
 	default:
@@ -49,7 +48,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	}
 	g.Approved, _ = r.Count(ApproveShrinkAnnotation)
 	if text, _ := r.Misread(ApproveShrinkAnnotation); text != "" {
-		misread = append(misread, fmt.Sprintf("%s: %q is not a number of removals; nothing is approved", ApproveShrinkAnnotation, text))
+		misread = append(misread, ApproveShrinkAnnotation+": "+millwright.Misread(ApproveShrinkAnnotation, text))
 	}
 	g.Misread = strings.Join(misread, "; ")
 	return g

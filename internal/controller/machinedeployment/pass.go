@@ -29,6 +29,7 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told.fault = ""
+	p.tellDoubts()
 	if err := p.addFinalizer(ctx); err != nil {
 		return err
 	}

@@ -114,6 +114,8 @@ type memory struct {
 	told     string
 	misread  string
 	refused  string
+	// doubted is what was last told of annotations that do nothing.
+	doubted string
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.

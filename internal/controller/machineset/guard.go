@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -58,6 +59,15 @@ func (p *pass[S]) hear(d replicas.Decision) {
 		p.warn(dialect.HeldReason, d.Withheld)
 	}
 	p.refused = asked
+}
+
+// doubt tells of annotations of ours on the set that do nothing, once until that changes.
+func (p *pass[S]) doubt() {
+	reason, note := apis.DoubtsNote(p.object)
+	if note != "" && note != p.doubted {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Read", "%s", dialect.Note(note))
+	}
+	p.doubted = note
 }
 
 func (p *pass[S]) warn(reason, note string) {

@@ -37,6 +37,7 @@ func (p *pass[S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told = ""
+	p.doubt()
 	others := others[S]{p.subject}
 	if err := others.tellOverlaps(ctx); err != nil {
 		return err

@@ -29,10 +29,12 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Secrets = namedSecrets(o.Namespace, userData, credentials)
 	case *machinev1.MachineSet:
 		st := o.Status
+		s.Template = o.Spec.Template.Annotations
 		s.Statements = append(errorSays(st.ErrorReason, st.ErrorMessage), dialect.ConditionsSay(st.Conditions, ofMachine)...)
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, 0, st.ObservedGeneration)
 	case *v1beta1.MachineDeployment:
 		st := o.Status
+		s.Template = o.Spec.Template.Annotations
 		s.Statements = dialect.ConditionsSay(st.Conditions, standard)
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
 	case *lenient.MachineHealthCheck:

@@ -48,10 +48,15 @@ type GroupFacts struct {
 
 // Conditions of groups, as statements name them.
 const (
-	progressing    = "condition Progressing"
-	replicaFailure = "condition ReplicaFailure"
-	frozen         = "condition Frozen"
-	held           = "condition DeletionHeld"
+	progressing = "condition Progressing"
+	frozen      = "condition Frozen"
+	held        = "condition DeletionHeld"
+)
+
+// What sets say, or what is told of them, where their machines cannot be made.
+const (
+	ReplicaFailure = "condition ReplicaFailure"
+	RefusedEvent   = "event of the set"
 )
 
 // deletionHeld is why a set gives up no machine.
@@ -123,10 +128,11 @@ func (f *GroupFacts) members() (out []Cause) {
 			continue
 		}
 		told[m.Reason] = true
-		out = append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)})
 		if i == 0 {
-			out = append(out, m.Because...)
+			out = append(append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)}), m.Because...)
+			continue
 		}
+		out = append(out, m.line())
 	}
 	return out
 }

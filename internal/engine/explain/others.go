@@ -23,6 +23,8 @@ type CheckFacts struct {
 	Expected, Healthy int
 	Seen              bool
 	Said              []postmortem.Statement
+	// Rivals are other health checks that select some of its machines.
+	Rivals []string
 	// Controller is what is to look after the check; its zero value where nobody
 	// asked.
 	Controller Controller
@@ -56,6 +58,8 @@ func (f *CheckFacts) finding(now time.Time) finding {
 		return finding{key: "TooManyUnhealthy", reason: allowed.Reason, chain: quote(allowed)}
 	case calm.Status == no:
 		return finding{key: "NotCalm", reason: calm.Reason, chain: quote(calm)}
+	case len(f.Rivals) > 0:
+		return finding{key: "SharedMachines", fill: []string{"rivals", strings.Join(f.Rivals[:min(len(f.Rivals), mostNames)], ", ")}}
 	case f.Healthy < f.Expected:
 		return finding{key: "Unhealthy", chain: quote(calm)}
 	}
