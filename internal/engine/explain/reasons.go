@@ -208,6 +208,7 @@ var reasons = map[string]advice{
 	ReasonNotSeen + "/New":   {Progressing, "was just made", wait, true},
 	ReasonNoMachines:         {Degraded, "watches nothing: no machine matches its selector", "compare spec.selector with the labels that machines have: `kubectl -n {namespace} get machines.{machines} --show-labels`", false},
 	"TooManyUnhealthy":       {Degraded, "remedies nothing at the moment: {sick}", "find out what the unhealthy machines have in common; it goes on by itself when there are fewer, or with a greater spec.maxUnhealthy", false},
+	machinesStart:            {Progressing, "waits for machines that start, and remedies nothing until then: {sick}", wait, true},
 	"NotCalm":                {Waiting, "holds something back: {sick}", "wait, or find out what the unhealthy machines have in common", true},
 	"SharedMachines":         {Degraded, "selects machines that health check {rivals} selects as well: {sick}", "give each health check a selector of its own: each counts the machine, and the first whose time is over remediates it", false},
 	"Unhealthy":              {Progressing, "has something to do: {sick}", "wait: each is remedied when its timeouts are over", true},

@@ -177,7 +177,7 @@ func trialsUntried(t *testing.T) []trial {
 	}
 	down := func(what string) error {
 		if what == "*v1.NodeList" || what == "*v1.Node" || what == "*v1.CertificateSigningRequestList" {
-			return errors.New(`Get "https://10.0.0.1:6443/api/v1/nodes": dial tcp 10.0.0.1:6443: connect: connection refused`)
+			return errors.New(`Get "https://api.example.com:6443/api/v1/nodes": connect: connection refused`)
 		}
 		return nil
 	}

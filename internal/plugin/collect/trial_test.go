@@ -191,11 +191,16 @@ func trialsRunning() []trial {
 	restricted := check("workers", func(c *lenient.MachineHealthCheck) {
 		c.CreationTimestamp, c.Status.ExpectedMachines, c.Status.CurrentHealthy = ago(time.Hour), ptr.To[int64](3), ptr.To[int64](1)
 	}, saysC("RemediationAllowed", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 0)"))
+	starting := check("workers", func(c *lenient.MachineHealthCheck) {
+		c.CreationTimestamp, c.Status.ExpectedMachines, c.Status.CurrentHealthy = ago(time.Hour), ptr.To[int64](2), ptr.To[int64](0)
+	}, saysC("RemediationAllowed", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 2, unhealthy: 2, maxUnhealthy: 1)"))
+	starting.Status.Conditions[len(starting.Status.Conditions)-1].Severity = machinev1.ConditionSeverityInfo
 	running := openshiftMachine("Running", 5*time.Hour, withNodeO)
 	return []trial{
 		{"23", "health check that selects nothing", &broken{ask: "mhc/workers", reason: "NoMachines", names: []string{"spec.selector", "--show-labels"}, objects: list(empty)}, nil},
 		{"24", "health checks that overlap", &broken{ask: "mhc/workers", reason: "SharedMachines", names: []string{"pool"}, objects: list(check("workers", counted), check("pool", counted), running, node("True", "", "", 4*time.Hour))}, nil},
 		{"25", "short circuit", &broken{ask: "mhc/workers", reason: "TooManyUnhealthy", names: []string{"total: 3, unhealthy: 2", "spec.maxUnhealthy"}, objects: list(restricted)}, nil},
+		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"waits for machines that start", "Next: wait"}, objects: list(starting)}, nil},
 		{"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
 			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)}},
 		{"32", "kubelet wedged", &broken{ask: machineX, reason: "NodeUnhealthy", names: []string{"Kubelet stopped posting node status", "kubectl describe node n-1"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent)},
