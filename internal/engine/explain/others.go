@@ -54,6 +54,8 @@ func (f *CheckFacts) finding(now time.Time) finding {
 		return finding{key: variant(ReasonNotSeen, "New")}
 	case f.Expected == 0:
 		return finding{key: ReasonNoMachines}
+	case allowed.Status == no && allowed.Reason == machinesStart:
+		return finding{key: machinesStart, chain: quote(allowed)}
 	case allowed.Status == no:
 		return finding{key: "TooManyUnhealthy", reason: allowed.Reason, chain: quote(allowed)}
 	case calm.Status == no:
@@ -65,6 +67,9 @@ func (f *CheckFacts) finding(now time.Time) finding {
 	}
 	return finding{key: "AllHealthy"}
 }
+
+// machinesStart is the reason of a check that may remedy nothing while machines start, as lenses have it.
+const machinesStart = "MachinesStart"
 
 // setController is what people call what looks after sets, deployments and health
 // checks.
