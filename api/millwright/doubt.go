@@ -78,13 +78,14 @@ func doubts(path, kind string, owned bool, annotations map[string]string) (out [
 	return out
 }
 
-// MisreadDeletionShare is the percentage that is in force where [MaxDeletionShare] cannot be read: who wrote it wished for a
+// MisreadDeletionShare is the percentage that is in force where [MaxDeletionShare] or [MaxCreationShare] cannot be read: who wrote it wished for a
 // limit. Without the annotation there is none.
 const MisreadDeletionShare = 20
 
 // inForce is, as a clause, what holds where a value cannot be read and that is not what holds without it.
 var inForce = map[string]string{
-	MaxDeletionShare: fmt.Sprintf("the default of %d%% is in force", MisreadDeletionShare), ApproveDeletion: "nothing is approved", ApproveOrphans: "nothing is approved",
+	MaxDeletionShare: fmt.Sprintf("the default of %d%% is in force", MisreadDeletionShare), ApproveDeletion: "nothing is approved",
+	MaxCreationShare: fmt.Sprintf("the default of %d%% is in force", MisreadDeletionShare), ApproveCreation: "nothing is approved", ApproveOrphans: "nothing is approved",
 }
 
 // Misread says what is wrong with the value of a key that cannot be read, and what is in force instead.

@@ -25,6 +25,8 @@ const (
 type told struct {
 	// fault and createError are those last told.
 	fault, createError string
+	// held is what was last told of the guard of growth.
+	held string
 	// doubts is what was last told of annotations that do nothing.
 	doubts string
 	// canary says that they were told of a canary, and not yet that the rest

@@ -114,6 +114,8 @@ type memory struct {
 	told     string
 	misread  string
 	refused  string
+	// refusedGrowth is what was last told of the guard of growth.
+	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
 }

@@ -100,23 +100,29 @@ func recordReplicaFailure(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	i := slices.IndexFunc(st.Conditions, func(c machinev1.Condition) bool { return c.Type == FailureCondition })
 	switch {
-	case o.Failure == nil && (!o.Judged || i < 0):
+	case o.Failure == nil && o.Held == "" && (!o.Judged || i < 0):
 		return
-	case o.Failure == nil:
+	case o.Failure == nil && o.Held == "":
 		st.Conditions = slices.Delete(st.Conditions, i, i+1)
 		return
 	case i < 0:
 		i = len(st.Conditions)
 		st.Conditions = append(st.Conditions, machinev1.Condition{Type: FailureCondition})
 	}
-	reason := failedDelete
-	if o.Failure.Creating {
-		reason = failedCreate
+	reason, message := dialect.GrowthReason, o.Held
+	if o.Failure != nil {
+		reason, message = failedDelete, o.Failure.Err.Error()
+		if o.Failure.Creating {
+			reason = failedCreate
+		}
 	}
-	if st.Conditions[i].Reason == reason { // each attempt has another name in its message
+	if was := &st.Conditions[i]; was.Reason == reason { // each attempt has another name in its message
+		if o.Failure == nil {
+			was.Message = message
+		}
 		return
 	}
-	st.Conditions[i] = condition(FailureCondition, reason, machinev1.ConditionSeverityWarning, o.Failure.Err.Error())
+	st.Conditions[i] = condition(FailureCondition, reason, machinev1.ConditionSeverityWarning, message)
 	st.Conditions[i].Status, st.Conditions[i].LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(o.Now).Rfc3339Copy()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -71,6 +72,7 @@ var group = []groupCheck{
 	groupUnseen,
 	groupFrozen,
 	groupHeld,
+	growthHeld,
 	setWaits,
 	rolloutStopped,
 	canaryWaits,
@@ -194,6 +196,19 @@ func groupHeld(_ time.Time, f *asked) *finding {
 		}
 	}
 	return &finding{key: deletionHeld, chain: quote(s)}
+}
+
+// growthHeld is about a set or deployment that makes no more machines, because they would be too
+// many at once.
+func growthHeld(_ time.Time, f *asked) *finding {
+	s := f.failure()
+	if f.Decision.Held != "" && s.Reason != limits.CreationHeld {
+		s = postmortem.Statement{Reason: limits.CreationHeld, Message: f.Decision.Held}
+	}
+	if s.Reason != limits.CreationHeld {
+		return nil
+	}
+	return &finding{key: limits.CreationHeld, chain: quote(s)}
 }
 
 // setWaits is about sets whose controller does nothing, or makes no machine, because

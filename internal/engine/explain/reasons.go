@@ -6,6 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 	"github.com/millwright-dev/millwright/provider"
@@ -189,6 +190,7 @@ var reasons = map[string]advice{
 	ReasonNotSeen + "/Set":         {Failed, "was changed, and its controller has not looked at it since: {count}", atWork, true},
 	word(rollout.InvalidObject):    {Failed, "does nothing, because it cannot be understood: {count}", "correct {field}; nothing is done before", false},
 	"Frozen":                       {Stuck, "is frozen, and makes no machines: {count}", "find out who makes machines that are not counted; it thaws by itself when there are few enough, or at once with the annotation safety.machine.sapcloud.io/unfreeze", false},
+	limits.CreationHeld:            {Waiting, "makes no more machines, because more would be added at once than was allowed: {count}", "if so many are to come, approve their number with the annotation millwright.dev/approve-mass-creation; else correct spec.replicas", false},
 	deletionHeld:                   {Waiting, "deletes no machine, because more would go at once than was allowed: {count}", "if so many are to go, approve their number with the annotation millwright.dev/approve-mass-deletion; else correct spec.replicas", false},
 	word(rollout.Stopped):          {Failed, "has stopped its rollout: {rolled}", "fix the template, or roll back; the rollout goes on with another template, or after a pause", false},
 	"CanaryWaiting":                {Waiting, "waits at the canary of its rollout{canary}: {rolled}", "look at the new machines, and approve them with the annotation " + rollout.ApproveKey + `: "{revision}"`, false},

@@ -88,6 +88,8 @@ func (r *run) waits(machines []Machine) (out []string) {
 	for _, s := range r.Sets(r.now) {
 		d := r.last[s.Set.UID]
 		switch {
+		case d.Held != "":
+			out = append(out, "set "+s.Set.Name+": "+d.Held)
 		case d.Withheld != "":
 			out = append(out, "set "+s.Set.Name+": "+d.Withheld)
 		case slices.Contains([]replicas.Reason{replicas.Invalid, replicas.Paused, replicas.Held, replicas.Guarded}, d.Reason):

@@ -149,7 +149,14 @@ func trialsKeys() []trial {
 		d.Spec.Replicas, d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1, 1, 1
 		d.Annotations = map[string]string{"millwright.dev/rollout-cannary": "1"}
 	}), nil)
+	growO := func(s *machinev1.MachineSet) { s.Annotations = map[string]string{"millwright.dev/max-creation-share": "50%"} }
+	growG := func(s *v1alpha1.MachineSet) { s.Annotations = map[string]string{"millwright.dev/max-creation-share": "50%"} }
+	grow := []string{"999999 machines would be added to 1", "approve-mass-creation"}
+	joinedO := list(openshiftMachine("Running", 5*time.Hour, withNodeO), node("True", "", "", 4*time.Hour))
+	joinedG := list(class, gardenerMachine("Running", 5*time.Hour, withNodeG), node("True", "", "", 4*time.Hour))
 	return []trial{
+		{"45", "a million replicas under the guard of growth", &broken{ask: setA, reason: "CreationHeld", names: grow, objects: append(joinedO, openshiftSet(1_000_000, 1, 1, growO))},
+			&broken{ask: setB, reason: "CreationHeld", names: grow, objects: append(joinedG, gardenerSet(1_000_000, 1, 1, growG))}},
 		{"20", "a share that is none", &broken{ask: setA, reason: "UnreadableAnnotation", names: share, objects: withO("millwright.dev/max-deletion-share", "30")},
 			&broken{ask: setB, reason: "UnreadableAnnotation", names: share, objects: withG("millwright.dev/max-deletion-share", "30")}},
 		{"21", "a key that does not exist", &broken{ask: setA, reason: "UnknownAnnotation", names: typo, objects: withO("millwright.dev/max-deletion-shares", "30%")},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 // mostCreated is how many new machines of one object are looked at one by one. Whoever types a number wrongly gets an answer at
@@ -66,6 +67,9 @@ func smaller[D, S, O client.Object](g *group[D, S], o O) O {
 	n := sized(after)
 	if n == nil || int(*n) <= len(g.machines)+mostCreated {
 		return o
+	}
+	if _, held := dialect.ReadGrowthGuard(o).Hold(int(*n), len(g.machines)); held != "" {
+		return o // none of them is created
 	}
 	beyond := int(*n) - len(g.machines) - mostCreated
 	*n -= int32(beyond)
