@@ -34,7 +34,7 @@ type CheckFacts struct {
 // Check explains a health check at the time now.
 func Check(now time.Time, f CheckFacts) Answer {
 	found := f.finding(now).with("age", span(now.Sub(f.Created)), "controller", setController, "machines", f.Machines,
-		"sick", fmt.Sprintf("%d of %s are unhealthy", f.Expected-f.Healthy, plural(f.Expected, "machine")), "number", plural(f.Expected, "machine"))
+		"sick", fmt.Sprintf("%d of %s unhealthy", f.Expected-f.Healthy, are(f.Expected, "machine")), "number", plural(f.Expected, "machine"))
 	a := f.Controller.unattended(now, f.Subject, found)
 	a.Gaps = f.Gaps
 	return a
