@@ -17,8 +17,11 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"nothing is there", millwright.Carrier{Kind: "Machine"}, nil},
 		{"keys of others are theirs", millwright.Carrier{Kind: "Machine", Annotations: map[string]string{"example.com/rollout-cannary": "1"}}, nil},
-		{"a letter too many", millwright.Carrier{Kind: "MachineDeployment", Annotations: map[string]string{ours + "rollout-cannary": "1"}},
-			[]string{"metadata.annotations[millwright.dev/rollout-cannary]: there is no such annotation|did you mean millwright.dev/rollout-canary?"}},
+		{
+			"a letter too many",
+			millwright.Carrier{Kind: "MachineDeployment", Annotations: map[string]string{ours + "rollout-cannary": "1"}},
+			[]string{"metadata.annotations[millwright.dev/rollout-cannary]: there is no such annotation|did you mean millwright.dev/rollout-canary?"},
+		},
 		{"a plural", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{ours + "max-deletion-shares": "30%"}}, []string{"metadata.annotations[|did you mean millwright.dev/max-deletion-share?"}},
 		{"nothing is near", millwright.Carrier{Kind: "Machine", Annotations: map[string]string{ours + "colour": "blue"}}, []string{"metadata.annotations[millwright.dev/colour]: there is no such annotation, and it has no effect|effect"}},
 		{"a share that is none", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{millwright.MaxDeletionShare: "30"}}, []string{`metadata.annotations[millwright.dev/max-deletion-share]: must be a percentage from "1%" to "100%", is "30"|20% is in force`}},

@@ -3,6 +3,8 @@ package machineset
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,7 +89,11 @@ func (p *pass[S]) keepSize(ctx context.Context, d replicas.Decision) error {
 
 // doubt tells of annotations of ours on the set that do nothing, once until that changes.
 func (p *pass[S]) doubt() {
-	reason, note := apis.DoubtsNote(p.object)
+	if metav1.GetControllerOfNoCopy(p.object) != nil {
+		return // its deployment tells
+	}
+	doubts := slices.DeleteFunc(apis.Doubts(p.object), func(d dialect.Doubt) bool { return !d.Unknown && strings.Contains(d.Field, "-deletion") }) // the guard tells of those
+	reason, note := dialect.DoubtsNote(doubts)
 	if note != "" && note != p.doubted {
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Read", "%s", dialect.Note(note))
 	}

@@ -113,25 +113,37 @@ func trialsMade() []trial {
 		return c
 	}
 	return []trial{
-		{"1 2", "field typo", &broken{ask: machineX, reason: "Failed", names: []string{"numCors", "template of MachineSet mill-a", "delete the machine"}, objects: list(refusedO(`spec.providerSpec.value.numCors: unknown field "numCors"`))},
-			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the field that is named in machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))}},
+		{
+			"1 2", "field typo", &broken{ask: machineX, reason: "Failed", names: []string{"numCors", "template of MachineSet mill-a", "delete the machine"}, objects: list(refusedO(`spec.providerSpec.value.numCors: unknown field "numCors"`))},
+			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"numCors", "correct the field that is named in machineclass small"}, objects: list(class, failedG("InvalidArgument", `machineclass small: providerSpec.numCors: unknown field "numCors"`))},
+		},
 		{"3", "wrong kind of spec", &broken{ask: machineX, reason: "Failed", names: []string{"AWSMachineProviderConfig", "template"}, objects: list(refusedO(`spec.providerSpec.value.kind: "AWSMachineProviderConfig" is not "KubemarkMachineProviderConfig"`))}, nil},
-		{"4 5", "secret missing", &broken{ask: machineX, reason: "SecretMissing", names: []string{"create secret blue/nope"}, objects: list(uncreatedO("Unknown", "ErrorCheckingProvider", `Failed to check if machine exists: spec.providerSpec.value.credentialsSecret.name: read secret blue/nope: secrets "nope" not found`, `{"credentialsSecret":{"name":"nope"}}`))},
-			&broken{ask: machineY, reason: "SecretMissing", names: []string{"create secret blue/nope"}, never: []string{"attempt"}, objects: list(withSecret("nope"), failedG("Unavailable", "machineclass small: secretRef: no secret with the key userData; secret blue/nope does not exist"))}},
-		{"6 7", "secret without the key", &broken{ask: machineX, reason: "CreateFailed", names: []string{"secret blue/boot has no key userData", "every attempt to create one has failed"}, objects: list(secret("boot"), uncreatedO("False", "InstanceNotCreated", "Instance has not been created: spec.providerSpec.value.userDataSecret.name: secret blue/boot has no key userData", `{"userDataSecret":{"name":"boot"}}`))},
-			&broken{ask: machineY, reason: "CreateFailed", names: []string{"no secret with the key userData", "the secrets that it names are blue/boot"}, objects: list(secret("boot"), withUserData("boot"), failedG("Unavailable", "machineclass small: secretRef: no secret with the key userData"))}},
-		{"8 9", "secret in a wrong namespace, credentials missing", &broken{ask: machineX, reason: "SecretMissing", names: []string{"create secret blue/cloud"}, objects: list(uncreatedO("Unknown", "ErrorCheckingProvider", `Failed to check if machine exists: read secret blue/cloud: secrets "cloud" not found`, `{"credentialsSecret":{"name":"cloud"}}`))},
+		{
+			"4 5", "secret missing", &broken{ask: machineX, reason: "SecretMissing", names: []string{"create secret blue/nope"}, objects: list(uncreatedO("Unknown", "ErrorCheckingProvider", `Failed to check if machine exists: spec.providerSpec.value.credentialsSecret.name: read secret blue/nope: secrets "nope" not found`, `{"credentialsSecret":{"name":"nope"}}`))},
+			&broken{ask: machineY, reason: "SecretMissing", names: []string{"create secret blue/nope"}, never: []string{"attempt"}, objects: list(withSecret("nope"), failedG("Unavailable", "machineclass small: secretRef: no secret with the key userData; secret blue/nope does not exist"))},
+		},
+		{
+			"6 7", "secret without the key", &broken{ask: machineX, reason: "CreateFailed", names: []string{"secret blue/boot has no key userData", "every attempt to create one has failed"}, objects: list(secret("boot"), uncreatedO("False", "InstanceNotCreated", "Instance has not been created: spec.providerSpec.value.userDataSecret.name: secret blue/boot has no key userData", `{"userDataSecret":{"name":"boot"}}`))},
+			&broken{ask: machineY, reason: "CreateFailed", names: []string{"no secret with the key userData", "the secrets that it names are blue/boot"}, objects: list(secret("boot"), withUserData("boot"), failedG("Unavailable", "machineclass small: secretRef: no secret with the key userData"))},
+		},
+		{
+			"8 9", "secret in a wrong namespace, credentials missing", &broken{ask: machineX, reason: "SecretMissing", names: []string{"create secret blue/cloud"}, objects: list(uncreatedO("Unknown", "ErrorCheckingProvider", `Failed to check if machine exists: read secret blue/cloud: secrets "cloud" not found`, `{"credentialsSecret":{"name":"cloud"}}`))},
 			&broken{ask: machineY, reason: "SecretMissing", names: []string{"create secret red/nope"}, objects: list(func() client.Object {
 				c := withSecret("nope")
 				c.CredentialsSecretRef.Namespace = "red"
 				return c
-			}(), failedG("Unavailable", "machineclass small: secret red/nope does not exist"))}},
+			}(), failedG("Unavailable", "machineclass small: secret red/nope does not exist"))},
+		},
 		{"10", "class missing", nil, &broken{ask: machineY, reason: "ClassUnavailable", names: []string{"create machineclass small in namespace blue"}, objects: list(failedG("Unavailable", "spec.class.name: read machineclass small: not found"))}},
 		{"11", "kind of the class is another", nil, &broken{ask: machineY, reason: "Running", names: []string{"AWSMachineClass", "as MachineClass"}, objects: list(class, node("True", "", "", 4*time.Hour), gardenerMachine("Running", 5*time.Hour, withNodeG, func(m *v1alpha1.Machine) { m.Spec.Class.Kind = "AWSMachineClass" }))}},
-		{"12 13", "quota", &broken{ask: machineX, reason: "CreateFailed", names: []string{"quota of 20 CPUs", "every attempt to create one has failed", "raise the quota"}, never: []string{"attempts to make it fail"}, objects: list(uncreatedO("False", "InstanceNotCreated", "Instance has not been created: create instance: quota of 20 CPUs is used up", `{}`))},
-			&broken{ask: machineY, reason: "ResourceExhausted", names: []string{"quota of 20 CPUs", "raise the quota"}, objects: list(class, failedG("ResourceExhausted", "create instance: quota of 20 CPUs is used up"))}},
-		{"19", "zone with a blank", &broken{ask: machineX, reason: "Failed", names: []string{"zone", `"eu 1"`, "template"}, objects: list(openshiftMachine("Failed", time.Hour, withSpec(`{"zone":"eu 1"}`), failedO("InvalidConfiguration", "spec.providerSpec.value.zone: must match a label")))},
-			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"zone", "machineclass small"}, objects: list(class, failedG("InvalidArgument", "machineclass small: providerSpec.zone: must match a label"))}},
+		{
+			"12 13", "quota", &broken{ask: machineX, reason: "CreateFailed", names: []string{"quota of 20 CPUs", "every attempt to create one has failed", "raise the quota"}, never: []string{"attempts to make it fail"}, objects: list(uncreatedO("False", "InstanceNotCreated", "Instance has not been created: create instance: quota of 20 CPUs is used up", `{}`))},
+			&broken{ask: machineY, reason: "ResourceExhausted", names: []string{"quota of 20 CPUs", "raise the quota"}, objects: list(class, failedG("ResourceExhausted", "create instance: quota of 20 CPUs is used up"))},
+		},
+		{
+			"19", "zone with a blank", &broken{ask: machineX, reason: "Failed", names: []string{"zone", `"eu 1"`, "template"}, objects: list(openshiftMachine("Failed", time.Hour, withSpec(`{"zone":"eu 1"}`), failedO("InvalidConfiguration", "spec.providerSpec.value.zone: must match a label")))},
+			&broken{ask: machineY, reason: "InvalidConfiguration", names: []string{"zone", "machineclass small"}, objects: list(class, failedG("InvalidArgument", "machineclass small: providerSpec.zone: must match a label"))},
+		},
 		{"56", "memory too small", &broken{ask: machineX, reason: "Failed", names: []string{"memoryMiB", "template"}, objects: list(refusedO("spec.providerSpec.value.memoryMiB: 1 is less than 64"))}, nil},
 	}
 }
@@ -166,16 +178,26 @@ func trialsJoining(t *testing.T) []trial {
 	}
 	taken := []string{"exists already", "delete the node of that name"}
 	return []trial{
-		{"14 15", "never joins, after a while", &broken{ask: machineX, reason: "AwaitingNode", names: console, objects: list(joiningO(30 * time.Minute))},
-			&broken{ask: machineY, reason: "AwaitingNode", names: console, objects: list(class, joiningG(12*time.Minute))}},
-		{"14", "never joins, after 150 s", &broken{ask: machineX, reason: "AwaitingNode", names: console, never: []string{"Next: wait."}, objects: list(joiningO(150 * time.Second))},
-			&broken{ask: machineY, reason: "AwaitingNode", names: console, never: []string{"Next: wait."}, objects: list(class, joiningG(150*time.Second))}},
-		{"55", "bootstrap token deleted before boot", &broken{ask: machineX, reason: "AwaitingNode", names: []string{"bootstrap token does not exist", "no certificate request"}, never: []string{"Next: wait."}, objects: list(joiningO(69 * time.Second))},
-			&broken{ask: machineY, reason: "AwaitingNode", names: []string{"bootstrap token does not exist", "no certificate request"}, never: []string{"Next: wait."}, objects: list(class, joiningG(69*time.Second))}},
-		{"34", "a node of the machine's name is there", &broken{ask: machineX, reason: "NodeExists", names: taken, never: []string{"whether an approver runs"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))},
-			&broken{ask: machineY, reason: "NodeExists", names: taken, never: []string{"whether an approver runs"}, objects: append(waits("uid-g", "mill-b-y", "blue/mill-b-y"), strayG, class, joiningG(30*time.Minute))}},
-		{"34", "a node of the machine's name is there, and nothing asks", &broken{ask: machineX, reason: "NodeNameTaken", names: []string{"node mill-a-x", "delete node mill-a-x", "test:///i-other"}, objects: list(another, joiningO(30*time.Minute))},
-			&broken{ask: machineY, reason: "NodeNameTaken", names: []string{"node mill-b-y", "delete node mill-b-y"}, objects: list(strayG, class, joiningG(30*time.Minute))}},
+		{
+			"14 15", "never joins, after a while", &broken{ask: machineX, reason: "AwaitingNode", names: console, objects: list(joiningO(30 * time.Minute))},
+			&broken{ask: machineY, reason: "AwaitingNode", names: console, objects: list(class, joiningG(12*time.Minute))},
+		},
+		{
+			"14", "never joins, after 150 s", &broken{ask: machineX, reason: "AwaitingNode", names: console, never: []string{"Next: wait."}, objects: list(joiningO(150 * time.Second))},
+			&broken{ask: machineY, reason: "AwaitingNode", names: console, never: []string{"Next: wait."}, objects: list(class, joiningG(150*time.Second))},
+		},
+		{
+			"55", "bootstrap token deleted before boot", &broken{ask: machineX, reason: "AwaitingNode", names: []string{"bootstrap token does not exist", "no certificate request"}, never: []string{"Next: wait."}, objects: list(joiningO(69 * time.Second))},
+			&broken{ask: machineY, reason: "AwaitingNode", names: []string{"bootstrap token does not exist", "no certificate request"}, never: []string{"Next: wait."}, objects: list(class, joiningG(69*time.Second))},
+		},
+		{
+			"34", "a node of the machine's name is there", &broken{ask: machineX, reason: "NodeExists", names: taken, never: []string{"whether an approver runs"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))},
+			&broken{ask: machineY, reason: "NodeExists", names: taken, never: []string{"whether an approver runs"}, objects: append(waits("uid-g", "mill-b-y", "blue/mill-b-y"), strayG, class, joiningG(30*time.Minute))},
+		},
+		{
+			"34", "a node of the machine's name is there, and nothing asks", &broken{ask: machineX, reason: "NodeNameTaken", names: []string{"node mill-a-x", "delete node mill-a-x", "test:///i-other"}, objects: list(another, joiningO(30*time.Minute))},
+			&broken{ask: machineY, reason: "NodeNameTaken", names: []string{"node mill-b-y", "delete node mill-b-y"}, objects: list(strayG, class, joiningG(30*time.Minute))},
+		},
 		{"34", "the request of such a machine", &broken{ask: "csr/csr-1", reason: "NodeExists", names: []string{"delete the node of that name"}, objects: append(waits("uid-o", "mill-a-x", "blue/mill-a-x"), stray, joiningO(30*time.Minute))}, nil},
 	}
 }
@@ -201,12 +223,18 @@ func trialsRunning() []trial {
 		{"24", "health checks that overlap", &broken{ask: "mhc/workers", reason: "SharedMachines", names: []string{"pool"}, objects: list(check("workers", counted), check("pool", counted), running, node("True", "", "", 4*time.Hour))}, nil},
 		{"25", "short circuit", &broken{ask: "mhc/workers", reason: "TooManyUnhealthy", names: []string{"total: 3, unhealthy: 2", "spec.maxUnhealthy"}, objects: list(restricted)}, nil},
 		{"besides", "short circuit while machines merely start", &broken{ask: "mhc/workers", reason: "MachinesStart", names: []string{"waits for machines that start", "Next: wait"}, objects: list(starting)}, nil},
-		{"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
-			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)}},
-		{"32", "kubelet wedged", &broken{ask: machineX, reason: "NodeUnhealthy", names: []string{"Kubelet stopped posting node status", "kubectl describe node n-1"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent)},
-			&broken{ask: machineY, reason: "NodeUnhealthy", names: []string{"Kubelet stopped posting node status", "becomes Failed"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG), silent)}},
-		{"33", "node deleted by hand", &broken{ask: machineX, reason: "NodeMissing", names: []string{"node n-1 does not exist", "delete the machine"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
-			&broken{ask: machineY, reason: "NodeMissing", names: []string{"node n-1 does not exist", "replaced"}, objects: list(class, gardenerMachine("Running", 5*time.Hour, withNodeG))}},
+		{
+			"31 53", "instance killed or stopped", &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
+			&broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, stopped), silent)},
+		},
+		{
+			"32", "kubelet wedged", &broken{ask: machineX, reason: "NodeUnhealthy", names: []string{"Kubelet stopped posting node status", "kubectl describe node n-1"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent)},
+			&broken{ask: machineY, reason: "NodeUnhealthy", names: []string{"Kubelet stopped posting node status", "becomes Failed"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG), silent)},
+		},
+		{
+			"33", "node deleted by hand", &broken{ask: machineX, reason: "NodeMissing", names: []string{"node n-1 does not exist", "delete the machine"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
+			&broken{ask: machineY, reason: "NodeMissing", names: []string{"node n-1 does not exist", "replaced"}, objects: list(class, gardenerMachine("Running", 5*time.Hour, withNodeG))},
+		},
 	}
 }
 
@@ -238,17 +266,27 @@ func trialsLeaving() []trial {
 	cannot, spec := []string{"cannot be computed", "found no controllers", "delete pod web/web-1 by hand"}, []string{"spec.maxUnavailable is 0%", "allows no disruption even with all pods healthy"}
 	astray := []string{"of 0 pods 1 are healthy", "Next: wait"}
 	return []trial{
-		{"26", "budget that allows none", &broken{ask: machineX, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), goingO)},
-			&broken{ask: machineY, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), class, goingG)}},
-		{"42", "budget over a bare pod that cannot be computed", &broken{ask: machineX, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, goingO)},
-			&broken{ask: machineY, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, class, goingG)}},
-		{"42", "budget that allows none whatever happens", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
-			&broken{ask: machineY, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), class, goingG)}},
+		{
+			"26", "budget that allows none", &broken{ask: machineX, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), goingO)},
+			&broken{ask: machineY, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), class, goingG)},
+		},
+		{
+			"42", "budget over a bare pod that cannot be computed", &broken{ask: machineX, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, goingO)},
+			&broken{ask: machineY, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, class, goingG)},
+		},
+		{
+			"42", "budget that allows none whatever happens", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
+			&broken{ask: machineY, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), class, goingG)},
+		},
 		{"27", "pre-terminate hook", &broken{ask: machineX, reason: "PreTerminateHookPresent", names: []string{"backup", "velero"}, objects: list(hook, node("True", "", "", 8*time.Hour))}, nil},
-		{"28", "foreign finalizer on the machine", &broken{ask: machineX, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(foreign(openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour))))},
-			&broken{ask: machineY, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(class, foreign(gardenerMachine("Terminating", 9*time.Hour, deletedG(time.Hour))))}},
-		{"29", "foreign finalizer on the node, the machine is gone", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(held)},
-			&broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(heldG)}},
+		{
+			"28", "foreign finalizer on the machine", &broken{ask: machineX, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(foreign(openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour))))},
+			&broken{ask: machineY, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(class, foreign(gardenerMachine("Terminating", 9*time.Hour, deletedG(time.Hour))))},
+		},
+		{
+			"29", "foreign finalizer on the node, the machine is gone", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(held)},
+			&broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(heldG)},
+		},
 		{"29", "the machine of that node", &broken{ask: machineX, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(held)}, &broken{ask: machineY, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(heldG)}},
 		{"29", "foreign finalizer on the node, the machine waits for it", &broken{ask: "node/n-1", reason: "Deleting", names: byFinalizer[:1], objects: list(held, openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), startedO(lifecycle.DeletionNode, time.Minute)))}, nil},
 		{"30", "volume that never detaches", nil, &broken{ask: machineY, reason: "VolumeStillAttached", names: []string{"pv-1", "device is busy"}, objects: volumes(class, goingG)}},
