@@ -71,6 +71,7 @@ build: ## Build the commands into bin/
 cloud: ## Build what `millwright up --provider` needs of a cloud: PROVIDER=aws
 ifneq ($(PROVIDER),kubemark)
 	@mkdir -p bin
+	@test -x bin/machine-controller-$(PROVIDER) || echo "building the controller of $(PROVIDER) with its SDK, and its simulated cloud: 2 to 10 minutes the first time, seconds later" >&2
 	cd providers/$(PROVIDER)/cloud && go build -o $(CURDIR)/bin/ ./machine-controller-$(PROVIDER)
 	cd dev/clouds/*/cmd/cloud-$(PROVIDER) && go build -o $(CURDIR)/bin/ .
 endif

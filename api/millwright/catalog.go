@@ -139,6 +139,14 @@ var setKeys = []Key{
 		"Allows that so many machines of a set with `max-deletion-share` go at once ([decision 16](decisions/0016-an-approval-is-for-one-thing.md)).",
 	},
 	{
+		MaxCreationShare, sets, Person, Percentage, nil, `a percentage from "1%" to "100%"`, "no bound",
+		"Holds a number of replicas that would add more than that share of the machines at once. One machine may always come, what was lost is made again, and a set that never had a machine is not held. A set of a deployment goes by the deployment.",
+	},
+	{
+		ApproveCreation, sets, Person, Count, nil, "a number of machines", nothing,
+		"Allows that so many machines are added at once to a set or deployment with `max-creation-share`.",
+	},
+	{
 		ApproveOrphans,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine (OpenShift)"},
 		Person, Approval, nil, "a number of instances, or provider IDs", nothing,
@@ -304,6 +312,10 @@ var writtenKeys = []Key{
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
 		Controller, JSON, nil, "annotations of the autoscaler, and what of each is the controller's", nothing,
 		"What of the annotations that the autoscaler reads to scale from zero is the controller's, so that it is told from the user's. It took the place of `capacity-labels`, which is read once and taken off.",
+	},
+	{
+		AllowedSize, sets, Controller, Count, nil, "a number of machines", nothing,
+		"How many machines the guard of `max-creation-share` allowed last: up to that many are made again when they are lost.",
 	},
 }
 

@@ -15,6 +15,8 @@ const (
 	ApproveOrphans   = "millwright.dev/approve-orphan-removal"
 	MaxDeletionShare = "millwright.dev/max-deletion-share"
 	ApproveDeletion  = "millwright.dev/approve-mass-deletion"
+	MaxCreationShare = "millwright.dev/max-creation-share"
+	ApproveCreation  = "millwright.dev/approve-mass-creation"
 	ScaleUpDisabled  = "millwright.dev/scale-up-disabled"
 	Fallback         = "millwright.dev/fallback"
 	TargetCluster    = "millwright.dev/target-cluster"
@@ -61,6 +63,7 @@ const (
 	MachineDeployment   = "millwright.dev/machinedeployment"
 	Template            = "millwright.dev/template"
 	Capacity            = "millwright.dev/capacity"
+	AllowedSize         = "millwright.dev/allowed-size"
 )
 
 // What controllers write on objects of Kubernetes.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -139,6 +140,11 @@ func (h handler) faults(o client.Object) (out []string) {
 	}
 	for _, f := range apis.Faults(o, h.Clock.Now()) {
 		out = append(out, f.String())
+	}
+	for _, d := range apis.Doubts(o) {
+		if f := d.String(); !slices.ContainsFunc(out, func(said string) bool { return strings.HasPrefix(said, d.Field+":") }) {
+			out = append(out, f)
+		}
 	}
 	return out
 }

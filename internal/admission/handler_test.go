@@ -201,6 +201,21 @@ func TestAnswers(t *testing.T) {
 			[]string{`spec.selector: "Equals" is not a valid label selector operator`},
 		},
 		{
+			"a key of ours that does not exist, on a deployment", "/warn-machine-sapcloud-io-v1alpha1-machinedeployment", nil,
+			`{"metadata":{"annotations":{"millwright.dev/rollout-cannary":"1"}},"spec":{"selector":{"matchLabels":{"a":"b"}},"strategy":{"type":"Recreate"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"class":{"kind":"MachineClass","name":"c"}}}}}`, nil, "",
+			[]string{"metadata.annotations[millwright.dev/rollout-cannary]: there is no such annotation, and it has no effect: did you mean millwright.dev/rollout-canary?"},
+		},
+		{
+			"a value that cannot be read is told once", "/warn-machine-openshift-io-v1beta1-machinehealthcheck", nil,
+			`{"metadata":{"annotations":{"millwright.dev/remediation-cooldown":"soon"}},"spec":{"selector":{},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"5m"}]}}`, nil, "",
+			[]string{`metadata.annotations[millwright.dev/remediation-cooldown]: must be a duration like "10m", is "soon"`},
+		},
+		{
+			"one on an older kind of check", "/warn-healthchecking-openshift-io-v1alpha1-machinehealthcheck", nil,
+			`{"metadata":{"annotations":{"millwright.dev/escalations":"reboot"}},"spec":{"selector":{"matchLabels":{"a":"b"}},"maxUnhealthy":"40%"}}`, nil, "",
+			[]string{"metadata.annotations[millwright.dev/escalations]: there is no such annotation, and it has no effect: did you mean millwright.dev/escalation?"},
+		},
+		{
 			"a deployment", "/warn-machine-openshift-io-v1beta1-machinedeployment", nil,
 			`{"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"c"}}}}}`, nil, "",
 			[]string{"spec.template.metadata.labels: are not matched by spec.selector"},

@@ -22,6 +22,8 @@ const (
 type Said struct {
 	// Statements are conditions, last operations and errors, of which the latter two come first.
 	Statements []Statement
+	// Notes are what is to be known of a machine besides, by the paths of fields.
+	Notes []Statement
 	// Failure is what a machine records of the attempt that failed last, with its kind as
 	// far as its API keeps that.
 	Failure error
@@ -39,6 +41,8 @@ type Said struct {
 	Classed bool
 	// KeptUntil is until when a failed machine is preserved.
 	KeptUntil time.Time
+	// Template are the annotations of the machines that a set or deployment makes; nil of others.
+	Template map[string]string
 	// Frozen says that a set or deployment is frozen.
 	Frozen bool
 	Counts Counts

@@ -119,6 +119,8 @@ type SetOutcome struct {
 	Failure *SetFailure
 	// Withheld says why members that should go were kept; empty when none was.
 	Withheld string
+	// Held says why members that are wanted were not created; empty when all were.
+	Held string
 	// Frozen says why the set is frozen; empty when it is not, or when nobody
 	// looked.
 	Frozen string

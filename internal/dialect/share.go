@@ -1,9 +1,10 @@
 package dialect
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
@@ -26,6 +27,8 @@ const (
 const (
 	// HeldReason is why a set gives up no member, in events and conditions.
 	HeldReason = "DeletionHeld"
+	// GrowthReason is why a set or a deployment creates no more machines, in events and conditions.
+	GrowthReason = limits.CreationHeld
 	// MisreadReason is the event about a share or an approval that is none.
 	MisreadReason = "InvalidDeletionShare"
 )
@@ -41,7 +44,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	percent, asked := r.Percentage(MaxShareAnnotation)
 	switch text, bad := r.Misread(MaxShareAnnotation); {
 	case bad:
-		misread = append(misread, fmt.Sprintf("%s: %q is not a share from 1%% to 100%%; the default of %d%% is in force", MaxShareAnnotation, text, g.Limit.Percent))
+		misread = append(misread, MaxShareAnnotation+": "+millwright.Misread(MaxShareAnnotation, text))
 	case !asked:
 		return nil
 	default:
@@ -49,10 +52,40 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	}
 	g.Approved, _ = r.Count(ApproveShrinkAnnotation)
 	if text, _ := r.Misread(ApproveShrinkAnnotation); text != "" {
-		misread = append(misread, fmt.Sprintf("%s: %q is not a number of removals; nothing is approved", ApproveShrinkAnnotation, text))
+		misread = append(misread, ApproveShrinkAnnotation+": "+millwright.Misread(ApproveShrinkAnnotation, text))
 	}
 	g.Misread = strings.Join(misread, "; ")
 	return g
+}
+
+// ReadGrowthGuard reads what bounds the growth of a set or a deployment; nil when nobody asked for it, and of a set that another
+// object controls, which decides on its size. What is not understood makes the guard stricter, as that of deletions.
+func ReadGrowthGuard(o client.Object) *limits.Growth {
+	r := millwright.Read(o.GetAnnotations())
+	g := &limits.Growth{Limit: limits.DefaultLimit}
+	var misread []string
+	percent, asked := r.Percentage(millwright.MaxCreationShare)
+	text, bad := r.Misread(millwright.MaxCreationShare)
+	switch {
+	case metav1.GetControllerOfNoCopy(o) != nil || !asked && !bad:
+		return nil
+	case bad:
+		misread = append(misread, millwright.MaxCreationShare+": "+millwright.Misread(millwright.MaxCreationShare, text))
+	default:
+		g.Limit.Percent = percent
+	}
+	g.Approved, _ = r.Count(millwright.ApproveCreation)
+	if text, bad := r.Misread(millwright.ApproveCreation); bad && text != "" {
+		misread = append(misread, millwright.ApproveCreation+": "+millwright.Misread(millwright.ApproveCreation, text))
+	}
+	g.Known, _ = r.Count(millwright.AllowedSize)
+	g.Misread = strings.Join(misread, "; ")
+	return g
+}
+
+// KeepSize edits o to know how many machines its guard of growth allowed last.
+func KeepSize(o client.Object, size int) {
+	SetAnnotation(o, millwright.AllowedSize, strconv.Itoa(size))
 }
 
 // HandDeletionGuard edits the set of a deployment to be guarded as the

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -25,21 +26,21 @@ func TestReadDeletionGuard(t *testing.T) {
 		"share":         {"", map[string]string{share: "30%"}, &replicas.Guard{Limit: limit(30)}},
 		"approved":      {"", map[string]string{share: "30%", approve: "7"}, &replicas.Guard{Limit: limit(30), Approved: 7}},
 		"no share": {"a guard that is mistyped is a guard", map[string]string{share: "30"}, &replicas.Guard{
-			Limit: limit(20), Misread: share + `: "30" is not a share from 1% to 100%; the default of 20% is in force`,
+			Limit: limit(20), Misread: share + `: must be a percentage from "1%" to "100%", is "30"; the default of 20% is in force`,
 		}},
 		"empty share": {"asked for, and not said how much", map[string]string{share: "", approve: "7"}, &replicas.Guard{
-			Limit: limit(20), Approved: 7, Misread: share + `: "" is not a share from 1% to 100%; the default of 20% is in force`,
+			Limit: limit(20), Approved: 7, Misread: share + `: must be a percentage from "1%" to "100%", is ""; the default of 20% is in force`,
 		}},
 		"approval of another": {"who lets orphans go says nothing of this set", map[string]string{share: "30%", orphan.ApproveAnnotation: "7"}, &replicas.Guard{Limit: limit(30)}},
 		"empty approval":      {"withdrawn", map[string]string{share: "30%", approve: ""}, &replicas.Guard{Limit: limit(30)}},
 		"negative approval": {"nothing is brought back", map[string]string{share: "30%", approve: "-1"}, &replicas.Guard{
-			Limit: limit(30), Misread: approve + `: "-1" is not a number of removals; nothing is approved`,
+			Limit: limit(30), Misread: approve + `: must be a number of machines, is "-1"; nothing is approved`,
 		}},
 		"both": {"each is said", map[string]string{share: "0%", approve: "12 "}, &replicas.Guard{
-			Limit: limit(20), Misread: share + `: "0%" is not a share from 1% to 100%; the default of 20% is in force; ` + approve + `: "12 " is not a number of removals; nothing is approved`,
+			Limit: limit(20), Misread: share + `: must be a percentage from "1%" to "100%", is "0%"; the default of 20% is in force; ` + approve + `: must be a number of machines, is "12 "; nothing is approved`,
 		}},
 		"no approval": {"approves nothing", map[string]string{share: "30%", approve: "all"}, &replicas.Guard{
-			Limit: limit(30), Misread: approve + `: "all" is not a number of removals; nothing is approved`,
+			Limit: limit(30), Misread: approve + `: must be a number of machines, is "all"; nothing is approved`,
 		}},
 	}
 	for name, tc := range tests {
@@ -48,6 +49,13 @@ func TestReadDeletionGuard(t *testing.T) {
 		if diff := cmp.Diff(tc.want, ReadDeletionGuard(o)); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestMisreadShare: what is said to be in force is.
+func TestMisreadShare(t *testing.T) {
+	if limits.DefaultLimit.Percent != millwright.MisreadDeletionShare {
+		t.Errorf("%d%% is in force, and %d%% is said to be", limits.DefaultLimit.Percent, millwright.MisreadDeletionShare)
 	}
 }
 

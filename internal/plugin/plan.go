@@ -36,7 +36,12 @@ type plan struct {
 	// connect is how clusters are reached.
 	connect func() (survey.Clusters, string, error)
 	now     func() time.Time
+	// patience is how long steps are looked at; what is left then is not.
+	patience time.Duration
 }
+
+// mostPatience is a time after which a person asks whether anything is going on.
+const mostPatience = 5 * time.Second
 
 // Plan is the command that says what a change does before it is made; program is what people call it by.
 func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -45,7 +50,7 @@ func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newPlan(streams genericiooptions.IOStreams) *plan {
-	p := &plan{why: newWhy(streams), now: time.Now}
+	p := &plan{why: newWhy(streams), now: time.Now, patience: mostPatience}
 	p.connect = p.clients
 	return p
 }
@@ -304,10 +309,28 @@ func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.
 	report.Unknown = append(report.Unknown, read.Unknown...)
 	for _, change := range changes {
 		report.Changes = append(report.Changes, project.Changed(change, read.Stored))
-		report.Notes = append(report.Notes, controlled(change)...)
+		report.Notes = append(report.Notes, append(wild(change), controlled(change)...)...)
 	}
-	report.Plans = append(report.Plans, project.Plans(p.now(), read.Stored, changes, read.Durations)...)
-	return nil
+	end := time.Now().Add(p.patience)
+	report.Plans = append(report.Plans, project.Plans(p.now(), read.Stored, changes, read.Durations, func() bool { return ctx.Err() != nil || time.Now().After(end) })...)
+	return ctx.Err()
+}
+
+// grown is how many times as many machines, and how many more, are so many that the number may be mistyped.
+const grownTimes, grownBy = 10, 50
+
+// wild warns of a change to far more machines.
+func wild(c project.Change) []string {
+	was, _ := project.Replicas(c.Before)
+	is, ok := project.Replicas(c.After)
+	if !ok || c.Before == nil || is < was*grownTimes || is-was < grownBy {
+		return nil
+	}
+	times := ""
+	if was > 0 {
+		times = fmt.Sprintf(", which are %d times as many", is/was)
+	}
+	return []string{fmt.Sprintf("%s goes from %d to %d machines%s: see that the number is meant", project.ObjectOf(c.After), was, is, times)}
 }
 
 // controlled warns of a change that a deployment undoes.

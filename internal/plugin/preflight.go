@@ -193,7 +193,7 @@ func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []co
 		return nil, nil, err
 	}
 	out := map[forecast.Object]string{}
-	for _, plan := range project.Plans(p.now(), read.Stored, changes, read.Durations) {
+	for _, plan := range project.Plans(p.now(), read.Stored, changes, read.Durations, nil) {
 		out[plan.Root] = summary(plan)
 	}
 	return out, read.Unknown, nil

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -24,6 +25,10 @@ const (
 type told struct {
 	// fault and createError are those last told.
 	fault, createError string
+	// held is what was last told of the guard of growth.
+	held string
+	// doubts is what was last told of annotations that do nothing.
+	doubts string
 	// canary says that they were told of a canary, and not yet that the rest
 	// follows.
 	canary bool
@@ -101,6 +106,15 @@ func (p *pass[D, S]) tellFault() {
 		reason = p.lens.Traits().Events.SelectsAll
 	}
 	p.tell(corev1.EventTypeWarning, reason, "Validate", "%s", dialect.Note(fault))
+}
+
+// tellDoubts tells of annotations of ours that do nothing, once until that changes.
+func (p *pass[D, S]) tellDoubts() {
+	reason, note := apis.DoubtsNote(p.object)
+	if note != p.told.doubts {
+		p.tell(corev1.EventTypeWarning, reason, "Read", "%s", dialect.Note(note))
+	}
+	p.told.doubts = note
 }
 
 // tellCreateError tells why there is no set of the present template, once

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -29,6 +32,7 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told.fault = ""
+	p.tellDoubts()
 	if err := p.addFinalizer(ctx); err != nil {
 		return err
 	}
@@ -36,6 +40,9 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 		return err
 	}
 	if err := p.decide(ctx); err != nil {
+		return err
+	}
+	if err := p.keepSize(ctx); err != nil {
 		return err
 	}
 	p.again(p.plan.After)
@@ -57,6 +64,23 @@ func (p *pass[D, S]) decide(ctx context.Context) error {
 	}
 	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
 	return nil
+}
+
+// keepSize tells what the guard of growth holds, once until that changes, and else stores how many
+// machines it allows: what is lost of them is made again.
+func (p *pass[D, S]) keepSize(ctx context.Context) error {
+	held := ""
+	if f := p.plan.Status.Failure; f != nil && f.Reason == limits.CreationHeld {
+		held = f.Message
+	}
+	if held != p.told.held {
+		p.tell(corev1.EventTypeWarning, map[bool]string{true: limits.CreationHeld}[held != ""], "Scale", "%s", dialect.Note(held))
+	}
+	p.told.held = held
+	if g := p.facts.Guard.Growth; g == nil || held != "" || p.facts.Deleting || g.Known == p.facts.Replicas {
+		return nil
+	}
+	return p.patchDeployment(ctx, "keep the allowed size", func(d D) { dialect.KeepSize(d, p.facts.Replicas) })
 }
 
 // carryOut does what is planned, in the order of the plan. Once an action failed, those that

@@ -54,6 +54,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	p.tell(before)
 	p.tellSelection()
+	p.tellDoubts()
 	p.asked, err = p.remedies().carryOut(ctx)
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -29,6 +30,15 @@ func (p *pass[C]) tellSelection() {
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventSharedMachines, dialect.ActionHealthCheck, note, other.GetName())
 		p.Recorder.Eventf(other, nil, corev1.EventTypeWarning, dialect.EventSharedMachines, dialect.ActionHealthCheck, note, p.object.GetName())
 	}
+}
+
+// tellDoubts tells of annotations of ours on the check that do nothing, once until that changes.
+func (p *pass[C]) tellDoubts() {
+	reason, note := apis.DoubtsNote(p.object)
+	if note != "" && note != p.state.doubted {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, dialect.ActionHealthCheck, "%s", dialect.Note(note))
+	}
+	p.state.doubted = note
 }
 
 // empty reports whether a check that is in order selects nothing.

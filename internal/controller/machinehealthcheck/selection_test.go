@@ -75,3 +75,20 @@ func TestSharedMachinesAreTold(t *testing.T) {
 		t.Errorf("told again: %s", heard)
 	}
 }
+
+// TestDoubtfulAnnotationsAreTold: a check says of an annotation that does not exist which was
+// meant, once.
+func TestDoubtfulAnnotationsAreTold(t *testing.T) {
+	w := newWorld(t, append(pairs("a"), checkOf(func(c *lenient.MachineHealthCheck) {
+		c.Annotations = map[string]string{"millwright.dev/remediation-cool-down": "5m"}
+	}))...)
+	w.pass()
+	if heard := w.heard(); !strings.Contains(heard, "Warning UnknownAnnotation/HealthCheck") || !strings.Contains(heard, "did you mean millwright.dev/remediation-cooldown?") {
+		t.Errorf("heard %q", heard)
+	}
+	w.step(time.Minute)
+	w.pass()
+	if heard := w.heard(); strings.Contains(heard, "UnknownAnnotation") {
+		t.Errorf("told again: %q", heard)
+	}
+}

@@ -37,6 +37,8 @@ type state struct {
 	referred   map[types.UID]bool
 	// lonely says that people were told that the check selects nothing.
 	lonely bool
+	// doubted is what was last told of annotations that do nothing.
+	doubted string
 	// remedied are the machines, by name, about which the last plan did something.
 	// What they show may have come and gone before anybody looks: what the plan went
 	// by is no news then, and still has to be acted on.

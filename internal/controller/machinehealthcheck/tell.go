@@ -30,7 +30,7 @@ func (p *pass[C]) tell(before health.Memory) {
 				fmt.Sprintf("Machine %s has unhealthy node %s: %s", v.title(&n.target), n.target.NodeName, n.now.Message))
 		}
 	}
-	restricted := !p.plan.Allowed
+	restricted := p.plan.Restricts
 	if restricted && !p.state.restricted {
 		total := p.plan.Expected + p.plan.Missing
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventRemediationRestricted, dialect.ActionRemediate,

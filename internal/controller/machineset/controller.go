@@ -114,6 +114,10 @@ type memory struct {
 	told     string
 	misread  string
 	refused  string
+	// refusedGrowth is what was last told of the guard of growth.
+	refusedGrowth string
+	// doubted is what was last told of annotations that do nothing.
+	doubted string
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.

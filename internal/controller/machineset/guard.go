@@ -3,12 +3,16 @@ package machineset
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -36,6 +40,7 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 // hear keeps what a guard said for the record, and tells people once: again only
 // after one of them changed what the set wants or allows.
 func (p *pass[S]) hear(d replicas.Decision) {
+	p.hearGrowth(d)
 	g := p.set.Guard
 	if g == nil {
 		p.misread, p.refused = "", ""
@@ -58,6 +63,41 @@ func (p *pass[S]) hear(d replicas.Decision) {
 		p.warn(dialect.HeldReason, d.Withheld)
 	}
 	p.refused = asked
+}
+
+// hearGrowth does the same for the guard of growth.
+func (p *pass[S]) hearGrowth(d replicas.Decision) {
+	asked := ""
+	if g := p.set.Growth; d.Held != "" {
+		asked = fmt.Sprint(p.set.Replicas, g.Limit, g.Approved)
+		if asked != p.refusedGrowth {
+			p.warn(limits.CreationHeld, d.Held)
+		}
+	}
+	p.growth, p.refusedGrowth = d.Held, asked
+}
+
+// keepSize stores how many members the guard of growth allows, before they are created: what is
+// lost of them is made again.
+func (p *pass[S]) keepSize(ctx context.Context, d replicas.Decision) error {
+	if g := p.set.Growth; g == nil || d.Held != "" || p.set.Deleting || g.Known == p.set.Replicas {
+		return nil
+	}
+	p.set.Growth.Known = p.set.Replicas
+	return p.patchSet(ctx, "keep the allowed size", func(s S) { dialect.KeepSize(s, p.set.Replicas) })
+}
+
+// doubt tells of annotations of ours on the set that do nothing, once until that changes.
+func (p *pass[S]) doubt() {
+	if metav1.GetControllerOfNoCopy(p.object) != nil {
+		return // its deployment tells
+	}
+	doubts := slices.DeleteFunc(apis.Doubts(p.object), func(d dialect.Doubt) bool { return !d.Unknown && strings.Contains(d.Field, "-deletion") }) // the guard tells of those
+	reason, note := dialect.DoubtsNote(doubts)
+	if note != "" && note != p.doubted {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Read", "%s", dialect.Note(note))
+	}
+	p.doubted = note
 }
 
 func (p *pass[S]) warn(reason, note string) {

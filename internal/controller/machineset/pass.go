@@ -20,11 +20,12 @@ type pass[S client.Object] struct {
 	// in this pass.
 	frozen string
 	thawed bool
-	// judged, acted, failure and held are what came of scaling.
+	// judged, acted, failure, held and growth are what came of scaling.
 	judged  bool
 	acted   bool
 	failure *dialect.SetFailure
 	held    string
+	growth  string
 }
 
 func (p *pass[S]) run(ctx context.Context) error {
@@ -37,6 +38,7 @@ func (p *pass[S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told = ""
+	p.doubt()
 	others := others[S]{p.subject}
 	if err := others.tellOverlaps(ctx); err != nil {
 		return err
@@ -62,6 +64,9 @@ func (p *pass[S]) scale(ctx context.Context) error {
 	}
 	p.judged = true
 	p.hear(d)
+	if err := p.keepSize(ctx, d); err != nil {
+		return err
+	}
 	log := logf.FromContext(ctx).WithValues("reason", d.Reason)
 	switch {
 	case d.Create > 0:

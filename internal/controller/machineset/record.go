@@ -41,7 +41,7 @@ func (p *pass[S]) record(ctx context.Context) error {
 		return nil
 	}
 	return p.write(ctx, dialect.SetOutcome{
-		Now: p.now, Tally: tally, Machines: p.machines, Judged: p.judged, Failure: p.failure, Withheld: p.held, Frozen: p.frozen,
+		Now: p.now, Tally: tally, Machines: p.machines, Judged: p.judged, Failure: p.failure, Withheld: p.held, Held: p.growth, Frozen: p.frozen,
 	})
 }
 

@@ -145,7 +145,7 @@ func (x *console) faultCommand() *cobra.Command {
 	c.Flags().StringVar(&f.Kind, "kind", "Transient", "Throttled, Exhausted, Invalid, Denied, Conflict, Transient or Garbage; empty with --delay: slow only")
 	c.Flags().StringVar(&f.Operation, "operation", "", "pattern for the names of operations, such as RunInstances or Describe* (default: all)")
 	c.Flags().StringVar(&f.Scope, "scope", "", "how far something is exhausted: type, zone or account")
-	c.Flags().IntVar(&f.Times, "times", 0, "how often; 0 until `millwright cloud heal`")
+	c.Flags().IntVar(&f.Times, "times", 0, "how often; 0 until millwright cloud heal")
 	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: each)")
 	c.Flags().DurationVar(&f.Delay, "delay", 0, "how long an answer takes")
 	c.Flags().BoolVar(&f.Done, "done", false, "do what is asked for, and lose the reply")

@@ -34,12 +34,14 @@ func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, to
 Things to try:
 
   - Scale a set, and see machines and nodes come and go:
-      %[1]s -n %[2]s scale machinesets.machine.openshift.io/mill-worker-a --replicas=5
+%[2]s
       %[1]s get nodes --watch
 
-  - Delete a machine: its node is drained, its instance removed, and another takes its place:
-      %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
-`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[fleet.GardenerNamespace])
+  - Delete a machine: its node is drained, its instance removed, and another
+    takes its place:
+%[3]s
+`, kubectl, command(kubectl, "-n", fleet.OpenShiftNamespace, "scale", "machinesets.machine.openshift.io/mill-worker-a", "--replicas=5"),
+		command(kubectl, "-n", fleet.GardenerNamespace, "delete", "machines.machine.sapcloud.io/"+first[fleet.GardenerNamespace]))
 	u.printTrouble(w, first[fleet.OpenShiftNamespace])
 	fmt.Fprintf(w, `
   - Ask why something is as it is:
@@ -59,7 +61,8 @@ func (u *up) printTrouble(w io.Writer, machine string) {
 	switch {
 	case u.cloud.Provider == fleet.Libvirt:
 		fmt.Fprintf(w, `
-  - See the virtual machines, and what they say; switch one off, and its machine fails:
+  - See the virtual machines, and what they say; switch one off, and its
+    machine fails:
       hack/libvirt status
       hack/libvirt virsh console %[1]s    # Ctrl-] ends it
       hack/libvirt virsh destroy %[1]s
@@ -72,9 +75,28 @@ func (u *up) printTrouble(w io.Writer, machine string) {
 `, self())
 	case u.backend == hollowBackend:
 		fmt.Fprintf(w, `
-  - Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
+  - Crash an instance: its node becomes NotReady after about 40 s, and its
+    machine says so:
       pkill -f -- --name=%s
       kubectl get nodes --watch
 `, machine)
 	}
+}
+
+// hintWidth is how wide a hint may be: a terminal that breaks a line inside of a word makes a
+// command that cannot be copied.
+const hintWidth = 80
+
+// command is a command as a hint shows it, broken between words as a shell takes it.
+func command(words ...string) string {
+	const indent, more = "      ", "        "
+	out, line := "", indent+words[0]
+	for _, w := range words[1:] {
+		if len(line)+len(w)+len(` \`)+1 > hintWidth {
+			out, line = out+line+" \\\n", more+w
+			continue
+		}
+		line += " " + w
+	}
+	return out + line
 }

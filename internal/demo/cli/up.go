@@ -47,7 +47,7 @@ else on standard output.`,
 	}
 	u.addFlags(c)
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which `hack/libvirt up` starts), or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
 	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
 	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes images, networks and credentials as if they were there")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")

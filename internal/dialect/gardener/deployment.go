@@ -77,6 +77,7 @@ func (l Deployments) View(d *v1alpha1.MachineDeployment, now time.Time) dialect.
 
 func deploymentFacts(d *v1alpha1.MachineDeployment, now time.Time) rollout.Deployment {
 	guard, faults := dialect.ReadGuard(d.Annotations)
+	guard.Growth = dialect.ReadGrowthGuard(d)
 	bounds, byHand := bounds(d)
 	v := rollout.Deployment{
 		UID: d.UID, Namespace: d.Namespace, Name: d.Name,

@@ -19,6 +19,9 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Statements = operationSays(o.Status.LastOperation, s.Failure)
 		s.Phase = string(o.Status.CurrentStatus.Phase)
 		s.Class, s.Classed = o.Spec.Class.Name, true
+		if kind := o.Spec.Class.Kind; kind != "" && kind != v1alpha1.KindMachineClass {
+			s.Notes = []dialect.Statement{{About: "spec.class.kind", Message: kind + " is taken as " + v1alpha1.KindMachineClass + ", as every kind is"}}
+		}
 		if until := o.Status.CurrentStatus.PreserveExpiryTime; until != nil {
 			s.KeptUntil = until.Time
 		}
@@ -27,12 +30,12 @@ func Said(o client.Object) (s dialect.Said) {
 	case *v1alpha1.MachineSet:
 		st := o.Status
 		s.Statements = dialect.ConditionsSay(st.Conditions, ofSet)
-		s.Class, s.Classed, s.Frozen = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o)
+		s.Class, s.Classed, s.Frozen, s.Template = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o), o.Spec.Template.Annotations
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, 0, st.ObservedGeneration)
 	case *v1alpha1.MachineDeployment:
 		st := o.Status
 		s.Statements = dialect.ConditionsSay(st.Conditions, ofDeployment)
-		s.Class, s.Classed, s.Frozen = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o)
+		s.Class, s.Classed, s.Frozen, s.Template = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o), o.Spec.Template.Annotations
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
 	}
 	return s

@@ -67,6 +67,7 @@ func setFacts(s *v1alpha1.MachineSet) replicas.Set {
 		Scaled:    stamp(s.Annotations[v1alpha1.AnnotationKeyScalerReplicaChange]),
 		AutoKeep:  int(s.Spec.AutoPreserveFailedMachineMax),
 		Guard:     dialect.ReadDeletionGuard(s),
+		Growth:    dialect.ReadGrowthGuard(s),
 		Faults:    setFaults(s),
 	}
 }

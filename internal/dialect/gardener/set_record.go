@@ -80,7 +80,7 @@ func recordReplicaFailure(st *v1alpha1.MachineSetStatus, o dialect.SetOutcome) {
 		st.Conditions = slices.Delete(st.Conditions, i, i+1)
 	case reason == "":
 		return
-	case i >= 0 && st.Conditions[i].Reason == reason && reason == dialect.HeldReason:
+	case i >= 0 && st.Conditions[i].Reason == reason && (reason == dialect.HeldReason || reason == dialect.GrowthReason):
 		st.Conditions[i].Message = message // counts machines, and the wait goes on
 	case i >= 0 && st.Conditions[i].Reason == reason && len(o.Faults) == 0:
 		return
@@ -103,6 +103,8 @@ func replicaFailure(o dialect.SetOutcome) (reason, message string) {
 		return v1alpha1.ReasonFailedCreate, o.Faults[0].String()
 	case o.Failure == nil && o.Withheld != "":
 		return dialect.HeldReason, o.Withheld
+	case o.Failure == nil && o.Held != "":
+		return dialect.GrowthReason, o.Held
 	case o.Failure == nil:
 		return "", ""
 	case o.Failure.Creating:

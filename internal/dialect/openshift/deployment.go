@@ -80,6 +80,7 @@ func (Deployments) View(d *v1beta1.MachineDeployment, _ time.Time) dialect.Deplo
 
 func deploymentFacts(d *v1beta1.MachineDeployment) rollout.Deployment {
 	guard, faults := dialect.ReadGuard(d.Annotations)
+	guard.Growth = dialect.ReadGrowthGuard(d)
 	v := rollout.Deployment{
 		UID: d.UID, Namespace: d.Namespace, Name: d.Name,
 		Replicas:     int(ptr.Deref(d.Spec.Replicas, defaultReplicas)),

@@ -46,11 +46,15 @@ func count(o client.Object, key string) *int {
 }
 
 // failure is what keeps s from doing its work. Sets of this API report their
-// own faults, and that a guard holds their machines: a creation that failed is
-// an event.
+// own faults, that a guard holds their machines, and creations that failed.
 func failure(s *machinev1.MachineSet) *rollout.Failure {
 	if c := heldCondition(s); c != nil {
 		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message, Withheld: true}
+	}
+	for _, c := range s.Status.Conditions {
+		if c.Type == FailureCondition && c.Status == corev1.ConditionTrue && s.Status.ErrorMessage == nil {
+			return &rollout.Failure{Reason: c.Reason, Message: c.Message}
+		}
 	}
 	if s.Status.ErrorReason == nil && s.Status.ErrorMessage == nil {
 		return nil

@@ -98,10 +98,14 @@ func allowed(o dialect.HealthOutcome) machinev1.Condition {
 		message = "Remediation is not allowed: " + faultList(c.Faults[i:i+1])
 		return condition(RemediationAllowed, ReasonInvalidSpec, machinev1.ConditionSeverityWarning, message)
 	}
+	severity := machinev1.ConditionSeverityWarning
+	if !p.Restricts { // machines start: nothing is wrong
+		severity = machinev1.ConditionSeverityInfo
+	}
 	if !p.Allowed {
 		message = fmt.Sprintf("Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (%s)", restricted(o))
 	}
-	return condition(RemediationAllowed, ReasonTooManyUnhealthy, machinev1.ConditionSeverityWarning, message)
+	return condition(RemediationAllowed, ReasonTooManyUnhealthy, severity, message)
 }
 
 // restricted are the numbers of a check that remedies nothing.

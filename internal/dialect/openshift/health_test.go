@@ -283,7 +283,7 @@ func TestRecordHealth(t *testing.T) {
 		{"ours: nothing is selected", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Sentence: "0 of 0 machines are unhealthy"}}, []machinev1.Condition{
 			is("Calm", "True", "", "NoMachines", "no machine matches the selector: nothing is watched"), well,
 		}},
-		{"1.6: too many", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Expected: 5, Healthy: 2}}, []machinev1.Condition{
+		{"1.6: too many", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Expected: 5, Healthy: 2, Restricts: true}}, []machinev1.Condition{
 			is("RemediationAllowed", "False", "Warning", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 5, unhealthy: 3, maxUnhealthy: 40%)"),
 		}},
 		{"4.4: cannot be read", nil, dialect.HealthOutcome{Check: invalid, Plan: health.Plan{Sentence: "all is well"}}, []machinev1.Condition{

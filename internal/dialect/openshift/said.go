@@ -29,14 +29,28 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Secrets = namedSecrets(o.Namespace, userData, credentials)
 	case *machinev1.MachineSet:
 		st := o.Status
+		s.Template = o.Spec.Template.Annotations
 		s.Statements = append(errorSays(st.ErrorReason, st.ErrorMessage), dialect.ConditionsSay(st.Conditions, ofMachine)...)
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, 0, st.ObservedGeneration)
 	case *v1beta1.MachineDeployment:
 		st := o.Status
+		s.Template = o.Spec.Template.Annotations
 		s.Statements = dialect.ConditionsSay(st.Conditions, standard)
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
 	case *lenient.MachineHealthCheck:
-		s.Statements = dialect.ConditionsSay(o.Status.Conditions, ofMachine)
+		s.Statements = dialect.ConditionsSay(o.Status.Conditions, ofCheck)
+	}
+	return s
+}
+
+// machinesStart is why a check may remedy nothing, though nothing is wrong.
+const machinesStart = "MachinesStart"
+
+// ofCheck tells machines that start from machines that ail: clients know one reason for both.
+func ofCheck(c machinev1.Condition) dialect.Statement {
+	s := ofMachine(c)
+	if c.Type == RemediationAllowed && c.Reason == ReasonTooManyUnhealthy && c.Severity == machinev1.ConditionSeverityInfo {
+		s.Reason = machinesStart
 	}
 	return s
 }

@@ -69,6 +69,7 @@ func setFacts(s *machinev1.MachineSet) replicas.Set {
 		NoGrowth: held(s),
 		Paused:   paused(s),
 		Guard:    dialect.ReadDeletionGuard(s),
+		Growth:   dialect.ReadGrowthGuard(s),
 		Faults:   setFaults(s),
 	}
 }

@@ -1,6 +1,7 @@
 package openshift
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -45,6 +46,46 @@ func TestRecordHeld(t *testing.T) {
 		t.Errorf("the deployment does not see it: %+v", f)
 	}
 	step("ended", 3*time.Minute, dialect.SetOutcome{Judged: true}, "")
+}
+
+// That machines cannot be made is a condition of ours, in the words of the first attempt of
+// its kind, which a deployment mirrors; it ends with a pass that goes well.
+func TestRecordReplicaFailure(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := sampleSet()
+	fails := func(creating bool, text string) dialect.SetOutcome {
+		return dialect.SetOutcome{Judged: true, Failure: &dialect.SetFailure{Creating: creating, Err: errors.New(text)}}
+	}
+	for i, step := range []struct {
+		when, reason, message string
+		since                 int
+		o                     dialect.SetOutcome
+	}{
+		{"refused", "FailedCreate", "create machine mill-a-1: quota", 0, fails(true, "create machine mill-a-1: quota")},
+		{"refused again, another name", "FailedCreate", "create machine mill-a-1: quota", 0, fails(true, "create machine mill-a-2: quota")},
+		{"not looked at", "FailedCreate", "create machine mill-a-1: quota", 0, dialect.SetOutcome{}},
+		{"of another kind", "FailedDelete", "delete machine mill-a-1: no", 3, fails(false, "delete machine mill-a-1: no")},
+		{"over", "", "", 0, dialect.SetOutcome{Judged: true}},
+	} {
+		step.o.Now = start.Add(time.Duration(i) * time.Minute)
+		Sets{}.Record(s, step.o)
+		var got machinev1.Condition
+		for _, c := range s.Status.Conditions {
+			if c.Type == FailureCondition {
+				got = c
+			}
+		}
+		var since metav1.Time
+		if step.reason != "" {
+			since = metav1.NewTime(start.Add(time.Duration(step.since) * time.Minute))
+		}
+		if got.Reason != step.reason || got.Message != step.message || !got.LastTransitionTime.Equal(&since) || s.Status.ErrorReason != nil {
+			t.Errorf("%s: %+v, errorReason %v", step.when, got, s.Status.ErrorReason)
+		}
+		if f := (deployedSets{}).View(&v1beta1.MachineDeployment{}, s).Failure; (f == nil) != (step.reason == "") || f != nil && f.Message != step.message {
+			t.Errorf("%s: the deployment sees %+v", step.when, f)
+		}
+	}
 }
 
 // A deployment's guard is that of all its sets, the old ones too.

@@ -23,7 +23,7 @@ func TestSetLaws(t *testing.T) {
 		Machine: prepareMember,
 		Owned: []string{
 			"status.replicas", "status.fullyLabeledReplicas", "status.readyReplicas", "status.availableReplicas", "status.observedGeneration",
-			"status.labelSelector", "status.errorReason", "status.errorMessage", "status.conditions[DeletionHeld]", "status.conditions[Ready]",
+			"status.labelSelector", "status.errorReason", "status.errorMessage", "status.conditions[DeletionHeld]", "status.conditions[ReplicaFailure]", "status.conditions[Ready]",
 		},
 		Handed: []string{"metadata.labels", "metadata.annotations", "spec.metadata", "spec.taints"},
 		Shows:  setShows,
@@ -45,6 +45,11 @@ func TestSetLaws(t *testing.T) {
 			} else if o.Judged {
 				delete(out.Troubles, "held")
 			}
+			if f := o.Failure; f != nil {
+				out.Troubles["failure"] = map[bool]string{true: "FailedCreate", false: "FailedDelete"}[f.Creating]
+			} else if o.Judged {
+				delete(out.Troubles, "failure")
+			}
 			return out
 		},
 	}.Check(t)
@@ -60,6 +65,9 @@ func setShows(s *machinev1.MachineSet) dialecttest.SetShown {
 	for _, c := range st.Conditions {
 		if c.Type == openshift.HeldCondition && c.Status == "True" {
 			out.Troubles["held"] = c.Message
+		}
+		if c.Type == openshift.FailureCondition {
+			out.Troubles["failure"] = c.Reason
 		}
 		if c.Type == openshift.ReadyCondition && c.Status != "True" {
 			out.Troubles["unready"] = c.Reason
@@ -85,6 +93,9 @@ func prepareSet(s *machinev1.MachineSet, r *rand.Rand) {
 	}
 	if r.Intn(3) == 0 {
 		s.Status.Conditions = append(s.Status.Conditions, machinev1.Condition{Type: openshift.HeldCondition, Status: "True", Message: "2 of 2 members would go at once"})
+	}
+	if r.Intn(3) == 0 {
+		s.Status.Conditions = append(s.Status.Conditions, machinev1.Condition{Type: openshift.FailureCondition, Status: "True", Reason: []string{"FailedCreate", "FailedDelete"}[r.Intn(2)], Message: "quota"})
 	}
 }
 

@@ -12,13 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Record writes counters, selector and faults into the status of s. A failure
-// to create or delete has no place in the status of this API: it is an event.
+// Record writes counters, selector and faults into the status of s. A failure to create or
+// delete is a condition of ours besides the event: an event is gone after an hour, and a set
+// whose machines a quota refuses waits for a person.
 func (Sets) Record(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	st.ObservedGeneration = s.Generation
 	recordFaults(st, o)
 	recordHeld(s, o)
+	recordReplicaFailure(s, o)
 	recordReady(s, o)
 	if len(o.Faults) > 0 {
 		return
@@ -82,6 +84,46 @@ func heldCondition(s *machinev1.MachineSet) *machinev1.Condition {
 		return nil
 	}
 	return &s.Status.Conditions[i]
+}
+
+// FailureCondition is, with status True, on a set whose last creation or deletion of a
+// machine failed, as sets of the other API have it; it is ours, and absent otherwise.
+const FailureCondition machinev1.ConditionType = "ReplicaFailure"
+
+// Reasons of [FailureCondition].
+const (
+	failedCreate = "FailedCreate"
+	failedDelete = "FailedDelete"
+)
+
+func recordReplicaFailure(s *machinev1.MachineSet, o dialect.SetOutcome) {
+	st := &s.Status
+	i := slices.IndexFunc(st.Conditions, func(c machinev1.Condition) bool { return c.Type == FailureCondition })
+	switch {
+	case o.Failure == nil && o.Held == "" && (!o.Judged || i < 0):
+		return
+	case o.Failure == nil && o.Held == "":
+		st.Conditions = slices.Delete(st.Conditions, i, i+1)
+		return
+	case i < 0:
+		i = len(st.Conditions)
+		st.Conditions = append(st.Conditions, machinev1.Condition{Type: FailureCondition})
+	}
+	reason, message := dialect.GrowthReason, o.Held
+	if o.Failure != nil {
+		reason, message = failedDelete, o.Failure.Err.Error()
+		if o.Failure.Creating {
+			reason = failedCreate
+		}
+	}
+	if was := &st.Conditions[i]; was.Reason == reason { // each attempt has another name in its message
+		if o.Failure == nil {
+			was.Message = message
+		}
+		return
+	}
+	st.Conditions[i] = condition(FailureCondition, reason, machinev1.ConditionSeverityWarning, message)
+	st.Conditions[i].Status, st.Conditions[i].LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(o.Now).Rfc3339Copy()
 }
 
 func recordHeld(s *machinev1.MachineSet, o dialect.SetOutcome) {

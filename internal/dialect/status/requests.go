@@ -18,7 +18,13 @@ const tokenAttempts = 8
 // kubelet of the machine with this UID: it was made with the machine's bootstrap
 // token, or for a node of one of the given names.
 func Asks(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
-	if kind, pending := approval.Handled(r); !kind || !pending {
+	_, pending := approval.Handled(r)
+	return pending && Asked(r, uid, nodes...)
+}
+
+// Asked is [Asks] for a request that may have been decided.
+func Asked(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
+	if kind, _ := approval.Handled(r); !kind {
 		return false
 	}
 	if id := approval.TokenID(r); id != "" {

@@ -49,7 +49,10 @@ func (q *input) checked() (causes []Cause, next string) {
 		}
 	}
 	if len(held) == len(names) {
-		return causes, "health check " + strings.Join(held, ", ") + " remedies nothing at the moment"
+		if len(held) > 1 {
+			return causes, "health checks " + strings.Join(held, ", ") + " remedy nothing at the moment"
+		}
+		return causes, "health check " + held[0] + " remedies nothing at the moment"
 	}
 	return causes, q.verdict()
 }

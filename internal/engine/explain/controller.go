@@ -1,6 +1,9 @@
 package explain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Controller is what leases say of the controller that an object waits for.
 type Controller struct {
@@ -20,6 +23,9 @@ type Lease struct {
 	// worth.
 	Renewed time.Time
 	Lasts   time.Duration
+	// Stranger says that the holder is no controller, as far as its name and the pods beside
+	// the lease tell.
+	Stranger bool
 }
 
 // silence is how long a leader is at least let be that does not renew: clocks
@@ -35,13 +41,44 @@ func (l Lease) idle(now time.Time) string {
 		return "its holder " + l.Holder + " has never renewed it"
 	case since > max(silence, l.Lasts):
 		return "its holder " + l.Holder + " has not renewed it for " + span(since)
+	case l.Stranger:
+		return "it is held by " + l.Holder + ", which is not named as controllers name themselves, and no pod beside the lease has that name"
 	}
 	return ""
 }
 
-// ReasonUnattended is the reason of what waits for a controller that is not at
-// work.
-const ReasonUnattended = "ControllerNotRunning"
+// held says who holds the lease.
+func (l Lease) held(now time.Time) string {
+	return "it is held by " + l.Holder + ", which renewed it " + span(now.Sub(l.Renewed)) + " ago"
+}
+
+// Headline answers for a controller of an API: nil where one is at work, or where no lease
+// tells. Unseen are the answers about objects that wait for it and that it has not looked at.
+func (c Controller) Headline(now time.Time, api string, unseen []Answer) *Answer {
+	s := Subject{API: api, Kind: "Controller", Name: c.Name}
+	f := finding{key: ReasonUnattended, fill: []string{"controller name", c.Name, "unseen", plural(len(unseen), "object")}}
+	strange := false
+	for _, l := range c.Leases {
+		why := l.idle(now)
+		strange = strange || l.Stranger
+		if why == "" && len(unseen) == 0 {
+			return nil
+		}
+		if why == "" {
+			f.key, why = variant(ReasonUnattended, "Unseen"), l.held(now)
+		}
+		f.chain = append(f.chain, Cause{Source: "lease " + l.Where, Reason: ReasonUnattended, Message: why})
+	}
+	if len(c.Leases) == 0 {
+		return nil
+	}
+	if strange {
+		f.key = variant(ReasonUnattended, "Stranger")
+	}
+	a := f.answer(s, nil)
+	a.Sentence = strings.Replace(a.Sentence, s.String(), "the "+c.Name, 1)
+	return &a
+}
 
 // unattended answers with a finding, and adds that its controller is not at work,
 // where all its leases say so: what is waited for does not come.
@@ -50,6 +87,9 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 	var causes []Cause
 	for _, l := range c.Leases {
 		why := l.idle(now)
+		if why == "" && reasonOf(f.key) == ReasonNotSeen {
+			a.Because = append(a.Because, Cause{Source: "lease " + l.Where, Reason: ReasonNotSeen, Message: l.held(now)})
+		}
 		if why == "" {
 			return a
 		}

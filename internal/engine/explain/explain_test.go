@@ -96,7 +96,10 @@ func machineFacts(t *rapid.T) explain.MachineFacts {
 			Class: "machineclass c", NoClass: rapid.Bool().Draw(t, "no class"), Credentials: rapid.SampledFrom([]string{"", "secret blue/cloud"}).Draw(t, "credentials"),
 			Absent: rapid.SampledFrom([][]string{nil, {"secret blue/cloud"}, {"secret blue/cloud", "secret blue/boot"}}).Draw(t, "absent"),
 		},
-		Foreign:   rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"),
+		Obstacles: explain.Obstacles{
+			Foreign: rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"), Squatter: nodeOf(t),
+			NoToken: rapid.SampledFrom([]string{"", "kube-system/bootstrap-token-abcdef"}).Draw(t, "token"), Unreached: rapid.Bool().Draw(t, "unreached"),
+		},
 		Stopped:   rapid.SampledFrom([]string{"", "its instance does not run"}).Draw(t, "stopped"),
 		KeptUntil: when(t, "kept"), Node: nodeOf(t), NodeLooked: rapid.Bool().Draw(t, "looked"), PodsLooked: rapid.Bool().Draw(t, "pods"),
 	}

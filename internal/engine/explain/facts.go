@@ -31,10 +31,9 @@ type MachineFacts struct {
 	Replaces bool
 	// Stopped says, as a clause, that its instance does not run; empty where it
 	// does, as far as was recorded.
-	Stopped string
-	Made    Made
-	// Foreign are finalizers of others.
-	Foreign []string
+	Stopped   string
+	Made      Made
+	Obstacles Obstacles
 	// KeptUntil is the time until which a failed machine is preserved; zero when
 	// it is not.
 	KeptUntil time.Time
@@ -63,6 +62,21 @@ type MachineFacts struct {
 	Gaps       []string
 }
 
+// Obstacles are what stands in the way of a machine besides what it says itself.
+type Obstacles struct {
+	// Foreign are finalizers of others.
+	Foreign []string
+	// Squatter is a node that has the name of the machine's and is another; nil where none
+	// is known. Meaningless where the machine has a node.
+	Squatter *corev1.Node
+	// NoToken is the secret that the machine's bootstrap token would be, where it does not
+	// exist ("kube-system/bootstrap-token-abcdef"); empty where it does, or nobody looked.
+	NoToken string
+	// Unreached says that nodes could not be read because their API server did not answer,
+	// and not because it denied that.
+	Unreached bool
+}
+
 // Failure is an attempt at an instance that failed.
 type Failure struct {
 	// Err is nil where none is recorded. It is of a kind as far as the API keeps that.
@@ -83,7 +97,16 @@ type Made struct {
 	// do not exist.
 	Credentials string
 	Absent      []string
+	// Notes are what else is to be known of it.
+	Notes []Cause
+	// Secrets are all that are named ("blue/cloud"), Fields the provider spec's own.
+	Secrets []string
+	Fields  []Field
 }
+
+// Field is a value of a provider spec. Path is where it stands
+// ("spec.providerSpec.value.subnet"), Value is JSON, shortened.
+type Field struct{ Name, Path, Value string }
 
 // said finds what is said about something; its zero value when nothing is.
 func (f *MachineFacts) said(about string) postmortem.Statement { return find(f.Said, about) }

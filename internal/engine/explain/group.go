@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -48,10 +49,15 @@ type GroupFacts struct {
 
 // Conditions of groups, as statements name them.
 const (
-	progressing    = "condition Progressing"
-	replicaFailure = "condition ReplicaFailure"
-	frozen         = "condition Frozen"
-	held           = "condition DeletionHeld"
+	progressing = "condition Progressing"
+	frozen      = "condition Frozen"
+	held        = "condition DeletionHeld"
+)
+
+// What sets say, or what is told of them, where their machines cannot be made.
+const (
+	ReplicaFailure = "condition ReplicaFailure"
+	RefusedEvent   = "event of the set"
 )
 
 // deletionHeld is why a set gives up no machine.
@@ -66,6 +72,7 @@ var group = []groupCheck{
 	groupUnseen,
 	groupFrozen,
 	groupHeld,
+	growthHeld,
 	setWaits,
 	rolloutStopped,
 	canaryWaits,
@@ -123,10 +130,11 @@ func (f *GroupFacts) members() (out []Cause) {
 			continue
 		}
 		told[m.Reason] = true
-		out = append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)})
 		if i == 0 {
-			out = append(out, m.Because...)
+			out = append(append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)}), m.Because...)
+			continue
 		}
+		out = append(out, m.line())
 	}
 	return out
 }
@@ -188,6 +196,19 @@ func groupHeld(_ time.Time, f *asked) *finding {
 		}
 	}
 	return &finding{key: deletionHeld, chain: quote(s)}
+}
+
+// growthHeld is about a set or deployment that makes no more machines, because they would be too
+// many at once.
+func growthHeld(_ time.Time, f *asked) *finding {
+	s := f.failure()
+	if f.Decision.Held != "" && s.Reason != limits.CreationHeld {
+		s = postmortem.Statement{Reason: limits.CreationHeld, Message: f.Decision.Held}
+	}
+	if s.Reason != limits.CreationHeld {
+		return nil
+	}
+	return &finding{key: limits.CreationHeld, chain: quote(s)}
 }
 
 // setWaits is about sets whose controller does nothing, or makes no machine, because

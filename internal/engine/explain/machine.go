@@ -33,6 +33,7 @@ func Machine(now time.Time, f MachineFacts) Answer {
 	found.fill = append(found.fill, q.words()...)
 	a := f.Controller.unattended(now, f.Subject, found)
 	a.Evidence, a.Gaps = f.Evidence, f.Gaps
+	a.Because = append(a.Because, f.Made.Notes...)
 	return a
 }
 
@@ -108,7 +109,11 @@ func (q *input) world() lifecycle.World {
 // gaveUp is why the infrastructure gave up the machine's instance, where the object says
 // so: for one that it has, no capacity is asked for any more.
 func gaveUp(q *input) error {
-	if q.View.Recorded.Provisioned && q.early() && provider.KindOf(q.Failure.Err) == provider.Exhausted {
+	if !q.View.Recorded.Provisioned || !q.early() {
+		return nil
+	}
+	switch kind := provider.KindOf(q.Failure.Err); {
+	case kind == provider.Exhausted, q.Stopped != "" && (kind == provider.Denied || kind == provider.Invalid):
 		return q.Failure.Err
 	}
 	return nil
@@ -148,6 +153,12 @@ func (q *input) living(d lifecycle.Decision) finding {
 		return f
 	case lifecycle.ReasonFailed:
 		return q.failed()
+	case lifecycle.ReasonNodeUnknown:
+		if q.Obstacles.Unreached {
+			return finding{key: variant(d.Reason, "Unreached"), chain: q.latest()}
+		}
+	case lifecycle.ReasonGivenUp:
+		return finding{key: variant(d.Reason, string(provider.KindOf(d.Err))), chain: slices.Concat(q.latest(), q.stopped(), inputs(q))}
 	case lifecycle.ReasonRetry, lifecycle.ReasonCreateFailed, lifecycle.ReasonLookupFailed, lifecycle.ReasonUserData:
 		return uncreated(q, d)
 	case lifecycle.ReasonAwaitingNode, lifecycle.ReasonJoinTimeout:
@@ -155,8 +166,12 @@ func (q *input) living(d lifecycle.Decision) finding {
 	case lifecycle.ReasonNodeMissing:
 		held, remedy := q.checked()
 		f := finding{key: string(d.Reason), chain: slices.Concat(q.stopped(), q.latest(), held), fill: []string{"remedy", remedy}}
-		if d.Step == lifecycle.Replace {
+		switch t := q.Policy.Health.Timeout; {
+		case d.Step == lifecycle.Replace:
 			f.key = variant(d.Reason, "Replaced")
+		case q.Policy.Health.Tracked && t > 0: // its time begins with this
+			f = f.with("left", span(t))
+			f.key = variant(d.Reason, "Timed")
 		}
 		return f
 	case lifecycle.ReasonNodeUnhealthy, lifecycle.ReasonFailureWithheld, lifecycle.ReasonHealthTimeout, lifecycle.ReasonRunning:
@@ -170,12 +185,14 @@ func (q *input) living(d lifecycle.Decision) finding {
 
 // uncreated is about a machine without an instance: why it has none.
 func uncreated(q *input, d lifecycle.Decision) finding {
-	f := finding{key: string(d.Reason), chain: q.latest()}
+	f := finding{key: string(d.Reason), chain: append(q.latest(), inputs(q)...)}
 	if d.Reason == lifecycle.ReasonRetry {
 		f.key = string(lifecycle.ReasonCreateFailed)
 	}
 	if key, ok := refusals[provider.KindOf(d.Err)]; ok {
 		f.key = key
+	} else if of := guess(d.Err); f.key == string(lifecycle.ReasonCreateFailed) && of != "" {
+		f.key = variant(f.key, string(of))
 	}
 	if len(q.Made.Absent) > 0 {
 		f.key = variant(reasonNoSecret, "Machine")
@@ -185,24 +202,27 @@ func uncreated(q *input, d lifecycle.Decision) finding {
 
 // failed machines stay as they are.
 func (q *input) failed() finding {
-	of := ""
+	of, kind := "", kindOf(q.Failure.Err)
 	switch {
 	case q.KeptUntil.After(q.now):
 		of = "Preserved"
 	case q.Replaces:
 		of = "Replaced"
-	case q.Owner != "" && provider.KindOf(q.Failure.Err) == provider.Invalid:
+	case q.Owner == "":
+	case kind == provider.Invalid:
 		of = "Template"
-	case q.Owner != "" && provider.KindOf(q.Failure.Err) == provider.Exhausted:
-		of = "Exhausted"
-	case q.Owner != "":
+	case kind == provider.Exhausted, kind == provider.Denied:
+		of = string(kind)
+	case instanceGone(q.Failure.Err):
+		of = "InstanceGone"
+	default:
 		of = "Owned"
 	}
 	f := finding{key: variant(lifecycle.ReasonFailed, of), fill: []string{"left", span(q.KeptUntil.Sub(q.now))}}
 	if !q.View.StageSince.IsZero() {
 		f = f.with("failed", " "+span(q.now.Sub(q.View.StageSince))+" ago")
 	}
-	f.chain = append(q.latest(), q.requestCauses()...)
+	f.chain = append(append(q.latest(), inputs(q)...), q.requestCauses()...)
 	f.chain = append(f.chain, q.ailing()...)
 	if q.Evidence != nil && len(f.chain) < 2 { // what was seen when it became so
 		f.chain = append(f.chain, remains(q.Evidence.Record)...)
@@ -224,10 +244,7 @@ func (q *input) joining(d lifecycle.Decision) finding {
 		return q.requested()
 	}
 	f := finding{key: string(d.Reason)}
-	usual := usualJoin
-	if t := q.Policy.Join.Timeout; t > 0 {
-		usual = min(usual, t/2)
-	}
+	usual := joinsWithin(q)
 	late := q.now.Sub(q.View.Created) > usual && d.Reason == lifecycle.ReasonAwaitingNode
 	switch {
 	case q.Stopped != "":
@@ -239,16 +256,30 @@ func (q *input) joining(d lifecycle.Decision) finding {
 			f.key = variant(d.Reason, "Stays")
 		}
 		return f
+	case q.Obstacles.Squatter != nil:
+		return squatted(q)
 	case late:
 		f.key = variant(d.Reason, "Long")
 		if _, remedy := q.checked(); len(q.Checks) > 0 {
 			f = f.with("health", "; "+remedy)
 		}
+	case q.now.Sub(q.joiningSince()) > lonely:
+		f.key = variant(d.Reason, "Silent")
+		f = f.with("left", span(usual-q.now.Sub(q.View.Created)))
 	}
 	if late || q.now.Sub(q.joiningSince()) > lonely {
 		f.chain = append(f.chain, Cause{Reason: "NoCertificateRequest", Message: "no certificate request of its kubelet is pending: it was not started, or does not reach the API server"})
+		f.chain = append(f.chain, tokenless(q)...)
 	}
 	return f
+}
+
+// joinsWithin is within which time after its creation the node of the machine should be there.
+func joinsWithin(q *input) time.Duration {
+	if t := q.Policy.Join.Timeout; t > 0 {
+		return min(usualJoin, t/2)
+	}
+	return usualJoin
 }
 
 // joiningSince is when the instance began to run, as far as that was recorded.

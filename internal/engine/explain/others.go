@@ -23,6 +23,8 @@ type CheckFacts struct {
 	Expected, Healthy int
 	Seen              bool
 	Said              []postmortem.Statement
+	// Rivals are other health checks that select some of its machines.
+	Rivals []string
 	// Controller is what is to look after the check; its zero value where nobody
 	// asked.
 	Controller Controller
@@ -32,7 +34,7 @@ type CheckFacts struct {
 // Check explains a health check at the time now.
 func Check(now time.Time, f CheckFacts) Answer {
 	found := f.finding(now).with("age", span(now.Sub(f.Created)), "controller", setController, "machines", f.Machines,
-		"sick", fmt.Sprintf("%d of %s are unhealthy", f.Expected-f.Healthy, plural(f.Expected, "machine")), "number", plural(f.Expected, "machine"))
+		"sick", fmt.Sprintf("%d of %s unhealthy", f.Expected-f.Healthy, are(f.Expected, "machine")), "number", plural(f.Expected, "machine"))
 	a := f.Controller.unattended(now, f.Subject, found)
 	a.Gaps = f.Gaps
 	return a
@@ -52,15 +54,22 @@ func (f *CheckFacts) finding(now time.Time) finding {
 		return finding{key: variant(ReasonNotSeen, "New")}
 	case f.Expected == 0:
 		return finding{key: ReasonNoMachines}
+	case allowed.Status == no && allowed.Reason == machinesStart:
+		return finding{key: machinesStart, chain: quote(allowed)}
 	case allowed.Status == no:
 		return finding{key: "TooManyUnhealthy", reason: allowed.Reason, chain: quote(allowed)}
 	case calm.Status == no:
 		return finding{key: "NotCalm", reason: calm.Reason, chain: quote(calm)}
+	case len(f.Rivals) > 0:
+		return finding{key: "SharedMachines", fill: []string{"rivals", strings.Join(f.Rivals[:min(len(f.Rivals), mostNames)], ", ")}}
 	case f.Healthy < f.Expected:
 		return finding{key: "Unhealthy", chain: quote(calm)}
 	}
 	return finding{key: "AllHealthy"}
 }
+
+// machinesStart is the reason of a check that may remedy nothing while machines start, as lenses have it.
+const machinesStart = "MachinesStart"
 
 // setController is what people call what looks after sets, deployments and health
 // checks.

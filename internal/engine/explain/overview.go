@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,18 +25,46 @@ func WorstFirst(a, b Answer) int {
 // mostAnswers is how many objects an overview names.
 const mostAnswers = 20
 
-// Overview explains a namespace, or a cluster, by the answers about all objects in it.
-func Overview(s Subject, all []Answer, gaps []string) Answer {
-	var wrong []Answer
-	for _, a := range all {
-		if a.State != Healthy {
-			wrong = append(wrong, a)
-		}
-	}
-	wrong = withoutEchoes(wrong)
-	slices.SortFunc(wrong, WorstFirst)
-	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object")}}
+// OverviewFacts are what is known of a namespace, or of a cluster.
+type OverviewFacts struct {
+	Subject
+	// Objects are the answers about all objects in it.
+	Objects []Answer
+	// Controllers are those that are not at work ([Controller.Headline]).
+	Controllers []Answer
+	// Deleted is since when the namespace has been in deletion, and Held what holds it.
+	Deleted time.Time
+	Held    []string
+	// NoKinds says that the API server knows none of the kinds.
+	NoKinds bool
+	Gaps    []string
+}
+
+// Overview explains a namespace, or a cluster, by the answers about all objects in it. A
+// controller that is not at work comes before all of them.
+func Overview(now time.Time, o OverviewFacts) Answer {
+	all := o.Objects
+	wrong := wrongOf(all)
+	f := finding{key: "NothingWrong", fill: []string{"objects", plural(len(all), "object"), "deleted", span(now.Sub(o.Deleted))}}
 	switch {
+	case len(o.Controllers) > 0:
+		worst := o.Controllers[0]
+		f.key, f.reason, f.state = "NobodyActs", worst.Reason, worst.State
+		f = f.with("worst", clause(worst.Sentence), "wrong", plural(len(wrong), "object"), "member next", worst.Next)
+		for _, c := range o.Controllers {
+			f.chain = append(f.chain, Cause{Reason: c.Reason, Message: clause(c.Sentence)})
+			f.chain = append(f.chain, c.Because...)
+		}
+	case !o.Deleted.IsZero():
+		f.key = "NamespaceDeleting"
+		if len(all) == 0 {
+			f.key = variant(f.key, "Held")
+		}
+		for _, h := range o.Held {
+			f.chain = append(f.chain, Cause{Source: "namespace " + o.Name, Message: clause(h)})
+		}
+	case len(all) == 0 && o.NoKinds:
+		f.key = "NoKinds"
 	case len(all) == 0:
 		f.key = "NothingThere"
 	case len(wrong) > 0:
@@ -44,12 +73,40 @@ func Overview(s Subject, all []Answer, gaps []string) Answer {
 		f = f.with("wrong", plural(len(wrong), "thing"), "worst", worst.String(), "member next", worst.Next)
 	}
 	for _, a := range wrong[:min(len(wrong), mostAnswers)] {
-		f.chain = append(f.chain, Cause{Reason: a.Reason, Message: clause(a.Sentence)})
+		f.chain = append(f.chain, a.line())
 	}
 	if more := len(wrong) - mostAnswers; more > 0 {
 		f.chain = append(f.chain, Cause{Message: plural(more, "more object") + " not in order"})
 	}
-	return f.answer(s, gaps)
+	return f.answer(o.Subject, o.Gaps)
+}
+
+// wrongOf are the answers about what is not in order, the worst first.
+func wrongOf(all []Answer) (wrong []Answer) {
+	for _, a := range all {
+		if a.State != Healthy {
+			wrong = append(wrong, a)
+		}
+	}
+	wrong = withoutEchoes(wrong)
+	slices.SortFunc(wrong, WorstFirst)
+	return wrong
+}
+
+// Unseen reports whether the object waits for a controller that has not looked at it.
+func (a Answer) Unseen() bool { return a.Reason == ReasonNotSeen }
+
+// line is the answer in one line: its sentence, and the first cause where that says more.
+func (a Answer) line() Cause {
+	c := Cause{Reason: a.Reason, Message: clause(a.Sentence)}
+	if len(a.Because) > 0 && !strings.Contains(c.Message, clause(a.Because[0].Message)) {
+		b := a.Because[0]
+		if b.Source != "" {
+			b.Message = b.Source + ": " + b.Message
+		}
+		c.Message += "; " + clause(b.Message)
+	}
+	return c
 }
 
 // withoutEchoes leaves out sets and deployments that only repeat what is said of a
@@ -75,13 +132,46 @@ func Node(now time.Time, s Subject, n *corev1.Node, machine *Answer, gaps []stri
 			f.key = variant(f.key, "Unready")
 			f.chain = []Cause{{Source: "node " + n.Name, Reason: c.Reason, Message: "Ready is " + string(c.Status) + colon(c.Message), Since: c.LastTransitionTime.Time}}
 		}
+		if !n.DeletionTimestamp.IsZero() {
+			f = nodeLeaving(now, n)
+		}
 		return f.answer(s, gaps)
 	}
 	f := finding{
 		key: "NodeOfMachine", reason: machine.Reason, state: machine.State, fill: []string{"worst", machine.Subject.String(), "member next", machine.Next},
 		chain: append([]Cause{{Source: "machine." + machine.API, Reason: machine.Reason, Message: clause(machine.Sentence)}}, machine.Because...),
 	}
+	if !n.DeletionTimestamp.IsZero() {
+		f.chain = append(nodeLeaving(now, n).chain, f.chain...)
+	}
 	return f.answer(s, gaps)
+}
+
+// Leftover explains a machine that does not exist by the node that is left of it.
+func Leftover(now time.Time, s Subject, n *corev1.Node, gaps []string) Answer {
+	f := finding{key: variant(reasonGone, "NodeLeft")}
+	f.chain = []Cause{{Source: "node " + n.Name, Message: "it is left of the machine", Since: n.CreationTimestamp.Time}}
+	if !n.DeletionTimestamp.IsZero() {
+		f = nodeLeaving(now, n)
+		f.chain[0].Source = "node " + n.Name
+		f.key = variant(reasonGone, "NodeLeaving")
+		if len(n.Finalizers) > 0 {
+			f.key = variant(reasonGone, "NodeHeld")
+		}
+	}
+	return f.with("node", n.Name).answer(s, gaps)
+}
+
+// nodeLeaving is about a node that is in deletion.
+func nodeLeaving(now time.Time, n *corev1.Node) finding {
+	f := finding{key: "NodeDeleting", fill: []string{"deleted", span(now.Sub(n.DeletionTimestamp.Time)), "finalizers", strings.Join(n.Finalizers, ", ")}}
+	c := Cause{Source: "metadata.deletionTimestamp", Since: n.DeletionTimestamp.Time, Message: "the node was deleted"}
+	if len(n.Finalizers) > 0 {
+		f.key = variant(f.key, "Held")
+		c = Cause{Source: "metadata.finalizers", Reason: reasonForeign, Since: n.DeletionTimestamp.Time, Message: "the node was deleted, and is held by: " + strings.Join(n.Finalizers, ", ")}
+	}
+	f.chain = []Cause{c}
+	return f
 }
 
 // RequestFacts are what is stored about a certificate request.

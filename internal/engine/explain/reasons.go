@@ -6,6 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 	"github.com/millwright-dev/millwright/provider"
@@ -21,11 +22,18 @@ type advice struct {
 	waits bool
 }
 
+// What keys have after the slash for kinds of failures.
+const (
+	exhausted = string(provider.Exhausted)
+	denied    = string(provider.Denied)
+	invalid   = string(provider.Invalid)
+)
+
 // Parts of texts that several reasons share.
 const (
 	nothing    = "nothing is to be done"
 	wait       = "wait"
-	noInstance = "has no instance {age} after it was asked for{limit}: "
+	noInstance = "has no instance after {age}{limit}: "
 	unready    = "is not ready: its instance runs, "
 	updating   = "is being updated in place: "
 	retried    = "; the controller tries again by itself"
@@ -44,60 +52,71 @@ var refusals = map[provider.Kind]string{
 // means more than one thing has an entry for each, named after a slash.
 var reasons = map[string]advice{
 	// A machine that lives, in the order of lifecycle.
-	word(lifecycle.ReasonNew):                       {Progressing, "was made {age} ago, and its controller begins with it", wait, true},
-	ReasonNotSeen:                                   {Failed, "was made {age} ago, and no controller has looked at it", atWork, true},
-	word(lifecycle.ReasonInvalidObject):             {Failed, "cannot be made: {field} is wrong", "correct {field}, in the template where the machine was made from one, and delete the machine", false},
-	word(lifecycle.ReasonFailed):                    {Failed, "failed{failed}", "fix the cause, delete the machine and make another: nothing else does", false},
-	word(lifecycle.ReasonFailed) + "/Owned":         {Failed, "failed{failed}", "fix the cause and delete the machine, unless a health check does: {owner} makes another", false},
-	word(lifecycle.ReasonFailed) + "/Template":      {Failed, "failed{failed}", "correct what is named in the template of {owner}, and delete the machine: {owner} makes another", false},
-	word(lifecycle.ReasonFailed) + "/Exhausted":     {Failed, "failed{failed}", "raise the quota, or ask for another type or zone, and delete the machine: {owner} makes another", false},
-	word(lifecycle.ReasonFailed) + "/Replaced":      {Failed, "failed{failed}", "wait: {owner} deletes it and makes another; fix the cause, or the next one ends like this", true},
-	word(lifecycle.ReasonFailed) + "/Preserved":     {Failed, "failed{failed}, and is preserved for inspection for another {left}", "inspect it; when the time is over, or the preservation is taken off, it is replaced", false},
-	reasonNoSecret + "/Machine":                     {Degraded, noInstance + "{secret} does not exist", "create {secret}, or correct the reference" + retried, false},
-	word(lifecycle.ReasonClassUnavailable):          {Degraded, "has no instance, because its {class} does not exist", "create {class} in namespace {namespace}, or correct the reference", false},
-	word(lifecycle.ReasonLookupFailed):              {Degraded, noInstance + "the infrastructure does not say whether it has one", "fix what is named, or renew the credentials in {credentials} if they are refused" + retried, false},
-	word(lifecycle.ReasonGivenUp):                   {Degraded, noInstance + "the infrastructure accepted it and gave it up", "fix the cause, or delete the machine to have another one made where there is room", false},
-	word(lifecycle.ReasonTaken):                     {Degraded, noInstance + "another instance has its name", "remove the instance that has the name, or delete the machine", false},
-	word(lifecycle.ReasonDuplicate):                 {Progressing, "has more than one instance, and its controller records which is its own", wait, true},
-	word(lifecycle.ReasonUserData):                  {Degraded, noInstance + "there are no boot data", "create what is named, or correct the reference" + retried, false},
-	word(lifecycle.ReasonNoInstance):                {Progressing, "is being made: {age} after it was asked for it has no instance yet{limit}", wait, true},
-	word(lifecycle.ReasonRetry):                     {Degraded, noInstance + "attempts to make it fail", "fix what is named" + retried, false},
-	word(lifecycle.ReasonCreateFailed):              {Degraded, noInstance + "attempts to make it fail", "fix what is named" + retried, false},
-	refusals[provider.Exhausted]:                    {Degraded, noInstance + "quota or capacity of the infrastructure is used up", "raise the quota, or ask for another type or zone" + retried, true},
-	refusals[provider.Invalid]:                      {Degraded, noInstance + "what it is to be made from is refused", "correct the field that is named in {class}", false},
-	refusals[provider.Denied]:                       {Degraded, noInstance + "the infrastructure denies its credentials", "renew the credentials in {credentials}, or grant them what is named" + retried, false},
-	refusals[provider.Conflict]:                     {Degraded, noInstance + "something else is under way at the infrastructure", "wait: the controller tries again by itself", true},
-	word(lifecycle.ReasonCreateTimeout):             {Failed, noInstance + "its time is over, and it becomes Failed", fixAll, false},
-	word(lifecycle.ReasonPending):                   {Progressing, "is being made: the infrastructure works on its instance, {age} after it was asked for{limit}", wait, true},
-	word(lifecycle.ReasonUninitialized):             {Progressing, "is being made: its instance is being initialized", wait, true},
-	word(lifecycle.ReasonUnconfirmed):               {Progressing, "is there, and the infrastructure is asked again for its instance", wait, true},
-	word(lifecycle.ReasonMissing):                   {Failed, "is not healthy: its instance is gone, and it becomes Failed", "find out who removed the instance", false},
-	word(lifecycle.ReasonContradicted):              {Degraded, "runs, but the infrastructure does not list its instance", "check the credentials in {credentials}, and which account they open: nothing is done about the instance until then", false},
-	word(lifecycle.ReasonRebootAsked):               {Progressing, "is being rebooted", wait, true},
-	word(lifecycle.ReasonDetached):                  {Healthy, "is in order: its instance runs, and no node is expected of it", nothing, false},
-	reasonStopped:                                   {Degraded, "is not healthy: {stopped}", stopped + ", and start it or delete the machine", false},
-	word(lifecycle.ReasonAwaitingNode):              {Progressing, unready + "but no node has joined for {joining}{limit}", wait, true},
-	word(lifecycle.ReasonAwaitingNode) + "/Long":    {Degraded, unready + "but no node has joined for {joining}{limit}", "read the console of the instance: boot data, image and network decide whether a kubelet starts{health}", false},
-	word(lifecycle.ReasonAwaitingNode) + "/Unready": {Progressing, "is not ready: its node {node} has joined, and does not count as healthy yet{limit}", wait, true},
-	word(lifecycle.ReasonAwaitingNode) + "/Stays":   {Degraded, "is not ready: its node {node} has joined, and does not count as healthy yet{limit}", "fix what keeps the node from being ready: `kubectl describe node {node}`", false},
-	word(lifecycle.ReasonJoinTimeout):               {Failed, "did not join in time{limit}, and becomes Failed", fixAll, false},
-	word(lifecycle.ReasonNodeUnknown):               {Unknown, "runs, as far as it says itself; its node cannot be seen", "ask with the right to read nodes, in the cluster that the machine joins (--target-kubeconfig)", false},
-	word(lifecycle.ReasonNodeMissing):               {Failed, "is not healthy: its node {node} does not exist", "delete the machine, as the node comes back only if its kubelet registers again; {remedy}", false},
-	word(lifecycle.ReasonNodeMissing) + "/Replaced": {Degraded, "is not healthy: its node {node} does not exist", "wait: the machine is replaced", true},
-	word(lifecycle.ReasonTargetReplaced):            {Stuck, "is frozen: the target cluster is another one than it joined", "check the kubeconfig of the target cluster (--target-kubeconfig); if the machine belongs there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
-	word(lifecycle.ReasonNodeDoubted):               {Stuck, "waits: its node and those of other machines are missing in the target cluster", "find out whether the target cluster was restored; restart the kubelets, or force the deletion of machines one by one", false},
-	word(lifecycle.ReasonNodeStale):                 {Progressing, "is healthy, and its node {node} gets the labels and taints that it asks for", wait, true},
-	word(lifecycle.ReasonNodeUnhealthy):             {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; {remedy}", false},
-	word(lifecycle.ReasonNodeUnhealthy) + "/Timed":  {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; in {left} the machine becomes Failed and is replaced", false},
-	reasonStopped + "/Unready":                      {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", stopped + ", and start it or delete the machine; {remedy}", false},
-	reasonStopped + "/Timed":                        {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", stopped + "; in {left} the machine becomes Failed and is replaced, and at once where you delete it", false},
-	word(lifecycle.ReasonHealthTimeout):             {Failed, "has been unhealthy for too long, and becomes Failed", fixAll, false},
-	word(lifecycle.ReasonFailureWithheld):           {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", "look at the other machines of the deployment, and at the log of the machine controller", false},
-	word(lifecycle.ReasonReconnected):               {Progressing, "gets another chance, because the API server was out of reach", wait, true},
-	word(lifecycle.ReasonRunning):                   {Healthy, "is healthy: its node {node} has been Ready{ready}", nothing, false},
-	word(lifecycle.ReasonRunning) + "/Cordoned":     {Healthy, "is healthy: its node {node} has been Ready{ready}", "`kubectl uncordon {node}` when whoever cordoned it is done", false},
-	word(lifecycle.ReasonRecovered):                 {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers are about to see it", true},
-	word(lifecycle.ReasonJoined):                    {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers are about to see it", true},
+	word(lifecycle.ReasonNew):                            {Progressing, "was made {age} ago, and its controller begins with it", wait, true},
+	ReasonNotSeen:                                        {Failed, "was made {age} ago, and no controller has looked at it", atWork, true},
+	word(lifecycle.ReasonInvalidObject):                  {Failed, "cannot be made: {field} is wrong", "correct {field}, in the template where the machine was made from one, and delete the machine", false},
+	word(lifecycle.ReasonFailed):                         {Failed, "failed{failed}", "fix the cause, delete the machine and make another: nothing else does", false},
+	word(lifecycle.ReasonFailed) + "/Owned":              {Failed, "failed{failed}", "fix the cause and delete the machine, unless a health check does: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/Template":           {Failed, "failed{failed}", "correct what is named in the template of {owner}, and delete the machine: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/Exhausted":          {Failed, "failed{failed}", "raise the quota, or ask for another type or zone, and delete the machine: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/" + denied:          {Failed, "failed{failed}", "renew the credentials in {credentials}, or grant them what is named, and delete the machine: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/InstanceGone":       {Failed, "failed{failed}: its instance does not exist any more", "find out who terminated the instance at the infrastructure, and delete the machine, unless a health check does: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/Replaced":           {Failed, "failed{failed}", "wait: {owner} deletes it and makes another; fix the cause, or the next one ends like this", true},
+	word(lifecycle.ReasonFailed) + "/Preserved":          {Failed, "failed{failed}, and is preserved for inspection for another {left}", "inspect it; when the time is over, or the preservation is taken off, it is replaced", false},
+	reasonNoSecret + "/Machine":                          {Degraded, noInstance + "{secret} does not exist", "create {secret}, or correct the reference" + retried, false},
+	word(lifecycle.ReasonClassUnavailable):               {Degraded, "has no instance, because its {class} does not exist", "create {class} in namespace {namespace}, or correct the reference", false},
+	word(lifecycle.ReasonLookupFailed):                   {Degraded, noInstance + "the infrastructure does not say whether it has one", "fix what is named, or renew the credentials in {credentials} if they are refused" + retried, false},
+	word(lifecycle.ReasonGivenUp):                        {Degraded, noInstance + "the infrastructure accepted it and gave it up", "fix the cause, or delete the machine to have another one made where there is room", false},
+	word(lifecycle.ReasonGivenUp) + "/" + exhausted:      {Degraded, noInstance + "the infrastructure accepted it and gave it up", "raise the quota, or ask for another type or zone; delete the machine to have another one made where there is room", false},
+	word(lifecycle.ReasonGivenUp) + "/" + denied:         {Degraded, noInstance + "the infrastructure accepted it and gave it up", "renew the credentials in {credentials}, or grant them what is named, and delete the machine: another is made", false},
+	word(lifecycle.ReasonGivenUp) + "/" + invalid:        {Degraded, noInstance + "the infrastructure accepted it and gave it up", "correct the field that is named in {class}, and delete the machine: another is made", false},
+	word(lifecycle.ReasonTaken):                          {Degraded, noInstance + "another instance has its name", "remove the instance that has the name, or delete the machine", false},
+	word(lifecycle.ReasonDuplicate):                      {Progressing, "has more than one instance, and its controller records which is its own", wait, true},
+	word(lifecycle.ReasonUserData):                       {Degraded, noInstance + "there are no boot data", "create what is named, or correct the reference" + retried, false},
+	word(lifecycle.ReasonNoInstance):                     {Progressing, "is being created: it has no instance yet after {age}{limit}", wait, true},
+	word(lifecycle.ReasonRetry):                          {Degraded, noInstance + "every attempt to create one has failed", "fix what is named" + retried, false},
+	word(lifecycle.ReasonCreateFailed):                   {Degraded, noInstance + "every attempt to create one has failed", "fix what is named" + retried, false},
+	word(lifecycle.ReasonCreateFailed) + "/" + exhausted: {Degraded, noInstance + "every attempt to create one has failed", "raise the quota, or ask for another type or zone" + retried, false},
+	word(lifecycle.ReasonCreateFailed) + "/" + denied:    {Degraded, noInstance + "every attempt to create one has failed", "renew the credentials in {credentials}, or grant them what is named" + retried, false},
+	refusals[provider.Exhausted]:                         {Degraded, noInstance + "quota or capacity of the infrastructure is used up", "raise the quota, or ask for another type or zone" + retried, true},
+	refusals[provider.Invalid]:                           {Degraded, noInstance + "what it is to be made from is refused", "correct the field that is named in {class}", false},
+	refusals[provider.Denied]:                            {Degraded, noInstance + "the infrastructure denies its credentials", "renew the credentials in {credentials}, or grant them what is named" + retried, false},
+	refusals[provider.Conflict]:                          {Degraded, noInstance + "something else is under way at the infrastructure", "wait: the controller tries again by itself", true},
+	word(lifecycle.ReasonCreateTimeout):                  {Failed, noInstance + "its time is over, and it becomes Failed", fixAll, false},
+	word(lifecycle.ReasonPending):                        {Progressing, "is being made: the infrastructure works on its instance, {age} after it was asked for{limit}", wait, true},
+	word(lifecycle.ReasonUninitialized):                  {Progressing, "is being made: its instance is being initialized", wait, true},
+	word(lifecycle.ReasonUnconfirmed):                    {Progressing, "is there, and the infrastructure is asked again for its instance", wait, true},
+	word(lifecycle.ReasonMissing):                        {Failed, "is not healthy: its instance is gone, and it becomes Failed", "find out who removed the instance", false},
+	word(lifecycle.ReasonContradicted):                   {Degraded, "runs, but the infrastructure does not list its instance", "check the credentials in {credentials}, and which account they open, and whether the instance still has the tags by which it is found: nothing is done about the instance until then", false},
+	word(lifecycle.ReasonRebootAsked):                    {Progressing, "is being rebooted", wait, true},
+	word(lifecycle.ReasonDetached):                       {Healthy, "is in order: its instance runs, and no node is expected of it", nothing, false},
+	reasonStopped:                                        {Degraded, "is not healthy: {stopped}", stopped + ", and start it or delete the machine", false},
+	word(lifecycle.ReasonAwaitingNode):                   {Progressing, unready + "but no node has joined for {joining}{limit}", wait, true},
+	word(lifecycle.ReasonAwaitingNode) + "/Long":         {Degraded, unready + "but no node has joined for {joining}{limit}", "read the console of the instance: boot data, image and network decide whether a kubelet starts{health}", false},
+	word(lifecycle.ReasonAwaitingNode) + "/Silent":       {Progressing, unready + "but no node has joined for {joining}{limit}", "wait another {left}; if no certificate request has come by then, read the console of the instance: boot data, image and network decide whether a kubelet starts", false},
+	reasonSquatter:                                       {Degraded, unready + "but node {squatter}, which is not its own, has its name{limit}", "delete node {squatter}, if it is left over from an earlier machine: `kubectl describe node {squatter}`", false},
+	word(lifecycle.ReasonAwaitingNode) + "/Unready":      {Progressing, "is not ready: its node {node} has joined, and does not count as healthy yet{limit}", wait, true},
+	word(lifecycle.ReasonAwaitingNode) + "/Stays":        {Degraded, "is not ready: its node {node} has joined, and does not count as healthy yet{limit}", "fix what keeps the node from being ready: `kubectl describe node {node}`", false},
+	word(lifecycle.ReasonJoinTimeout):                    {Failed, "did not join in time{limit}, and becomes Failed", fixAll, false},
+	word(lifecycle.ReasonNodeUnknown):                    {Unknown, "runs, as far as it says itself; its node cannot be seen", "ask with the right to read nodes, in the cluster that the machine joins (--target-kubeconfig)", false},
+	word(lifecycle.ReasonNodeUnknown) + "/Unreached":     {Unknown, "runs, as far as it says itself; its node cannot be seen", "see that the API server of the cluster that the machine joins answers, and that it is the one that was asked (--target-kubeconfig)", false},
+	word(lifecycle.ReasonNodeMissing):                    {Failed, "is not healthy: its node {node} does not exist", "delete the machine, as the node comes back only if its kubelet registers again; {remedy}", false},
+	word(lifecycle.ReasonNodeMissing) + "/Replaced":      {Degraded, "is not healthy: its node {node} does not exist", "wait: the machine is replaced", true},
+	word(lifecycle.ReasonNodeMissing) + "/Timed":         {Degraded, "is not healthy: its node {node} does not exist", "restart its kubelet, which registers the node again; in {left} the machine becomes Failed and is replaced, one of its deployment at a time, and at once where you delete it", false},
+	word(lifecycle.ReasonTargetReplaced):                 {Stuck, "is frozen: the target cluster is another one than it joined", "check the kubeconfig of the target cluster (--target-kubeconfig); if the machine belongs there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
+	word(lifecycle.ReasonNodeDoubted):                    {Stuck, "waits: its node and those of other machines are missing in the target cluster", "find out whether the target cluster was restored; restart the kubelets, or force the deletion of machines one by one", false},
+	word(lifecycle.ReasonNodeStale):                      {Progressing, "is healthy, and its node {node} gets the labels and taints that it asks for", wait, true},
+	word(lifecycle.ReasonNodeUnhealthy):                  {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; {remedy}", false},
+	word(lifecycle.ReasonNodeUnhealthy) + "/Timed":       {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; in {left} the machine becomes Failed and is replaced", false},
+	reasonStopped + "/Unready":                           {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", stopped + ", and start it or delete the machine; {remedy}", false},
+	reasonStopped + "/Timed":                             {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", stopped + "; in {left} the machine becomes Failed and is replaced, and at once where you delete it", false},
+	word(lifecycle.ReasonHealthTimeout):                  {Failed, "has been unhealthy for too long, and becomes Failed", fixAll, false},
+	word(lifecycle.ReasonFailureWithheld):                {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", "look at the other machines of the deployment, and at the log of the machine controller", false},
+	word(lifecycle.ReasonReconnected):                    {Progressing, "gets another chance, because the API server was out of reach", wait, true},
+	word(lifecycle.ReasonRunning):                        {Healthy, "is healthy: its node {node} has been Ready{ready}", nothing, false},
+	word(lifecycle.ReasonRunning) + "/Cordoned":          {Healthy, "is healthy: its node {node} has been Ready{ready}", "`kubectl uncordon {node}` when whoever cordoned it is done", false},
+	word(lifecycle.ReasonRecovered):                      {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers are about to see it", true},
+	word(lifecycle.ReasonJoined):                         {Progressing, "is healthy: its node {node} has been Ready{ready}", "wait: the controllers are about to see it", true},
 
 	// Updates in place.
 	word(lifecycle.ReasonUpdateCandidate): {Progressing, updating + "node {node} waits for its turn", wait, true},
@@ -125,6 +144,7 @@ var reasons = map[string]advice{
 	string(drain.ReasonBudget) + "/Sick":                {Stuck, "{going}: pod {pod} cannot leave node {node}, because disruption budget {budget} allows no disruption", "fix pod {sick}, which is not Ready: the budget gives way when enough are", false},
 	string(drain.ReasonBudget) + "/Few":                 {Stuck, "{going}: pod {pod} cannot leave node {node}, because disruption budget {budget} allows no disruption", "run more pods of those that {budget} covers", false},
 	string(drain.ReasonBudget) + "/Never":               {Stuck, "{going}: pod {pod} cannot leave node {node}, because disruption budget {budget} allows no disruption", "change disruption budget {budget}, which allows no disruption even with all pods healthy, or run more replicas", false},
+	string(drain.ReasonBudget) + "/Broken":              {Stuck, "{going}: pod {pod} cannot leave node {node}, because disruption budget {budget} allows no disruption", "delete pod {pod} by hand, or change disruption budget {budget}: it never allows a disruption, as it cannot be computed", false},
 	string(drain.ReasonBudgets):                         {Stuck, "{going}: pod {pod} cannot leave node {node}, because several disruption budgets cover it", "let one budget cover the pod, of {budget} and the others: the API server evicts none that more cover", false},
 	string(drain.ReasonStillAttached):                   {Deleting, "{going}: its pods have left, and {volumes} still attached to node {node}", "wait for the volumes to be detached; if it takes long, look at the log of their driver", false},
 	string(drain.ReasonStillAttached) + "/Failing":      {Stuck, "{going}: its pods have left, and {volumes} still attached to node {node}", "look at the log of the volumes' driver, which cannot detach them", false},
@@ -137,7 +157,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonTerminateFailed) + "/Conflict": {Stuck, "{going}: its instance cannot be removed", "wait: the controller tries again by itself", true},
 	word(lifecycle.ReasonTerminating):                   {Deleting, "{going}: the infrastructure was asked to remove its instance, and has not confirmed that it is gone", wait, true},
 	word(lifecycle.ReasonUnconfirmed) + "/Deleting":     {Deleting, "{going}: the infrastructure is asked again whether its instance is gone", wait, true},
-	word(lifecycle.ReasonContradicted) + "/Deleting":    {Stuck, "{going}: the infrastructure does not list its instance, and is not believed", "check the credentials in {credentials}, and which account they open; if the instance is gone, set the annotation millwright.dev/abandon-instance", false},
+	word(lifecycle.ReasonContradicted) + "/Deleting":    {Stuck, "{going}: the infrastructure does not list its instance, and is not believed", "check the credentials in {credentials}, and which account they open, and whether the instance still has the tags by which it is found; if the instance is gone, set the annotation millwright.dev/abandon-instance", false},
 	word(lifecycle.ReasonInstanceGone):                  {Deleting, "{going}: its instance is gone, and its node is deleted", wait, true},
 	word(lifecycle.ReasonNothingLeft):                   {Deleting, "{going}: nothing is left of it but the object", wait, true},
 	word(lifecycle.ReasonAbandoned):                     {Deleting, "{going}: its pods are left behind, because the cluster does not answer", wait, true},
@@ -146,6 +166,7 @@ var reasons = map[string]advice{
 	reasonCertificate:                      {Waiting, kubelet, "wait: the request is looked at again by itself", true},
 	reasonCertificate + "/Long":            {Waiting, kubelet, "see whether an approver runs: `kubectl describe csr {request}`", false},
 	reasonCertificate + "/Other":           {Degraded, kubelet, "compare what the kubelet asks for with what is objected to: `kubectl describe csr {request}`", false},
+	ReasonRequestDenied:                    {Degraded, unready + "and certificate request {request} of its kubelet was denied{limit}", "find out who denied it: `kubectl describe csr {request}`; its kubelet asks again when it is restarted, and another machine asks anew", false},
 	word(approval.ReasonTooMany):           {Degraded, kubelet, "clear the crowd: delete pending certificate requests that belong to no machine", false},
 	word(approval.ReasonUntrusted):         {Degraded, kubelet, "see with which token the instance boots: only bootstrap tokens of a trusted group are accepted", false},
 	word(approval.ReasonTokenGone):         {Degraded, kubelet, "delete the machine: its bootstrap token has expired, and another machine gets another", false},
@@ -172,6 +193,7 @@ var reasons = map[string]advice{
 	ReasonNotSeen + "/Set":         {Failed, "was changed, and its controller has not looked at it since: {count}", atWork, true},
 	word(rollout.InvalidObject):    {Failed, "does nothing, because it cannot be understood: {count}", "correct {field}; nothing is done before", false},
 	"Frozen":                       {Stuck, "is frozen, and makes no machines: {count}", "find out who makes machines that are not counted; it thaws by itself when there are few enough, or at once with the annotation safety.machine.sapcloud.io/unfreeze", false},
+	limits.CreationHeld:            {Waiting, "makes no more machines, because more would be added at once than was allowed: {count}", "if so many are to come, approve their number with the annotation millwright.dev/approve-mass-creation; else correct spec.replicas", false},
 	deletionHeld:                   {Waiting, "deletes no machine, because more would go at once than was allowed: {count}", "if so many are to go, approve their number with the annotation millwright.dev/approve-mass-deletion; else correct spec.replicas", false},
 	word(rollout.Stopped):          {Failed, "has stopped its rollout: {rolled}", "fix the template, or roll back; the rollout goes on with another template, or after a pause", false},
 	"CanaryWaiting":                {Waiting, "waits at the canary of its rollout{canary}: {rolled}", "look at the new machines, and approve them with the annotation " + rollout.ApproveKey + `: "{revision}"`, false},
@@ -191,9 +213,15 @@ var reasons = map[string]advice{
 	ReasonNotSeen + "/New":   {Progressing, "was just made", wait, true},
 	ReasonNoMachines:         {Degraded, "watches nothing: no machine matches its selector", "compare spec.selector with the labels that machines have: `kubectl -n {namespace} get machines.{machines} --show-labels`", false},
 	"TooManyUnhealthy":       {Degraded, "remedies nothing at the moment: {sick}", "find out what the unhealthy machines have in common; it goes on by itself when there are fewer, or with a greater spec.maxUnhealthy", false},
+	machinesStart:            {Progressing, "waits for machines that start, and remedies nothing until then: {sick}", wait, true},
 	"NotCalm":                {Waiting, "holds something back: {sick}", "wait, or find out what the unhealthy machines have in common", true},
+	"SharedMachines":         {Degraded, "selects machines that health check {rivals} selects as well: {sick}", "give each health check a selector of its own: each counts the machine, and the first whose time is over remediates it", false},
 	"Unhealthy":              {Progressing, "has something to do: {sick}", "wait: each is remedied when its timeouts are over", true},
 	"AllHealthy":             {Healthy, "is in order: {number}, all healthy", nothing, false},
+
+	// Annotations of ours.
+	reasonUnknownKey:    {Degraded, "{was}; but an annotation on it does not exist", "correct {key}, or take it off: it has no effect", false},
+	reasonUnreadableKey: {Degraded, "{was}; but an annotation on it does not mean what it says", "correct {key}, or take it off", false},
 
 	// Classes.
 	"Exists":         {Healthy, "is there, and {used}", nothing, false},
@@ -202,15 +230,24 @@ var reasons = map[string]advice{
 	reasonNoSecret:   {Degraded, "lacks what machines are made with: {used}", "create secret {secret}, or correct the reference", false},
 
 	// Namespaces, nodes and certificate requests.
-	"NothingThere":               {Unknown, "has no machines, sets, deployments, health checks or classes", "see where there are some: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
-	"NothingWrong":               {Healthy, "is in order: {objects}, and nothing is wrong with any", nothing, false},
-	"SomethingWrong":             {Degraded, "is not in order: {wrong} to look at among {objects}, the worst is {worst}", "{member next}", false},
-	"NodeOfMachine":              {Degraded, "is that of {worst}", "{member next}", false},
-	"NodeWithoutMachine":         {Healthy, "is of no machine, and has been Ready{ready}", nothing, false},
-	"NodeWithoutMachine/Unready": {Degraded, "is of no machine, and has been {condition}{unwell}", "find out who made the node: no machine controller looks after it", false},
-	"RequestPending":             {Waiting, "has been pending for {asked}, and is of {of}", "{member next}", false},
-	"RequestSettled":             {Healthy, "was decided: {settled}", nothing, false},
-	"RequestOfOthers":            {Waiting, "has been pending for {asked}, and is not for a kubelet's first certificate", "find the approver of its signer: `kubectl describe csr {request}`", false},
+	"NothingThere":                 {Unknown, "has no machines, sets, deployments, health checks or classes", "see where there are some: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
+	"NothingWrong":                 {Healthy, "is in order: {objects}, and nothing is wrong with any", nothing, false},
+	"NobodyActs":                   {Failed, "is not in order: {worst}; {wrong} besides to look at", "{member next}", false},
+	ReasonUnattended:               {Failed, "is not at work: no {controller name} for the API {api} acts", "see that a {controller name} for the API {api} runs: its log says what is wrong", false},
+	ReasonUnattended + "/Unseen":   {Failed, "leads, and does not act: {unseen} of the API {api} have not been looked at", "read the log of the holder of the lease: it serves other namespaces, may not read what it needs, or hangs", false},
+	ReasonUnattended + "/Stranger": {Failed, "is not at work: something else holds its lease, and no {controller name} for the API {api} acts", "find out which program holds the lease, and end it; a {controller name} takes the lease over when it expires", false},
+	"NamespaceDeleting":            {Stuck, "has been in deletion for {deleted}: {objects} left", "see what holds the objects that are left: the worst is named first", false},
+	"NamespaceDeleting/Held":       {Stuck, "has been in deletion for {deleted}, has no machines, sets, deployments, health checks or classes, and accepts no new ones", "see what holds the namespace: `kubectl get namespace {name} -o yaml`, status.conditions", false},
+	"NoKinds":                      {Unknown, "has no machines: the API server knows neither API", "install the CRDs of the APIs, or see which cluster the kubeconfig names", false},
+	"NodeDeleting":                 {Deleting, "is of no machine, and has been in deletion for {deleted}", wait, true},
+	"NodeDeleting/Held":            {Stuck, "is of no machine, and has been in deletion for {deleted}, held by {finalizers}", "see that the program which put the finalizer there runs; take the finalizer off only if it never will", false},
+	"SomethingWrong":               {Degraded, "is not in order: {wrong} to look at among {objects}, the worst is {worst}", "{member next}", false},
+	"NodeOfMachine":                {Degraded, "is that of {worst}", "{member next}", false},
+	"NodeWithoutMachine":           {Healthy, "is of no machine, and has been Ready{ready}", nothing, false},
+	"NodeWithoutMachine/Unready":   {Degraded, "is of no machine, and has been {condition}{unwell}", "find out who made the node: no machine controller looks after it", false},
+	"RequestPending":               {Waiting, "has been pending for {asked}, and is of {of}", "{member next}", false},
+	"RequestSettled":               {Healthy, "was decided: {settled}", nothing, false},
+	"RequestOfOthers":              {Waiting, "has been pending for {asked}, and is not for a kubelet's first certificate", "find the approver of its signer: `kubectl describe csr {request}`", false},
 
 	// What does not exist, or is not the only one.
 	reasonGone:                  {Gone, "does not exist any more", "if the machines that follow it end alike, " + fixAll, false},
@@ -218,6 +255,9 @@ var reasons = map[string]advice{
 	reasonGone + "/NeverJoined": {Gone, "does not exist any more: it was deleted {ago}{after}, and no node of it had ever joined", "if the machines that follow it end alike, " + fixAll, false},
 	reasonGone + "/NodeDeleted": {Gone, "does not exist any more: it was deleted {ago}{after}, because somebody had deleted its node", "find out who deleted the node: a person, or the cloud controller manager for an instance that did not run", false},
 	reasonGone + "/Unwell":      {Gone, "does not exist any more: it was deleted {ago}{after}, while its node was missing or unhealthy", "if the machines that follow it end alike, " + fixAll, false},
+	reasonGone + "/NodeLeft":    {Gone, "does not exist any more, and node {node} is left of it", "delete the node, if no instance runs its kubelet: `kubectl describe node {node}`", false},
+	reasonGone + "/NodeLeaving": {Gone, "does not exist any more, and its node {node} has been in deletion for {deleted}", wait, true},
+	reasonGone + "/NodeHeld":    {Stuck, "does not exist any more, and its node {node} has been in deletion for {deleted}, held by {finalizers}", "see that the program which put the finalizer there runs; take the finalizer off only if it never will", false},
 	ReasonNotFound:              {Unknown, "does not exist, and no evidence of it is kept", "see the names there are: `kubectl get {kinds}`, or give the namespace with -n", false},
 	ReasonNotFound + "/Near":    {Unknown, "does not exist, and no evidence of it is kept", "perhaps one of these is meant: {near}", false},
 	ReasonNotReadable:           {Unknown, "was not found, but not all could be read", "see the names there are: `kubectl get {kinds}`, or give the namespace with -n", false},
@@ -225,6 +265,9 @@ var reasons = map[string]advice{
 	"SeveralObjects":            {Ambiguous, "is ambiguous: {count} objects have the name", "say which API: {api name}", false},
 	"SeveralObjects/Namespaces": {Ambiguous, "is ambiguous: {count} objects have the name", "say which namespace: -n {first namespace}", false},
 }
+
+// ReasonUnattended is the reason of what waits for a controller that is not at work.
+const ReasonUnattended = "ControllerNotRunning"
 
 const kubelet = unready + "and its kubelet has waited for {asked} for a certificate{limit}"
 
@@ -235,12 +278,18 @@ const (
 	ReasonNotReadable = "NotReadable"
 	// ReasonNoMachines is that of checks that select nothing.
 	ReasonNoMachines = "NoMachines"
+	// ReasonRequestDenied is that of certificate requests which somebody has denied.
+	ReasonRequestDenied = "CertificateDenied"
 
-	reasonStopped     = "InstanceStopped"
-	reasonNoSecret    = "SecretMissing"
-	reasonGone        = "Gone"
-	reasonForeign     = "ForeignFinalizer"
-	reasonCertificate = "CertificatePending"
+	reasonStopped  = "InstanceStopped"
+	reasonSquatter = "NodeNameTaken"
+
+	reasonUnknownKey    = "UnknownAnnotation"
+	reasonUnreadableKey = "UnreadableAnnotation"
+	reasonNoSecret      = "SecretMissing"
+	reasonGone          = "Gone"
+	reasonForeign       = "ForeignFinalizer"
+	reasonCertificate   = "CertificatePending"
 )
 
 func word[R ~string](r R) string { return string(r) }
@@ -283,7 +332,7 @@ func (f finding) answer(s Subject, gaps []string) Answer {
 	if f.state != "" {
 		a.state = f.state
 	}
-	fill := append(f.fill[:len(f.fill):len(f.fill)], "api", s.API, "namespace", s.Namespace)
+	fill := append(f.fill[:len(f.fill):len(f.fill)], "api", s.API, "namespace", s.Namespace, "name", s.Name)
 	return Answer{Subject: s, State: a.state, Reason: reason, Sentence: s.String() + " " + fillIn(a.text, fill) + ".", Because: f.chain, Next: fillIn(a.next, fill), Gaps: gaps}
 }
 

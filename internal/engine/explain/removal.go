@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -43,9 +44,9 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 	switch d.Reason {
 	case lifecycle.ReasonReleased:
 		f.chain = nil
-		if len(q.Foreign) > 0 {
+		if len(q.Obstacles.Foreign) > 0 {
 			f.key = reasonForeign
-			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Foreign, ", ")}}
+			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Obstacles.Foreign, ", ")}}
 		}
 	case lifecycle.ReasonDrainBlockedHook:
 		return hooked(d.Reason, q.View.Deletion.PreDrain)
@@ -169,8 +170,14 @@ func (b blocker) causes(peers []corev1.Pod) []Cause {
 	s := b.is.Status
 	out := []Cause{{
 		Source: "poddisruptionbudget " + b.budget, Reason: string(drain.ReasonBudget),
-		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: of %s %d are healthy, and at least %d must be", b.pod, s.DisruptionsAllowed, plural(int(s.ExpectedPods), "pod"), s.CurrentHealthy, s.DesiredHealthy),
+		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: of %s %d are healthy, and at least %d must be%s", b.pod, s.DisruptionsAllowed, plural(int(s.ExpectedPods), "pod"), s.CurrentHealthy, s.DesiredHealthy, b.asks()),
 	}}
+	if c := b.broken(); c != nil {
+		out[0] = Cause{
+			Source: out[0].Source, Reason: c.Reason, Since: c.LastTransitionTime.Time,
+			Message: fmt.Sprintf("it covers pod %s, and how many disruptions it allows cannot be computed%s%s", b.pod, b.asks(), colon(c.Message)),
+		}
+	}
 	sick := b.sick(peers)
 	for _, p := range sick[:min(len(sick), mostCauses)] {
 		out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: "NotReady", Message: "it is not Ready" + colon(unreadyBecause(p))})
@@ -194,6 +201,10 @@ func (b blocker) key(peers []corev1.Pod) string {
 	switch {
 	case b.several:
 		return string(drain.ReasonBudgets)
+	case b.broken() != nil:
+		of = "Broken"
+	case b.never():
+		of = "Never"
 	case len(b.sick(peers)) > 0:
 		of = "Sick"
 	case s.CurrentHealthy < s.DesiredHealthy:
@@ -202,6 +213,39 @@ func (b blocker) key(peers []corev1.Pod) string {
 		of = "Never"
 	}
 	return variant(drain.ReasonBudget, of)
+}
+
+// broken is what the controller of budgets says where it cannot compute the budget: of pods
+// without a controller it does not know how many there should be.
+func (b blocker) broken() *metav1.Condition {
+	i := slices.IndexFunc(b.is.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == policyv1.DisruptionAllowedCondition && c.Reason == policyv1.SyncFailedReason
+	})
+	if i < 0 {
+		return nil
+	}
+	return &b.is.Status.Conditions[i]
+}
+
+// never reports whether the budget allows no disruption even where all pods are healthy.
+func (b blocker) never() bool {
+	if most := b.is.Spec.MaxUnavailable; most != nil {
+		n, err := intstr.GetScaledValueFromIntOrPercent(most, 100, true)
+		return err == nil && n == 0
+	}
+	least := b.is.Spec.MinAvailable
+	return least != nil && least.Type == intstr.String && least.StrVal == "100%"
+}
+
+// asks is " (spec.maxUnavailable is 0)" of a budget that never allows a disruption.
+func (b blocker) asks() string {
+	switch {
+	case b.is.Spec.MaxUnavailable != nil:
+		return " (spec.maxUnavailable is " + b.is.Spec.MaxUnavailable.String() + ")"
+	case b.is.Spec.MinAvailable != nil && b.never():
+		return " (spec.minAvailable is " + b.is.Spec.MinAvailable.String() + ")"
+	}
+	return ""
 }
 
 func podReady(p corev1.Pod) bool {

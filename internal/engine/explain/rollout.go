@@ -86,7 +86,10 @@ func (f *asked) progress() postmortem.Statement {
 
 // failure is what keeps sets from making or removing machines.
 func (f *asked) failure() postmortem.Statement {
-	s := f.said(replicaFailure)
+	s := f.said(ReplicaFailure)
+	if s.Message == "" {
+		s = f.said(RefusedEvent)
+	}
 	if s.Message == "" {
 		s = f.said(postmortem.ErrorStatement)
 	}

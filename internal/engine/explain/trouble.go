@@ -24,6 +24,8 @@ func (q *input) requested() finding {
 	}
 	long := q.now.Sub(r.Created) > patience
 	switch {
+	case r.Reason == ReasonRequestDenied:
+		f.key = r.Reason
 	case r.Verdict == refused || r.Verdict != "" && long:
 		f.key = variant(reasonCertificate, "Other")
 		if reasons[r.Reason].text == kubelet {
@@ -44,6 +46,8 @@ func (q *input) requestCauses() (out []Cause) {
 			}
 			c := Cause{Source: "certificatesigningrequest " + r.Name, Reason: r.Reason, Since: r.Created, Message: "it waits for a decision"}
 			switch {
+			case r.Reason == ReasonRequestDenied:
+				c.Message = "it was denied" + colon(r.Message)
 			case hard:
 				c.Message = "it was refused" + colon(r.Message)
 			case r.Message != "":

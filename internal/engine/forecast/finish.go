@@ -1,8 +1,10 @@
 package forecast
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -32,10 +34,26 @@ func (r *run) finish() Forecast {
 	switch {
 	case len(f.Waits) > 0:
 		f.Took.Source = "it does not come to its end by itself"
+	case f.Cut:
+		f.Took.Source = "not known, as not all steps were looked at"
 	case len(r.unsure) > 0:
-		f.Took.Source = "not known: " + strings.Join(r.unsure, "; ")
+		f.Took.Source = "not known, as it depends on " + strings.Join(r.unsure, "; ")
 	default:
 		f.Took.Source = r.sources(f)
+	}
+	return f
+}
+
+// With counts machines that are created besides, as those of the steps are, and estimates how long they take.
+func (f Forecast) With(beyond int, d Durations) Forecast {
+	if beyond == 0 {
+		return f
+	}
+	f.Beyond, f.Created, f.Rest = beyond, f.Created+beyond, f.Rest+beyond
+	if d.AtOnce > 0 && d.Create.Known {
+		f.Took.Length += time.Duration((beyond+d.AtOnce-1)/d.AtOnce) * d.Create.Length
+	} else {
+		f.Took.Known = false
 	}
 	return f
 }
@@ -43,7 +61,11 @@ func (r *run) finish() Forecast {
 func (r *run) sources(f Forecast) string {
 	var out []string
 	if f.Created > 0 {
-		out = append(out, r.d.Create.Source)
+		source := r.d.Create.Source
+		if r.d.AtOnce > 0 && f.Created > r.d.AtOnce {
+			source += fmt.Sprintf(", at the pace that was seen: %d at once", r.d.AtOnce)
+		}
+		out = append(out, source)
 	}
 	if f.Deleted > 0 {
 		out = append(out, r.d.Delete.Source)
@@ -66,6 +88,8 @@ func (r *run) waits(machines []Machine) (out []string) {
 	for _, s := range r.Sets(r.now) {
 		d := r.last[s.Set.UID]
 		switch {
+		case d.Held != "":
+			out = append(out, "set "+s.Set.Name+": "+d.Held)
 		case d.Withheld != "":
 			out = append(out, "set "+s.Set.Name+": "+d.Withheld)
 		case slices.Contains([]replicas.Reason{replicas.Invalid, replicas.Paused, replicas.Held, replicas.Guarded}, d.Reason):

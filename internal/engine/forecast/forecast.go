@@ -161,6 +161,8 @@ type Forecast struct {
 	Waits []string `json:"waits,omitempty"`
 	// Cut says that it goes on after the last step that was looked at.
 	Cut bool `json:"cut,omitempty"`
+	// Beyond are machines that are created as those of the steps are, and were counted only.
+	Beyond int `json:"beyond,omitempty"`
 	// Created and Deleted count machines; Rest is how many there are in the end.
 	Created int `json:"created"`
 	Deleted int `json:"deleted"`
@@ -184,6 +186,9 @@ type Estimate struct {
 // Durations are how long machines take.
 type Durations struct {
 	Create, Delete Estimate
+	// AtOnce is how many machines were seen to come up at once at the most: more may take longer, as nobody has seen. Zero: not
+	// known.
+	AtOnce int
 	// Undrained says that Delete begins when the drain is over, because nothing shows when deletions began.
 	Undrained bool
 }

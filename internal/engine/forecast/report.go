@@ -129,7 +129,7 @@ func (p *printer) changed(c Changed) {
 
 func (p *printer) plan(f Plan) {
 	name := strings.ToLower(f.Root.Kind) + "/" + f.Root.Name
-	if f.Nothing() {
+	if f.Nothing() && !f.Cut {
 		p.Line(0, 2, name+": no machine is created, changed or deleted.")
 		p.waits(f)
 		return
@@ -146,6 +146,9 @@ func (p *printer) plan(f Plan) {
 	}
 	if more := len(f.Steps) - len(shown); more > 0 {
 		p.Line(2, 4, fmt.Sprintf("and %s more, all of them with -o json", count(more, "step")))
+	}
+	if f.Beyond > 0 {
+		p.Line(2, 4, fmt.Sprintf("and %s more are created in the same way: counted, not listed", count(f.Beyond, "machine")))
 	}
 	if f.Cut {
 		p.Line(2, 4, "It goes on after that: no more steps were looked at.")

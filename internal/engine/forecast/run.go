@@ -43,6 +43,10 @@ type run struct {
 	stuck map[types.UID]string
 	// unsure are the times that are not known.
 	unsure []string
+	// arrived says that a machine has come to a state since the controllers looked last.
+	arrived bool
+	// stop says that no more steps are to be looked at.
+	stop func() bool
 	// plan and last are what was decided last about the deployment, and about each set.
 	plan rollout.Plan
 	last map[types.UID]replicas.Decision
@@ -53,17 +57,20 @@ type event struct {
 	to State
 }
 
-// Run says what happens from now on.
-func Run(now time.Time, m Model, d Durations) Forecast {
+// Run says what happens from now on. It looks at no more steps, and says so, once stop is true; nil: never.
+func Run(now time.Time, m Model, d Durations, stop func() bool) Forecast {
+	if stop == nil {
+		stop = func() bool { return false }
+	}
 	r := &run{
-		Model: m, start: now, now: now, d: d, due: map[types.UID]event{}, stuck: map[types.UID]string{},
+		Model: m, start: now, now: now, d: d, stop: stop, due: map[types.UID]event{}, stuck: map[types.UID]string{},
 		last: map[types.UID]replicas.Decision{},
 	}
 	for idle := 0; idle <= mostIdle; idle++ {
-		if r.act() {
-			idle = 0
+		if r.act() || r.arrived {
+			idle, r.arrived = 0, false
 		}
-		if r.out.Cut || !r.pass() {
+		if r.out.Cut || !r.pass() || r.out.Cut {
 			break
 		}
 	}
@@ -73,7 +80,7 @@ func Run(now time.Time, m Model, d Durations) Forecast {
 // act lets the controllers look until none has anything to do at this time. The last look of all is at what the one before recorded.
 func (r *run) act() (did bool) {
 	for quiet := 0; quiet < 2; quiet++ {
-		if r.rounds++; r.rounds > mostRounds {
+		if r.rounds++; r.rounds > mostRounds || r.stop() {
 			r.out.Cut = true
 			return did
 		}
@@ -245,7 +252,7 @@ func (r *run) watch() (news bool) {
 		if to == Updated {
 			takes, what = Estimate{Source: "the node's agent does it"}, "how long an update in place takes"
 		}
-		r.due[m.UID] = event{at: r.over(m, takes, nominalCreate, what), to: to}
+		r.due[m.UID] = event{at: r.over(m, takes, nominalCreate, what).Add(r.queued(to)), to: to}
 	}
 	for uid := range r.due {
 		if !seen[uid] {
@@ -253,6 +260,21 @@ func (r *run) watch() (news bool) {
 		}
 	}
 	return news
+}
+
+// queued is how long a machine waits until those come up that are under way already, where no more were ever seen to come up at
+// once.
+func (r *run) queued(to State) time.Duration {
+	if to != Running || r.d.AtOnce == 0 || !r.d.Create.Known {
+		return 0
+	}
+	coming := 0
+	for _, e := range r.due {
+		if e.to == Running {
+			coming++
+		}
+	}
+	return time.Duration(coming/r.d.AtOnce) * r.d.Create.Length
 }
 
 // leaves says when a machine that is being deleted is gone, or why it stays.
@@ -346,7 +368,11 @@ func (r *run) arrive() {
 	slices.SortFunc(all, func(a, b types.UID) int { return cmp.Or(r.due[a].at.Compare(r.due[b].at), cmp.Compare(a, b)) })
 	came := map[State]int{}
 	for _, uid := range all {
-		r.end = r.now
+		if r.stop() {
+			r.out.Cut = true
+			break
+		}
+		r.end, r.arrived = r.now, true
 		came[r.due[uid].to]++
 		r.Become(r.now, uid, r.due[uid].to)
 		delete(r.due, uid)

@@ -159,7 +159,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 	} {
-		f := Run(epoch, test.pool(), test.d)
+		f := Run(epoch, test.pool(), test.d, nil)
 		took := f.Took.Length.Truncate(time.Second)
 		if got := kinds(f); got != test.steps || took != test.took || f.Took.Known != test.known || strings.Join(f.Waits, ", ") != test.waits || f.Rest != test.rest {
 			t.Errorf("%s: %s; %v known %v; waits %q; %d in the end", test.reason, got, took, f.Took.Known, f.Waits, f.Rest)
@@ -171,7 +171,7 @@ func TestRun(t *testing.T) {
 func TestRunIsBounded(t *testing.T) {
 	p := poolOf(1)
 	p.doomed = true
-	if f := Run(epoch, p, known); !f.Cut || f.Took.Known || f.Created < 100 {
+	if f := Run(epoch, p, known, nil); !f.Cut || f.Took.Known || f.Created < 100 {
 		t.Errorf("cut %v after %d machines, duration known %v", f.Cut, f.Created, f.Took.Known)
 	}
 }
@@ -180,7 +180,7 @@ func TestRunIsBounded(t *testing.T) {
 func TestFreshMachinesHaveNoNames(t *testing.T) {
 	p := poolOf(1)
 	p.doomed = true
-	f := Run(epoch, p, known)
+	f := Run(epoch, p, known, nil)
 	for _, s := range f.Steps {
 		if len(s.Machines) > 0 {
 			t.Fatalf("%s names %v", s.Kind, s.Machines)
@@ -196,7 +196,7 @@ func TestOpen(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 2: true} {
 		p := poolOf(n)
 		p.doomed = true
-		f := Run(epoch, p, known)
+		f := Run(epoch, p, known, nil)
 		if f.Steps[0].Open || f.Steps[1].Open != want {
 			t.Errorf("%d machines: %+v", n, f.Steps[:2])
 		}
@@ -218,7 +218,7 @@ func TestWhy(t *testing.T) {
 		if test.change != nil {
 			test.change(&p.members[0])
 		}
-		f := Run(epoch, p, known)
+		f := Run(epoch, p, known, nil)
 		if len(f.Steps) == 0 || len(f.Steps[0].Machines) != 1 || f.Steps[0].Machines[0].Name != "a" || f.Steps[0].Machines[0].Reason != test.want {
 			t.Errorf("%s: %+v, want a: %s", test.reason, f.Steps, test.want)
 		}

@@ -21,6 +21,10 @@ type Plan struct {
 	Max       int
 	Allowed   bool
 	Remaining int
+	// Restricts says that people have to know that it is not allowed: a machine that is to be remedied is not for that, or more
+	// ail than may. Machines that merely start, and those that were remedied and are not there yet, count towards Max and are
+	// nothing to worry about.
+	Restricts bool
 	// Blind says why nothing can be said about nodes, Doubt why most of what was
 	// found out about them waits, where anything does.
 	Blind, Doubt string
@@ -119,6 +123,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	if p.Blind != "" || len(p.Cases) > 0 && !s.Since.IsZero() {
 		p.Due = sooner(p.Due, s.again(now))
 	}
+	p.Restricts = r.restricts()
 	if w.Check.Remedy == Request {
 		p.Recovered = w.those(func(j *Judged) bool { return j.Verdict.State == Healthy && j.Unclear })
 	}
@@ -177,6 +182,28 @@ func (r *round) budget() {
 	if p.Allowed {
 		p.Remaining = max(0, p.Max-unhealthy)
 	}
+}
+
+// restricts is told at [Plan.Restricts].
+func (r *round) restricts() bool {
+	if r.plan.Allowed {
+		return false
+	}
+	ailing := 0
+	for _, j := range r.ill {
+		switch s := j.Verdict.State; {
+		case s == Unhealthy, (s == Suspect || s == Lost) && !r.starts(j):
+			return true
+		case s == Suspect, s == Lost:
+			ailing++
+		}
+	}
+	return ailing > r.plan.Max || r.w.Check.faulty(MaxUnhealthyField)
+}
+
+// starts reports whether the machine is so young that its node need not be ready yet.
+func (r *round) starts(j *Judged) bool {
+	return r.now.Sub(j.Target.Created) < r.w.Check.StartupTimeout
 }
 
 // unwell is how many machines the fleet has to do without.

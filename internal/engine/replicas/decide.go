@@ -18,6 +18,9 @@ type Decision struct {
 	// Withheld says why members that should go stay; empty when none does. Others,
 	// which nobody misses, may go all the same.
 	Withheld string
+	// Held says why members that are wanted are not created; empty when all are. Others, up to
+	// the size that was allowed last, are.
+	Held string
 	// Finished says that a set being deleted has no members left.
 	Finished bool
 	// Reason is a stable word for what was decided, Message the same for
@@ -76,6 +79,17 @@ func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
 	if len(set.Faults) > 0 {
 		return Decision{Reason: Invalid, Message: set.Faults[0].String()}
 	}
+	size, held := set.Growth.Hold(set.Replicas, len(members))
+	set.Replicas = size
+	d := toSize(now, set, members, p)
+	if d.Held = held; held != "" && d.Reason == Settled {
+		d.Reason, d.Message = Guarded, held
+	}
+	return d
+}
+
+// toSize brings the set to its size.
+func toSize(now time.Time, set Set, members []Member, p Policy) Decision {
 	counted := only(members, Member.Counts)
 	if missing := set.Replicas - len(counted); missing > 0 {
 		if set.NoGrowth != "" {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // Set is what the API object says, in the engine's words.
@@ -38,6 +39,8 @@ type Set struct {
 	AutoKeep int
 	// Guard bounds how many members go at once; nil when nobody asked for it.
 	Guard *Guard
+	// Growth bounds how many members are added at once; nil when nobody asked for it.
+	Growth *limits.Growth
 	// Paused says why the set is left alone; empty when it is not.
 	Paused string
 	// Faults are what is wrong with the object itself.

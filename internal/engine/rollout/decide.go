@@ -12,7 +12,10 @@ import (
 // A rollout passes these rules from top to bottom. The first that says so ends
 // the pass; what it leaves out, the next pass does.
 func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
+	size, held := d.hold(sets)
+	d.Replicas = size
 	q := newInput(now, d, sets, p)
+	q.held = held
 	for _, rule := range []func(*input) (done bool){
 		(*input).leave,
 		(*input).refuse,
@@ -34,6 +37,18 @@ func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
 		}
 	}
 	return q.finish()
+}
+
+// hold is how many machines there may be, and why not all that are wanted.
+func (d *Deployment) hold(sets []Set) (size int, why string) {
+	if d.Deleting || len(d.Faults) > 0 {
+		return d.Replicas, ""
+	}
+	there := 0
+	for _, s := range sets {
+		there += len(s.Machines)
+	}
+	return d.Guard.Growth.Hold(d.Replicas, there)
 }
 
 // leave is the end of a deployment.

@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -93,6 +94,8 @@ type Wish struct {
 // Guard are the precautions of a rollout that its owner asks for (decision 9: none is
 // taken by itself). The zero value takes none.
 type Guard struct {
+	// Growth bounds how many machines are added at once; nil when nobody asked for it.
+	Growth *limits.Growth
 	// MaxFailures stops a rollout after so many new machines in a row did not
 	// become ready; 0 never stops it.
 	MaxFailures int

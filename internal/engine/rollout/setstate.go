@@ -158,6 +158,8 @@ type input struct {
 	now time.Time
 	d   Deployment
 	p   Policy
+	// held says why there are fewer machines than are wanted; empty where there may be all.
+	held string
 	// surge and unavailable are the bounds in machines.
 	surge, unavailable int
 	// current is the set of the present template, nil when there is none; old

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // status counts what there is, and judges how the rollout goes.
@@ -52,6 +54,9 @@ func (q *input) count() (st Status) {
 
 // failure mirrors the current set's failure, else the first of an old one's.
 func (q *input) failure() *Failure {
+	if q.held != "" {
+		return &Failure{Reason: limits.CreationHeld, Message: q.held}
+	}
 	if q.current != nil && q.current.Failure != nil {
 		return q.current.Failure
 	}

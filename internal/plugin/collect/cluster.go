@@ -39,6 +39,20 @@ func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	return explain.Node(l.now, subject(n), n, nil, texts(l.gaps))
 }
 
+// leftover is a node that is marked as that of a machine which does not exist any more; nil
+// where there is none.
+func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
+	nodes, _ := l.nodes(ctx)
+	for _, n := range nodes {
+		namespace, name, _ := strings.Cut(n.Annotations[node.MachineAnnotation], "/")
+		marked := name == q.Name && (q.Namespace == "" || q.Namespace == namespace)
+		if marked || n.Labels[node.MachineNameLabel] == q.Name || n.Name == q.Name {
+			return n
+		}
+	}
+	return nil
+}
+
 // theirs reports whether a node shows the provider ID, or is marked as the machine's.
 func theirs(namespace, name, providerID string, n *corev1.Node) bool {
 	return providerID != "" && n.Spec.ProviderID == providerID || n.Annotations[node.MachineAnnotation] == namespace+"/"+name
@@ -55,7 +69,7 @@ func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigning
 	f.Foreign = !kind || !pending && f.Settled == ""
 	for _, o := range l.machines(ctx) {
 		m := machineOf(o)
-		if !asks(r, m) {
+		if !pending || !asks(r, m) {
 			continue
 		}
 		f.Machine = m.Subject
@@ -77,5 +91,5 @@ func asks(r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) 
 			names = append(names, a.Address)
 		}
 	}
-	return status.Asks(r, f.View.UID, names...)
+	return status.Asked(r, f.View.UID, names...)
 }

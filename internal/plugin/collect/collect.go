@@ -92,6 +92,9 @@ type look struct {
 	// were looked at closely.
 	memo    map[string]any
 	closely int
+	// many says that many objects are explained, so that what concerns several is read at
+	// once.
+	many bool
 }
 
 // gap notes what could not be read. The absence of what was looked for is none.
@@ -148,6 +151,10 @@ func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.An
 }
 
 func (l *look) explain(ctx context.Context, o client.Object) explain.Answer {
+	return explained(ctx, l, o).Doubting(apis.Doubts(o))
+}
+
+func explained(ctx context.Context, l *look, o client.Object) explain.Answer {
 	switch o := o.(type) {
 	case *machinev1.Machine, *v1alpha1.Machine:
 		return explain.Machine(l.now, l.machine(ctx, o))
@@ -224,6 +231,9 @@ func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explai
 		if e := l.evidence(ctx, q, ""); e != nil {
 			s.API, s.Namespace = e.Record.API, e.Record.Namespace
 			return explain.Departed(l.now, s, *e, texts(l.gaps))
+		}
+		if n := leftover(ctx, l, q); n != nil {
+			return explain.Leftover(l.now, s, n, texts(l.gaps))
 		}
 	}
 	var kinds []string

@@ -2,11 +2,13 @@ package collect
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,7 +44,9 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 		}
 		for i := range list.Items {
 			if o := &list.Items[i]; leads(o.Name) {
-				c.Leases = append(c.Leases, lease(o))
+				held := lease(o)
+				held.Stranger = stranger(ctx, l, place, held.Holder)
+				c.Leases = append(c.Leases, held)
 			}
 		}
 	}
@@ -55,6 +59,23 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 		l.note(Gap{Leading: true, Text: what + ": it has no lease in the namespaces " + strings.Join(places, ", ") + "; it may lead without, or elsewhere"})
 	}
 	return c
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// stranger reports whether the holder of a lease is no controller, as far as its name and
+// the pods beside the lease tell. Controllers call themselves "<host>_<UUID>", Gardener's
+// by the name of their pod alone.
+func stranger(ctx context.Context, l *look, namespace, holder string) bool {
+	host, id, _ := strings.Cut(holder, "_")
+	if uuid.MatchString(id) || holder == "" {
+		return false
+	}
+	pods, err := once(l, "holders/"+namespace, func() (*corev1.PodList, error) {
+		var list corev1.PodList
+		return &list, l.Control.List(ctx, &list, client.InNamespace(namespace))
+	})
+	return err == nil && !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == holder || p.Name == host || p.Spec.NodeName == host })
 }
 
 func lease(o *coordinationv1.Lease) explain.Lease {

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -31,6 +33,7 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	} else {
 		owners = l.deployed(ctx, &f, o)
 	}
+	f.Said = append(f.Said, refused(ctx, l, f, o)...)
 	f.Rivals = l.rivals(ctx, f.Subject, o)
 	f.Members = l.members(ctx, f.Subject, owners)
 	if explain.Group(l.now, f).State != explain.Healthy {
@@ -39,6 +42,27 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	f.Gaps = texts(l.gaps)
 	return f
 }
+
+// refused is the creation of a machine that failed last, as an event of the set tells: of
+// one whose controller keeps no condition of it, as the original and earlier versions do.
+func refused(ctx context.Context, l *look, f explain.GroupFacts, o client.Object) []postmortem.Statement {
+	if f.Kind != "MachineSet" || f.Have >= f.Wanted || f.Said != nil && slices.ContainsFunc(f.Said, func(s postmortem.Statement) bool { return s.About == explain.ReplicaFailure }) {
+		return nil
+	}
+	for _, e := range slices.Backward(l.events(ctx, o)) {
+		switch {
+		case e.Type == corev1.EventTypeNormal && l.now.Sub(e.At) < freshEvent: // it makes machines
+			return nil
+		case e.Type == corev1.EventTypeWarning && l.now.Sub(e.At) < freshEvent && (e.Reason == "ReconcileError" || e.Reason == "FailedCreate"):
+			return []postmortem.Statement{{About: explain.RefusedEvent, Reason: e.Reason, Message: e.Message, Since: e.At}}
+		}
+	}
+	return nil
+}
+
+// freshEvent is how old an event may be that tells why machines are missing: each attempt
+// tells it again, and a quarter of an hour may be between two.
+const freshEvent = 30 * time.Minute
 
 // decided is what the controller of a set would decide on what is stored; its zero
 // value where its machines cannot be read.
@@ -94,9 +118,6 @@ func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	}
 }
 
-// closeMembers is how many machines of a group are looked at closely.
-const closeMembers = 3
-
 // members are the answers about the machines of the given owners that are not in
 // order, the worst first. All are judged by their own words and their nodes; some of
 // the worst are looked at closely.
@@ -114,8 +135,9 @@ func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UI
 		}
 	}
 	slices.SortStableFunc(out, explain.WorstFirst)
-	for i := range out[:min(len(out), closeMembers)] {
-		out[i] = explain.Machine(l.now, l.machine(ctx, unwell[out[i].Subject]))
+	l.many = l.many || len(out) > 1
+	for i := range out {
+		out[i] = closer(ctx, l, unwell[out[i].Subject], out[i])
 	}
 	slices.SortStableFunc(out, explain.WorstFirst)
 	return out

@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -29,13 +30,16 @@ func machineOf(o client.Object) *explain.MachineFacts {
 	}
 	lens := of(f.Subject).Machines
 	f.View, f.Policy, f.KeptUntil = lens.View(o), lens.Policy(o), said.KeptUntil
+	for _, n := range said.Notes {
+		f.Made.Notes = append(f.Made.Notes, explain.Cause{Source: n.About, Message: n.Message})
+	}
 	if said.Classed {
 		f.Made.Class, f.Replaces = "machineclass "+said.Class, f.View.Owned
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		f.Owner = ref.Kind + " " + ref.Name
 	}
-	f.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == of(f.Subject).Finalizer })
+	f.Obstacles.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == of(f.Subject).Finalizer })
 	return f
 }
 
@@ -43,9 +47,10 @@ func machineOf(o client.Object) *explain.MachineFacts {
 func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
 	f := machineOf(o)
 	l.made(ctx, f, o)
-	n, looked := l.node(ctx, f.View)
+	n, looked := l.node(ctx, f)
 	l.withNode(f, n, looked)
 	f.Events = l.events(ctx, o)
+	joins(ctx, l, f)
 	if !f.View.Deleted.IsZero() && f.Node != nil {
 		l.workloads(ctx, f)
 	}
@@ -58,7 +63,11 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = texts(l.gaps)
-	if explain.Machine(l.now, *f).State != explain.Healthy { // else nothing is waited for
+	switch a := explain.Machine(l.now, *f); {
+	case a.State == explain.Healthy: // nothing is waited for
+	case f.Replaces && f.View.Deleted.IsZero() && f.View.Stage == lifecycle.StageFailed:
+		f.Controller = l.setController(ctx, f.Subject)
+	default:
 		f.Controller = l.machineController(ctx, f.Subject)
 	}
 	f.Gaps = texts(l.gaps)
@@ -78,14 +87,19 @@ func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
 func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Object) {
 	from := o
 	if class := apis.Said(o).Class; class != "" {
-		from = kindOf(f.API, "MachineClass").object()
-		err := l.Control.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: class}, from)
+		var err error
+		from, err = once(l, "class/"+f.API+"/"+f.Namespace+"/"+class, func() (client.Object, error) {
+			c := kindOf(f.API, "MachineClass").object()
+			return c, l.Control.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: class}, c)
+		})
 		l.gap("machineclass "+class, err)
 		if f.Made.NoClass = apierrors.IsNotFound(err); err != nil {
 			return
 		}
 	}
+	f.Made.Fields = fields(o)
 	for _, s := range apis.Said(from).Secrets {
+		f.Made.Secrets = append(f.Made.Secrets, s.Namespace+"/"+s.Name)
 		if s.Credentials {
 			f.Made.Credentials = "secret " + s.Namespace + "/" + s.Name
 		}
@@ -109,34 +123,48 @@ func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
 
 // node is the machine's node: the one that is recorded, else one that shows the
 // machine's provider ID or is marked as its own.
-func (l *look) node(ctx context.Context, v lifecycle.Machine) (*corev1.Node, bool) {
+func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node, bool) {
+	v := f.View
 	if v.Recorded.NodeName != "" {
-		var n corev1.Node
-		switch err := l.Target.Get(ctx, client.ObjectKey{Name: v.Recorded.NodeName}, &n); {
-		case err == nil:
-			return &n, true
-		case apierrors.IsNotFound(err):
-			return nil, true
-		default:
+		n, err := nodeNamed(ctx, l, v.Recorded.NodeName)
+		if err != nil {
 			l.gap("node "+v.Recorded.NodeName, err)
+			f.Obstacles.Unreached = !apierrors.IsForbidden(err)
 			return nil, false
 		}
+		if n != nil && others(v, n) {
+			n = nil
+		}
+		return n, true
 	}
-	var list corev1.NodeList
-	if err := l.Target.List(ctx, &list); err != nil {
-		l.gap("nodes", err)
-		return nil, false
+	nodes, looked := l.nodes(ctx)
+	if r, ok := l.memo["nodes"].(result[map[string]*corev1.Node]); ok && r.err != nil {
+		f.Obstacles.Unreached = !apierrors.IsForbidden(r.err)
 	}
-	for i := range list.Items {
-		n := &list.Items[i]
+	for _, n := range nodes {
 		if theirs(v.Namespace, v.Name, v.Recorded.ProviderID, n) {
-			return n, true
+			return n, looked
 		}
 	}
-	return nil, true
+	return nil, looked
 }
 
+// events are those about an object. Where many objects are explained, all of a namespace are
+// read at once.
 func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
+	if l.many {
+		all, err := once(l, "events/"+o.GetNamespace(), func() (map[types.UID][]corev1.Event, error) {
+			var list corev1.EventList
+			out := map[types.UID][]corev1.Event{}
+			err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()))
+			for _, e := range list.Items {
+				out[e.InvolvedObject.UID] = append(out[e.InvolvedObject.UID], e)
+			}
+			return out, err
+		})
+		l.gap("events", err)
+		return status.Events(all[o.GetUID()])
+	}
 	var list corev1.EventList
 	err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())})
 	l.gap("events", err)
@@ -150,9 +178,13 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 	err := l.Target.List(ctx, &pods, client.MatchingFields{"spec.nodeName": f.Node.Name})
 	l.gap("pods of node "+f.Node.Name, err)
 	f.Pods, f.PodsLooked = pods.Items, err == nil
-	var budgets policyv1.PodDisruptionBudgetList
+	budgets := &policyv1.PodDisruptionBudgetList{}
 	if len(f.Pods) > 0 {
-		l.gap("poddisruptionbudgets", l.Target.List(ctx, &budgets))
+		budgets, err = once(l, "poddisruptionbudgets", func() (*policyv1.PodDisruptionBudgetList, error) {
+			var list policyv1.PodDisruptionBudgetList
+			return &list, l.Target.List(ctx, &list)
+		})
+		l.gap("poddisruptionbudgets", err)
 	}
 	asked := map[string]bool{}
 	for _, b := range budgets.Items {
@@ -165,12 +197,18 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 			continue
 		}
 		asked[b.Namespace] = true
-		var peers corev1.PodList
-		l.gap("pods of namespace "+b.Namespace, l.Target.List(ctx, &peers, client.InNamespace(b.Namespace)))
+		peers, err := once(l, "pods/"+b.Namespace, func() (*corev1.PodList, error) {
+			var list corev1.PodList
+			return &list, l.Target.List(ctx, &list, client.InNamespace(b.Namespace))
+		})
+		l.gap("pods of namespace "+b.Namespace, err)
 		f.Peers = append(f.Peers, peers.Items...)
 	}
-	var attachments storagev1.VolumeAttachmentList
-	l.gap("volumeattachments", l.Target.List(ctx, &attachments))
+	attachments, err := once(l, "volumeattachments", func() (*storagev1.VolumeAttachmentList, error) {
+		var list storagev1.VolumeAttachmentList
+		return &list, l.Target.List(ctx, &list)
+	})
+	l.gap("volumeattachments", err)
 	for _, a := range attachments.Items {
 		if a.Spec.NodeName == f.Node.Name && a.Status.Attached {
 			f.Attachments = append(f.Attachments, a)
@@ -181,11 +219,14 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 // evidence is the newest record of a machine, of the one with this UID where
 // that is known; nil when none is kept.
 func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
-	var list corev1.ConfigMapList
 	marked := client.MatchingLabels{status.Label: status.LabelValue}
-	err := l.Control.List(ctx, &list, marked, client.InNamespace(q.Namespace))
+	list, err := once(l, "evidence/"+q.Namespace, func() (*corev1.ConfigMapList, error) {
+		var list corev1.ConfigMapList
+		return &list, l.Control.List(ctx, &list, marked, client.InNamespace(q.Namespace))
+	})
 	if apierrors.IsForbidden(err) && q.Namespace == "" {
-		err = l.Control.List(ctx, &list, marked, client.InNamespace(q.Home))
+		list = &corev1.ConfigMapList{}
+		err = l.Control.List(ctx, list, marked, client.InNamespace(q.Home))
 	}
 	l.gap("evidence (configmaps)", err)
 	var newest *explain.Evidence

@@ -2,9 +2,12 @@ package collect
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
@@ -19,11 +22,34 @@ func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain
 		Paused:   of(subject(c)).Checks.View(c).Paused,
 		Expected: int(ptr.Deref(c.Status.ExpectedMachines, 0)), Healthy: int(ptr.Deref(c.Status.CurrentHealthy, 0)), Seen: c.Status.ExpectedMachines != nil,
 	}
+	f.Rivals = rivalChecks(ctx, l, c)
 	if explain.Check(l.now, f).State != explain.Healthy {
 		f.Controller = l.setController(ctx, f.Subject)
 	}
 	f.Gaps = texts(l.gaps)
 	return f
+}
+
+// rivalChecks are the other health checks that select a machine which the check selects.
+func rivalChecks(ctx context.Context, l *look, c *lenient.MachineHealthCheck) (out []string) {
+	k := kindOf(subject(c).API, "MachineHealthCheck")
+	checks, err := l.listed(ctx, k, c.Namespace)
+	l.gap("machinehealthchecks", err)
+	machines, err := l.listed(ctx, kindOf(among(c), "Machine"), c.Namespace)
+	if err != nil || len(checks) < 2 {
+		return nil
+	}
+	lens := of(subject(c)).Checks
+	ours := lens.Selector(c)
+	for _, other := range checks {
+		theirs := lens.Selector(other)
+		if other.GetName() != c.Name && among(other) == among(c) && slices.ContainsFunc(machines, func(m client.Object) bool {
+			return ours.Matches(labels.Set(m.GetLabels())) && theirs.Matches(labels.Set(m.GetLabels()))
+		}) {
+			out = append(out, other.GetName())
+		}
+	}
+	return out
 }
 
 // class finds out what concerns a class: who uses it, and its secrets.

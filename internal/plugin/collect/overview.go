@@ -7,16 +7,18 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
 // mostCloseLooks is how many machines of one answer are looked at closely: each costs
-// some calls.
-const mostCloseLooks = 20
+// some calls. Of more it is said that they were not.
+const mostCloseLooks = 40
 
 // clusterKind is the kind of the subject where all namespaces are asked about.
 const clusterKind = "Cluster"
@@ -31,11 +33,83 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	if err != nil {
 		return explain.Answer{}, err
 	}
-	var answers []explain.Answer
+	l.many = true
+	f := explain.OverviewFacts{Subject: s, NoKinds: noKinds(ctx, l, q, namespace)}
 	for _, o := range objects {
-		answers = append(answers, l.glance(ctx, o))
+		f.Objects = append(f.Objects, l.glance(ctx, o))
 	}
-	return explain.Overview(s, answers, texts(l.gaps)), nil
+	f.Controllers = headlines(ctx, l, namespace, f.Objects)
+	if !q.Everywhere {
+		f.Deleted, f.Held = leaving(ctx, l, namespace)
+	}
+	f.Gaps = texts(l.gaps)
+	return explain.Overview(l.now, f), nil
+}
+
+// noKinds reports whether the API server knows none of the kinds.
+func noKinds(ctx context.Context, l *look, q Question, namespace string) bool {
+	for _, k := range all {
+		if k.core() || q.API != "" && q.API != k.api {
+			continue
+		}
+		if _, err := l.listed(ctx, k, namespace); !meta.IsNoMatchError(err) {
+			return false
+		}
+	}
+	return true
+}
+
+// leaving is since when a namespace has been in deletion, and what holds it.
+func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held []string) {
+	var n corev1.Namespace
+	err := l.Control.Get(ctx, client.ObjectKey{Name: name}, &n)
+	l.gap("namespace "+name, err)
+	if err != nil || n.DeletionTimestamp == nil {
+		return deleted, nil
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Message != "" {
+			held = append(held, c.Message)
+		}
+	}
+	return n.DeletionTimestamp.Time, held
+}
+
+// headlines are the controllers that are not at work, of the APIs that have objects.
+func headlines(ctx context.Context, l *look, namespace string, answers []explain.Answer) (out []explain.Answer) {
+	for _, a := range apis.All {
+		var machines, groups, unseenMachines, unseenGroups []explain.Answer
+		for _, o := range answers {
+			switch {
+			case o.API != a.Name || o.Kind == "MachineClass":
+			case o.Kind == "Machine":
+				machines = append(machines, o)
+				if o.Unseen() {
+					unseenMachines = append(unseenMachines, o)
+				}
+			default:
+				groups = append(groups, o)
+				if o.Unseen() {
+					unseenGroups = append(unseenGroups, o)
+				}
+			}
+		}
+		s := explain.Subject{API: a.Name, Namespace: namespace}
+		if len(machines) > 0 {
+			out = append(out, some(l.machineController(ctx, s).Headline(l.now, a.Name, unseenMachines))...)
+		}
+		if len(groups) > 0 {
+			out = append(out, some(l.setController(ctx, s).Headline(l.now, a.Name, unseenGroups))...)
+		}
+	}
+	return out
+}
+
+func some(a *explain.Answer) []explain.Answer {
+	if a == nil {
+		return nil
+	}
+	return []explain.Answer{*a}
 }
 
 // everything are the objects of the APIs in a namespace, or in all where it is empty. An error means that nothing could be read.
@@ -72,7 +146,7 @@ type Explained struct {
 
 // Each explains all objects of the APIs in q's namespace, or in all where that is empty, each by itself.
 func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
-	l := &look{Clusters: c, now: now, memo: map[string]any{}}
+	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
 		out = append(out, Explained{o, l.glance(ctx, o)})
@@ -90,10 +164,25 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	nodes, looked := l.nodes(ctx)
 	l.withNode(f, nodes[f.View.Recorded.NodeName], looked)
 	a := explain.Machine(l.now, *f)
-	if a.State != explain.Healthy && l.closely < mostCloseLooks {
-		l.closely++
-		return explain.Machine(l.now, l.machine(ctx, o))
+	if a.State != explain.Healthy {
+		a = closer(ctx, l, o, a)
 	}
+	return a.Doubting(apis.Doubts(o))
+}
+
+// closer explains a machine that is not in order from all that concerns it, the first some of
+// an answer; of the others it is noted that they were not. What was found is kept: the set of
+// a machine says the same of it as its namespace does.
+func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) explain.Answer {
+	known := l.memo["closer/"+string(o.GetUID())] != nil
+	if !known && l.closely >= mostCloseLooks {
+		l.note(Gap{Text: fmt.Sprintf("what else concerns machines beyond the first %d that are not in order: those are told by their own words; `why machine/<name>` says more", mostCloseLooks)})
+		return a
+	}
+	a, _ = once(l, "closer/"+string(o.GetUID()), func() (explain.Answer, error) {
+		l.closely++
+		return explain.Machine(l.now, l.machine(ctx, o)), nil
+	})
 	return a
 }
 

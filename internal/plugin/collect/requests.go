@@ -19,14 +19,27 @@ import (
 // because it does not know whose they are; those are judged here by its rules,
 // as far as these do not depend on what only it knows.
 func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []postmortem.Request) {
-	var list certificatesv1.CertificateSigningRequestList
-	if err := l.Target.List(ctx, &list); err != nil {
+	list, err := once(l, "certificatesigningrequests", func() (*certificatesv1.CertificateSigningRequestList, error) {
+		var list certificatesv1.CertificateSigningRequestList
+		return &list, l.Target.List(ctx, &list)
+	})
+	if err != nil {
 		l.gap("certificatesigningrequests", err)
 		return nil
 	}
+	var denied, newest *certificatesv1.CertificateSigningRequest
 	for i := range list.Items {
 		r := &list.Items[i]
 		if !asks(r, f) {
+			continue
+		}
+		if newest == nil || newest.CreationTimestamp.Before(&r.CreationTimestamp) {
+			newest = r
+		}
+		if _, pending := approval.Handled(r); !pending {
+			if denial(r) != nil {
+				denied = r
+			}
 			continue
 		}
 		request := status.Request(r, approval.Decision{})
@@ -35,7 +48,23 @@ func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []pos
 		}
 		out = append(out, request)
 	}
+	if denied != nil && denied == newest { // its kubelet has not asked again
+		request := status.Request(denied, approval.Decision{})
+		c := denial(denied)
+		request.Verdict, request.Reason, request.Message = string(approval.Refuse), explain.ReasonRequestDenied, strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
+		out = append(out, request)
+	}
 	return out
+}
+
+// denial is that of a request; nil where it was not denied.
+func denial(r *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequestCondition {
+	for i, c := range r.Status.Conditions {
+		if c.Type == certificatesv1.CertificateDenied {
+			return &r.Status.Conditions[i]
+		}
+	}
+	return nil
 }
 
 // recorded takes the approver's word from the events about the machine, if there
@@ -68,7 +97,7 @@ var waits = map[approval.Reason]bool{
 var sure = map[approval.Reason]bool{
 	approval.ReasonMalformed: true, approval.ReasonUntrusted: true, approval.ReasonTokenGone: true, approval.ReasonUsages: true,
 	approval.ReasonSubject: true, approval.ReasonNames: true, approval.ReasonOtherToken: true, approval.ReasonOutsideJoinWindow: true,
-	approval.ReasonNoMachine: true,
+	approval.ReasonNoMachine: true, approval.ReasonNodeExists: true,
 }
 
 // judge asks the approver's rules.
@@ -82,6 +111,8 @@ func (l *look) judge(ctx context.Context, out *postmortem.Request, r *certificat
 			facts.TokenOwner, facts.TokenUID, facts.TokenKnown = owner.Key, owner.UID, known
 		}
 	}
+	nodes, _ := l.nodes(ctx)
+	facts.NodeExists = nodes[approval.NodeName(facts)] != nil
 	v := f.View
 	facts.Machines = []approval.Machine{{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.Recorded.NodeName, Linked: v.Recorded.NodeUID != "" || v.HadNode(),

@@ -37,6 +37,8 @@ type group[D, S client.Object] struct {
 	// gone are the owners that no longer exist, changed says that something was written.
 	gone    map[types.UID]bool
 	changed bool
+	// at is where machines are in their list.
+	at map[types.UID]int
 	// told are the machines of the change that were said to be created or deleted.
 	told map[types.UID]bool
 }
@@ -84,6 +86,7 @@ func newGroup[D, S client.Object](a api[D, S], w *world, root client.Object) *gr
 		}
 	}
 	slices.SortFunc(g.machines, byAge)
+	bound(g, root)
 	if w.NodesUnread != "" {
 		g.assume()
 	}
@@ -175,7 +178,17 @@ func (g *group[D, S]) set(uid types.UID) int {
 }
 
 func (g *group[D, S]) machine(uid types.UID) int {
-	return slices.IndexFunc(g.machines, func(m client.Object) bool { return m.GetUID() == uid })
+	if i, known := g.at[uid]; known && i < len(g.machines) && g.machines[i].GetUID() == uid {
+		return i
+	}
+	g.at = make(map[types.UID]int, len(g.machines))
+	for i, m := range g.machines {
+		g.at[m.GetUID()] = i
+	}
+	if i, known := g.at[uid]; known {
+		return i
+	}
+	return -1
 }
 
 // of are the machines that s controls.

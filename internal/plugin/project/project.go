@@ -51,10 +51,11 @@ func (c Change) About() client.Object {
 	return c.Before
 }
 
-// Plans applies the changes and says what happens then, for each deployment, set or machine that is concerned.
-func Plans(now time.Time, st Stored, changes []Change, durations func(api string) forecast.Durations) []forecast.Plan {
+// Plans applies the changes and says what happens then, for each deployment, set or machine that is concerned. It looks at no
+// more steps once stop is true; nil: never.
+func Plans(now time.Time, st Stored, changes []Change, durations func(api string) forecast.Durations, stop func() bool) []forecast.Plan {
 	now = now.UTC()
-	w := &world{Stored: st, now: now, gone: map[types.UID]bool{}, asked: map[types.UID]forecast.Kind{}}
+	w := &world{Stored: st, now: now, gone: map[types.UID]bool{}, asked: map[types.UID]forecast.Kind{}, beyond: map[types.UID]int{}}
 	w.Objects = slices.Clone(st.Objects)
 	var roots []client.Object
 	for _, c := range changes {
@@ -74,7 +75,9 @@ func Plans(now time.Time, st Stored, changes []Change, durations func(api string
 		if m == nil {
 			continue
 		}
-		out = append(out, forecast.Plan{Root: id, Forecast: forecast.Run(now, m, durations(id.API))})
+		d := durations(id.API)
+		f := forecast.Run(now, m, d, stop)
+		out = append(out, forecast.Plan{Root: id, Forecast: f.With(w.beyond[o.GetUID()], d)})
 	}
 	return out
 }
@@ -87,6 +90,8 @@ type world struct {
 	gone map[types.UID]bool
 	// asked are the machines that the change creates or deletes.
 	asked map[types.UID]forecast.Kind
+	// beyond are the new machines of an object that are counted only.
+	beyond map[types.UID]int
 }
 
 func same(a, b client.Object) bool {

@@ -332,7 +332,7 @@ func (g *group[D, S]) record(now time.Time, s S, d replicas.Decision) {
 	}
 	after := s.DeepCopyObject().(S)
 	g.lens.Record(after, dialect.SetOutcome{
-		Now: now, Faults: v.Faults, Tally: replicas.Count(now, members, v.Policy), Machines: machines, Judged: true, Withheld: d.Withheld,
+		Now: now, Faults: v.Faults, Tally: replicas.Count(now, members, v.Policy), Machines: machines, Judged: true, Withheld: d.Withheld, Held: d.Held,
 	})
 	g.sets[g.set(s.GetUID())] = after
 }

@@ -2,6 +2,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -187,6 +188,7 @@ const mostToReady = 10 * time.Minute
 // Durations are how long machines of an API took, as far as objects show that.
 func (r *Read) Durations(api string) forecast.Durations {
 	var all []time.Duration
+	var spans []span
 	for _, o := range r.Objects {
 		n := r.Nodes[nodeName(o)]
 		if n == nil || project.ObjectOf(o).API != api {
@@ -200,6 +202,7 @@ func (r *Read) Durations(api string) forecast.Durations {
 		}
 		if took := ready.Sub(o.GetCreationTimestamp().Time); took > 0 {
 			all = append(all, took)
+			spans = append(spans, span{o.GetCreationTimestamp().Time, ready})
 		}
 	}
 	of, _ := apis.Of(api)
@@ -207,8 +210,31 @@ func (r *Read) Durations(api string) forecast.Durations {
 		Create:    median(all, "creations", "from creation to a ready node", "no machine here shows how long it took"),
 		Delete:    median(r.removed[api], "deletions that events tell of", of.Removal.Span, "no event tells how long earlier ones took"),
 		Undrained: of.Removal.Undrained,
+		AtOnce:    atOnce(spans),
 	}
 	return out
+}
+
+// span is while a machine came up.
+type span struct{ from, to time.Time }
+
+// atOnce is how many machines came up at the same time at the most.
+func atOnce(spans []span) (most int) {
+	type change struct {
+		at time.Time
+		by int
+	}
+	var all []change
+	for _, s := range spans {
+		all = append(all, change{s.from, 1}, change{s.to, -1})
+	}
+	slices.SortFunc(all, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), a.by-b.by) })
+	now := 0
+	for _, c := range all {
+		now += c.by
+		most = max(most, now)
+	}
+	return most
 }
 
 // median is that of what was seen.

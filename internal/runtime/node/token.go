@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
@@ -149,6 +150,12 @@ func (c *Cluster) DropToken(ctx context.Context, machine provider.Ref, joined *c
 		return true, nil
 	}
 	return true, nil
+}
+
+// TokenSecret is the secret with the bootstrap token of the machine with this UID, where it has one and no other machine had
+// taken its first ID.
+func TokenSecret(machineUID string) types.NamespacedName {
+	return bootstrap.SecretKey(bootstrap.TokenID(machineUID, 0))
 }
 
 // TokenOwner returns the machine for which the token with this id was made, empty

@@ -33,7 +33,7 @@ var replicasMutants = []Mutant{
 		Statement: 3, Note: "a machine that is being handed over is given up",
 	},
 	{
-		ID: "replicas/leaving-counts", File: "decide.go", Func: "Decide",
+		ID: "replicas/leaving-counts", File: "decide.go", Func: "toSize",
 		From:      "only(members, Member.Counts)",
 		To:        "members",
 		Statement: 3, Note: "machines on their way out count as replicas",
@@ -64,7 +64,7 @@ var replicasMutants = []Mutant{
 		Note: "a deletion without an answer is repeated although the machine is needed since, and another is of no use",
 	},
 	{
-		ID: "replicas/growth-forced", File: "decide.go", Func: "Decide",
+		ID: "replicas/growth-forced", File: "decide.go", Func: "toSize",
 		From: `set.NoGrowth != ""`,
 		To:   "false",
 		Note: "a frozen set grows",

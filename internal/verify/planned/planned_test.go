@@ -73,7 +73,7 @@ func try(t *testing.T, seed uint64, dialect string, met map[forecast.Kind]int) {
 			continue
 		}
 		story = append(story, what)
-		plans := project.Plans(c.Now(), stored(c), []project.Change{{Before: before, After: after}}, func(string) forecast.Durations { return forecast.Durations{} })
+		plans := project.Plans(c.Now(), stored(c), []project.Change{{Before: before, After: after}}, func(string) forecast.Durations { return forecast.Durations{} }, nil)
 		count(plans, met)
 		did := execute(c, before, after)
 		if v := c.Violation(); v != "" {

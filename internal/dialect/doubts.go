@@ -1,0 +1,39 @@
+package dialect
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+)
+
+// Doubt is an annotation of ours that does nothing, or not what its author meant.
+type Doubt = millwright.Doubt
+
+// Reasons of events about annotations of ours, which neither API has.
+const (
+	UnknownAnnotation    = "UnknownAnnotation"
+	UnreadableAnnotation = "UnreadableAnnotation"
+)
+
+// Doubts are what is wrong with the annotations of ours on an object of a kind, and on the machines that are made from it.
+func Doubts(kind string, o metav1.Object, template map[string]string) []Doubt {
+	return millwright.Doubts(millwright.Carrier{
+		Kind: kind, Owned: metav1.GetControllerOfNoCopy(o) != nil, Annotations: o.GetAnnotations(), Labels: o.GetLabels(), Template: template,
+	})
+}
+
+// DoubtsNote is the reason and the note of an event about doubts; both are empty without one.
+func DoubtsNote(doubts []Doubt) (reason, note string) {
+	var notes []string
+	for _, d := range doubts {
+		if notes = append(notes, d.String()); reason == "" || d.Unknown {
+			reason = UnreadableAnnotation
+			if d.Unknown {
+				reason = UnknownAnnotation
+			}
+		}
+	}
+	return reason, strings.Join(notes, "; ")
+}

@@ -1,0 +1,35 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+)
+
+// Doubting adds to an answer what is wrong with annotations of ours on the object: it is not
+// in order where one has no effect, or not the one that was meant.
+func (a Answer) Doubting(doubts []millwright.Doubt) Answer {
+	if len(doubts) == 0 {
+		return a
+	}
+	var causes []Cause
+	for _, d := range doubts {
+		causes = append(causes, Cause{Source: d.Field, Reason: doubted(d), Message: d.Message})
+	}
+	if a.State != Healthy {
+		a.Because = append(a.Because, causes...)
+		return a
+	}
+	worst := doubts[0]
+	f := finding{key: doubted(worst), fill: []string{"was", strings.TrimPrefix(clause(a.Sentence), a.Subject.String()+" "), "key", worst.Field}}
+	out := f.answer(a.Subject, a.Gaps)
+	out.Because, out.Evidence = append(causes, a.Because...), a.Evidence
+	return out
+}
+
+func doubted(d millwright.Doubt) string {
+	if d.Unknown {
+		return reasonUnknownKey
+	}
+	return reasonUnreadableKey
+}

@@ -1,0 +1,117 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// kindOf is of which kind a failure is: as it was recorded, else as its words say.
+func kindOf(err error) provider.Kind {
+	if k := provider.KindOf(err); refusals[k] != "" {
+		return k
+	}
+	return guess(err)
+}
+
+// telling are words by which clouds name a failure whose kind the API did not keep. They
+// decide over nothing but which step is proposed. Those of denials come first: AWS's
+// InvalidClientTokenId is one.
+var telling = []struct {
+	kind  provider.Kind
+	words []string
+}{
+	{provider.Denied, []string{
+		"authfailure", "unauthorized", "forbidden", "accessdenied", "access denied", "not authorized", "credential", "permission", "invalidclienttokenid", "signaturedoesnotmatch", "denied",
+	}},
+	{provider.Exhausted, []string{"quota", "insufficient", "capacity", "limit exceeded", "limitexceeded", "no room", "exhausted", "not enough"}},
+}
+
+// guess is the kind that the words of a failure tell; empty where they tell none.
+func guess(err error) provider.Kind {
+	if err == nil {
+		return ""
+	}
+	text := strings.ToLower(err.Error())
+	for _, t := range telling {
+		if slices.ContainsFunc(t.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return t.kind
+		}
+	}
+	return ""
+}
+
+// instanceGone reports whether a machine failed because its instance is gone. Clients match
+// on these words, which controllers therefore keep.
+func instanceGone(err error) bool {
+	return err != nil && strings.HasPrefix(strings.ToLower(err.Error()), "can't find created instance")
+}
+
+// inputs quote what the failure is about, as far as its words name that: fields of the
+// provider spec, and secrets.
+func inputs(q *input) (out []Cause) {
+	if q.Failure.Err == nil {
+		return nil
+	}
+	text := q.Failure.Err.Error()
+	if strings.Contains(text, "no secret with the key") && len(q.Made.Secrets) > 0 {
+		out = append(out, Cause{Source: q.Made.Class, Message: "the secrets that it names are " + strings.Join(q.Made.Secrets, " and ")})
+	}
+	for _, f := range q.Made.Fields {
+		if names(text, f.Name) || f.Name == zoned && names(text, "subnet") {
+			out = append(out, Cause{Source: f.Path, Message: "it is " + f.Value})
+		}
+	}
+	return out
+}
+
+// zoned is the field with the zone, by which subnets are chosen besides their own field.
+const zoned = "placement"
+
+// names reports whether a text has the field in a path: "spec.providerSpec.value.subnet: no
+// subnet passes the filters" has subnet.
+func names(text, field string) bool {
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, field)
+		if !found {
+			return false
+		}
+		begins := before == "" || strings.ContainsAny(before[len(before)-1:], ". ")
+		if begins && after != "" && strings.ContainsAny(after[:1], ".:[") {
+			return true
+		}
+		rest = after
+	}
+}
+
+// squatted is about a machine whose node cannot join, because another node has its name.
+func squatted(q *input) finding {
+	n := q.Obstacles.Squatter
+	return finding{
+		key: reasonSquatter, fill: []string{"squatter", n.Name},
+		chain: []Cause{{
+			Source: "node " + n.Name, Reason: reasonSquatter, Since: n.CreationTimestamp.Time,
+			Message: fmt.Sprintf("it is not the machine's, and no kubelet is granted a certificate for a name that a node has%s", showing(n.Spec.ProviderID)),
+		}},
+	}
+}
+
+func showing(providerID string) string {
+	if providerID == "" {
+		return ""
+	}
+	return "; it shows the provider ID " + providerID
+}
+
+// tokenless is that the machine's bootstrap token does not exist.
+func tokenless(q *input) []Cause {
+	if q.Obstacles.NoToken == "" {
+		return nil
+	}
+	return []Cause{{
+		Source: "secret " + q.Obstacles.NoToken, Reason: "TokenGone",
+		Message: "the machine's bootstrap token does not exist: if its boot data have one, its kubelet cannot join, and the machine has to be deleted",
+	}}
+}
