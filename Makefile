@@ -285,7 +285,14 @@ fmt: ## Format the sources
 fmt-check:
 	@files=$$("$$(hack/tool gofumpt)" -l .) && if [ -n "$$files" ]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
 
+# MODULES='k8s.io/*@v0.37.2 sigs.k8s.io/controller-runtime@v0.25.2'; without it what is behind in one module is raised to what another has.
+MODULES ?=
+.PHONY: bump
+bump: ## Give a dependency one version in all modules of the repository: MODULES='k8s.io/*@v0.37.2'
+	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
+
 .PHONY: tidy
-tidy: ## Check that go.mod and go.sum of each module say what is needed
+tidy: ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
+	go run ./hack/bump -check
 	@set -e; for module in . dev dev/node dev/kube-rbac-proxy tools test/monitoring test/chart $(CLOUDS); do \
 		echo "cd $$module && go mod tidy -diff" && (cd $$module && go mod tidy -diff); done
