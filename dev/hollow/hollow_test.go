@@ -37,7 +37,7 @@ func TestParseOptions(t *testing.T) {
 		}},
 		{"devices and storage", append(base, "--resources=example.com/device=2,ephemeral-storage=10Gi"), "", func(o *options) bool {
 			has := newManager(o.further)
-			devices, allocatable, _ := has.GetDevicePluginResourceCapacity()
+			devices, allocatable, _ := has.GetDevicePluginResourceCapacity(klog.Background())
 			device, same, storage := devices["example.com/device"], allocatable["example.com/device"], has.GetCapacity(klog.Background(), false)["ephemeral-storage"]
 			return device.Value() == 2 && same.Value() == 2 && storage.Value() == 10<<30
 		}},

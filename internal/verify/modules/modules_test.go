@@ -132,11 +132,14 @@ func TestDisagreements(t *testing.T) {
 		},
 		{
 			"a folder with a reason may differ",
-			of("a: require k8s.io/api v0.36.0", "b: require k8s.io/api v0.37.2"), []Apart{{"a", "k8s.io/", "because"}}, "",
+			of("a: require k8s.io/api v0.36.0", "b: require k8s.io/api v0.37.2"),
+			[]Apart{{"a", "k8s.io/", "because"}},
+			"",
 		},
 		{
 			"in what the reason covers only",
-			of("a: require k8s.io/api v0.36.0", "b: require k8s.io/api v0.37.2"), []Apart{{"a", "sigs.k8s.io/", "because"}},
+			of("a: require k8s.io/api v0.36.0", "b: require k8s.io/api v0.37.2"),
+			[]Apart{{"a", "sigs.k8s.io/", "because"}},
 			"k8s.io/api: v0.36.0 in a; v0.37.2 in b",
 		},
 	} {
