@@ -9,7 +9,7 @@ import (
 // programs is what the programs that are shipped are built from, the way they are built, and their packages: everything, but for what is known to be
 // no part of it. What is new in the repository therefore counts.
 var programs = []string{
-	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!internal/plugin/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
+	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
 	"!hack/gate/", "!hack/bump/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
 	"!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/kubevirt/cloud/", "!providers/libvirt/cloud/",
 	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!provider/remote/",
@@ -45,7 +45,7 @@ func Parts(files, fuzzed []string) []Part {
 		{Name: "dev", Target: "test-dev", Proves: "the control plane itself, and its kubelets"},
 		{
 			Name: "rights", Target: "test-rights", Policy: Changed, Proves: "stories on the real programs with the roles that are shipped, the operator, the packages; no request is refused",
-			Inputs: with(programs, "internal/plugin/", "!internal/plugin/*_test.go", "test/e2e/", "internal/verify/rights/", "*release_test.go", "*packages_test.go", "cmd/millwright-controllers/",
+			Inputs: with(programs, "test/e2e/", "internal/verify/rights/", "*release_test.go", "*packages_test.go", "cmd/millwright-controllers/",
 				"internal/operator/start/", "docs/metrics.md", "docs/taking-over.md", "docs/rollout.md", "README.md"),
 			Leaves: []string{"bin/audit/box"},
 		},
