@@ -284,7 +284,7 @@ committed:
 
 .PHONY: lint
 lint: ## Run the linters
-	"$$(hack/tool golangci-lint)" run $(PKG)
+	"$$(hack/tool golangci-lint)" run --allow-parallel-runners $(PKG)
 	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint-dev
