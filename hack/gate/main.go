@@ -158,12 +158,13 @@ func runAll(ctx context.Context, slot tree, records store, verdicts []gate.Verdi
 			fmt.Printf("\ngate: %s: %s\n", v.Part.Name, v.Part.Proves)
 			err := r.run(ctx, slot)
 			if ctx.Err() != nil {
+				printTable(results)
 				return errors.New("interrupted")
 			}
 			if err != nil {
 				failed++
-				fmt.Printf("gate: %s failed: %v\n", v.Part.Name, err)
 			}
+			fmt.Printf("gate: %s %s in %.0f s, with %.0f s of CPU\n", v.Part.Name, r.what, r.wall.Seconds(), r.cpu.Seconds())
 			if err := records.note(v, err == nil); err != nil {
 				return err
 			}
