@@ -121,6 +121,12 @@ test: test-unit test-sim test-box test-rights test-dev test-clouds ## Run every 
 .PHONY: test-more
 test-more: test-fuzz test-rehearsal test-alerts test-chart ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
 
+# The rules of the repository and the pure decisions: what .ci/run runs anew each time, whatever Go's cache knows. Half a minute.
+CORE = ./internal/engine/... ./internal/verify/tidy ./internal/verify/modules ./internal/verify/gate ./hack/gate
+.PHONY: test-core
+test-core: ## Run the tests of the rules and of all pure decisions, without Go's cache of results
+	go test -count=1 -timeout $(TEST_TIMEOUT) $(CORE)
+
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector where anything runs at the same time
 	@packages="$(UNIT_PACKAGES)" && if [ -z "$$packages" ]; then echo "no package here is tested without a control plane"; exit 0; fi && \
@@ -161,9 +167,11 @@ test-dev: box ## Run the tests of the development control plane's own module
 # that they do not use. Two are tested at a time: much of it is waiting.
 CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod provider/remote/go.mod \
 	adapters/*/go.mod adapters/*/test/*/go.mod examples/*/go.mod))
+# FRESH= modules whose results are not taken from Go's cache, because files outside of them that their tests open have changed, which it does not see.
+FRESH ?=
 .PHONY: test-clouds
 test-clouds: ## Test providers of real clouds, adapters, provider/remote and the provider to copy against doubles: CLOUDS=providers/aws/cloud
-	@KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)" && export KUBEBUILDER_ASSETS && \
+	@KUBEBUILDER_ASSETS="$$(go run ./internal/demo/devplane/cmd/box-assets)" && export KUBEBUILDER_ASSETS FRESH='$(FRESH)' && \
 	printf '%s\n' $(CLOUDS) | xargs -P 2 -I{} hack/test-module {} -timeout $(TEST_TIMEOUT)
 
 # The clouds that doubles play.
@@ -265,13 +273,19 @@ bench: box build ## Measure against the raw ceiling of the same control plane: A
 ##@ Check
 
 .PHONY: verify
-verify: generate fmt-check lint tidy ## Generate, format, lint, tidy, and demand that nothing changed
+verify: generate fmt-check lint tidy committed ## Generate, format, lint, tidy, and demand that nothing changed
+
+.PHONY: verify-quick
+verify-quick: generate fmt-check tidy committed
+
+.PHONY: committed
+committed:
 	@if git rev-parse --git-dir >/dev/null 2>&1; then git diff --exit-code && \
 		changes=$$(git status --porcelain) && if [ -n "$$changes" ]; then echo "not committed:"; echo "$$changes"; exit 1; fi; fi
 
 .PHONY: lint
 lint: ## Run the linters
-	"$$(hack/tool golangci-lint)" run $(PKG)
+	"$$(hack/tool golangci-lint)" run --allow-parallel-runners $(PKG)
 	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint-dev
@@ -286,7 +300,14 @@ fmt: ## Format the sources
 fmt-check:
 	@files=$$("$$(hack/tool gofumpt)" -l .) && if [ -n "$$files" ]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
 
+# MODULES='k8s.io/*@v0.37.2 sigs.k8s.io/controller-runtime@v0.25.2'; without it what is behind in one module is raised to what another has.
+MODULES ?=
+.PHONY: bump
+bump: ## Give a dependency one version in all modules of the repository: MODULES='k8s.io/*@v0.37.2'
+	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
+
 .PHONY: tidy
-tidy: ## Check that go.mod and go.sum of each module say what is needed
+tidy: ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
+	go run ./hack/bump -check
 	@set -e; for module in . dev dev/node dev/kube-rbac-proxy tools test/monitoring test/chart $(CLOUDS); do \
 		echo "cd $$module && go mod tidy -diff" && (cd $$module && go mod tidy -diff); done

@@ -1,10 +1,11 @@
 package hollow
 
 import (
-	cadvisorapi "github.com/google/cadvisor/info/v1"
+	cadvisorapi "github.com/google/cadvisor/lib/model"
 	"go.opentelemetry.io/otel/trace/noop"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
 	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
@@ -38,7 +39,7 @@ func (o *options) dependencies(tls *server.TLSOptions) *kubelet.Dependencies {
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),
 		VolumePlugins:             volumePlugins(),
 		PodStartupLatencyTracker:  kubeletutil.NewPodStartupLatencyTracker(),
-		NodeStartupLatencyTracker: kubeletutil.NewNodeStartupLatencyTracker(),
+		NodeStartupLatencyTracker: kubeletutil.NewNodeStartupLatencyTracker(klog.Background()),
 		Recorder:                  &record.FakeRecorder{},
 	}
 }
@@ -63,7 +64,7 @@ type machine struct {
 }
 
 // MachineInfo implements cadvisor.Interface.
-func (m *machine) MachineInfo() (*cadvisorapi.MachineInfo, error) {
+func (m *machine) MachineInfo(klog.Logger) (*cadvisorapi.MachineInfo, error) {
 	return &cadvisorapi.MachineInfo{
 		NumCores:         m.cores,
 		NumPhysicalCores: m.cores,
@@ -88,7 +89,7 @@ func newManager(has further) manager {
 
 // GetCapacity implements cm.ContainerManager. The ephemeral storage is as declared, although the kubelet does not account
 // for it.
-func (m manager) GetCapacity(bool) v1.ResourceList { return m.capacity }
+func (m manager) GetCapacity(klog.Logger, bool) v1.ResourceList { return m.capacity }
 
 // VersionInfo implements cadvisor.Interface.
 func (m *machine) VersionInfo() (*cadvisorapi.VersionInfo, error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	cadvisorapi "github.com/google/cadvisor/info/v1"
+	cadvisorapi "github.com/google/cadvisor/lib/model"
 	"k8s.io/klog/v2"
 )
 
@@ -37,8 +37,8 @@ func TestParseOptions(t *testing.T) {
 		}},
 		{"devices and storage", append(base, "--resources=example.com/device=2,ephemeral-storage=10Gi"), "", func(o *options) bool {
 			has := newManager(o.further)
-			devices, allocatable, _ := has.GetDevicePluginResourceCapacity()
-			device, same, storage := devices["example.com/device"], allocatable["example.com/device"], has.GetCapacity(false)["ephemeral-storage"]
+			devices, allocatable, _ := has.GetDevicePluginResourceCapacity(klog.Background())
+			device, same, storage := devices["example.com/device"], allocatable["example.com/device"], has.GetCapacity(klog.Background(), false)["ephemeral-storage"]
 			return device.Value() == 2 && same.Value() == 2 && storage.Value() == 10<<30
 		}},
 		{"half a page is none", append(base, "--resources=hugepages-2Mi=3Mi"), "hugepages-2Mi", nil},

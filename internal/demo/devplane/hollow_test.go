@@ -202,7 +202,7 @@ func checkNode(t *testing.T, node *corev1.Node) {
 		"devices":     {quantity(node.Status.Allocatable, "example.com/device"), "2"},
 		"storage":     {quantity(node.Status.Allocatable, corev1.ResourceEphemeralStorage), "10Gi"},
 		"pods":        {node.Status.Capacity.Pods().String(), "42"},
-		"version":     {node.Status.NodeInfo.KubeletVersion, "v1.36.3"},
+		"version":     {node.Status.NodeInfo.KubeletVersion, "v1.37.2"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %q, want %q", what, c.got, c.want)

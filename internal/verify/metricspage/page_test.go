@@ -127,7 +127,7 @@ func (s *shelf) MustRegister(all ...prometheus.Collector) {
 }
 
 // described matches a description as it prints itself, which is the only way in which it tells its name and labels.
-var described = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: "(.*)", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+var described = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 // kindOf is the type of a collector's metrics; empty where it has no type for all of them.
 func kindOf(c prometheus.Collector) string {

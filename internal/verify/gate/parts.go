@@ -1,0 +1,119 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// programs is what the programs that are shipped are built from, the way they are built, and their packages: everything, but for what is known to be
+// no part of it. What is new in the repository therefore counts.
+var programs = []string{
+	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
+	"!hack/gate/", "!hack/bump/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
+	"!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/kubevirt/cloud/", "!providers/libvirt/cloud/",
+	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!provider/remote/",
+}
+
+func with(patterns []string, more ...string) []string {
+	return append(slices.Clone(patterns), more...)
+}
+
+// doubles is what several clouds' doubles share.
+var doubles = []string{
+	"dev/clouds/", "!dev/clouds/ec2/", "!dev/clouds/arm/", "!dev/clouds/gce/", "!dev/clouds/kubevirt/", "!dev/clouds/metal3/", "!dev/clouds/nova/",
+	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/",
+}
+
+// played are the clouds that are rehearsed, with the folders of their doubles in dev/clouds.
+var played = []struct{ cloud, double string }{
+	{"aws", "ec2"}, {"azure", "arm"}, {"gcp", "gce"}, {"kubevirt", "kubevirt"}, {"metal3", "metal3"}, {"openstack", "nova"}, {"vsphere", "vcenter"},
+}
+
+// Parts are those of the gate of this repository, the quick ones first. files are the tracked ones, fuzzed the folders of packages with fuzz targets.
+func Parts(files, fuzzed []string) []Part {
+	return []Part{
+		{Name: "core", Target: "test-core", Proves: "the rules of the repository and all pure decisions, run anew each time, whatever a cache knows"},
+		{Name: "clean", Target: "verify-quick", Proves: "generated files, formats, go.mod and go.sum are current; modules agree on versions"},
+		{
+			Name: "lint", Target: "lint", Policy: Changed, Proves: "linters find nothing, in any module",
+			Inputs: []string{"*.go", "*go.mod", "*go.sum", ".golangci.yml", "hack/tool", "Makefile"},
+		},
+		{Name: "unit", Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
+		{Name: "box", Target: "test-box", Proves: "packages that need a real API server"},
+		{Name: "sim", Target: "test-sim", Proves: "no simulated world breaks a safety statement, and each defect put in on purpose is found"},
+		{Name: "dev", Target: "test-dev", Proves: "the control plane itself, and its kubelets"},
+		{
+			Name: "rights", Target: "test-rights", Policy: Changed, Proves: "stories on the real programs with the roles that are shipped, the operator, the packages; no request is refused",
+			Inputs: with(programs, "test/e2e/", "internal/verify/rights/", "*release_test.go", "*packages_test.go", "cmd/millwright-controllers/",
+				"internal/operator/start/", "docs/metrics.md", "docs/taking-over.md", "docs/rollout.md", "README.md"),
+			Leaves: []string{"bin/audit/box"},
+		},
+		{
+			Name: "clouds", Target: "test-clouds", Proves: "each cloud's provider against its double, adapters, provider/remote, the provider to copy",
+			Variable: "FRESH", Members: modules(files),
+		},
+		{
+			Name: "chart", Target: "test-chart", Policy: Changed, Proves: "the chart is what config/ has, and Helm installs it on a real API server",
+			Inputs: with(programs, "test/chart/", "docs/install.md"),
+		},
+		{
+			Name: "alerts", Target: "test-alerts", Policy: Changed, Proves: "alerts fire when they should, and ask for metrics that programs have",
+			Inputs: []string{"test/monitoring/", "config/", "docs/metrics.md", "docs/runbooks/", "docs/monitoring.md", "hack/tool", "go.mod"},
+		},
+		{
+			Name: "rehearsal", Target: "test-rehearsal", Policy: Turns, Proves: "a cloud is played, and its own controller brings the samples of both APIs to Ready nodes",
+			Inputs: with(programs, doubles...), Variable: "PLAYED", Members: clouds(),
+		},
+		{
+			Name: "fuzz", Target: "test-fuzz", Policy: Turns, Proves: "5000 inputs on each fuzz target of a package break nothing",
+			Inputs: []string{"api/", "provider/", "!provider/remote/", "internal/dialect/", "internal/engine/", "go.mod"}, Variable: "PKG", Members: packages(fuzzed),
+		},
+		{
+			Name: "install", Target: "test-install", Policy: Changed, Proves: "what is installed in four ways runs in containers on a node, is upgraded, and is removed",
+			Inputs: with(programs, "test/install/", "dev/node/", "dev/kube-rbac-proxy/", "docs/uninstall.md", "docs/install.md"),
+			Leaves: []string{"bin/audit/install"},
+		},
+		{Name: "rights-held", Target: "rights", Proves: "no role has a right that no request needed in all that"},
+	}
+}
+
+// modules are the Go modules that are tested as clouds, whose tests open files of the repository that lie outside of their module, or build programs.
+func modules(files []string) (members []Member) {
+	for _, file := range files {
+		dir := path.Dir(file)
+		if path.Base(file) != "go.mod" || !isCloud(dir) {
+			continue
+		}
+		own := []string{dir + "/"}
+		switch {
+		case strings.HasPrefix(dir, "providers/"):
+			own = append(own, path.Dir(dir)+"/", "docs/providers/")
+		case strings.HasPrefix(dir, "adapters/"):
+			own = append(with(programs, "dev/clouds/", "provider/remote/"), own...)
+		case strings.HasPrefix(dir, "examples/"):
+			own = append(own, "docs/write-a-provider.md")
+		}
+		members = append(members, Member{Name: dir, Own: own})
+	}
+	return members
+}
+
+func isCloud(dir string) bool {
+	return dir == "dev/clouds" || dir == "provider/remote" || strings.HasPrefix(dir, "dev/clouds/") || strings.HasPrefix(dir, "adapters/") || strings.HasPrefix(dir, "examples/") ||
+		strings.HasPrefix(dir, "providers/") && strings.HasSuffix(dir, "/cloud")
+}
+
+func clouds() (members []Member) {
+	for _, p := range played {
+		members = append(members, Member{Name: p.cloud, Own: []string{"providers/" + p.cloud + "/", "dev/clouds/" + p.double + "/", "!*_test.go", "!*.md"}})
+	}
+	return members
+}
+
+func packages(folders []string) (members []Member) {
+	for _, dir := range folders {
+		members = append(members, Member{Name: "./" + dir, Own: []string{dir + "/"}})
+	}
+	return members
+}
