@@ -97,6 +97,17 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	return encoded(n)
 }
 
+// KeepTarget is the note that is stored, with the cluster that an instance which is about to be
+// asked for is to join, as far as that answers: its node may join unseen.
+func KeepTarget(m metav1.Object, stored string, was lifecycle.Recorded, seen lifecycle.Node) string {
+	n, err := keptOf(m, stored, was)
+	if err != nil || n.Joined.Cluster != "" || seen.Foreign != "" || seen.Cluster == "" || seen.Cluster == lifecycle.NoCluster {
+		return stored
+	}
+	n.Joined.Cluster = seen.Cluster
+	return encoded(n)
+}
+
 // KeepInstance is the note that is stored, with the provider ID of m's instance.
 func KeepInstance(m metav1.Object, stored string, was lifecycle.Recorded, providerID string) string {
 	n, err := keptOf(m, stored, was)

@@ -30,6 +30,10 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	}
 	cluster, why, err := t.cluster(ctx, node.IdentityKept)
 	if why != "" && err == nil {
+		if f := t.joinsHere(ctx); f.Object != nil {
+			f.Cluster = cluster
+			return f
+		}
 		return foreign(cluster, why)
 	}
 	f := t.leaving(ctx, t.own(ctx))

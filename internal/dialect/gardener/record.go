@@ -25,7 +25,11 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if o.Did(lifecycle.AddFinalizer) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
 		was := d.View(m)
-		setKept(m, dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin), o.At)
+		text := dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin)
+		if text != "" {
+			text = dialect.KeepTarget(m, text, was.Recorded, o.World.Node)
+		}
+		setKept(m, text, o.At)
 		if kept(m) == "" {
 			dialect.HoldOrigin(m, was)
 		}

@@ -30,7 +30,11 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
 		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited))
 		was := Machines{}.View(m)
-		setKept(m, dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin), o.At)
+		text := dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin)
+		if text != "" {
+			text = dialect.KeepTarget(m, text, was.Recorded, o.World.Node)
+		}
+		setKept(m, text, o.At)
 		if kept(m) == "" {
 			dialect.HoldOrigin(m, was)
 		}

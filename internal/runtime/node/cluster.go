@@ -51,8 +51,8 @@ type Cluster struct {
 	// be nil.
 	Volumes provider.VolumeNamer
 
-	mu      sync.Mutex
-	memory  map[types.UID]memory // of drains, by node UID
+	mu     sync.Mutex
+	memory map[types.UID]memory // of drains, by node UID
 }
 
 // New returns the cluster behind the clients.

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,13 +27,15 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	system := &corev1.Namespace{}
-	system.Name, system.UID = metav1.NamespaceSystem, "kube-system-of-the-target"
-	_, err := w.target.Create(system)
-	w.must("identify the cluster", err)
-	w.must("index certificate requests", csr.SetupIndexes(context.Background(), w.target))
+	w.identify(w.target, targetUID)
+	w.index(w.target)
+}
+
+// index lets the cluster that machines join be read by what controllers read it by.
+func (w *World) index(s *store.Store) {
+	w.must("index certificate requests", csr.SetupIndexes(context.Background(), s))
 	for _, i := range w.adapter.indexes {
-		w.must("index by node", w.target.IndexField(context.Background(), i.Object, i.Name, i.Extract))
+		w.must("index by node", s.IndexField(context.Background(), i.Object, i.Name, i.Extract))
 	}
 }
 
