@@ -30,9 +30,12 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	}
 	cluster, why, err := t.cluster(ctx, node.IdentityKept)
 	if why != "" && err == nil {
-		if f := t.joinsHere(ctx); f.Object != nil {
-			f.Cluster = cluster
-			return f
+		if t.view.Recorded.Joined.Node == "" && !t.view.HadNode() && t.world.Instances.Looked {
+			// That its first node is here is an observation, and that it is not is none.
+			if f := t.own(ctx); f.Object != nil {
+				f.Cluster = cluster
+				return f
+			}
 		}
 		return foreign(cluster, why)
 	}

@@ -39,16 +39,6 @@ func foreign(cluster, why string) lifecycle.Node {
 	return lifecycle.Node{Cluster: cluster, Foreign: why, Err: fmt.Errorf("%w: %s", lifecycle.ErrTargetReplaced, why)}
 }
 
-// joinsHere is the node of a machine that has not had one yet, where another cluster answers than
-// did when its instance was asked for: that it is here is an observation, and that it is not
-// is none.
-func (t *target[M]) joinsHere(ctx context.Context) (f lifecycle.Node) {
-	if t.view.Recorded.Joined.Node == "" && !t.view.HadNode() && t.world.Instances.Looked {
-		f = t.own(ctx)
-	}
-	return f
-}
-
 // leaving adds to what is known of the node where else the pods of the machine's instance may
 // be, once they have to leave.
 func (t *target[M]) leaving(ctx context.Context, f lifecycle.Node) lifecycle.Node {

@@ -72,8 +72,14 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/kept-counts-for-floor", File: "setstate.go", Func: "input.floor",
-		From: "-sum(q.all, kept)",
+		From: "-sum(q.old, kept)",
 		To:   "",
 		Note: "machines kept for inspection stop a rollout",
+	},
+	{
+		ID: "rollout/broken-ones-lower-the-floor", File: "setstate.go", Func: "input.floor",
+		From:  "-sum(q.old, kept)",
+		To:    "-sum(q.all, kept)",
+		Finds: "TestBoundIsNotLoweredByWhatTheRolloutBreaks", Note: "machines of the new template that fail and are kept let the rollout give up those that work",
 	},
 }

@@ -27,15 +27,13 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	w.identify(w.target, targetUID)
-	w.index(w.target)
-}
-
-// index lets the cluster that machines join be read by what controllers read it by.
-func (w *World) index(s *store.Store) {
-	w.must("index certificate requests", csr.SetupIndexes(context.Background(), s))
+	system := &corev1.Namespace{}
+	system.Name, system.UID = "kube-system", "kube-system-of-the-target"
+	_, err := w.target.Create(system)
+	w.must("identify the cluster", err)
+	w.must("index certificate requests", csr.SetupIndexes(context.Background(), w.target))
 	for _, i := range w.adapter.indexes {
-		w.must("index by node", s.IndexField(context.Background(), i.Object, i.Name, i.Extract))
+		w.must("index by node", w.target.IndexField(context.Background(), i.Object, i.Name, i.Extract))
 	}
 }
 

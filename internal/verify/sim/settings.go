@@ -65,16 +65,6 @@ var settings = map[string]func(*profile){
 		watchful(c)
 		c.viewLag, c.percent[apiFails] = 30*time.Second, 30
 	},
-	// The controllers are led to another, empty cluster. Fleets are so small that nothing but its identity tells it.
-	"another target": func(c *profile) {
-		quiet(c)
-		c.apart, c.exchanges, c.trouble, c.apps, c.sets, c.singles = true, true, 6, 4, 0, 2
-	},
-	// The target cluster comes back from before its nodes joined.
-	"forgetful target": func(c *profile) {
-		quiet(c)
-		c.apart, c.forgets, c.trouble, c.apps, c.sets, c.singles = true, true, 6, 4, 2, 2
-	},
 	// API servers are restored to before a machine was deleted, and caches show that it was.
 	"undone": func(c *profile) {
 		quiet(c)

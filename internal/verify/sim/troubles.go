@@ -22,7 +22,6 @@ type troubles struct {
 	uidless
 	forsaking
 	clearing
-	retargeting
 	failing
 	choosing
 	// dallies: of all that is written, only deletions come late. No seed draws it.
@@ -92,7 +91,7 @@ func (w *World) bothers() (out []func()) {
 	if w.profile.choices > 0 {
 		out = append(out, shop{w}.sellOut, shop{w}.sellOut)
 	}
-	return slices.Concat(out, w.uidlessDeeds(), w.strains(), w.retargets())
+	return slices.Concat(out, w.uidlessDeeds(), w.strains())
 }
 
 // botherTimes are when troubles end by themselves.
@@ -110,7 +109,6 @@ func (w *World) botherTimes() (out []time.Time) {
 
 // relent ends the troubles that do not last.
 func (w *World) relent() {
-	w.leadBack()
 	w.registerAgain()
 	w.turned = turned{}
 	for _, p := range w.procs {

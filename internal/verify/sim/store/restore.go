@@ -48,9 +48,6 @@ func (s *Store) Restore(b *Backup) {
 	}
 }
 
-// Forget takes an object away, whatever holds it, as when the server was restored from before it.
-func (s *Store) Forget(o client.Object) { s.remove(s.kinds.of(o), o, o) }
-
 // put stores an object as it is.
 func (s *Store) put(k *Kind, was, o client.Object) {
 	s.objects[k].put(o)
