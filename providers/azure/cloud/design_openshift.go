@@ -168,7 +168,10 @@ func (o *openshift) machine(b build) *compute.VirtualMachine {
 		vm.Properties.AvailabilitySet = reference(resourceID(o.subscription, o.group, "Microsoft.Compute", "availabilitySets", o.AvailabilitySet))
 	}
 	if o.ManagedIdentity != "" {
-		id := resourceID(o.subscription, o.group, "Microsoft.ManagedIdentity", "userAssignedIdentities", o.ManagedIdentity)
+		id := o.ManagedIdentity
+		if !strings.HasPrefix(strings.ToLower(id), "/subscriptions/") {
+			id = resourceID(o.subscription, o.group, "Microsoft.ManagedIdentity", "userAssignedIdentities", id)
+		}
 		vm.Identity = &compute.VirtualMachineIdentity{Type: to.Ptr(compute.ResourceIdentityTypeUserAssigned), UserAssignedIdentities: map[string]*compute.UserAssignedIdentitiesValue{id: {}}}
 	}
 	if id := strings.TrimPrefix(o.CapacityReservationGroupID, "azure://"); id != "" {

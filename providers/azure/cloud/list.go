@@ -96,10 +96,10 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 // notePools remembers what load balancers a machine of a listing is known to.
 func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
 	at, ok := placeOf(deref(vm.ID))
-	if !ok || len(nics) == 0 || firstOf(nics[0]) == nil {
+	if !ok || len(nics) == 0 {
 		return
 	}
-	if in := pools(firstOf(nics[0])); len(in) > 0 {
+	if in := poolsOf(nics[0]); len(in) > 0 {
 		s.joined.Put(at.key(), in)
 	} else {
 		s.joined.Forget(at.key())

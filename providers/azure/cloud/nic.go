@@ -95,9 +95,11 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	// What is named to Azure has to be there now: a rule that has gone since would make the machine's spec wrong for good.
 	m.balancers.Forget(n.balancerKey(n.publicBalancer))
 	m.balancers.Forget(n.balancerKey(n.internalBalancer))
-	if err := m.balance(ctx, first); err != nil {
+	seat, err := m.balance(ctx)
+	if err != nil {
 		return nil, err
 	}
+	first.LoadBalancerBackendAddressPools, first.LoadBalancerInboundNatRules = seat.four.LoadBalancerBackendAddressPools, seat.four.LoadBalancerInboundNatRules
 	if n.public {
 		id, err := m.public(ctx)
 		if err != nil {
@@ -125,6 +127,7 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 			Name: to.Ptr(configuration + "-v6"),
 			Properties: &network.InterfaceIPConfigurationPropertiesFormat{
 				Subnet: first.Subnet, PrivateIPAllocationMethod: first.PrivateIPAllocationMethod, PrivateIPAddressVersion: to.Ptr(network.IPVersionIPv6),
+				LoadBalancerBackendAddressPools: seat.six.LoadBalancerBackendAddressPools,
 			},
 		})
 	}
@@ -159,8 +162,16 @@ func (m *creation) sixth(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// balance puts an interface into the first pools of the load balancers that the spec names.
-func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationPropertiesFormat) error {
+// seat is where the addresses of an interface belong in load balancers: what that of version 4 and that of version 6 are asked for.
+type seat struct {
+	four, six network.InterfaceIPConfigurationPropertiesFormat
+}
+
+// sixthPool is how the name of a pool ends that is of addresses of version 6. Azure does not say, and the original goes by it.
+const sixthPool = "-v6"
+
+// balance is in all pools of the load balancers that the spec names.
+func (s scene) balance(ctx context.Context) (out seat, err error) {
 	n := s.design.network
 	for _, b := range []struct {
 		name, field string
@@ -171,26 +182,35 @@ func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationP
 		}
 		got, err := s.balancer(ctx, b.name)
 		if isMissing(err) {
-			return provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
+			return out, provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
 		}
 		if err != nil {
-			return s.told(err, "read load balancer %s", b.name)
+			return out, s.told(err, "read load balancer %s", b.name)
 		}
 		if got.Properties == nil || len(got.Properties.BackendAddressPools) == 0 {
 			s.balancers.Forget(n.balancerKey(b.name))
-			return provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)
+			return out, provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)
 		}
-		p.LoadBalancerBackendAddressPools = append(p.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: got.Properties.BackendAddressPools[0].ID})
+		for _, pool := range got.Properties.BackendAddressPools {
+			if pool == nil || pool.ID == nil {
+				continue
+			}
+			to := &out.four
+			if strings.HasSuffix(deref(pool.Name), sixthPool) {
+				to = &out.six
+			}
+			to.LoadBalancerBackendAddressPools = append(to.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: pool.ID})
+		}
 		if b.rule == nil {
 			continue
 		}
 		if k := *b.rule; k < 0 || k >= int64(len(got.Properties.InboundNatRules)) {
 			s.balancers.Forget(n.balancerKey(b.name))
-			return provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(got.Properties.InboundNatRules), k)
+			return out, provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(got.Properties.InboundNatRules), k)
 		}
-		p.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: got.Properties.InboundNatRules[*b.rule].ID}}
+		out.four.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: got.Properties.InboundNatRules[*b.rule].ID}}
 	}
-	return nil
+	return out, nil
 }
 
 // balancer is a load balancer as it was within the last minute. Of one that lacked what the spec names, people may be making it: it is not

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,23 +106,27 @@ func (n networking) balanced() bool { return n.publicBalancer != "" || n.interna
 
 // unjoined are the pools and rules of load balancers that a machine belongs to; nil: it has no load balancers, or a listing showed it in all
 // of theirs within the last minute.
-func (s scene) unjoined(ctx context.Context, at place) (*network.InterfaceIPConfigurationPropertiesFormat, error) {
+func (s scene) unjoined(ctx context.Context, at place) (*seat, error) {
 	if !s.design.network.balanced() {
 		return nil, nil
 	}
-	asked := &network.InterfaceIPConfigurationPropertiesFormat{}
-	if err := s.balance(ctx, asked); err != nil {
+	asked, err := s.balance(ctx)
+	if err != nil {
 		return nil, err
 	}
 	seen, ok := s.joined.Recall(at.key())
-	if ok && !slices.ContainsFunc(pools(asked), func(id string) bool { return !slices.Contains(seen, id) }) {
+	wanted := pools(&asked.four)
+	if !slices.Contains(seen, onlyFour) {
+		wanted = append(wanted, pools(&asked.six)...)
+	}
+	if ok && !slices.ContainsFunc(wanted, func(id string) bool { return !slices.Contains(seen, id) }) {
 		return nil, nil
 	}
-	return asked, nil
+	return &asked, nil
 }
 
 // rejoin puts a machine back into the pools of load balancers that are asked for. The interface is written as it was read, but for them.
-func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *network.InterfaceIPConfigurationPropertiesFormat) error {
+func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *seat) error {
 	ids := nicsOf(vm)
 	if asked == nil || len(ids) == 0 {
 		return nil
@@ -135,8 +140,12 @@ func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *ne
 	if err != nil {
 		return s.told(err, "read network interface %s", at.name)
 	}
-	first := firstOf(&got.Interface)
-	if first == nil || !join(first, asked) {
+	four, six := addressesOf(&got.Interface)
+	changed := four != nil && join(four, &asked.four)
+	if six != nil && join(six, &asked.six) {
+		changed = true
+	}
+	if !changed {
 		return nil
 	}
 	if _, err := nics.BeginCreateOrUpdate(ctx, at.group, at.name, got.Interface, nil); err != nil && !isMissing(err) {
@@ -145,17 +154,40 @@ func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *ne
 	return nil
 }
 
-// firstOf is what pools have of an interface; nil: it has no address.
-func firstOf(n *network.Interface) *network.InterfaceIPConfigurationPropertiesFormat {
+// addressesOf are what pools have of an interface, by version of the address; nil: it has none.
+func addressesOf(n *network.Interface) (four, six *network.InterfaceIPConfigurationPropertiesFormat) {
 	if n.Properties == nil {
-		return nil
+		return nil, nil
 	}
 	for _, c := range n.Properties.IPConfigurations {
-		if c.Properties != nil && (deref(c.Properties.Primary) || len(n.Properties.IPConfigurations) == 1) {
-			return c.Properties
+		switch {
+		case c.Properties == nil:
+		case deref(c.Properties.PrivateIPAddressVersion) == network.IPVersionIPv6:
+			six = cmp.Or(six, c.Properties)
+		case deref(c.Properties.Primary) || len(n.Properties.IPConfigurations) == 1:
+			four = cmp.Or(four, c.Properties)
 		}
 	}
-	return nil
+	return four, six
+}
+
+// onlyFour stands among the pools of an interface that has no address of version 6.
+const onlyFour = "no IPv6"
+
+// poolsOf are the IDs of the pools and rules that an interface belongs to; nil: there are none.
+func poolsOf(n *network.Interface) []string {
+	four, six := addressesOf(n)
+	if four == nil {
+		return nil
+	}
+	in := pools(four)
+	if six != nil {
+		return append(in, pools(six)...)
+	}
+	if len(in) > 0 {
+		in = append(in, onlyFour)
+	}
+	return in
 }
 
 // pools are the IDs of the pools and rules of load balancers that an address belongs to, in lower case.

@@ -124,10 +124,9 @@ func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInter
 	}
 	dual := n.StackType == "IPV4_IPV6"
 	if dual {
+		// Compute Engine only ever answers with the type, which is the subnetwork's. An external address would need a configuration of its
+		// own, which the original does not ask for.
 		out.Ipv6AccessType = n.IPv6AccessType
-	}
-	if dual && n.IPv6AccessType == "EXTERNAL" {
-		out.Ipv6AccessConfigs = []*compute.AccessConfig{{Name: "External IPv6", Type: "DIRECT_IPV6"}}
 	}
 	if n.IPCidrRange != "" && (dual || n.UseAliasIPs) {
 		out.AliasIpRanges = []*compute.AliasIpRange{{IpCidrRange: n.IPCidrRange, SubnetworkRangeName: n.SubnetworkRangeName}}

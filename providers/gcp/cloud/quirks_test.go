@@ -185,3 +185,36 @@ func TestCallsForMachines(t *testing.T) {
 		}
 	})), map[string]int{"instances.aggregatedList": n, "operations.aggregatedList": n, "disks.aggregatedList": n})
 }
+
+// TestNoExternalIPv6: a type of access of version 6 is sent as it is, and no address is asked for by it, in whatever stack: the original asks
+// for none.
+func TestNoExternalIPv6(t *testing.T) {
+	for _, stack := range []string{"IPV4_IPV6", "IPV4_ONLY", ""} {
+		b := newBench(t)
+		class := b.class(provider.Gardener, "prod")
+		var all map[string]any
+		if err := json.Unmarshal(class.Spec, &all); err != nil {
+			t.Fatal(err)
+		}
+		all["networkInterfaces"] = []any{map[string]any{"network": "n", "subnetwork": "s", "stackType": stack, "ipv6accessType": "EXTERNAL", "disableExternalIP": true}}
+		spec, err := decodeTree(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := spec.instance(place{project: "p", region: "r", zone: "z", machineType: "t"}, nil)
+		if err != nil || len(i.NetworkInterfaces[0].Ipv6AccessConfigs)+len(i.NetworkInterfaces[0].AccessConfigs) > 0 {
+			t.Errorf("%q: %+v, %v", stack, i.NetworkInterfaces[0], err)
+		}
+		if sent := i.NetworkInterfaces[0].Ipv6AccessType; (sent == "EXTERNAL") != (stack == "IPV4_IPV6") {
+			t.Errorf("%q: the type is %q", stack, sent)
+		}
+	}
+}
+
+func decodeTree(tree any) (template, error) {
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return template{}, err
+	}
+	return decode(provider.Gardener, raw)
+}

@@ -50,8 +50,8 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 	return document.JSON()
 }
 
-// defaultDisks gives a spec without disks one to start from, and every disk of others the type and the image that it lacks, one
-// that is no boot disk too.
+// defaultDisks gives a spec without disks one to start from, every disk of others the type that it lacks, and a boot disk the image. A
+// further disk without an image stays empty.
 func defaultDisks(s *machineSpec, document *lenient.Document, image string) {
 	if len(s.Disks) == 0 {
 		document.Set("disks", []any{map[string]any{
@@ -62,7 +62,7 @@ func defaultDisks(s *machineSpec, document *lenient.Document, image string) {
 		if disk == nil || disk.Type == "" {
 			document.Entry("disks", i).Set("type", diskType)
 		}
-		if disk == nil || disk.Image == "" {
+		if disk != nil && disk.Boot && disk.Image == "" {
 			document.Entry("disks", i).Set("image", image)
 		}
 	}

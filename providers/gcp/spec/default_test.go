@@ -45,9 +45,9 @@ func TestDefault(t *testing.T) {
 		{"networkInterfaces, a part", "it is given", `{"networkInterfaces": [{"network": "n"}]}`, cluster, `{"networkInterfaces": [{"network": "n"}]}`},
 		{"disks, empty list", "it has none", `{"disks": []}`, cluster, `{}`},
 		{
-			"disks, each", "type and image are filled in, no size", `{"disks": [{"type": "pd-ssd", "x": 1}, {"image": "i", "labels": {}}, null, {"type": "pd-ssd", "image": "i"}]}`, cluster,
-			`{"disks": [{"type": "pd-ssd", "x": 1, "image": "` + image + `x86-64"}, {"image": "i", "labels": {}, "type": "pd-standard"},
-				{"type": "pd-standard", "image": "` + image + `x86-64"}, {"type": "pd-ssd", "image": "i"}]}`,
+			"disks, each", "types are filled in, and images of boot disks", `{"disks": [{"type": "pd-ssd", "x": 1, "boot": true}, {"image": "i", "labels": {}}, null, {"type": "pd-ssd", "image": "i"}, {"boot": false}, {"boot": true, "image": ""}]}`, cluster,
+			`{"disks": [{"type": "pd-ssd", "x": 1, "boot": true, "image": "` + image + `x86-64"}, {"image": "i", "labels": {}, "type": "pd-standard"},
+				{"type": "pd-standard"}, {"type": "pd-ssd", "image": "i"}, {"boot": false, "type": "pd-standard"}, {"boot": true, "type": "pd-standard", "image": "` + image + `x86-64"}]}`,
 		},
 		{"disks, in another case", "they are filled in where they are", `{"DISKS": [{"Type": "", "image": "i"}]}`, cluster, `{"disks": null, "DISKS": [{"Type": "pd-standard", "image": "i"}]}`},
 		{"gpus, no count", "it is one", `{"gpus": [{"type": "t"}]}`, cluster, `{"gpus": [{"type": "t", "count": 1}]}`},

@@ -97,7 +97,7 @@ func TestDecodeOpenShift(t *testing.T) {
 		{"another model", `{"provisioningModel": "x"}`, []string{"provisioningModel"}},
 		{"spot twice", `{"provisioningModel": "Spot", "preemptible": true}`, []string{"provisioningModel"}},
 		{"spot that is restarted", `{"preemptible": true, "restartPolicy": "Always"}`, []string{"restartPolicy"}},
-		{"another word for maintenance", `{"onHostMaintenance": "MIGRATE"}`, []string{"onHostMaintenance"}},
+		{"another word for maintenance", `{"onHostMaintenance": "SUSPEND"}`, []string{"onHostMaintenance"}},
 	} {
 		_, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
 		if got := faultyFields(t, err); !slices.Equal(got, r.want) {

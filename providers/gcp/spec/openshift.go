@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -79,6 +80,9 @@ func Spot(s *machinev1beta1.GCPMachineProviderSpec) bool {
 	return s.Preemptible || s.ProvisioningModel != nil && *s.ProvisioningModel == machinev1beta1.GCPSpotInstance
 }
 
+// maintenances are what may happen to an instance whose host is maintained, in any case: Compute Engine has them in capitals.
+var maintenances = []string{string(machinev1beta1.MigrateHostMaintenanceType), string(machinev1beta1.TerminateHostMaintenanceType)}
+
 // priced is on which terms the instance is had.
 func priced(s *machineSpec) (faults field.ErrorList) {
 	faults = append(faults, checkProvisioning(s, nil)...)
@@ -86,8 +90,8 @@ func priced(s *machineSpec) (faults field.ErrorList) {
 	if Spot(s) && s.RestartPolicy == machinev1beta1.RestartPolicyAlways {
 		faults = append(faults, field.Forbidden(field.NewPath("restartPolicy"), "an instance that may be taken back is not restarted: set it to Never, or leave it out"))
 	}
-	if m := s.OnHostMaintenance; m != "" && m != machinev1beta1.MigrateHostMaintenanceType && m != machinev1beta1.TerminateHostMaintenanceType {
-		faults = append(faults, field.NotSupported(field.NewPath("onHostMaintenance"), lenient.Shown(m), []string{"Migrate", "Terminate"}))
+	if m := string(s.OnHostMaintenance); m != "" && !slices.ContainsFunc(maintenances, func(one string) bool { return strings.EqualFold(one, m) }) {
+		faults = append(faults, field.NotSupported(field.NewPath("onHostMaintenance"), lenient.Shown(m), maintenances))
 	}
 	return faults
 }

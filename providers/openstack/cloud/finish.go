@@ -20,7 +20,7 @@ func (m maker) dress(ctx context.Context, all []ports.Port) error {
 		if !plan.trunk {
 			continue
 		}
-		if err := m.makeTrunk(ctx, all[n]); err != nil {
+		if err := m.makeTrunk(ctx, all[n], plan.tags); err != nil {
 			return err
 		}
 	}
@@ -30,8 +30,8 @@ func (m maker) dress(ctx context.Context, all []ports.Port) error {
 	return nil
 }
 
-// makeTrunk makes the port the parent of a trunk of the same name, unless it is one.
-func (m maker) makeTrunk(ctx context.Context, p ports.Port) error {
+// makeTrunk makes the port the parent of a trunk of the same name, unless it is one. The trunk has the tags of the server and of the port.
+func (m maker) makeTrunk(ctx context.Context, p ports.Port, tags []string) error {
 	there, err := m.c.trunksOf(ctx, p.ID)
 	if err != nil || len(there) > 0 {
 		return err
@@ -45,7 +45,9 @@ func (m maker) makeTrunk(ctx context.Context, p ports.Port) error {
 	case err != nil:
 		return fmt.Errorf("make a trunk of port %s: %w", p.ID, classify(err))
 	}
-	return m.c.retag(ctx, "trunks", t.ID, m.serverTags(m.ref))
+	tags = slices.Concat(m.serverTags(m.ref), tags)
+	slices.Sort(tags)
+	return m.c.retag(ctx, "trunks", t.ID, slices.Compact(tags))
 }
 
 func (c *client) trunksOf(ctx context.Context, port string) ([]trunks.Trunk, error) {

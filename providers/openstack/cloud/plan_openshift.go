@@ -3,6 +3,8 @@ package cloud
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/openshift/api/machine/v1alpha1"
@@ -41,10 +43,13 @@ func ofOpenShift(s *spec.OpenShift) plan {
 		p.groups = append(p.groups, group(fmt.Sprintf("securityGroups[%d]", n), g))
 	}
 	if r := s.RootVolume; r != nil && r.Size > 0 {
-		p.root = &rootPlan{size: r.Size, kind: r.VolumeType, zone: r.Zone, suffix: "root"}
+		p.root = &rootPlan{size: r.Size, kind: r.VolumeType, zone: cmp.Or(r.Zone, s.AvailabilityZone), suffix: "root"}
 	}
-	if r := s.RootVolume; r != nil && s.Image == "" {
-		p.image = image{id: r.SourceUUID}
+	if r := s.RootVolume; r != nil && r.SourceUUID != "" {
+		// The installer writes the name of an image here, and the original looks for a name only.
+		p.image = image{name: r.SourceUUID}
+		p.paths = maps.Clone(p.paths)
+		p.paths["image"] = "rootVolume.sourceUUID"
 	}
 	for _, d := range s.AdditionalBlockDevices {
 		plan := diskPlan{name: d.Name, size: d.SizeGiB, volume: d.Storage.Type == v1alpha1.VolumeBlockDevice}
@@ -57,23 +62,26 @@ func ofOpenShift(s *spec.OpenShift) plan {
 	return p
 }
 
-// networkPorts are the ports of one entry of networks: one for each of its subnets, or one.
+// networkPorts are the ports of one entry of networks: one with an address of each of its subnets. Where subnets alone say which network it
+// is, each of them has a port of its own, as they may be of several networks. An entry that says nothing has no port.
 func networkPorts(path string, n v1alpha1.NetworkParam, trunk bool) (out []portPlan) {
 	port := portPlan{
 		path: path, network: networkQuery(n), vips: !n.NoAllowedAddressPairs, tags: n.PortTags, vnic: n.VNICType, profile: n.Profile,
 		secured: n.PortSecurity, trunk: trunk,
 	}
-	if len(n.Subnets) == 0 {
-		return []portPlan{port}
-	}
 	for m, s := range n.Subnets {
-		at := fmt.Sprintf("%s.subnets[%d]", path, m)
+		address := addressPlan{path: fmt.Sprintf("%s.subnets[%d]", path, m), subnet: subnet(s)}
 		one := port
-		one.fixed = []addressPlan{{path: at, subnet: subnet(s)}}
-		one.tags = append(append([]string{}, n.PortTags...), s.PortTags...)
+		one.fixed = []addressPlan{address}
+		one.tags = slices.Concat(n.PortTags, s.PortTags)
 		out = append(out, one)
+		port.fixed = append(port.fixed, address)
+		port.tags = slices.Concat(port.tags, s.PortTags)
 	}
-	return out
+	if port.network.empty() {
+		return out
+	}
+	return []portPlan{port}
 }
 
 func networkQuery(n v1alpha1.NetworkParam) query {

@@ -82,8 +82,8 @@ func (h holder) order(ctx context.Context, n int, groups []string) (portOrder, e
 	if p.vnic != "" {
 		o["binding:vnic_type"] = p.vnic
 	}
-	if len(p.profile) > 0 {
-		o["binding:profile"] = profile(p.profile)
+	if set := profile(p.profile); len(set) > 0 {
+		o["binding:profile"] = set
 	}
 	h.secure(o, p, groups)
 	return o, nil
@@ -146,15 +146,15 @@ func (s scope) secure(o portOrder, p portPlan, groups []string) {
 	}
 }
 
-// profile is text but for the one key of it that is a list: Neutron wants capabilities so.
+// profile is what the original makes of one: whether packets are switched by hardware, and whether the guest is trusted. Neutron lets
+// administrators alone set a profile, so that a further key could be refused.
 func profile(p map[string]string) map[string]any {
 	out := map[string]any{}
-	for key, value := range p {
-		if key == "capabilities" {
-			out[key] = []string{value}
-			continue
-		}
-		out[key] = value
+	if strings.Contains(p["capabilities"], "switchdev") {
+		out["capabilities"] = []string{"switchdev"}
+	}
+	if p["trusted"] == "true" {
+		out["trusted"] = true
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func profile(p map[string]string) map[string]any {
 func (c *client) fixedIPs(ctx context.Context, p portPlan, network string) (out []map[string]string, err error) {
 	for _, a := range p.fixed {
 		one := map[string]string{}
-		if !a.subnet.empty() {
+		if !a.subnet.empty() || a.ip == "" {
 			s, err := c.subnetOf(ctx, a, network)
 			if err != nil {
 				return nil, err

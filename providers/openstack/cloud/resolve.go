@@ -237,11 +237,11 @@ func (c *client) groupsOf(ctx context.Context, queries []groupQuery) (ids []stri
 	return slices.Compact(ids), nil
 }
 
-// ownFirst leaves out what other projects have of the same name, where the project has something itself: administrators see the groups of
+// ownFirst leaves out what other projects have of the same name or tags, where the project has something itself: administrators see the groups of
 // all, and every project has one that is called default.
 func ownFirst(project string, q query, found []groups.SecGroup) []groups.SecGroup {
 	own := slices.DeleteFunc(slices.Clone(found), func(g groups.SecGroup) bool { return g.ProjectID != project })
-	if q.name == "" || q.project != "" || len(own) == 0 {
+	if q.project != "" || len(own) == 0 {
 		return found
 	}
 	return own

@@ -24,7 +24,7 @@ func TestAdmit(t *testing.T) {
 		{"no flavor", `{"image":"i"}`, "providerSpec.value.flavor: a flavor must be named"},
 		{"no image", `{"flavor":"f"}`, "providerSpec.value.image: an image must be named"},
 		{"a network that is none", `{"flavor":"f","image":"i","networks":[{"portTags":["x"]}]}`, "providerSpec.value.networks[0]: names no network"},
-		{"a group that is none", `{"flavor":"f","image":"i","securityGroups":[{}]}`, "providerSpec.value.securityGroups[0]: names no security group"},
+		{"a group that is any", `{"flavor":"f","image":"i","securityGroups":[{}]}`, "providerSpec.value.securityGroups[0]: selects every security group of the project"},
 		{"a port in no network", `{"flavor":"f","image":"i","ports":[{}]}`, "providerSpec.value.ports[0].networkID"},
 		{"no MAC address", `{"flavor":"f","image":"i","ports":[{"networkID":"n","macAddress":"x"}]}`, `providerSpec.value.ports[0].macAddress: "x" is no MAC address`},
 		{"no address", `{"flavor":"f","image":"i","ports":[{"networkID":"n","fixedIPs":[{"subnetID":"s","ipAddress":"x"}]}]}`, "fixedIPs[0].ipAddress"},

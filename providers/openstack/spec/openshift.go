@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/openshift/api/machine/v1alpha1"
 
@@ -39,15 +41,8 @@ func validateOpenShift(s *OpenShift) error {
 	for n, p := range s.Ports {
 		errs = append(errs, validatePort(fmt.Sprintf("ports[%d]", n), p)...)
 	}
-	for n, net := range s.Networks {
-		if isEmptyNetwork(net) {
-			bad(fmt.Sprintf("networks[%d]", n), "names no network: uuid, filter or subnets must say which")
-		}
-	}
-	for n, g := range s.SecurityGroups {
-		if g.UUID == "" && g.Name == "" && g.Filter == (v1alpha1.SecurityGroupFilter{}) {
-			bad(fmt.Sprintf("securityGroups[%d]", n), "names no security group")
-		}
+	if len(s.Ports) == 0 && len(s.Networks) > 0 && !slices.ContainsFunc(s.Networks, func(n v1alpha1.NetworkParam) bool { return !isEmptyNetwork(n) }) {
+		bad("networks[0]", "names no network: uuid, filter or subnets must say which")
 	}
 	return errors.Join(append(errs, validateDisks(s.AdditionalBlockDevices)...)...)
 }
@@ -124,11 +119,13 @@ func ignored(s *OpenShift) (all []note) {
 	if s.RootVolume != nil {
 		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image") //nolint:staticcheck // Specs have it all the same.
 		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")           //nolint:staticcheck // Specs have it all the same.
-		add(s.RootVolume.SourceUUID != "" && s.Image != "", "rootVolume.sourceUUID", "image says what the volume is made of")
+		add(s.RootVolume.SourceUUID != "" && s.Image != "", "image", "rootVolume.sourceUUID says which image it is")
 	}
 	for n, net := range s.Networks {
 		at := fmt.Sprintf("networks[%d]", n)
 		add(net.FixedIp != "", at+".fixedIp", "use ports with fixedIPs")
+		add(isEmptyNetwork(net), at, "uuid, filter or subnets say which network it is")
+		add(hasOther(net.Profile), at+".profile", otherProfile)
 		for m, sub := range net.Subnets {
 			add(sub.PortSecurity != nil, fmt.Sprintf("%s.subnets[%d].portSecurity", at, m), "set that of the network")
 			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it") //nolint:staticcheck // Specs have it all the same.
@@ -140,6 +137,19 @@ func ignored(s *OpenShift) (all []note) {
 		add(p.TenantID != "", at+".tenantID", "ports are made in the project of the credentials")
 		add(p.ProjectID != "", at+".projectID", "ports are made in the project of the credentials")
 		add(p.DeprecatedHostID != "", at+".hostID", "there is no replacement")
+		add(hasOther(p.Profile), at+".profile", otherProfile)
 	}
 	return all
+}
+
+const otherProfile = "only capabilities with switchdev, and trusted: \"true\", have an effect"
+
+// hasOther reports whether a profile of a port says what has no effect.
+func hasOther(profile map[string]string) bool {
+	for key, value := range profile {
+		if !(key == "capabilities" && strings.Contains(value, "switchdev") || key == "trusted" && (value == "true" || value == "false")) {
+			return true
+		}
+	}
+	return false
 }

@@ -52,5 +52,10 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	for _, i := range ignored(s) {
 		warnings = append(warnings, a.Path.Child(i.path).String()+": is ignored: "+i.instead)
 	}
+	for n, g := range s.SecurityGroups {
+		if g == (v1alpha1.SecurityGroupParam{}) {
+			warnings = append(warnings, a.Path.Child("securityGroups").Index(n).String()+": selects every security group of the project: uuid, name or filter say which")
+		}
+	}
 	return warnings, nil
 }
