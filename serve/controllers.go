@@ -144,6 +144,7 @@ func (a *assembly) approver(ctx context.Context) error {
 		Client: a.term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Latest: a.latest, Metrics: gauges,
 		Events: a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver"),
+		OnRequests: a.process.Target.GetEventRecorder("machine-approver"),
 	}
 	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }
