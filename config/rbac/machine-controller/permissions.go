@@ -22,8 +22,10 @@ package machinecontroller
 //
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get;create;patch;delete
 
-// The identity of the control plane, which is written on instances.
+// The identity of the control plane, which is written on instances; and a ConfigMap that has one where this may not be read.
 //
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,verbs=get;create
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,resourceNames=millwright-identity,verbs=update
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
 
 // The nodes that machines become, and what is on them.
