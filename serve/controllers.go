@@ -59,7 +59,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 		}
 		a.managers = append(a.managers, mgr)
 	}
-	return errors.Join(a.approver(ctx), a.orphans(ctx))
+	return errors.Join(a.approver(ctx), a.orphans(ctx), run.WatchSecretBounds(a.process, source(a.plugin)))
 }
 
 // capacity tells the autoscaler what machines of an API would offer.
