@@ -30,8 +30,8 @@ type assembly struct {
 	*server
 	process  *run.Process
 	provider provider.Provider
-	// owner is the identity of the control plane; empty when it is not known.
-	owner   string
+	// owner has the identities of the control plane.
+	owner   identities
 	metrics *machine.Metrics
 	// approvals show the machines of each API, sources watch them.
 	approvals []approvals
@@ -59,7 +59,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 		}
 		a.managers = append(a.managers, mgr)
 	}
-	return errors.Join(a.approver(ctx), a.orphans(ctx))
+	return errors.Join(a.approver(ctx), a.orphans(ctx), run.WatchSecretBounds(a.process, source(a.plugin)))
 }
 
 // capacity tells the autoscaler what machines of an API would offer.
@@ -143,7 +143,8 @@ func (a *assembly) approver(ctx context.Context) error {
 	a.approves = &csr.Approver{
 		Client: a.term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Latest: a.latest, Metrics: gauges,
-		Events: a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver"),
+		Events:     a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver"),
+		OnRequests: a.process.Target.GetEventRecorder("machine-approver"),
 	}
 	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }

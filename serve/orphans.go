@@ -58,7 +58,7 @@ func (a *assembly) orphans(ctx context.Context) error {
 		return err
 	}
 	kinds, sources := a.machineKinds()
-	policy.Owner = a.owner
+	policy.Owner, policy.Also, policy.Lacks = a.owner.owner, a.owner.also, a.owner.lacks
 	for _, api := range apis.Names() {
 		policy.Namespace = cmp.Or(policy.Namespace, a.reads(api))
 	}

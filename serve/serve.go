@@ -143,11 +143,11 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	if err != nil {
 		return fmt.Errorf("start provider %s: %w", s.plugin.Name, err)
 	}
-	owner, err := identity(ctx, process)
+	owner, err := s.identity(ctx, process)
 	if err != nil {
 		return err
 	}
-	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
+	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner.owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
 	if err := a.controllers(ctx); err != nil {
 		return err
 	}

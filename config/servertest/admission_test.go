@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -79,6 +80,76 @@ func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 		}
 	}
 	bootstraps(t, c)
+}
+
+// TestPolicyFollowsTheRole: whoever is bound to the Role is bounded, whatever it is called; others are not.
+func TestPolicyFollowsTheRole(t *testing.T) {
+	install(t)
+	config := rest.CopyConfig(devplanetest.Start(t).Config)
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind := func(name, role string, rules []rbacv1.PolicyRule, subject rbacv1.Subject) {
+		if rules != nil {
+			r := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: role}, Rules: rules}
+			if err := admin.Create(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Subjects: []rbacv1.Subject{subject}}
+		b.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role}
+		if err := admin.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	person := func(kind, name string) rbacv1.Subject {
+		return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+	}
+	bind("moved", "machine-controller", nil, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "elsewhere", Name: "acme-machine-controller"})
+	bind("user", "machine-controller", nil, person("User", "joe"))
+	bind("group", "machine-controller", nil, person("Group", "machine-controllers"))
+	secrets := func(verbs ...string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: verbs}}
+	}
+	bind("creator", "creator", secrets("create", "get"), person("User", "creator"))
+	bind("owner", "owner", []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}, person("User", "owner"))
+	for _, c := range []struct {
+		reason  string
+		as      rest.ImpersonationConfig
+		bounded bool
+	}{
+		{"an account of another name and namespace", rest.ImpersonationConfig{UserName: "system:serviceaccount:elsewhere:acme-machine-controller"}, true},
+		{"a user", rest.ImpersonationConfig{UserName: "joe"}, true},
+		{"a group", rest.ImpersonationConfig{UserName: "jane", Groups: []string{"machine-controllers"}}, true},
+		{"a program of others that creates secrets", rest.ImpersonationConfig{UserName: "creator"}, false},
+		{"who may do everything there", rest.ImpersonationConfig{UserName: "owner"}, false},
+		{"an administrator", rest.ImpersonationConfig{UserName: "root", Groups: []string{"system:masters"}}, false},
+	} {
+		as := rest.CopyConfig(config)
+		as.Impersonate = c.as
+		user, err := client.New(as, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*corev1.Secret{secretOf("sa", "kubernetes.io/service-account-token"), secretOf("x", "Opaque")} {
+			denied := func() bool {
+				err := user.Create(t.Context(), s.DeepCopy(), client.DryRunAll)
+				return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+			}
+			got := denied()
+			for end := time.Now().Add(10 * time.Second); got != c.bounded && time.Now().Before(end); got = denied() {
+				time.Sleep(100 * time.Millisecond) // policies and bindings count a moment after they were stored
+			}
+			if got != c.bounded {
+				t.Errorf("%s writes %s: denied is %v", c.reason, s.Type, got)
+			}
+		}
+		token := secretOf("bootstrap-token-abcdef", "bootstrap.kubernetes.io/token")
+		if err := user.Create(t.Context(), token, client.DryRunAll); err != nil {
+			t.Errorf("%s writes a bootstrap token: %v", c.reason, err)
+		}
+	}
 }
 
 // bootstraps does what the machine controller does with tokens.

@@ -38,7 +38,7 @@ func programs() []program {
 var reasons = map[string]string{
 	"leader_election.yaml":           "Leading.",
 	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until somebody brings a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
-	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, and the bootstrap token that a request came with.",
+	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, the bootstrap token that a request came with, and events that say on a request why it is not approved.",
 	"internal/controller/postmortem": "Evidence of machines that failed, and the events that are part of it.",
 }
 

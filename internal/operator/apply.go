@@ -19,8 +19,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/operands"
 )
 
-// applier writes operands.
-type applier struct{ client.Client }
+// applier writes operands: by server-side apply, and where that is not permitted by create and update, which is what the original's
+// roles grant.
+type applier struct {
+	client.Client
+	ways *ways
+}
 
 // applyAll applies each operand, and goes on where one fails: webhooks first, so that nothing is stored unjudged once there are
 // programs that judge.
@@ -84,6 +88,12 @@ func dropNulls(in any) {
 
 // apply makes the object on the server say what want says, and in its spec no more than that.
 func (a applier) apply(ctx context.Context, want *unstructured.Unstructured) error {
+	return a.ways.patchOr(want.GroupVersionKind().GroupKind().String(),
+		func() error { return a.patch(ctx, want) }, func() error { return a.update(ctx, want) })
+}
+
+// patch does it by server-side apply.
+func (a applier) patch(ctx context.Context, want *unstructured.Unstructured) error {
 	want = want.DeepCopy()
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(want.GroupVersionKind())

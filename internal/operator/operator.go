@@ -59,10 +59,13 @@ type Operator struct {
 	Options
 	// said is what was last said, where the cluster keeps less than all of that.
 	said configv1.ClusterOperatorStatus
+	// refused says that said could not be stored where it belongs.
+	refused bool
+	ways    *ways
 }
 
 // New makes an operator.
-func New(o Options) *Operator { return &Operator{Options: o} }
+func New(o Options) *Operator { return &Operator{Options: o, ways: &ways{clock: o.Clock}} }
 
 // Scheme adds the types of config.openshift.io to a scheme.
 func Scheme(to *runtime.Scheme) error { return configv1.Install(to) }
@@ -77,6 +80,9 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 	status, events := told.reporter.Progressing(told.before)
 	untold = errors.Join(untold, told.say(ctx, status, events))
 	after, message, err := o.pass(ctx, groups, status)
+	if someIs(untold, apierrors.IsForbidden) {
+		err = errors.Join(err, untold) // to be said wherever something can be said
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctrl.Result{}, nil //nolint:nilerr // the process ends, which says nothing about the cluster
@@ -108,7 +114,7 @@ func (o *Operator) pass(ctx context.Context, groups groups, status configv1.Clus
 	if err != nil {
 		return 0, "", err
 	}
-	if err := (applier{o.Client}).applyAll(ctx, want); err != nil {
+	if err := (applier{o.Client, o.ways}).applyAll(ctx, want); err != nil {
 		return 0, "", err
 	}
 	w, err := o.rollout(ctx, want)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/operator/operands"
@@ -26,55 +28,100 @@ type report struct {
 	before   configv1.ClusterOperatorStatus
 	about    client.Object
 	events   record.EventRecorder
-	// write stores a status; nil: nothing keeps one.
-	write func(context.Context, configv1.ClusterOperatorStatus) error
-	// remember takes what is said.
-	remember func(configv1.ClusterOperatorStatus)
+	// places store a status, the first that may; empty: nothing keeps one.
+	places []func(context.Context, configv1.ClusterOperatorStatus) error
+	// refused says that what was said last could not be stored where it belongs.
+	refused bool
+	// remember takes what is said, and the same.
+	remember func(s configv1.ClusterOperatorStatus, refused bool)
 }
 
-// say stores a status that is not what was said before, and then tells what changed.
+// say stores a status that is not what was said before, and then tells what changed. Where no status may be stored events tell it all the same.
 func (r *report) say(ctx context.Context, s configv1.ClusterOperatorStatus, events []verdict.Event) error {
-	if equality.Semantic.DeepEqual(s, r.before) {
+	if equality.Semantic.DeepEqual(s, r.before) && !r.refused {
 		return nil
 	}
-	if r.write != nil {
-		if err := r.write(ctx, s); err != nil {
-			return fmt.Errorf("tell how the operator is: %w", err)
-		}
+	refusal, err := r.store(ctx, s)
+	if err != nil {
+		return fmt.Errorf("tell how the operator is: %w", err)
 	}
-	r.before = s
-	r.remember(s)
+	r.before, r.refused = s, refusal != nil
+	r.remember(s, r.refused)
 	for _, e := range events {
 		r.events.Event(r.about, e.Type, e.Reason, e.Message)
+	}
+	if refusal != nil {
+		return fmt.Errorf("tell how the operator is: %w", refusal)
 	}
 	return nil
 }
 
-// report finds where to tell: ClusterOperator machine-api, or the operator's own Deployment where there is no such kind. With
-// an error nothing can be stored, and what was said last is what this process remembers.
-func (o *Operator) report(ctx context.Context, g groups) (*report, error) {
-	r := &report{reporter: o.reporter(), before: o.said, events: o.Events, remember: func(s configv1.ClusterOperatorStatus) { o.said = s }}
-	if g.openshift() {
-		co, err := o.clusterOperator(ctx)
-		if co != nil {
-			r.about, r.before = co, *co.Status.DeepCopy()
-			r.write = func(ctx context.Context, s configv1.ClusterOperatorStatus) error {
-				was := co.DeepCopy()
-				co.Status = s
-				err := o.Client.Status().Patch(ctx, co, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
-				if err != nil {
-					co.Status = was.Status
-				}
-				return err
-			}
-			return r, nil
+// store stores a status in the first place that may be written, and returns what the places before it refused.
+func (r *report) store(ctx context.Context, s configv1.ClusterOperatorStatus) (refusal, err error) {
+	var refused []error
+	for _, write := range r.places {
+		err := write(ctx, s)
+		if err == nil {
+			break
 		}
-		if err != nil && !missing(err) {
-			r.about = o.self()
-			return r, err
+		if !apierrors.IsForbidden(err) {
+			return nil, err
 		}
+		refused = append(refused, err)
 	}
-	return r, o.onItself(ctx, r)
+	return errors.Join(refused...), nil
+}
+
+// report finds where to tell: ClusterOperator machine-api, or the operator's own Deployment where there is no such kind, or no right to
+// it. With an error nothing can be stored, and what was said last is what this process remembers.
+func (o *Operator) report(ctx context.Context, g groups) (*report, error) {
+	r := &report{reporter: o.reporter(), before: o.said, refused: o.refused, events: o.Events}
+	r.remember = func(s configv1.ClusterOperatorStatus, refused bool) { o.said, o.refused = s, refused }
+	if !g.openshift() {
+		return r, o.onItself(ctx, r)
+	}
+	co, err := o.clusterOperator(ctx)
+	switch {
+	case co != nil:
+		r.about = co
+		if !o.refused {
+			r.before = *co.Status.DeepCopy()
+		}
+		r.places = append(r.places,
+			func(ctx context.Context, s configv1.ClusterOperatorStatus) error {
+				return o.storeOnClusterOperator(ctx, co, s)
+			},
+			func(ctx context.Context, s configv1.ClusterOperatorStatus) error { return o.storeOnItself(ctx, s) })
+		return r, nil
+	case missing(err):
+		return r, o.onItself(ctx, r)
+	case apierrors.IsForbidden(err):
+		return r, errors.Join(err, o.onItself(ctx, r))
+	}
+	r.about = o.self()
+	return r, err
+}
+
+func (o *Operator) storeOnClusterOperator(ctx context.Context, co *configv1.ClusterOperator, s configv1.ClusterOperatorStatus) error {
+	patch := func() error {
+		was := co.DeepCopy()
+		co.Status = s
+		err := o.Client.Status().Patch(ctx, co, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+		if err != nil {
+			co.Status = was.Status
+		}
+		return err
+	}
+	update := func() error {
+		live := co.DeepCopy()
+		live.Status = s
+		err := o.Client.Status().Update(ctx, live)
+		if err == nil {
+			live.DeepCopyInto(co)
+		}
+		return err
+	}
+	return o.ways.patchOr("ClusterOperator/status", patch, update)
 }
 
 func missing(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
@@ -113,20 +160,29 @@ func (o *Operator) onItself(ctx context.Context, r *report) error {
 	if err != nil {
 		return fmt.Errorf("read Deployment %s: %w", Name, err)
 	}
-	r.before.Conditions = fromDeployment(d.Status.Conditions)
-	r.write = func(ctx context.Context, s configv1.ClusterOperatorStatus) error {
+	if !o.refused {
+		r.before.Conditions = fromDeployment(d.Status.Conditions)
+	}
+	r.places = append(r.places, o.storeOnItself)
+	return nil
+}
+
+// storeOnItself stores a status on the operator's own Deployment, where it has one.
+func (o *Operator) storeOnItself(ctx context.Context, s configv1.ClusterOperatorStatus) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		d := o.self()
+		if err := o.Client.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+			return client.IgnoreNotFound(err)
+		}
 		was := d.DeepCopy()
 		d.Status.Conditions = toDeployment(d.Status.Conditions, s.Conditions)
 		if equality.Semantic.DeepEqual(was.Status, d.Status) {
 			return nil
 		}
-		err := o.Client.Status().Patch(ctx, d, client.StrategicMergeFrom(was))
-		if err != nil {
-			d.Status = was.Status
-		}
-		return err
-	}
-	return nil
+		return o.ways.patchOr("Deployment/status",
+			func() error { return o.Client.Status().Patch(ctx, d.DeepCopy(), client.StrategicMergeFrom(was)) },
+			func() error { return o.Client.Status().Update(ctx, d) })
+	})
 }
 
 func fromDeployment(all []appsv1.DeploymentCondition) (out []configv1.ClusterOperatorStatusCondition) {

@@ -11,17 +11,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -88,21 +84,15 @@ func (o *Operator) SetupWithManager(mgr ctrl.Manager, clk clock.WithTicker) erro
 	return c.Watch(source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(o.request())
 		go o.watchImages(ctx, clk, func() { queue.Add(o.request()) })
-		w := watcher{mgr.GetCache(), queue, o.request()}
+		w := watcher{in: mgr.GetCache(), live: o.Client, namespace: o.Namespace, clk: clk, queue: queue, pass: o.request()}
 		go o.watchConfiguration(ctx, clk, w)
-		return w.watch(ctx, operandTriggers())
+		w.watch(ctx, operandTriggers())
+		return nil
 	}))
 }
 
 func (o *Operator) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: o.Namespace, Name: Name}}
-}
-
-// watcher asks for a pass when something changes.
-type watcher struct {
-	in    cache.Cache
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	pass  reconcile.Request
 }
 
 // watchConfiguration watches config.openshift.io from the moment on at which the cluster has it.
@@ -120,31 +110,7 @@ func (o *Operator) watchConfiguration(ctx context.Context, clk clock.WithTicker,
 		}
 	}
 	w.queue.Add(w.pass)
-	if err := w.watch(ctx, configurationTriggers()); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "The configuration of the cluster is not watched: changes wait for the next pass")
-	}
-}
-
-// watch begins to watch triggers. Nothing waits for that: a kind may not be permitted to be listed, and a pass reads what it
-// needs.
-func (w watcher) watch(ctx context.Context, triggers []trigger) error {
-	toOne := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{w.pass} })
-	for _, t := range triggers {
-		of := &metav1.PartialObjectMetadata{}
-		of.SetGroupVersionKind(t.kind)
-		named := predicate.NewPredicateFuncs(func(seen client.Object) bool {
-			for _, n := range t.names {
-				if seen.GetName() == n {
-					return true
-				}
-			}
-			return false
-		})
-		if err := source.Kind(w.in, client.Object(of), toOne, named).Start(ctx, w.queue); err != nil {
-			return fmt.Errorf("watch %s: %w", t.kind.Kind, err)
-		}
-	}
-	return nil
+	w.watch(ctx, configurationTriggers())
 }
 
 // watchImages calls changed whenever the images file says something else, comes or goes.

@@ -44,6 +44,13 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 
 	p.pool(t)
 	p.joinAll(t, 2)
+	var identity corev1.ConfigMap // the roles do not let the UID of kube-system be read
+	if err := p.Get(t.Context(), client.ObjectKey{Namespace: garden, Name: "millwright-identity"}, &identity); err != nil {
+		t.Error("the control plane has no identity:", err)
+	}
+	if log := machines.said(t); !strings.Contains(log, "instances are made for this control plane") || !strings.Contains(log, string(identity.UID)) {
+		t.Errorf("instances are not made for owner %s", identity.UID)
+	}
 	group := v1alpha1.GroupVersion
 	p.rests(t, 10*time.Second, group.WithKind("MachineDeployment"), group.WithKind("MachineSet"), group.WithKind("Machine"))
 	p.toldByCore(t, "SuccessfulCreate", "machineset-controller")

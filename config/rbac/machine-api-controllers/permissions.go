@@ -26,6 +26,7 @@ package machineapicontrollers
 // The identity of the control plane, which is written on instances, and whose turn it is among control-plane nodes.
 //
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
+// +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=configmaps,resourceNames=millwright-identity,verbs=update
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kube-system,resources=leases,verbs=create;get;update
 
 // Leading.

@@ -18,12 +18,15 @@ package machinecontroller
 // +kubebuilder:rbac:groups="",namespace=millwright-system,resources=secrets,verbs=get;patch
 // +kubebuilder:rbac:groups="";events.k8s.io,namespace=millwright-system,resources=events,verbs=create;patch
 
-// Bootstrap tokens.
+// Bootstrap tokens. The second right is to nothing that exists: admission.yaml knows by it whom to leave no other secrets.
 //
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=millwright.dev,namespace=kube-system,resources=bootstraptokens,verbs=write
 
-// The identity of the control plane, which is written on instances.
+// The identity of the control plane, which is written on instances; and a ConfigMap that has one where this may not be read.
 //
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,verbs=get;create
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,resourceNames=millwright-identity,verbs=update
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
 
 // The nodes that machines become, and what is on them.

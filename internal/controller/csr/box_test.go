@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -94,7 +96,7 @@ func startApprover(t *testing.T, env *devplanetest.Env, f *fleet) {
 		Refused: func(m approval.Machine, reason, _ string) {
 			f.edit(func(f *fleet) { f.refused = append(f.refused, m.Key()+" "+reason) })
 		},
-		Events: mgr.GetEventRecorder("certificate-approver"),
+		Events: mgr.GetEventRecorder("certificate-approver"), OnRequests: mgr.GetEventRecorder("certificate-approver"),
 	}
 	o := Options{Cache: mgr.GetCache(), Machines: []MachineSource{{Cache: mgr.GetCache(), Object: &corev1.ConfigMap{}, Machine: f.ofConfigMap}}}
 	if err := a.Setup(mgr, o); err != nil {
@@ -210,6 +212,15 @@ func TestNodeJoinsRealServer(t *testing.T) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return len(f.refused) == 1 && f.refused[0] == ns+"/m2 TokenOfOtherMachine", nil
+	})
+	eventually(t, "an event on the request that is refused", func(ctx context.Context) (bool, error) {
+		all, err := env.Client.EventsV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(all.Items, func(e eventsv1.Event) bool {
+			return e.Regarding.Kind == "CertificateSigningRequest" && e.Regarding.Name == stolen && e.Reason == "TokenOfOtherMachine"
+		}), nil
 	})
 	// The infrastructure reports the name only now; the machine's change wakes the request.
 	f.edit(func(f *fleet) {

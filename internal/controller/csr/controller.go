@@ -25,6 +25,7 @@ import (
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=signers,resourceNames=kubernetes.io/kubelet-serving;kubernetes.io/kube-apiserver-client-kubelet,verbs=approve
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,namespace=default,resources=events,verbs=create;patch
 
 // Approver approves the requests of one cluster. The fields without "may be
 // nil" are required.
@@ -44,6 +45,9 @@ type Approver struct {
 	Refused func(m approval.Machine, reason, message string)
 	// Events records the same on the machine; may be nil.
 	Events events.EventRecorder
+	// OnRequests records it on the request itself, in the cluster that has the request;
+	// may be nil.
+	OnRequests events.EventRecorder
 	// Metrics may be nil.
 	Metrics *Metrics
 
@@ -51,6 +55,11 @@ type Approver struct {
 
 	mu   sync.Mutex
 	told map[string]told // by request name
+	// toldOf is how many of these were said of the requests of each joiner.
+	toldOf map[string]int
+	// nodesCounted is how many nodes there were at nodesAt.
+	nodesCounted int
+	nodesAt      time.Time
 }
 
 // Reconcile looks at one request. A request that has to wait is looked at again
@@ -94,10 +103,14 @@ const (
 // again is a quarter of the request's age: one made 10 s ago is looked at after
 // 2.5 s, one made an hour ago after a minute.
 func again(now time.Time, r *certificatesv1.CertificateSigningRequest, d approval.Decision) time.Duration {
-	if d.Verdict != approval.Wait {
-		return 0
+	age := now.Sub(r.CreationTimestamp.Time)
+	switch {
+	case d.Verdict == approval.Wait:
+		return min(max(age/4, againLeast), againMost)
+	case d.Verdict == approval.Refuse && others(d) && age < quiet:
+		return quiet - max(age, 0) // to tell of it then
 	}
-	return min(max(now.Sub(r.CreationTimestamp.Time)/4, againLeast), againMost)
+	return 0
 }
 
 // decide judges a request. A node's identity is granted only when the machine itself
@@ -185,28 +198,44 @@ func nodeExists(ctx context.Context, r client.Reader, name string) (bool, error)
 	return err == nil, nil
 }
 
-// pending counts the requests that wait for a decision and stand in the way of
-// one of the user.
+// pending counts the joiners that count against the limit for a request of the user.
 func (a *Approver) pending(ctx context.Context, user string) (int, error) {
 	var list certificatesv1.CertificateSigningRequestList
 	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("listing pending certificate requests: %w", err)
 	}
-	all, crowd := approval.Crowd(a.Clock.Now(), list.Items, user)
-	a.Metrics.pending(all, list.Items)
-	return crowd, nil
+	joiners := approval.CountJoiners(a.Clock.Now(), list.Items, a.Policy, a.nodeName)
+	a.Metrics.pending(joiners.Most(), list.Items)
+	return joiners.Against(user), nil
 }
 
-// nodes counts the nodes, but only where their number matters: where more
-// requests are pending than the machines alone allow.
+// nodeName is the node that a request is for; empty when it cannot be read.
+func (a *Approver) nodeName(r *certificatesv1.CertificateSigningRequest) string {
+	f := approval.Facts{Request: r}
+	f.Certificate, f.ParseErr = a.readings.read(r)
+	return approval.NodeName(f)
+}
+
+// nodesAge is how long a count of the nodes is good for while it decides nothing.
+const nodesAge = 10 * time.Second
+
+// nodes counts the nodes. A count that is a few seconds old will do, except where more
+// joiners wait than it allows.
 func (a *Approver) nodes(ctx context.Context, f approval.Facts) (int, error) {
-	if f.Pending <= approval.MaxPending(len(f.Machines), 0) {
-		return 0, nil
+	now := a.Clock.Now()
+	a.mu.Lock()
+	n, age, never := a.nodesCounted, now.Sub(a.nodesAt), a.nodesAt.IsZero()
+	a.mu.Unlock()
+	if !never && age >= 0 && age < nodesAge && f.Pending <= approval.MaxPending(len(f.Machines), n) {
+		return n, nil
 	}
 	var list corev1.NodeList
 	if err := a.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("counting nodes: %w", err)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.nodesCounted, a.nodesAt = len(list.Items), now
 	return len(list.Items), nil
 }
 

@@ -80,6 +80,8 @@ type scene struct {
 	refused  []string
 	registry *prometheus.Registry
 	events   *events.FakeRecorder
+	// onRequests are the events on certificate requests.
+	onRequests *events.FakeRecorder
 }
 
 func machine(name, node string) approval.Machine {
@@ -93,14 +95,14 @@ func newScene(t *testing.T, objects ...client.Object) *scene {
 	t.Helper()
 	c := fake.NewClientBuilder().WithObjects(objects...).
 		WithIndex(&certificatesv1.CertificateSigningRequest{}, PendingIndex, Pending).Build()
-	s := &scene{clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(10)}
+	s := &scene{clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(10), onRequests: events.NewFakeRecorder(1000)}
 	s.registry = prometheus.NewRegistry()
 	metrics, err := NewMetrics(s.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Approver = &Approver{
-		Client: c, Live: c, Clock: s.clock, Policy: approval.DefaultPolicy(), Events: s.events, Metrics: metrics,
+		Client: c, Live: c, Clock: s.clock, Policy: approval.DefaultPolicy(), Events: s.events, OnRequests: s.onRequests, Metrics: metrics,
 		Machines: func(context.Context) ([]approval.Machine, error) { return slices.Clone(s.machines), nil },
 		Latest:   s.latest,
 		Refused: func(m approval.Machine, reason, _ string) {
@@ -225,20 +227,43 @@ func TestExistingNodeIsSeenPastTheCache(t *testing.T) {
 	}
 }
 
+// bootstrapping is a request of node-bootstrapper, the account that many nodes share.
+func bootstrapping(t *testing.T, name, node string) *certificatesv1.CertificateSigningRequest {
+	r := joining(t, name, node, "")
+	r.Spec.Username = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+	r.Spec.Groups = []string{"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts", "system:authenticated"}
+	return r
+}
+
 func TestMetricsAndLimit(t *testing.T) {
 	var objects []client.Object
 	for i := range 103 {
-		objects = append(objects, joining(t, fmt.Sprintf("csr-%d", i), "w1", "abcdef"))
+		objects = append(objects, bootstrapping(t, fmt.Sprintf("csr-%d", i), fmt.Sprintf("w%d", i)))
 	}
-	old := joining(t, "old", "w1", "abcdef")
+	old := bootstrapping(t, "old", "old")
 	old.CreationTimestamp = metav1.NewTime(start.Add(-2 * time.Hour))
-	s := newScene(t, append(objects, old, tokenOf("abcdef", "ns/m1"))...)
-	s.machines = []approval.Machine{machine("m1", "w1")}
+	s := newScene(t, append(objects, old)...)
+	s.machines = []approval.Machine{machine("m1", "w0")}
 	if approved, again := s.reconcile(t, "csr-0"); approved || again == 0 {
 		t.Errorf("approved %v although too many wait; again in %v", approved, again)
 	}
 	if c, m := s.gauge(t, "mapi_current_pending_csr"), s.gauge(t, "mapi_max_pending_csr"); c != 103 || m != 101 {
 		t.Errorf("metrics say %v of %v", c, m)
+	}
+}
+
+// TestLimitIsTheOneThatDecides: the gauge of the limit counts nodes as well, however few
+// requests wait.
+func TestLimitIsTheOneThatDecides(t *testing.T) {
+	objects := []client.Object{joining(t, "csr-0", "w0", "abcdef"), tokenOf("abcdef", "ns/m1")}
+	for i := range 20 {
+		objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}})
+	}
+	s := newScene(t, objects...)
+	s.machines = []approval.Machine{machine("m1", "")}
+	s.reconcile(t, "csr-0")
+	if m := s.gauge(t, "mapi_max_pending_csr"); m != 120 {
+		t.Errorf("the limit is said to be %v, and 120 decides", m)
 	}
 }
 

@@ -4,5 +4,6 @@
 // internal/engine/approval; nothing is ever denied.
 //
 // Why a request is not granted is told once per change: in the log, as an event
-// on the machine it is for, and to [Approver.Refused].
+// on the request, and on the machine it is for where that is known, and to
+// [Approver.Refused].
 package csr

@@ -2,9 +2,12 @@ package csr
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,19 +25,122 @@ func flood(n int) (out []client.Object) {
 	return out
 }
 
-// One kubelet makes more requests than may wait. Its own are left, and seen in
-// the metrics; another node joins.
-func TestOneKubeletStopsNobodyElse(t *testing.T) {
-	s := newScene(t, append(flood(150), joining(t, "join", "node-a", "abcdef"), tokenOf("abcdef", "ns/a"))...)
-	s.machines = append(s.machines, machine("a", "node-a"))
-	if approved, _ := s.reconcile(t, "join"); !approved {
-		t.Error("a node did not join because another one asks too often")
+// strangers are pending requests of service accounts under a kubelet's signer.
+func strangers(accounts, each int) (out []client.Object) {
+	for i := range accounts * each {
+		r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("stranger-%d", i), CreationTimestamp: metav1.NewTime(start)}}
+		r.Spec.SignerName = certificatesv1.KubeletServingSignerName
+		r.Spec.Username, r.Spec.Groups = fmt.Sprintf("system:serviceaccount:app:s%d", i%accounts), []string{"system:serviceaccounts", "system:authenticated"}
+		out = append(out, r)
 	}
-	if approved, again := s.reconcile(t, "flood-0"); approved || again == 0 {
-		t.Errorf("approved %v, again after %v: want the kubelet itself to wait", approved, again)
+	return out
+}
+
+// TestWhoDoesNotStopJoining: requests that come again, and those of users who cannot join,
+// neither keep a node from joining nor raise the alert.
+func TestWhoDoesNotStopJoining(t *testing.T) {
+	var again []client.Object
+	for i := range 130 {
+		again = append(again, bootstrapping(t, fmt.Sprintf("again-%d", i), "node-b"))
 	}
-	if n, limit := s.gauge(t, "mapi_current_pending_csr"), s.gauge(t, "mapi_max_pending_csr"); n != 150 || limit != 101 {
-		t.Errorf("the gauges say %v of %v, want all 150 to be counted, of 101", n, limit)
+	for reason, others := range map[string][]client.Object{
+		"one kubelet asks again and again":                      flood(150),
+		"11 service accounts with 10 requests each":             strangers(11, 10),
+		"one service account with 130":                          strangers(1, 130),
+		"the bootstrapper asks for one node again and again":    again,
+		"200 service accounts, each of which is another joiner": strangers(200, 1),
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s := newScene(t, append(others, joining(t, "join", "node-a", "abcdef"), tokenOf("abcdef", "ns/a"))...)
+			s.machines = append(s.machines, machine("a", "node-a"))
+			if approved, _ := s.reconcile(t, "join"); !approved {
+				t.Error("the node did not join")
+			}
+			s.reconcile(t, others[0].GetName())
+			if n, limit := s.gauge(t, "mapi_current_pending_csr"), s.gauge(t, "mapi_max_pending_csr"); n > limit || n > 2 {
+				t.Errorf("the gauges say %v of %v, and nothing is stopped", n, limit)
+			}
+		})
+	}
+}
+
+// TestStoppedByTheLimit: real joiners beyond the limit are stopped, and each request says
+// so once, with a machine or without; the machine says it too.
+func TestStoppedByTheLimit(t *testing.T) {
+	var objects []client.Object
+	for i := range 60 {
+		objects = append(objects, bootstrapping(t, fmt.Sprintf("csr-%d", i), fmt.Sprintf("w%d", i)))
+		r := flood(1)[0].(*certificatesv1.CertificateSigningRequest)
+		r.Name, r.Spec.Username = fmt.Sprintf("serving-%d", i), fmt.Sprintf("system:node:n%d", i)
+		objects = append(objects, r)
+	}
+	s := newScene(t, objects...)
+	s.machines = []approval.Machine{machine("m0", "w0")}
+	for n := range 4 {
+		s.clock.SetTime(start.Add(quiet + time.Duration(n)*time.Minute))
+		for _, name := range []string{"csr-0", "csr-1", "serving-0"} {
+			if approved, again := s.reconcile(t, name); approved || again == 0 {
+				t.Errorf("%s: approved %v, again after %v", name, approved, again)
+			}
+		}
+		s.machines = append(s.machines, machine(fmt.Sprintf("other-%d", n), "")) // the limit is another one
+	}
+	if n, limit := s.gauge(t, "mapi_current_pending_csr"), s.gauge(t, "mapi_max_pending_csr"); n != 120 || n <= limit {
+		t.Errorf("the gauges say %v of %v, and everything is stopped", n, limit)
+	}
+	close(s.onRequests.Events)
+	told := 0
+	for e := range s.onRequests.Events {
+		if told++; !strings.Contains(e, "TooManyPending") || !strings.Contains(e, "120 nodes wait for certificates, more than the limit of 101") {
+			t.Errorf("told %q", e)
+		}
+	}
+	if told != 3 || len(s.refused) != 1 || s.refused[0] != "ns/m0 TooManyPending" {
+		t.Errorf("%d events on three requests; machines told: %v", told, s.refused)
+	}
+}
+
+// TestToldWithoutAMachine: a refusal of which no machine is known stands on the request,
+// once, and a flood of one requestor does not become one of events.
+func TestToldWithoutAMachine(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1"}}
+	s := newScene(t, append(strangers(1, 50), node, joining(t, "exists", "w1", "abcdef"), joining(t, "unknown", "w2", "abcdef"), tokenOf("abcdef", ""))...)
+	told := func() (out []string) {
+		for len(s.onRequests.Events) > 0 {
+			out = append(out, <-s.onRequests.Events)
+		}
+		return out
+	}
+	s.clock.SetTime(start.Add(quiet))
+	for range 3 {
+		s.reconcile(t, "exists")
+		s.reconcile(t, "unknown")
+	}
+	if got := told(); len(got) != 2 || !strings.Contains(got[0], "NodeExists") || !strings.Contains(got[1], "NoMachine") {
+		t.Errorf("told %q", got)
+	}
+	for range 2 {
+		for i := range 50 {
+			s.reconcile(t, fmt.Sprintf("stranger-%d", i))
+		}
+	}
+	if got := told(); len(got) != mostTold || !strings.Contains(got[0], "UntrustedRequestor") {
+		t.Errorf("%d events of one requestor: %q", len(got), got)
+	}
+}
+
+// TestOthersMayApprove: a request of another approver's is told of only when that one has had its time.
+func TestOthersMayApprove(t *testing.T) {
+	s := newScene(t, strangers(1, 1)...)
+	if _, again := s.reconcile(t, "stranger-0"); again != quiet || len(s.onRequests.Events) > 0 {
+		t.Errorf("again after %v, %d events", again, len(s.onRequests.Events))
+	}
+	s.clock.SetTime(start.Add(quiet))
+	if _, again := s.reconcile(t, "stranger-0"); again != 0 || len(s.onRequests.Events) != 1 {
+		t.Errorf("again after %v, %d events", again, len(s.onRequests.Events))
+	}
+	if s.gauge(t, "millwright_oldest_pending_csr_timestamp_seconds") != 0 {
+		t.Error("a service account counts as a kubelet that waits")
 	}
 }
 

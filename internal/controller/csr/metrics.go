@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
 // Metrics are the approver's gauges. A nil *Metrics records nothing.
@@ -15,11 +17,11 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		current: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mapi_current_pending_csr",
-			Help: "Number of kubelet certificate requests that wait for a decision.",
+			Help: "Number of nodes that wait for a kubelet certificate, as the limit of mapi_max_pending_csr counts them.",
 		}),
 		most: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mapi_max_pending_csr",
-			Help: "Number of waiting kubelet certificate requests above which none is approved.",
+			Help: "Number of nodes waiting for a kubelet certificate above which no request is approved.",
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "millwright_oldest_pending_csr_timestamp_seconds",
@@ -34,8 +36,8 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// pending shows n requests that count against the limit, and the oldest of all that wait,
-// recent or not.
+// pending shows n joiners that count against the limit, and the oldest of all kubelets'
+// requests that wait, recent or not.
 func (m *Metrics) pending(n int, waiting []certificatesv1.CertificateSigningRequest) {
 	if m == nil {
 		return
@@ -43,6 +45,9 @@ func (m *Metrics) pending(n int, waiting []certificatesv1.CertificateSigningRequ
 	m.current.Set(float64(n))
 	var oldest time.Time
 	for i := range waiting {
+		if !approval.Kubelet(&waiting[i]) {
+			continue
+		}
 		if made := waiting[i].CreationTimestamp.Time; oldest.IsZero() || made.Before(oldest) {
 			oldest = made
 		}

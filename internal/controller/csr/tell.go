@@ -19,24 +19,40 @@ const quiet = 10 * time.Second
 // told is what was last said about a request, and for whom it is.
 type told struct {
 	verdict approval.Verdict
+	reason  approval.Reason
 	message string
 	node    string
 	machine string
-	said    bool
+	// joiner is who made the request, see [joinerOf].
+	joiner string
+	said   bool
 }
 
-// tell says why a request is not granted, once per change.
+// mostTold is how many requests of one joiner get an event of their own at a time. Each
+// takes a write, and whoever may make requests may make many.
+const mostTold = approval.PendingShare
+
+// tell says why a request is not granted, once per change: on the request itself, and on
+// the machine where it is known.
 func (a *Approver) tell(ctx context.Context, now time.Time, r *certificatesv1.CertificateSigningRequest, d approval.Decision) {
-	t := told{verdict: d.Verdict, message: d.Message, node: d.NodeName}
+	t := told{verdict: d.Verdict, reason: d.Reason, message: d.Message, node: d.NodeName, joiner: joinerOf(r, d)}
 	if d.Machine != nil {
 		t.machine = d.Machine.Key()
 	}
-	t.said = d.Verdict == approval.Refuse || now.Sub(r.CreationTimestamp.Time) >= quiet
-	if !a.news(r.Name, t) {
+	if d.Reason == approval.ReasonTooMany {
+		t.message = "" // its numbers change with every request and machine
+	}
+	t.said = d.Verdict == approval.Refuse && !others(d) || now.Sub(r.CreationTimestamp.Time) >= quiet
+	news, few := a.news(r.Name, t)
+	if !news {
 		return
 	}
 	log(ctx).Info("certificate request not approved", "request", r.Name, "signer", r.Spec.SignerName,
 		"verdict", d.Verdict, "reason", d.Reason, "message", d.Message, "node", d.NodeName, "machine", t.machine)
+	if a.OnRequests != nil && few {
+		a.OnRequests.Eventf(reference(r), nil, corev1.EventTypeWarning, string(d.Reason), "ApproveCertificate",
+			"the certificate request of node %q is not approved: %s", d.NodeName, d.Message)
+	}
 	if d.Machine == nil {
 		return
 	}
@@ -49,22 +65,59 @@ func (a *Approver) tell(ctx context.Context, now time.Time, r *certificatesv1.Ce
 	}
 }
 
-// news remembers t and reports whether it is to be said.
-func (a *Approver) news(name string, t told) bool {
+// others reports whether another approver may well approve the request in a moment, as
+// kube-controller-manager does.
+func others(d approval.Decision) bool {
+	return d.Reason == approval.ReasonUntrusted || d.Reason == approval.ReasonClientDisabled
+}
+
+// joinerOf names who made a request: the requestor and, where it is one whom several nodes
+// share, the node. Of a requestor who may not ask at all the node says nothing.
+func joinerOf(r *certificatesv1.CertificateSigningRequest, d approval.Decision) string {
+	if d.Reason == approval.ReasonUntrusted {
+		return r.Spec.Username
+	}
+	return r.Spec.Username + " " + d.NodeName
+}
+
+// reference names a request in events. Objects of a typed client do not say their kind.
+func reference(r *certificatesv1.CertificateSigningRequest) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: certificatesv1.SchemeGroupVersion.String(), Kind: "CertificateSigningRequest", Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion,
+	}
+}
+
+// news remembers t and reports whether it is to be said, and whether few enough requests
+// of the same joiner have been told of.
+func (a *Approver) news(name string, t told) (news, few bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.told == nil {
-		a.told = map[string]told{}
+		a.told, a.toldOf = map[string]told{}, map[string]int{}
 	}
 	before := a.told[name]
 	a.told[name] = t
-	return t.said && before != t
+	a.count(before, -1)
+	few = a.toldOf[t.joiner] < mostTold
+	a.count(t, 1)
+	return t.said && before != t, few
+}
+
+// count keeps how many requests of each joiner have been told of.
+func (a *Approver) count(t told, by int) {
+	if !t.said {
+		return
+	}
+	if a.toldOf[t.joiner] += by; a.toldOf[t.joiner] <= 0 {
+		delete(a.toldOf, t.joiner)
+	}
 }
 
 func (a *Approver) forget(name string) {
 	a.readings.forget(name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.count(a.told[name], -1)
 	delete(a.told, name)
 }
 

@@ -139,7 +139,9 @@ func (c *Collector) sweep(ctx context.Context) {
 		logr.FromContextOrDiscard(ctx).Error(err, "orphans are not looked for")
 		return
 	}
+	c.Metrics.identified(c.Policy.Owner != "")
 	for _, s := range c.sorted() {
+		anonymous(c, s)
 		l := c.list(ctx, s)
 		l.Ready = ready
 		// The machines are read after the instances were listed, so that no

@@ -13,6 +13,7 @@ type Metrics struct {
 	orphans   *prometheus.GaugeVec
 	deletions prometheus.Counter
 	failures  *prometheus.CounterVec
+	anonymous prometheus.Gauge
 }
 
 // The states of orphans.
@@ -38,8 +39,12 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 			Name: "millwright_orphan_listing_failures_total",
 			Help: "Listings from which nothing was concluded, by reason.",
 		}, []string{"reason"}),
+		anonymous: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "millwright_orphan_collection_without_identity",
+			Help: "1 while the identity of the control plane may not be read, so that instances without a machine are only reported; else 0.",
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.orphans, m.deletions, m.failures} {
+	for _, c := range []prometheus.Collector{m.orphans, m.deletions, m.failures, m.anonymous} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register the collector's metrics: %w", err)
 		}
@@ -50,6 +55,17 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 func (m *Metrics) deleted() {
 	if m != nil {
 		m.deletions.Inc()
+	}
+}
+
+// identified shows whether the control plane has an identity.
+func (m *Metrics) identified(known bool) {
+	if m == nil {
+		return
+	}
+	m.anonymous.Set(1)
+	if known {
+		m.anonymous.Set(0)
 	}
 }
 

@@ -122,11 +122,18 @@ func TestUntagged(t *testing.T) {
 // Where the process may not read its identity it removes nothing, and says why.
 func TestIdentityUnknown(t *testing.T) {
 	w := newWorld(t)
-	w.policy.Owner = ""
+	w.policy.Owner, w.policy.Lacks = "", "namespaces kube-system is forbidden"
 	w.restart()
 	w.survives(w.plant("uid-lost", "lost"), "who we are is not known")
-	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "the identity of this control plane, the UID of its namespace kube-system, is not known") {
+	told := strings.Join(w.told(), "\n")
+	if !strings.Contains(told, "or of a ConfigMap of its own, is not known") {
 		t.Errorf("told %q", told)
+	}
+	if strings.Count(told, "OrphansNotCollected") != 1 || !strings.Contains(told, "only reported: the identity of this control plane is not known: namespaces kube-system is forbidden") {
+		t.Errorf("want it to be told once on the class, and what lacks, even before there is an orphan: told %q", told)
+	}
+	if w.metric("millwright_orphan_collection_without_identity", "") != 1 {
+		t.Error("the gauge does not say it")
 	}
 	if w.calls["delete"] > 0 || w.metric("millwright_orphans", "unowned") != 1 {
 		t.Error("something was removed, or is not counted")

@@ -28,6 +28,8 @@ type scope struct {
 	// untagged says that all APIs of its classes agree about instances without
 	// a machine's UID.
 	untagged bool
+	// anonymous says that its classes were told that nothing is collected.
+	anonymous bool
 }
 
 // find brings c.scopes in step with the classes that there are. One whose
@@ -90,7 +92,7 @@ func (c *Collector) keep(found map[string]*scope) {
 	for key, old := range c.scopes {
 		switch s := found[key]; {
 		case s != nil:
-			s.memory = old.memory
+			s.memory, s.anonymous = old.memory, old.anonymous
 		case !listed[place(old)]:
 			old.anchors, old.machines = nil, map[string]bool{}
 			found[key] = old

@@ -22,6 +22,9 @@ const (
 	ReasonHeld = "OrphanNotDeleted"
 	// ReasonDeleted: it was removed, and what belongs to it.
 	ReasonDeleted = "OrphanDeleted"
+	// ReasonAnonymous: no orphan of a scope is removed, since the identity of the control
+	// plane is not known.
+	ReasonAnonymous = "OrphansNotCollected"
 )
 
 // few is how many events of one kind a listing may cause; more are one.
@@ -48,6 +51,17 @@ func (c *Collector) tell(ctx context.Context, s *scope, plan orphan.Plan, bad er
 		held[0].Message += "; " + bad.Error()
 	}
 	c.events(s, ReasonHeld, held)
+}
+
+// anonymous tells once of a scope whose orphans are only reported because the control plane
+// has no identity.
+func anonymous(c *Collector, s *scope) {
+	if c.Policy.Owner != "" || s.anonymous || len(s.anchors) == 0 {
+		return
+	}
+	s.anonymous = true
+	c.event(s, orphan.Verdict{}, ReasonAnonymous, "instances are made without an owner, and those without a machine are only reported: "+
+		"the identity of this control plane is not known: %s", c.Policy.Lacks)
 }
 
 // events tells of each, or of all together when they are many.

@@ -89,7 +89,7 @@ func rolesIn(raw []byte) (out []client.Object, err error) {
 		switch role.Namespace {
 		case "":
 			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules, AggregationRule: role.AggregationRule})
-		case metav1.NamespaceSystem:
+		case metav1.NamespaceSystem, metav1.NamespaceDefault:
 			out = append(out, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules})
 		default:
 			meta = metav1.ObjectMeta{Name: meta.Name + ":control-namespace"}

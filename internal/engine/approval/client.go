@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"slices"
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -9,7 +8,7 @@ import (
 
 // clientSender and clientRequest are the way of a request for a client
 // certificate, with which a new node introduces itself.
-var clientSender = []check{settled, crowded, renewal, clientDisabled, requestorTrusted}
+var clientSender = []check{settled, renewal, clientDisabled, requestorTrusted, crowded}
 
 var clientRequest = []check{
 	tokenThere,
@@ -52,13 +51,10 @@ func clientDisabled(q *input) *Decision {
 }
 
 func requestorTrusted(q *input) *Decision {
+	if trusted(q.f.Request, q.policy) {
+		return nil
+	}
 	s := q.f.Request.Spec
-	if s.Username == bootstrapperUser && sameSet(s.Groups, bootstrapperGroups) {
-		return nil
-	}
-	if TokenID(q.f.Request) != "" && slices.ContainsFunc(q.policy.Bootstrappers, func(g string) bool { return slices.Contains(s.Groups, g) }) {
-		return nil
-	}
 	return refuse(ReasonUntrusted, "user %q with groups %q may not ask for a node's client certificate", s.Username, s.Groups)
 }
 
@@ -102,6 +98,7 @@ func nodeAbsent(q *input) *Decision {
 	if !q.f.NodeExists {
 		return nil
 	}
+	q.machine = q.only(func(m *Machine) bool { return m.Names(q.nodeName) })
 	return refuse(ReasonNodeExists, "node %s exists already", q.nodeName)
 }
 
@@ -175,6 +172,15 @@ func (q *input) machines(match func(*Machine) bool) []*Machine {
 		return stay
 	}
 	return leave
+}
+
+// only is the one machine that matches, for those who are told; nil when there is none, or
+// several.
+func (q *input) only(match func(*Machine) bool) *Machine {
+	if found := q.machines(match); len(found) == 1 {
+		return found[0]
+	}
+	return nil
 }
 
 func (q *input) byKey(key string) *Machine {

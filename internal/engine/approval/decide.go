@@ -157,14 +157,17 @@ func settled(q *input) *Decision {
 	return &Decision{Verdict: Ignore, Reason: ReasonSettled}
 }
 
-// crowded stops everything while far more requests wait than there can be
-// machines: something is wrong, and a human has to look.
+// crowded stops everything while far more nodes wait to join than there can be
+// machines: something is wrong, and a human has to look. The request is not read in
+// full yet: the machine is the one that it is about if it is genuine.
 func crowded(q *input) *Decision {
 	limit := MaxPending(len(q.f.Machines), q.f.Nodes)
 	if q.f.Pending <= limit {
 		return nil
 	}
-	return wait(ReasonTooMany, "more than %d requests are pending", limit)
+	q.machine = q.only(func(m *Machine) bool { return m.Names(q.nodeName) })
+	return wait(ReasonTooMany, "%d nodes wait for certificates, more than the limit of %d, which is one for each machine or node and %d: "+
+		"no request is approved until fewer wait; delete the requests that belong to no machine", q.f.Pending, limit, pendingSlack)
 }
 
 func malformed(q *input) *Decision {

@@ -67,8 +67,8 @@ type Facts struct {
 	Machines []Machine
 	// NodeExists says that there is a node of the name that is asked for.
 	NodeExists bool
-	// Nodes counts the nodes of the cluster, Pending the requests that wait for
-	// a decision and stand in the way of this one, see [Crowd].
+	// Nodes counts the nodes of the cluster, Pending the joiners that count against
+	// the limit for this request, see [Joiners.Against].
 	Nodes, Pending int
 	// TokenKnown says that the requestor's bootstrap token still exists.
 	// TokenOwner is the "namespace/name" of the machine for which it was made,
@@ -107,15 +107,15 @@ const (
 	ClockSkew = 10 * time.Second
 	// JoinWindow is how long after its creation a machine may join.
 	JoinWindow = 2 * time.Hour
-	// PendingShare is how many pending requests of one user count against the
-	// limit for the others. A kubelet repeats a request every 15 minutes, so it
-	// has a few at most.
+	// PendingShare is how many joiners of one user count against the limit for other
+	// users. A kubelet asks for one name; users with a bootstrap token that several
+	// machines share, for more.
 	PendingShare = 10
-	// pendingSlack is how many requests may wait beyond one for each machine.
+	// pendingSlack is how many joiners may wait beyond one for each machine.
 	pendingSlack = 100
 )
 
-// MaxPending is how many requests may wait before none is approved any more:
+// MaxPending is how many joiners may wait before no request is approved any more:
 // one for each machine or node, whichever are more, and 100.
 func MaxPending(machines, nodes int) int { return max(machines, nodes) + pendingSlack }
 
@@ -141,29 +141,4 @@ func Handled(r *certificatesv1.CertificateSigningRequest) (kind, pending bool) {
 		}
 	}
 	return kind, len(r.Status.Certificate) == 0
-}
-
-// Crowd counts the pending requests that are recent: all of them, and those that
-// stand in the way of a request of this user. Of each other user at most
-// [PendingShare] do, so that no kubelet keeps all others from joining.
-func Crowd(now time.Time, pending []certificatesv1.CertificateSigningRequest, user string) (all, crowd int) {
-	others := map[string]int{}
-	for i := range pending {
-		r := &pending[i]
-		if !Recent(now, r) {
-			continue
-		}
-		all++
-		if r.Spec.Username == user || others[r.Spec.Username] < PendingShare {
-			crowd++
-		}
-		others[r.Spec.Username]++
-	}
-	return all, crowd
-}
-
-// Recent reports whether a pending request counts against the limit.
-func Recent(now time.Time, r *certificatesv1.CertificateSigningRequest) bool {
-	age := now.Sub(r.CreationTimestamp.Time)
-	return age < PendingWindow && age > -ClockSkew
 }

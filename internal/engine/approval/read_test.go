@@ -9,14 +9,12 @@ import (
 	"encoding/asn1"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"math/big"
 	"strings"
 	"testing"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // forgedRSA is a request with an RSA key of so many bits that nobody has, and a
@@ -153,41 +151,6 @@ func TestSendersAreJudgedFirst(t *testing.T) {
 			}
 			if heard := WorthReading(now, s.facts, s.policy); heard != c.heard {
 				t.Errorf("heard is %v", heard)
-			}
-		})
-	}
-}
-
-func TestCrowd(t *testing.T) {
-	from := func(user string, n int, age time.Duration) (list []certificatesv1.CertificateSigningRequest) {
-		for range n {
-			r := certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-age))}}
-			r.Spec.Username = user
-			list = append(list, r)
-		}
-		return list
-	}
-	var thirty []certificatesv1.CertificateSigningRequest
-	for i := range 30 {
-		thirty = append(thirty, from(fmt.Sprintf("system:node:%d", i), 3, 0)...)
-	}
-	cases := []struct {
-		reason     string
-		pending    []certificatesv1.CertificateSigningRequest
-		user       string
-		all, crowd int
-	}{
-		{"nobody waits", nil, "a", 0, 0},
-		{"everybody counts", thirty, "a", 90, 90},
-		{"one kubelet stands in nobody's way but its own", from("b", 5000, 0), "a", 5000, PendingShare},
-		{"which it does", from("b", 5000, 0), "b", 5000, 5000},
-		{"an account that all nodes share waits for all of them", append(from("shared", 300, 0), thirty...), "shared", 390, 390},
-		{"old requests count for nobody", from("b", 50, 2*time.Hour), "b", 0, 0},
-	}
-	for _, c := range cases {
-		t.Run(c.reason, func(t *testing.T) {
-			if all, crowd := Crowd(now, c.pending, c.user); all != c.all || crowd != c.crowd {
-				t.Errorf("got %d, %d of them in the way, want %d, %d", all, crowd, c.all, c.crowd)
 			}
 		})
 	}

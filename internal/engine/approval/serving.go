@@ -11,7 +11,7 @@ import (
 
 // servingSender and servingRequest are the way of a request for a serving
 // certificate, which a node makes in its own name.
-var servingSender = []check{settled, crowded, requestorIsNode}
+var servingSender = []check{settled, requestorIsNode, crowded}
 
 var servingRequest = []check{
 	servingUsages,
@@ -24,14 +24,8 @@ var servingRequest = []check{
 }
 
 func requestorIsNode(q *input) *Decision {
-	s := q.f.Request.Spec
-	if q.nodeName == "" {
-		return refuse(ReasonUntrusted, "user %q is not a node", s.Username)
-	}
-	for _, g := range []string{nodesGroup, "system:authenticated"} {
-		if !slices.Contains(s.Groups, g) {
-			return refuse(ReasonUntrusted, "user %q is not in group %s", s.Username, g)
-		}
+	if why := notANode(q.f.Request); why != "" {
+		return refuse(ReasonUntrusted, "user %q %s", q.f.Request.Spec.Username, why)
 	}
 	return nil
 }

@@ -48,6 +48,11 @@ type Policy struct {
 	// only one whose machines are known, empty for all: what was made for machines
 	// of others is not judged.
 	Owner, Namespace string
+	// Also are identities that the control plane has or had besides Owner: what has one of
+	// them is its own as well.
+	Also []string
+	// Lacks says why Owner is not known; empty when it is.
+	Lacks string
 	// Grace is how long an instance must have been seen without a machine, in
 	// three listings at least.
 	Grace time.Duration

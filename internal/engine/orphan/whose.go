@@ -12,7 +12,12 @@ import (
 // are not known.
 func (s *sweep) unseen(owner, namespace string) bool {
 	p := s.policy
-	return p.Namespace != "" && p.Owner != "" && owner == p.Owner && namespace != p.Namespace
+	return p.Namespace != "" && p.Owns(owner) && namespace != p.Namespace
+}
+
+// Owns reports whether the control plane made what has this owner.
+func (p Policy) Owns(owner string) bool {
+	return p.Owner != "" && owner != "" && (owner == p.Owner || slices.Contains(p.Also, owner))
 }
 
 // bar says why what has this owner is not removed by itself: several control
@@ -21,10 +26,10 @@ func (s *sweep) bar(v *Verdict, owner string) {
 	switch {
 	case s.policy.Owner == "":
 		v.bar = ReasonOwnerUnknown
-		v.barred = "the identity of this control plane, the UID of its namespace kube-system, is not known, and so not whether it made this"
+		v.barred = "the identity of this control plane, the UID of its namespace kube-system or of a ConfigMap of its own, is not known, and so not whether it made this"
 	case owner == "":
 		v.bar, v.barred = ReasonNoOwner, "it does not say which control plane made it"
-	case owner != s.policy.Owner:
+	case !s.policy.Owns(owner):
 		v.bar, v.barred = ReasonOtherOwner, "it was made by another control plane, "+owner
 	}
 }

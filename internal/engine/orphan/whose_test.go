@@ -17,6 +17,7 @@ func TestOwners(t *testing.T) {
 	}
 	anonymous := func(p *orphan.Policy) { p.Owner = "" }
 	limited := func(p *orphan.Policy) { p.Namespace = ns }
+	before := func(p *orphan.Policy) { p.Also = []string{"us-before"} }
 	named := func(p *orphan.Policy) { p.Named = []string{"aws:///EU-1A/I-1"} }
 	tests := map[string]struct {
 		reason string
@@ -30,6 +31,9 @@ func TestOwners(t *testing.T) {
 		"ours, of a namespace we see":     {"nobody has it", by(us, ns), []func(*orphan.Policy){limited}, orphan.Remove, orphan.ReasonStray, ""},
 		"ours, of another namespace":      {"its machine is not ours to see", by(us, "other"), []func(*orphan.Policy){limited}, orphan.Keep, orphan.ReasonNotSeen, "other"},
 		"ours, of all namespaces":         {"we see them all", by(us, "other"), nil, orphan.Remove, orphan.ReasonStray, ""},
+		"ours, by what it had before":     {"the right to read kube-system came or went", by("us-before", ns), []func(*orphan.Policy){limited, before}, orphan.Remove, orphan.ReasonStray, ""},
+		"so, of another namespace":        {"its machine is not ours to see", by("us-before", "other"), []func(*orphan.Policy){limited, before}, orphan.Keep, orphan.ReasonNotSeen, "other"},
+		"no owner is none of them":        {"an empty name is no name", by("", ns), []func(*orphan.Policy){func(p *orphan.Policy) { p.Also = []string{""} }}, orphan.Quarantine, orphan.ReasonNoOwner, ""},
 		"another's":                       {"it has machines of its own", by("them", ns), nil, orphan.Quarantine, orphan.ReasonOtherOwner, "another control plane, them"},
 		"another's, of another namespace": {"it is told all the same", by("them", "other"), []func(*orphan.Policy){limited}, orphan.Quarantine, orphan.ReasonOtherOwner, ""},
 		"nobody's":                        {"an older version made it", by("", ""), nil, orphan.Quarantine, orphan.ReasonNoOwner, `annotation millwright.dev/approve-orphan-removal: "aws:///eu-1a/i-1" allows to remove it`},

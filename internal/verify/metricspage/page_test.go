@@ -93,6 +93,7 @@ func sources() []source {
 			prober := run.NewProber(nil, connectivity.Policy{}, serverclock.New(clock.RealClock{}, logr.Discard()), logr.Discard())
 			return errors.Join(r.Register(prober), r.Register(run.NewTerms()), r.Register(run.NewRequestLatency()))
 		}},
+		{"internal/runtime/run", []string{machines}, func(r prometheus.Registerer) error { return r.Register(run.NewBoundsGauge()) }},
 		{"internal/runtime/termination", []string{handler}, must(func(r prometheus.Registerer) { termination.NewMetrics(r) })},
 	}
 }

@@ -29,6 +29,8 @@ var Unseen = []Excuse{
 	{Account: "machine-api-operator", Verb: "create", Group: "apps", Why: applied},
 	{Account: "machine-api-operator", Verb: "create", Group: admission, Why: applied},
 	{Account: "machine-api-operator", Group: machines, Resource: "controlplanemachinesets", Why: "who binds a policy to a parameter has to be allowed to read that"},
+	{Verb: "write", Group: "millwright.dev", Resource: "bootstraptokens", Why: "admission asks for it to know whose secrets to bound"},
+	{Account: "machine-controller", Verb: "create", Group: "events.k8s.io", Resource: "events", Why: elsewhere + "an event about a certificate request that is not approved is in default"},
 	{Verb: "patch", Resource: "events", Why: elsewhere + "an event that repeats within minutes is counted by a patch"},
 	{Verb: "delete", Resource: "configmaps", Why: elsewhere + "evidence of failed machines is removed after seven days"},
 	{Verb: "delete", Group: "storage.k8s.io", Resource: "volumeattachments", Why: elsewhere + "a volume that nobody detaches is let go after its time"},
@@ -39,6 +41,7 @@ var Unseen = []Excuse{
 // Denied are requests that are refused by design: a program asks what it may, and does without.
 var Denied = []Excuse{
 	{Account: "machine-controller", Verb: "list", Resource: "secrets", Why: "finalizers of secrets that a class dropped while nobody watched are looked for where that is allowed (decision 28)"},
+	{Verb: "create", Resource: "secrets", Why: "the machine controller asks, in a dry run, whether it is kept from writing secrets of kube-system other than bootstrap tokens"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},
 	{Account: "machine-api-operator", Verb: "get", Why: "stories take its rights away, and demand that Degraded names the first that is missed"},

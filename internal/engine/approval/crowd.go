@@ -1,0 +1,118 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// Joiners are those who wait for a certificate, by requestor: the names of the nodes
+// that each requestor has asked for within [PendingWindow]. A kubelet that asks again is
+// still one joiner.
+type Joiners map[string]map[string]bool
+
+// CountJoiners counts those among pending requests that [Decide] may approve by their
+// requestor: node-bootstrapper, users with a bootstrap token of the policy's groups, and
+// nodes that ask for a serving certificate. Requests of other users, service accounts for
+// example, and renewals of client certificates, which kube-controller-manager approves,
+// do not count. node is the name of the node that a request is for, see [NodeName]; it
+// is called for recent requests of a requestor that several nodes may share.
+func CountJoiners(now time.Time, pending []certificatesv1.CertificateSigningRequest, policy Policy, node func(*certificatesv1.CertificateSigningRequest) string) Joiners {
+	out := Joiners{}
+	for i := range pending {
+		r := &pending[i]
+		if !Recent(now, r) || !mayAsk(r, policy) {
+			continue
+		}
+		user, name := r.Spec.Username, ""
+		if !strings.HasPrefix(user, nodeUser) {
+			name = canonical(node(r))
+		}
+		if out[user] == nil {
+			out[user] = map[string]bool{}
+		}
+		out[user][name] = true
+	}
+	return out
+}
+
+// Against is how many joiners count against the limit for a request of this user: all of
+// the user's own, all of node-bootstrapper, and at most [PendingShare] of each other user,
+// so that the holder of one bootstrap token does not keep all others from joining.
+func (j Joiners) Against(user string) (n int) {
+	for other, nodes := range j {
+		if other == user || other == bootstrapperUser {
+			n += len(nodes)
+			continue
+		}
+		n += min(len(nodes), PendingShare)
+	}
+	return n
+}
+
+// Most is the greatest number that counts against the limit for any user who waits: while
+// it is no greater than the limit, the limit stops no request.
+func (j Joiners) Most() (n int) {
+	others := j.Against("")
+	n = others
+	for user, nodes := range j {
+		if user != bootstrapperUser {
+			n = max(n, others+max(len(nodes)-PendingShare, 0))
+		}
+	}
+	return n
+}
+
+// Kubelet reports whether a request was made by a kubelet, as far as its requestor's name
+// tells: a node, a user with a bootstrap token, or node-bootstrapper.
+func Kubelet(r *certificatesv1.CertificateSigningRequest) bool {
+	user := r.Spec.Username
+	return user == bootstrapperUser || strings.HasPrefix(user, nodeUser) || TokenID(r) != ""
+}
+
+// mayAsk reports whether the requestor is one of those whose requests are approved.
+func mayAsk(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
+	switch r.Spec.SignerName {
+	case certificatesv1.KubeAPIServerClientKubeletSignerName:
+		return trusted(r, policy)
+	case certificatesv1.KubeletServingSignerName:
+		return notANode(r) == ""
+	}
+	return false
+}
+
+// trusted reports whether the requestor may ask for a node's client certificate.
+func trusted(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
+	s := r.Spec
+	if s.Username == bootstrapperUser {
+		return sameSet(s.Groups, bootstrapperGroups)
+	}
+	return TokenID(r) != "" && slices.ContainsFunc(policy.Bootstrappers, func(g string) bool { return slices.Contains(s.Groups, g) })
+}
+
+// nodeGroups are the groups that a node has.
+var nodeGroups = []string{nodesGroup, "system:authenticated"}
+
+// notANode says why the requestor of a serving certificate is not a node; empty when it is.
+func notANode(r *certificatesv1.CertificateSigningRequest) string {
+	if name, ok := strings.CutPrefix(r.Spec.Username, nodeUser); !ok || name == "" {
+		return "is not a node"
+	}
+	for _, g := range nodeGroups {
+		if !slices.Contains(r.Spec.Groups, g) {
+			return "is not in group " + g
+		}
+	}
+	return ""
+}
+
+// canonical is a name as DNS compares it: in lower case and without the final dot.
+func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+
+// Recent reports whether a pending request counts against the limit.
+func Recent(now time.Time, r *certificatesv1.CertificateSigningRequest) bool {
+	age := now.Sub(r.CreationTimestamp.Time)
+	return age < PendingWindow && age > -ClockSkew
+}
