@@ -63,6 +63,7 @@ type work struct{ sight }
 
 // make has the driver make an instance for ref, if there is none. It takes as long as that takes.
 func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
+	defer s.changing(ref.Name)()
 	there, err := s.exists(ctx, ref)
 	if there || err != nil {
 		return err
@@ -95,6 +96,9 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 	for {
 		found, err := s.look(ctx, ref)
+		found = slices.DeleteFunc(found, func(i provider.Instance) bool { // a former machine's, of the same name
+			return !i.Exists() && identify(i.ProviderID) != identify(ref.ProviderID)
+		})
 		if err != nil || len(found) > 0 {
 			return len(found) > 0, err
 		}
@@ -115,6 +119,7 @@ func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 
 // finish does what the driver does once an instance is there. That it failed is remembered: some drivers do not say it by their status.
 func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error {
+	defer s.changing(ref.Name)()
 	sub, err := s.about(ctx, ref, boot)
 	if err != nil {
 		return err

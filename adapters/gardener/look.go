@@ -85,6 +85,8 @@ func (s *sight) status(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		return nil, untold, nil
 	case code == codes.OutOfRange:
 		return nil, several, nil
+	case err != nil && code != codes.Uninitialized && s.removals.ended(ref.ProviderID) && provider.KindOf(classified(err)) != provider.Denied:
+		return nil, untold, nil // it fails for what has ended
 	case err != nil && code != codes.Uninitialized:
 		return nil, untold, classified(err)
 	case r == nil || r.ProviderID == "":
@@ -115,6 +117,9 @@ func (s *sight) instance(name, providerID string) provider.Instance {
 	i := provider.Instance{ID: name, Name: name, ProviderID: providerID, State: provider.Running, RawState: "reported by the driver"}
 	if s.config.Exclusive {
 		i.Owner, i.Namespace = s.class.Owner, s.class.Object.Namespace
+	}
+	if s.removals.ended(providerID) {
+		i.State, i.RawState = provider.Terminated, "removed by the driver"
 	}
 	one, ok := s.memory.whose(providerID)
 	if !ok {

@@ -46,6 +46,7 @@ func TestDriverIsMadeOnceFlagsAreKnown(t *testing.T) {
 		{"the defaults", "", "", nil},
 		{"no lag", "--driver-read-lag=0", "--driver-read-lag: must be more than 0, is 0s", nil},
 		{"less than no time", "--driver-call-timeout=-1s", "--driver-call-timeout: must be more than 0, is -1s", nil},
+		{"no patience", "--driver-removal-patience=0", "--driver-removal-patience: must be more than 0, is 0s", nil},
 		{"the driver objects", "", odd.Error(), odd},
 	} {
 		asked := []*rest.Config(nil)
