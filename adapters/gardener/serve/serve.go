@@ -53,7 +53,7 @@ func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
 
 func plugin(newDriver func(Env) (driver.Driver, error), options ...Option) serve.Plugin {
 	var settings gardener.Settings
-	p := serve.Plugin{Name: "driver", AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
+	p := serve.Plugin{Name: "driver", APIs: []string{provider.Gardener}, AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
 	for _, o := range options {
 		o(&p)
 	}

@@ -22,6 +22,9 @@ func TestDriverTakesTheOriginalsFlags(t *testing.T) {
 	if c.Name() != "machine-controller-shelf" {
 		t.Errorf("the program is called %s", c.Name())
 	}
+	if got := c.Flags().Lookup("apis").DefValue; got != "[machine.sapcloud.io]" {
+		t.Errorf("under whatever name, it serves %s", got)
+	}
 	err := c.ParseFlags(strings.Fields(`
 		--control-kubeconfig=inClusterConfig --target-kubeconfig=/etc/kubeconfig --namespace=shoot--a--b --port=10259 --machine-creation-timeout=20m
 		--machine-drain-timeout=2h --machine-health-timeout=10m --machine-inplace-update-timeout=20m --machine-max-evict-retries=360
