@@ -30,21 +30,29 @@ type looks struct {
 
 	mu       sync.Mutex
 	answered map[string]answered
-	// changed is when a call that changes something last began or ended, by what it is for.
-	changed map[string]time.Time
+	// changes counts what was changed, changed has by what it is for how many that were when a call for it last began or ended.
+	changes uint64
+	changed map[string]change
 }
 
-// answered is what came of a look.
+// change is one that began or ended.
+type change struct {
+	number uint64
+	at     time.Time
+}
+
+// answered is what came of a look; changes is how many there were when it began.
 type answered struct {
-	found []provider.Instance
-	err   error
-	at    time.Time
+	found   []provider.Instance
+	err     error
+	changes uint64
+	at      time.Time
 }
 
 func newLooks(life context.Context, clk clock.WithTicker) *looks {
 	return &looks{
 		clock: clk, calls: beside.New(life, clk, lookTimeout, "driver"),
-		answered: map[string]answered{}, changed: map[string]time.Time{},
+		answered: map[string]answered{}, changed: map[string]change{},
 	}
 }
 
@@ -53,33 +61,33 @@ func (l *looks) touch(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	maps.DeleteFunc(l.changed, func(_ string, at time.Time) bool { return now.Sub(at) > 2*lookTimeout })
-	l.changed[key] = now
+	maps.DeleteFunc(l.changed, func(_ string, c change) bool { return now.Sub(c.at) > 2*lookTimeout })
+	l.changes++
+	l.changed[key] = change{number: l.changes, at: now}
 }
 
-// touched reports whether something was changed since.
-func (l *looks) touched(key string, since time.Time) bool {
+// sofar is how many changes there were.
+func (l *looks) sofar() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.changed[key]
-	return ok && !at.Before(since)
+	return l.changes
 }
 
-func (l *looks) answer(key string, found []provider.Instance, err error) {
+func (l *looks) answer(key string, a answered) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock.Now()
-	maps.DeleteFunc(l.answered, func(_ string, a answered) bool { return now.Sub(a.at) > stale })
-	l.answered[key] = answered{found: found, err: err, at: now}
+	a.at = l.clock.Now()
+	maps.DeleteFunc(l.answered, func(_ string, old answered) bool { return a.at.Sub(old.at) > stale })
+	l.answered[key] = a
 }
 
-// last is what was answered, unless that was too long ago.
+// last is what was answered, unless that was too long ago, or something was changed since it was asked.
 func (l *looks) last(key string) (answered, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a, ok := l.answered[key]
 	a.found = slices.Clone(a.found)
-	return a, ok && l.clock.Now().Sub(a.at) < stale
+	return a, ok && l.clock.Now().Sub(a.at) < stale && l.changed[key].number <= a.changes
 }
 
 // ask asks the driver by look about what the key is for, and waits a while for the answer. Who asks the same meanwhile waits for the same
@@ -110,16 +118,12 @@ func (l *looks) ask(ctx context.Context, key string, t beside.Task, look func(co
 	}
 }
 
-// see looks until nothing was changed meanwhile.
+// see looks, and keeps what is answered.
 func (l *looks) see(ctx context.Context, key string, look func(context.Context) ([]provider.Instance, error)) error {
-	for {
-		began := l.clock.Now()
-		found, err := look(ctx)
-		if err != nil || ctx.Err() != nil || !l.touched(key, began) || l.clock.Now().Equal(began) {
-			l.answer(key, found, err)
-			return ctx.Err()
-		}
-	}
+	a := answered{changes: l.sofar()}
+	a.found, a.err = look(ctx)
+	l.answer(key, a)
+	return ctx.Err()
 }
 
 // digest tells specs with their credentials apart.

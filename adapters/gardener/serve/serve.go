@@ -46,6 +46,9 @@ func Driver(d driver.Driver, options ...Option) {
 	New(func(Env) (driver.Driver, error) { return d, nil }, options...)
 }
 
+// Older is [Driver] for one that has no InitializeMachine, as drivers had none before v0.53.0 of the original.
+func Older(d gardener.OlderDriver, options ...Option) { Driver(gardener.Completed(d), options...) }
+
 // New is [Driver] for one that is made once flags are parsed and clusters are connected.
 func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
 	serve.Main(plugin(newDriver, options...))
