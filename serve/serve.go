@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -158,7 +157,7 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	if err != nil {
 		return err
 	}
-	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
+	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner), owner: owner, metrics: machine.NewMetrics(run.Metrics)}
 	if err := a.controllers(ctx); err != nil {
 		return err
 	}
@@ -184,7 +183,7 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	if t := process.Tracer; t != nil { // what is really called, as with metrics
 		p = decorate.Calls(p, t.Call)
 	}
-	return decorated(p, s.rate, s.plugin.Limits, metrics.Registry)
+	return decorated(p, s.rate, s.plugin.Limits, run.Metrics)
 }
 
 func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheus.Registerer) (provider.Provider, error) {
