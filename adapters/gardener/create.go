@@ -84,7 +84,7 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 	}
 	s.memory.note(ref.UID, func(one *made) {
 		one.name, one.namespace, one.owner = ref.Name, ref.Namespace, s.class.Owner
-		one.providerID, one.nodeName, one.addresses = r.ProviderID, r.NodeName, slices.Clone(r.Addresses)
+		one.providerID, one.nodeName, one.addresses = r.ProviderID, r.NodeName, addressesOf(r)
 		one.at = s.config.Clock.Now()
 	})
 	ref.ProviderID = r.ProviderID
@@ -124,15 +124,15 @@ func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error 
 	if err != nil {
 		return err
 	}
-	r, err := s.config.Driver.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
+	r, err := initialize(ctx, s.config.Driver, sub)
 	if codeOf(err) == codes.Unimplemented {
 		r, err = nil, nil
 	}
 	s.memory.note(ref.UID, func(one *made) {
 		one.name, one.namespace, one.providerID, one.uninitialized = ref.Name, ref.Namespace, ref.ProviderID, err != nil
 		if r != nil && err == nil {
-			one.nodeName = cmp.Or(r.NodeName, one.nodeName)
-			one.addresses = append(one.addresses[:0:0], r.Addresses...)
+			one.nodeName = cmp.Or(r.nodeName, one.nodeName)
+			one.addresses = r.addresses
 		}
 	})
 	return classified(err)

@@ -46,7 +46,7 @@ func (s Settings) withDefaults() Settings {
 type Config struct {
 	// Name is the provider's, a short lower-case word.
 	Name   string
-	Driver driver.Driver
+	Driver Driver
 	Clock  clock.WithTicker
 	// Objects reads the Machine and MachineClass that a driver is given. Nil: drivers are given what is
 	// known without, which leaves out labels, annotations and the class's provider.

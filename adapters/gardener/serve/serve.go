@@ -42,19 +42,16 @@ func Flags(add func(*pflag.FlagSet)) Option {
 
 // Driver serves the driver with the flags of the original's machine controller until the process is told to
 // stop, and ends it.
-func Driver(d driver.Driver, options ...Option) {
-	New(func(Env) (driver.Driver, error) { return d, nil }, options...)
+func Driver(d gardener.Driver, options ...Option) {
+	serve.Main(plugin(func(Env) (gardener.Driver, error) { return d, nil }, options...))
 }
-
-// Older is [Driver] for one that has no InitializeMachine, as drivers had none before v0.53.0 of the original.
-func Older(d gardener.OlderDriver, options ...Option) { Driver(gardener.Completed(d), options...) }
 
 // New is [Driver] for one that is made once flags are parsed and clusters are connected.
 func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
-	serve.Main(plugin(newDriver, options...))
+	serve.Main(plugin(func(e Env) (gardener.Driver, error) { return newDriver(e) }, options...))
 }
 
-func plugin(newDriver func(Env) (driver.Driver, error), options ...Option) serve.Plugin {
+func plugin(newDriver func(Env) (gardener.Driver, error), options ...Option) serve.Plugin {
 	var settings gardener.Settings
 	p := serve.Plugin{Name: "driver", APIs: []string{provider.Gardener}, AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
 	for _, o := range options {

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/adapters/gardener"
 	"github.com/millwright-dev/millwright/serve"
 )
 
@@ -53,7 +53,7 @@ func TestDriverIsMadeOnceFlagsAreKnown(t *testing.T) {
 		{"the driver objects", "", odd.Error(), odd},
 	} {
 		asked := []*rest.Config(nil)
-		p := plugin(func(e Env) (driver.Driver, error) {
+		p := plugin(func(e Env) (gardener.Driver, error) {
 			asked = append(asked, e.Control)
 			return nil, c.fails
 		}, Name("shelf"))
