@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
@@ -136,7 +135,7 @@ func (a *assembly) approver(ctx context.Context) error {
 	if err := csr.SetupIndexes(ctx, a.process.Target.GetFieldIndexer()); err != nil {
 		return err
 	}
-	gauges, err := csr.NewMetrics(metrics.Registry)
+	gauges, err := csr.NewMetrics(run.Metrics)
 	if err != nil {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // orphanFlags are those that say what becomes of instances without a machine.
@@ -65,7 +65,7 @@ func (a *assembly) orphans(ctx context.Context) error {
 	if err := a.nodesWithoutMachine(kinds, sources); err != nil || policy.Period == 0 {
 		return err
 	}
-	m, err := collector.NewMetrics(metrics.Registry)
+	m, err := collector.NewMetrics(run.Metrics)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -34,6 +33,9 @@ import (
 type Plugin struct {
 	// Name is the provider's: the program is machine-controller-<name>.
 	Name string
+	// APIs are the groups of those that the provider makes machines of, whatever name the program has; empty: all.
+	// Machines of others are not touched: who cannot make one must not judge it.
+	APIs []string
 	// AddFlags binds the provider's own flags; may be nil.
 	AddFlags func(*pflag.FlagSet)
 	// New makes the provider, once flags are parsed and clusters connected.
@@ -117,7 +119,7 @@ type server struct {
 }
 
 func (s *server) addFlags(fs *pflag.FlagSet) {
-	s.flags.AddFlags(fs, run.PlaceOf(filepath.Base(os.Args[0]), true, port))
+	s.flags.AddFlags(fs, s.plugin.place(os.Args[0]))
 	s.machine.add(fs)
 	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; 0 for no limit")
 	s.log = run.AddLogFlags(fs)
@@ -127,7 +129,7 @@ func (s *server) addFlags(fs *pflag.FlagSet) {
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := errors.Join(s.log.Apply(), s.flags.Complete(), s.machine.check()); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	log := klog.Background().WithName("machine-controller-" + s.plugin.Name)
@@ -136,6 +138,14 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	return process.Run(ctx, func(ctx context.Context) error { return s.setUp(ctx, process) })
+}
+
+// check looks at what flags say, before anything else is done.
+func (s *server) check() error {
+	if err := errors.Join(s.flags.Complete(), s.plugin.makes(s.flags.APIs), s.machine.check()); err != nil {
+		return err
+	}
+	return s.log.Apply()
 }
 
 func (s *server) setUp(ctx context.Context, process *run.Process) error {
@@ -147,7 +157,7 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	if err != nil {
 		return err
 	}
-	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner.owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
+	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner.owner), owner: owner, metrics: machine.NewMetrics(run.Metrics)}
 	if err := a.controllers(ctx); err != nil {
 		return err
 	}
@@ -173,7 +183,7 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	if t := process.Tracer; t != nil { // what is really called, as with metrics
 		p = decorate.Calls(p, t.Call)
 	}
-	return decorated(p, s.rate, s.plugin.Limits, metrics.Registry)
+	return decorated(p, s.rate, s.plugin.Limits, run.Metrics)
 }
 
 func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheus.Registerer) (provider.Provider, error) {

@@ -45,7 +45,7 @@ var reactions = map[codes.Code]reaction{
 	codes.Unavailable:        {kind: provider.Transient, named: true},
 	codes.DataLoss:           {kind: provider.Transient, after: seldom},
 	codes.Unauthenticated:    {kind: provider.Denied},
-	codes.Uninitialized:      {kind: provider.Transient},
+	uninitialized:            {kind: provider.Transient},
 }
 
 // codeOf is the code of what a driver returned: OK for nil, Unknown for an error without a code.

@@ -35,6 +35,8 @@ var fresh = map[string]bool{"crash after create": true, "listing lag": true, "de
 func TestConformance(t *testing.T) {
 	for name, habits := range map[string]reference.Habits{
 		"all calls": {}, "without a status": {NoStatus: true}, "with an initialization": {Initializes: true},
+		"shows what it removed": {Removal: reference.Removal{Shows: time.Hour}}, "lists what it removed": {Removal: reference.Removal{Shows: time.Hour, Lists: true}},
+		"fails for what it removed": {Removal: reference.Removal{Shows: time.Hour, Refuses: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range providertest.Checks() {

@@ -63,6 +63,7 @@ type work struct{ sight }
 
 // make has the driver make an instance for ref, if there is none. It takes as long as that takes.
 func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
+	defer s.changing(ref.Name)()
 	there, err := s.exists(ctx, ref)
 	if there || err != nil {
 		return err
@@ -83,7 +84,7 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 	}
 	s.memory.note(ref.UID, func(one *made) {
 		one.name, one.namespace, one.owner = ref.Name, ref.Namespace, s.class.Owner
-		one.providerID, one.nodeName, one.addresses = r.ProviderID, r.NodeName, slices.Clone(r.Addresses)
+		one.providerID, one.nodeName, one.addresses = r.ProviderID, r.NodeName, addressesOf(r)
 		one.at = s.config.Clock.Now()
 	})
 	ref.ProviderID = r.ProviderID
@@ -95,6 +96,9 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 	for {
 		found, err := s.look(ctx, ref)
+		found = slices.DeleteFunc(found, func(i provider.Instance) bool { // a former machine's, of the same name
+			return !i.Exists() && identify(i.ProviderID) != identify(ref.ProviderID)
+		})
 		if err != nil || len(found) > 0 {
 			return len(found) > 0, err
 		}
@@ -115,19 +119,20 @@ func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 
 // finish does what the driver does once an instance is there. That it failed is remembered: some drivers do not say it by their status.
 func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error {
+	defer s.changing(ref.Name)()
 	sub, err := s.about(ctx, ref, boot)
 	if err != nil {
 		return err
 	}
-	r, err := s.config.Driver.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
+	r, err := initialize(ctx, s.config.Driver, sub)
 	if codeOf(err) == codes.Unimplemented {
 		r, err = nil, nil
 	}
 	s.memory.note(ref.UID, func(one *made) {
 		one.name, one.namespace, one.providerID, one.uninitialized = ref.Name, ref.Namespace, ref.ProviderID, err != nil
 		if r != nil && err == nil {
-			one.nodeName = cmp.Or(r.NodeName, one.nodeName)
-			one.addresses = append(one.addresses[:0:0], r.Addresses...)
+			one.nodeName = cmp.Or(r.nodeName, one.nodeName)
+			one.addresses = r.addresses
 		}
 	})
 	return classified(err)

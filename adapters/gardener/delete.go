@@ -1,6 +1,7 @@
 package gardener
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -68,20 +69,28 @@ func idsOf(targets []provider.Instance) string {
 	return strings.Join(ids, " ")
 }
 
-// end has the driver remove the targets, or, where there are none, what is left of ref by its name.
+// end has the driver remove the targets, or, where there are none, what is left of ref by its name. What the driver has removed is
+// asked for again only after a while: it shows some instances long after their end.
 func (s *work) end(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) error {
+	defer s.changing(name)()
 	if targets = s.known(ref, name, targets); len(targets) == 0 {
 		return s.sweep(ctx, ref)
 	}
 	for _, t := range targets {
+		if !s.removals.due(t.ProviderID, s.config.ReadLag) {
+			continue
+		}
 		if err := s.delete(ctx, s.refOf(ref, t)); err != nil {
+			s.removals.failed(t.ProviderID)
 			return err
 		}
+		s.removals.accepted(t.ProviderID)
 	}
 	for _, t := range targets {
 		if err := s.left(ctx, s.refOf(ref, t)); err != nil {
 			return err
 		}
+		s.removals.end(t.ProviderID)
 	}
 	return nil
 }
@@ -133,19 +142,38 @@ func (s *work) delete(ctx context.Context, ref provider.Ref) error {
 	return classified(err)
 }
 
-// left is [beside.ErrLeft] where the driver still shows what it has removed. One that has neither status nor listing is believed.
+// left is [beside.ErrLeft] where the driver still shows what it has removed, as long as that is no reason to believe it. One that has
+// neither status nor listing is believed at once.
+//
+// A driver's contract is that DeleteMachine succeeds once nothing is left. Some succeed earlier, so that what they show is waited
+// for; and some show what has ended, or fail when they are asked for its status, for as long as the infrastructure remembers it.
+// So a removal that succeeded twice is done where the listing lacks the instance for as long as it may run behind, and after
+// the patience of the settings whatever is shown. Credentials that are refused say nothing of it: that is told, and waited for.
 func (s *work) left(ctx context.Context, ref provider.Ref) error {
 	found, a, err := s.status(ctx, ref)
-	if err == nil && a != told {
-		found, err = s.listed(ctx)
-		if errors.Is(err, errNoListing) {
-			return nil
-		}
+	if err == nil && a == told && !shows(found, ref) {
+		return nil
 	}
-	for _, i := range found {
-		if identify(i.ProviderID) == identify(ref.ProviderID) {
-			err = beside.ErrLeft
-		}
+	if provider.KindOf(err) == provider.Denied {
+		return err
 	}
-	return err
+	listed, unlisted := s.listed(ctx)
+	switch {
+	case errors.Is(unlisted, errNoListing) && err == nil && a != told:
+		return nil
+	case errors.Is(unlisted, errNoListing):
+	case provider.KindOf(unlisted) == provider.Denied:
+		return unlisted
+	case unlisted == nil && !shows(listed, ref) && (err == nil && a != told || s.removals.repeated(ref.ProviderID, s.config.ReadLag)):
+		return nil
+	}
+	if s.removals.repeated(ref.ProviderID, s.config.RemovalPatience) {
+		return nil
+	}
+	return cmp.Or(ctx.Err(), beside.ErrLeft)
+}
+
+// shows reports whether the instance of ref is among those that the driver shows.
+func shows(found []provider.Instance, ref provider.Ref) bool {
+	return slices.ContainsFunc(found, func(i provider.Instance) bool { return identify(i.ProviderID) == identify(ref.ProviderID) })
 }

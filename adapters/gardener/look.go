@@ -85,7 +85,9 @@ func (s *sight) status(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		return nil, untold, nil
 	case code == codes.OutOfRange:
 		return nil, several, nil
-	case err != nil && code != codes.Uninitialized:
+	case err != nil && code != uninitialized && s.removals.ended(ref.ProviderID) && provider.KindOf(classified(err)) != provider.Denied:
+		return nil, untold, nil // it fails for what has ended
+	case err != nil && code != uninitialized:
 		return nil, untold, classified(err)
 	case r == nil || r.ProviderID == "":
 		return nil, untold, provider.Errorf(provider.Transient, "the driver tells the status of %s without a provider ID: %w", ref.Name, cmp.Or(err, errEmpty))
@@ -94,8 +96,8 @@ func (s *sight) status(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		s.memory.note(ref.UID, func(one *made) { one.name, one.namespace, one.providerID = ref.Name, ref.Namespace, r.ProviderID })
 	}
 	i := s.instance(ref.Name, r.ProviderID)
-	i.NodeName, i.Addresses = cmp.Or(r.NodeName, i.NodeName), slices.Clone(r.Addresses)
-	i.Uninitialized = i.Uninitialized || code == codes.Uninitialized
+	i.NodeName, i.Addresses = cmp.Or(r.NodeName, i.NodeName), addressesOf(r)
+	i.Uninitialized = i.Uninitialized || code == uninitialized
 	return []provider.Instance{i}, told, nil
 }
 
@@ -115,6 +117,9 @@ func (s *sight) instance(name, providerID string) provider.Instance {
 	i := provider.Instance{ID: name, Name: name, ProviderID: providerID, State: provider.Running, RawState: "reported by the driver"}
 	if s.config.Exclusive {
 		i.Owner, i.Namespace = s.class.Owner, s.class.Object.Namespace
+	}
+	if s.removals.ended(providerID) {
+		i.State, i.RawState = provider.Terminated, "removed by the driver"
 	}
 	one, ok := s.memory.whose(providerID)
 	if !ok {

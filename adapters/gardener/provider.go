@@ -21,6 +21,9 @@ type Settings struct {
 	ReadLag time.Duration
 	// CallTimeout bounds a call that changes something; 0 for 20 minutes.
 	CallTimeout time.Duration
+	// RemovalPatience is for how long an instance is waited for that the driver has removed and still shows in
+	// its listing, or, where it has none, in its status; 0 for 5 minutes.
+	RemovalPatience time.Duration
 	// Exclusive says that what the driver lists is all this control plane's: no other makes machines with
 	// the tags of its classes. Else what no machine has is only reported, as drivers tell no owner.
 	Exclusive bool
@@ -33,6 +36,9 @@ func (s Settings) withDefaults() Settings {
 	if s.CallTimeout <= 0 {
 		s.CallTimeout = 20 * time.Minute
 	}
+	if s.RemovalPatience <= 0 {
+		s.RemovalPatience = 5 * time.Minute
+	}
 	return s
 }
 
@@ -40,7 +46,7 @@ func (s Settings) withDefaults() Settings {
 type Config struct {
 	// Name is the provider's, a short lower-case word.
 	Name   string
-	Driver driver.Driver
+	Driver Driver
 	Clock  clock.WithTicker
 	// Objects reads the Machine and MachineClass that a driver is given. Nil: drivers are given what is
 	// known without, which leaves out labels, annotations and the class's provider.
@@ -54,6 +60,9 @@ type Provider struct {
 	calls  *beside.Calls
 	doubt  *beside.Doubt
 	memory *memory
+	// removals is what the driver has removed, looks what it is asked and has not answered yet.
+	removals *removals
+	looks    *looks
 }
 
 var (
@@ -64,7 +73,10 @@ var (
 // New returns a provider whose calls beside the workers end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
-	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "driver"), doubt: beside.NewDoubt(c.Clock, c.ReadLag), memory: newMemory(c.Clock)}
+	return &Provider{
+		config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "driver"), doubt: beside.NewDoubt(c.Clock, c.ReadLag),
+		memory: newMemory(c.Clock), removals: newRemovals(c.Clock), looks: newLooks(life, c.Clock),
+	}
 }
 
 // Name implements [provider.Provider].
@@ -80,7 +92,7 @@ func (p *Provider) Open(_ context.Context, class provider.Class) (provider.Sessi
 	case !json.Valid(class.Spec):
 		return nil, provider.Errorf(provider.Invalid, "the provider spec is no JSON")
 	}
-	return &session{work{sight{request{Provider: p, class: class}}}}, nil
+	return &session{work{sight{request{Provider: p, class: class, digest: digest(class)}}}}, nil
 }
 
 // VolumeIDs implements [provider.VolumeNamer].

@@ -26,6 +26,8 @@ const noUserData = "#cloud-config\n"
 type request struct {
 	*Provider
 	class provider.Class
+	// digest is that of the spec and the credentials.
+	digest string
 }
 
 // subject is what a driver is asked about: every request of it has these three.

@@ -37,18 +37,32 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 
 // What a driver's call changes.
 const (
+	looking      = "look"
 	creating     = "creation"
 	initializing = "initialization"
 	deleting     = "removal"
 )
 
 // key is what one call at a time is made for: instances go by the machine's name.
-func (s *session) key(name string) string { return s.class.Cluster + "/" + name }
+func (s *work) key(name string) string { return s.class.Cluster + "/" + name }
+
+// listKey is what one listing at a time is asked for.
+func (s *work) listKey() string {
+	return s.key(s.class.Object.Namespace + "/" + s.class.Object.Name + " listing")
+}
+
+// changing notes that the driver begins to change something of the name; what is returned, that it has ended.
+func (s *work) changing(name string) (ended func()) {
+	touch := func() { s.looks.touch(s.key(name)); s.looks.touch(s.listKey()) }
+	touch()
+	return touch
+}
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	s.doubt.Met()
-	found, err := s.look(ctx, ref)
+	task := beside.Task{Verb: looking, UID: ref.UID, What: ref.ProviderID + " " + s.digest}
+	found, err := s.looks.ask(ctx, s.key(ref.Name), task, func(ctx context.Context) ([]provider.Instance, error) { return s.look(ctx, ref) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +71,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		return found, nil
 	}
 	for n := range found {
-		if found[n].Name == ref.Name && (found[n].UID == ref.UID || found[n].UID == "") {
+		if found[n].Exists() && found[n].Name == ref.Name && (found[n].UID == ref.UID || found[n].UID == "") {
 			found[n] = during(c, found[n])
 		}
 	}
@@ -91,13 +105,13 @@ func (s *session) expected(ref provider.Ref, c *beside.Call) provider.Instance {
 // List implements [provider.Session].
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
-		listed, err := s.listed(ctx)
+		listed, err := s.looks.ask(ctx, s.listKey(), beside.Task{Verb: looking, What: s.digest}, s.listed)
 		if err != nil {
 			yield(provider.Instance{}, err)
 			return
 		}
 		for _, i := range listed {
-			if c := s.calls.Of(s.key(i.Name)); c != nil && c.UID == i.UID {
+			if c := s.calls.Of(s.key(i.Name)); c != nil && c.UID == i.UID && i.Exists() {
 				i = during(c, i)
 			}
 			if !yield(i, nil) {

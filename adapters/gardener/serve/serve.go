@@ -42,18 +42,18 @@ func Flags(add func(*pflag.FlagSet)) Option {
 
 // Driver serves the driver with the flags of the original's machine controller until the process is told to
 // stop, and ends it.
-func Driver(d driver.Driver, options ...Option) {
-	New(func(Env) (driver.Driver, error) { return d, nil }, options...)
+func Driver(d gardener.Driver, options ...Option) {
+	serve.Main(plugin(func(Env) (gardener.Driver, error) { return d, nil }, options...))
 }
 
 // New is [Driver] for one that is made once flags are parsed and clusters are connected.
 func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
-	serve.Main(plugin(newDriver, options...))
+	serve.Main(plugin(func(e Env) (gardener.Driver, error) { return newDriver(e) }, options...))
 }
 
-func plugin(newDriver func(Env) (driver.Driver, error), options ...Option) serve.Plugin {
+func plugin(newDriver func(Env) (gardener.Driver, error), options ...Option) serve.Plugin {
 	var settings gardener.Settings
-	p := serve.Plugin{Name: "driver", AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
+	p := serve.Plugin{Name: "driver", APIs: []string{provider.Gardener}, AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
 	for _, o := range options {
 		o(&p)
 	}
@@ -73,7 +73,9 @@ func plugin(newDriver func(Env) (driver.Driver, error), options ...Option) serve
 
 // check names the flags that say nothing. There is no driver without a lag: its process may have ended between an order and its first look.
 func check(s gardener.Settings) error {
-	for name, d := range map[string]time.Duration{"driver-read-lag": s.ReadLag, "driver-call-timeout": s.CallTimeout} {
+	for name, d := range map[string]time.Duration{
+		"driver-read-lag": s.ReadLag, "driver-call-timeout": s.CallTimeout, "driver-removal-patience": s.RemovalPatience,
+	} {
 		if d <= 0 {
 			return fmt.Errorf("--%s: must be more than 0, is %v", name, d)
 		}
@@ -85,6 +87,8 @@ func addFlags(fs *pflag.FlagSet, s *gardener.Settings) {
 	fs.DurationVar(&s.ReadLag, "driver-read-lag", 30*time.Second,
 		"how far the driver's status and listing may run behind; nothing is created so long after a process begins, and nothing is believed gone")
 	fs.DurationVar(&s.CallTimeout, "driver-call-timeout", 20*time.Minute, "how long one creation, initialization or removal by the driver may take")
+	fs.DurationVar(&s.RemovalPatience, "driver-removal-patience", 5*time.Minute,
+		"how long an instance is waited for that DeleteMachine removed and the driver still shows, as DeleteMachine goes on to succeed")
 	fs.BoolVar(&s.Exclusive, "driver-owns-scope", false,
 		"what the driver lists was made for this control plane, so that what has no machine is removed after its quarantine; else it is reported")
 }

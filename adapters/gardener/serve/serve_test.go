@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/adapters/gardener"
 	"github.com/millwright-dev/millwright/serve"
 )
 
@@ -21,6 +21,9 @@ func TestDriverTakesTheOriginalsFlags(t *testing.T) {
 	c := serve.Command(p)
 	if c.Name() != "machine-controller-shelf" {
 		t.Errorf("the program is called %s", c.Name())
+	}
+	if got := c.Flags().Lookup("apis").DefValue; got != "[machine.sapcloud.io]" {
+		t.Errorf("under whatever name, it serves %s", got)
 	}
 	err := c.ParseFlags(strings.Fields(`
 		--control-kubeconfig=inClusterConfig --target-kubeconfig=/etc/kubeconfig --namespace=shoot--a--b --port=10259 --machine-creation-timeout=20m
@@ -46,10 +49,11 @@ func TestDriverIsMadeOnceFlagsAreKnown(t *testing.T) {
 		{"the defaults", "", "", nil},
 		{"no lag", "--driver-read-lag=0", "--driver-read-lag: must be more than 0, is 0s", nil},
 		{"less than no time", "--driver-call-timeout=-1s", "--driver-call-timeout: must be more than 0, is -1s", nil},
+		{"no patience", "--driver-removal-patience=0", "--driver-removal-patience: must be more than 0, is 0s", nil},
 		{"the driver objects", "", odd.Error(), odd},
 	} {
 		asked := []*rest.Config(nil)
-		p := plugin(func(e Env) (driver.Driver, error) {
+		p := plugin(func(e Env) (gardener.Driver, error) {
 			asked = append(asked, e.Control)
 			return nil, c.fails
 		}, Name("shelf"))

@@ -58,7 +58,7 @@ func New(newActuator func(Env) (openshift.Actuator, error), options ...Option) {
 
 func plugin(newActuator func(Env) (openshift.Actuator, error), options ...Option) serve.Plugin {
 	var settings openshift.Settings
-	p := serve.Plugin{Name: "actuator", AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
+	p := serve.Plugin{Name: "actuator", APIs: []string{provider.OpenShift}, AddFlags: func(fs *pflag.FlagSet) { addFlags(fs, &settings) }}
 	for _, o := range options {
 		o(&p)
 	}

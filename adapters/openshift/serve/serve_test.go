@@ -21,6 +21,9 @@ func TestActuatorTakesTheOriginalsFlags(t *testing.T) {
 	if c.Name() != "machine-controller-shelf" {
 		t.Errorf("the program is called %s", c.Name())
 	}
+	if got := c.Flags().Lookup("apis").DefValue; got != "[machine.openshift.io]" {
+		t.Errorf("under whatever name, it serves %s", got)
+	}
 	err := c.ParseFlags(strings.Fields(`--logtostderr=true --v=3 --leader-elect=true --leader-elect-lease-duration=120s
 		--leader-elect-resource-namespace=openshift-machine-api --namespace=openshift-machine-api --metrics-bind-address=:8081
 		--health-addr=:9440 --max-concurrent-reconciles=10 --shelf-endpoint=x`))

@@ -101,7 +101,7 @@ func labelOf(m *dto.Metric, name string) string {
 // way to serve more than that registry; a second set of queue metrics in the registry is not to be had, since client-go takes
 // one provider of them.
 func exposition(_ logr.Logger, other http.Handler) (http.Handler, error) {
-	all := promhttp.HandlerFor(NewQueues(metrics.Registry), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	all := promhttp.HandlerFor(NewQueues(Metrics.over(metrics.Registry)), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
 			all.ServeHTTP(w, r)

@@ -26,12 +26,29 @@ type Habits struct {
 	Initializes bool
 	// Poll is how often it looks; 0 for 5 s.
 	Poll time.Duration
+	// Removal is how it removes, and what it shows afterwards.
+	Removal
+	// Slow is how long each call takes that changes nothing.
+	Slow time.Duration
+}
+
+// Removal is what drivers differ in when they remove.
+type Removal struct {
+	// Accepts: DeleteMachine returns once the removal was accepted, and the server goes later.
+	Accepts bool
+	// Shows is for how long the status of a machine shows a server that was removed, where the provider
+	// ID names it, and says nothing of its state: EC2 lists instances for an hour after their end.
+	Shows time.Duration
+	// Lists: the listing shows it for as long. Refuses: the status fails for it instead.
+	Lists, Refuses bool
 }
 
 // Driver is the driver.
 type Driver struct {
 	HTTP *http.Client
 	Habits
+
+	removed removed
 }
 
 var _ driver.Driver = &Driver{}
@@ -183,6 +200,10 @@ func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineReque
 		if _, err := c.Call(ctx, http.MethodDelete, c.Services["compute"]+"/servers/"+id, nil, nil); err != nil && !nova.Gone(err) {
 			return nil, coded(err)
 		}
+		d.removed.note(providerID(s.Region, id), r.Machine.Name)
+		if d.Accepts {
+			continue
+		}
 		if err := await(ctx, c, id, d.poll(), func(_ nova.Server, err error) (bool, error) {
 			if nova.Gone(err) {
 				return true, nil
@@ -200,6 +221,9 @@ func (d *Driver) GetMachineStatus(ctx context.Context, r *driver.GetMachineStatu
 	if d.NoStatus {
 		return nil, status.Error(codes.Unimplemented, "GetMachineStatus is not implemented")
 	}
+	if err := d.dawdle(ctx); err != nil {
+		return nil, err
+	}
 	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
 	if err != nil {
 		return nil, err
@@ -208,6 +232,10 @@ func (d *Driver) GetMachineStatus(ctx context.Context, r *driver.GetMachineStatu
 	switch {
 	case err != nil:
 		return nil, coded(err)
+	case len(there) == 0 && d.shows(r.Machine.Spec.ProviderID) && d.Refuses:
+		return nil, status.Error(codes.Internal, "server "+r.Machine.Spec.ProviderID+" has no state")
+	case len(there) == 0 && d.shows(r.Machine.Spec.ProviderID):
+		return &driver.GetMachineStatusResponse{ProviderID: r.Machine.Spec.ProviderID, NodeName: r.Machine.Name}, nil
 	case len(there) == 0:
 		return nil, status.Error(codes.NotFound, "there is no server "+r.Machine.Name)
 	case len(there) > 1:
@@ -225,6 +253,9 @@ func (d *Driver) ListMachines(ctx context.Context, r *driver.ListMachinesRequest
 	if d.NoListing {
 		return nil, status.Error(codes.Unimplemented, "ListMachines is not implemented")
 	}
+	if err := d.dawdle(ctx); err != nil {
+		return nil, err
+	}
 	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
 	if err != nil {
 		return nil, err
@@ -236,6 +267,11 @@ func (d *Driver) ListMachines(ctx context.Context, r *driver.ListMachinesRequest
 	out := &driver.ListMachinesResponse{MachineList: map[string]string{}}
 	for _, i := range all {
 		out.MachineList[providerID(s.Region, i.ID)] = i.Name
+	}
+	if d.Lists {
+		for id, one := range d.removed.since(d.Shows) {
+			out.MachineList[id] = one
+		}
 	}
 	return out, nil
 }

@@ -23,6 +23,7 @@ type flags struct {
 	name, address string
 	tls           remote.TLS
 	objects       []string
+	apis          []string
 }
 
 func (f *flags) add(fs *pflag.FlagSet) {
@@ -32,11 +33,12 @@ func (f *flags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.tls.Key, "provider-tls-key", "", "file with the key of that certificate")
 	fs.StringVar(&f.tls.CA, "provider-tls-ca", "", "file with the CA that the provider's certificate is of")
 	fs.StringVar(&f.tls.ServerName, "provider-tls-server-name", "", "name that the provider's certificate has to be for; empty is the host of its address")
+	fs.StringSliceVar(&f.apis, "provider-apis", nil, "API groups that the provider makes machines of; empty is both. Machines of others are not touched")
 	fs.StringSliceVar(&f.objects, "provider-object", nil,
 		"object of the control cluster that the provider may be given, as APIVERSION/KIND/NAMESPACE/NAME; may be repeated, and the role has to allow it to be read")
 }
 
-// plugin is the provider as a program. Its name is needed before flags are parsed: leases are called by it.
+// plugin is the provider as a program. Its name and its APIs are needed before flags are parsed: leases are called by it.
 func plugin(args []string) serve.Plugin {
 	var early, f flags
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -45,6 +47,7 @@ func plugin(args []string) serve.Plugin {
 	_ = fs.Parse(args) // the command tells what is wrong with them
 	return serve.Plugin{
 		Name:     early.name,
+		APIs:     early.apis,
 		AddFlags: f.add,
 		New:      func(_ context.Context, e serve.Env) (provider.Provider, error) { return f.dial(e) },
 	}

@@ -26,6 +26,19 @@ func TestNameIsKnownEarly(t *testing.T) {
 	}
 }
 
+// TestAPIsAreKnownEarly: machines that the provider does not make are not served, whatever the program is called.
+func TestAPIsAreKnownEarly(t *testing.T) {
+	for want, args := range map[string][]string{
+		"[]":                     nil,
+		"[machine.sapcloud.io]":  {"--provider-apis=machine.sapcloud.io"},
+		"[machine.openshift.io]": {"--unknown=x", "--provider-apis", "machine.openshift.io"},
+	} {
+		if got := serve.Command(plugin(args)).Flags().Lookup("apis").DefValue; got != want {
+			t.Errorf("%v: serves %s, want %s", args, got, want)
+		}
+	}
+}
+
 func TestObjects(t *testing.T) {
 	got, err := parseObjects([]string{"v1/ConfigMap/cloud/ca", "config.openshift.io/v1/Infrastructure//cluster"})
 	want := []provider.ObjectRef{

@@ -10,5 +10,6 @@ import (
 )
 
 func main() {
-	serve.Driver(&reference.Driver{HTTP: http.DefaultClient, Habits: reference.Habits{Poll: time.Second}}, serve.Name("reference"))
+	habits := reference.Habits{Poll: time.Second, Removal: reference.Removal{Shows: time.Hour}}
+	serve.Driver(&reference.Driver{HTTP: http.DefaultClient, Habits: habits}, serve.Name("reference"))
 }

@@ -1,0 +1,78 @@
+package gardener
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Driver is as much of the original's interface as all of its versions since v0.49.0 have. InitializeMachine came with v0.53.0: it is
+// called where a driver has it. Addresses in answers came with v0.60.0, and count where they are there. So this package can be
+// built with the version that a driver was written against.
+type Driver interface {
+	CreateMachine(context.Context, *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error)
+	DeleteMachine(context.Context, *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error)
+	GetMachineStatus(context.Context, *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error)
+	ListMachines(context.Context, *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error)
+	GetVolumeIDs(context.Context, *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error)
+}
+
+// uninitialized is codes.Uninitialized, which versions before v0.53.0 do not have.
+const uninitialized codes.Code = 17
+
+// initialized is what InitializeMachine answers.
+type initialized struct {
+	nodeName  string
+	addresses []corev1.NodeAddress
+}
+
+// initialize calls the driver's InitializeMachine. It is looked up when it is called, since older versions of the original have no types for
+// it. A driver without it answers as one does that does not implement it.
+func initialize(ctx context.Context, d Driver, sub subject) (*initialized, error) {
+	call := reflect.ValueOf(d).MethodByName("InitializeMachine")
+	request, ok := requestOf(call, sub)
+	if !ok {
+		return nil, status.Error(codes.Unimplemented, "the driver has no InitializeMachine")
+	}
+	out := call.Call([]reflect.Value{reflect.ValueOf(ctx), request})
+	err, _ := out[1].Interface().(error)
+	if out[0].IsNil() {
+		return nil, err
+	}
+	node, _ := out[0].Elem().FieldByName("NodeName").Interface().(string)
+	return &initialized{nodeName: node, addresses: addressesOf(out[0].Interface())}, err
+}
+
+// requestOf is the request of a call of InitializeMachine; false where the method is another one, or is not there.
+func requestOf(call reflect.Value, sub subject) (reflect.Value, bool) {
+	if !call.IsValid() {
+		return reflect.Value{}, false
+	}
+	t := call.Type()
+	if t.NumIn() != 2 || t.NumOut() != 2 || t.In(1).Kind() != reflect.Pointer || t.Out(0).Kind() != reflect.Pointer || t.In(0) != reflect.TypeFor[context.Context]() {
+		return reflect.Value{}, false
+	}
+	request := reflect.New(t.In(1).Elem())
+	for name, value := range map[string]any{"Machine": sub.machine, "MachineClass": sub.class, "Secret": sub.secret} {
+		field := request.Elem().FieldByName(name)
+		if !field.IsValid() || field.Type() != reflect.TypeOf(value) {
+			return reflect.Value{}, false
+		}
+		field.Set(reflect.ValueOf(value))
+	}
+	return request, true
+}
+
+// addressesOf are those of a driver's answer; none where its type has no such field.
+func addressesOf(answer any) []corev1.NodeAddress {
+	field := reflect.Indirect(reflect.ValueOf(answer)).FieldByName("Addresses")
+	if !field.IsValid() {
+		return nil
+	}
+	all, _ := field.Interface().([]corev1.NodeAddress)
+	return append([]corev1.NodeAddress(nil), all...)
+}

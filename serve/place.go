@@ -1,0 +1,39 @@
+package serve
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// place is the place that the program takes by the name that it was called by. That of an original whose machines
+// the provider does not make it cannot take.
+func (p Plugin) place(program string) run.Place {
+	at := run.PlaceOf(filepath.Base(program), true, port)
+	if len(p.APIs) == 0 {
+		return at
+	}
+	if p.makes(at.APIs) != nil {
+		at = run.Place{Port: port}
+	}
+	if len(at.APIs) == 0 {
+		at.APIs = slices.Clone(p.APIs)
+	}
+	return at
+}
+
+// makes is an error where APIs are to be served of which the provider makes no machines.
+func (p Plugin) makes(apis []string) error {
+	if len(p.APIs) == 0 {
+		return nil
+	}
+	for _, api := range apis {
+		if !slices.Contains(p.APIs, api) {
+			return fmt.Errorf("--apis: %s makes machines of %s only, not of %s", p.Name, strings.Join(p.APIs, " and "), api)
+		}
+	}
+	return nil
+}
