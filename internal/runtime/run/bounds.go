@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,10 +77,10 @@ func (w *secretBounds) run(ctx context.Context) error {
 				return nil
 			}
 			if unbounded, err = w.ask(ctx); err == nil {
-				w.tell(unbounded)
+				w.tell(ctx, unbounded)
 			}
 		default:
-			w.tell(unbounded)
+			w.tell(ctx, unbounded)
 		}
 		if !w.sleep(ctx, boundsPeriod) {
 			return nil
@@ -111,7 +112,7 @@ func (w *secretBounds) ask(ctx context.Context) (unbounded bool, err error) {
 }
 
 // tell sets the gauge, and says so once when the process is not bounded.
-func (w *secretBounds) tell(unbounded bool) {
+func (w *secretBounds) tell(ctx context.Context, unbounded bool) {
 	w.gauge.Set(0)
 	if unbounded {
 		w.gauge.Set(1)
@@ -121,8 +122,21 @@ func (w *secretBounds) tell(unbounded bool) {
 			"the admission policy millwright-machine-controller-secrets is not installed, not bound, or does not apply to this account; " +
 			"grant its Role the verb write on bootstraptokens.millwright.dev, as config/rbac/machine-controller does"
 		w.log.Info("WARNING: " + note)
+		if !w.mayTell(ctx) {
+			w.unbounded = unbounded
+			return
+		}
 		kubeSystem := &corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: metav1.NamespaceSystem}
 		w.events.Eventf(kubeSystem, nil, corev1.EventTypeWarning, reasonUnbounded, "CheckPolicy", "%s", note)
 	}
 	w.unbounded = unbounded
+}
+
+// mayTell reports whether the event may be stored, which the roles of the originals do not grant: the recorder would log an
+// error instead.
+func (w *secretBounds) mayTell(ctx context.Context) bool {
+	r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: metav1.NamespaceDefault, Verb: "create", Group: "events.k8s.io", Resource: "events",
+	}}}
+	return w.client.Create(ctx, r) == nil && r.Status.Allowed
 }
