@@ -147,7 +147,8 @@ const otherProfile = "only capabilities with switchdev, and trusted: \"true\", h
 // hasOther reports whether a profile of a port says what has no effect.
 func hasOther(profile map[string]string) bool {
 	for key, value := range profile {
-		if !(key == "capabilities" && strings.Contains(value, "switchdev") || key == "trusted" && (value == "true" || value == "false")) {
+		known := key == "capabilities" && strings.Contains(value, "switchdev") || key == "trusted" && (value == "true" || value == "false")
+		if !known {
 			return true
 		}
 	}
