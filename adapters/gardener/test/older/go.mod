@@ -30,7 +30,7 @@ require (
 )
 
 replace (
-	github.com/gardener/machine-controller-manager => github.com/gardener/machine-controller-manager v0.62.1
+	github.com/gardener/machine-controller-manager => github.com/gardener/machine-controller-manager v0.49.1
 	github.com/millwright-dev/millwright => ../../../..
 	github.com/millwright-dev/millwright/adapters/gardener => ../..
 	github.com/millwright-dev/millwright/dev/clouds => ../../../../dev/clouds
