@@ -79,8 +79,8 @@ var decisionMutants = []Mutant{
 		Note: "a machine that is being deleted joins",
 	},
 	{
-		ID: "approval/groups-suffice", File: "client.go", Func: "requestorTrusted",
-		From: `TokenID(q.f.Request) != "" && `,
+		ID: "approval/groups-suffice", File: "crowd.go", Func: "trusted",
+		From: `TokenID(r) != "" && `,
 		To:   "",
 		Note: "any user in a bootstrapper group is trusted",
 	},

@@ -84,7 +84,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "orphan/others-collected", File: "whose.go", Func: "sweep.bar",
-		From:      "case owner != s.policy.Owner:",
+		From:      "case !s.policy.Owns(owner):",
 		To:        "case false:",
 		Statement: 2, Finds: "TestOwners", Note: "what another control plane made is removed",
 	},
