@@ -30,7 +30,6 @@ var Unseen = []Excuse{
 	{Account: "machine-api-operator", Verb: "create", Group: admission, Why: applied},
 	{Account: "machine-api-operator", Group: machines, Resource: "controlplanemachinesets", Why: "who binds a policy to a parameter has to be allowed to read that"},
 	{Verb: "write", Group: "millwright.dev", Resource: "bootstraptokens", Why: "admission asks for it to know whose secrets to bound"},
-	{Account: "machine-controller", Verb: "create", Group: "events.k8s.io", Resource: "events", Why: elsewhere + "an event about a certificate request that is not approved is in default"},
 	{Verb: "patch", Resource: "events", Why: elsewhere + "an event that repeats within minutes is counted by a patch"},
 	{Verb: "delete", Resource: "configmaps", Why: elsewhere + "evidence of failed machines is removed after seven days"},
 	{Verb: "delete", Group: "storage.k8s.io", Resource: "volumeattachments", Why: elsewhere + "a volume that nobody detaches is let go after its time"},
@@ -44,5 +43,5 @@ var Denied = []Excuse{
 	{Verb: "create", Resource: "secrets", Why: "the machine controller asks, in a dry run, whether it is kept from writing secrets of kube-system other than bootstrap tokens"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},
-	{Account: "machine-api-operator", Verb: "get", Why: "stories take its rights away, and demand that Degraded names the first that is missed"},
+	{Account: "machine-api-operator", Verb: "get", Resource: "configmaps", Why: "a story takes its binding away, and demands that Degraded names the right that is missed"},
 }
