@@ -269,6 +269,7 @@ func ask(c survey.Clusters, in string, args ...string) (text string, code int) {
 	p := newPlan(genericiooptions.IOStreams{In: strings.NewReader(in), Out: &out, ErrOut: &errs})
 	p.connect = func() (survey.Clusters, string, error) { return c, planSpace, nil }
 	p.now = func() time.Time { return planNow }
+	p.patience = time.Minute // what a plan says does not depend on how fast the machine is
 	cmd := p.command(name)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
