@@ -36,6 +36,8 @@ func (n *interception) As(target any) bool {
 		return stand(n, t, func(r provider.Rebooter) provider.Rebooter { return rebooter{n, r} })
 	case *provider.ConsoleReader:
 		return stand(n, t, func(c provider.ConsoleReader) provider.ConsoleReader { return consoleReader{n, c} })
+	case *provider.ScopeFinder:
+		return stand(n, t, func(f provider.ScopeFinder) provider.ScopeFinder { return scopeFinder{n, f} })
 	case *provider.LeftoverLister:
 		return stand(n, t, func(l provider.LeftoverLister) provider.LeftoverLister { return leftoverLister{n, l} })
 	}
@@ -106,6 +108,16 @@ type consoleReader struct {
 
 func (c consoleReader) Console(ctx context.Context, ref provider.Ref, i provider.Instance, limit int) (string, error) {
 	return asked(ctx, c.n, Console, ref, func(ctx context.Context) (string, error) { return c.inner.Console(ctx, ref, i, limit) })
+}
+
+type scopeFinder struct {
+	n     *interception
+	inner provider.ScopeFinder
+}
+
+// FindScope is a search for one machine's instance to whoever counts or guards calls.
+func (c scopeFinder) FindScope(ctx context.Context, ref provider.Ref) (string, error) {
+	return asked(ctx, c.n, Find, ref, func(ctx context.Context) (string, error) { return c.inner.FindScope(ctx, ref) })
 }
 
 type leftoverLister struct {

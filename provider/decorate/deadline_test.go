@@ -297,6 +297,11 @@ func (s hungSession) Find(ctx context.Context, _ provider.Ref) ([]provider.Insta
 	return nil, ctx.Err()
 }
 
+func (s hungSession) FindScope(ctx context.Context, _ provider.Ref) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
 func (s hungSession) Create(ctx context.Context, _ provider.Ref, _ provider.Want) (provider.Instance, error) {
 	<-ctx.Done()
 	return provider.Instance{}, ctx.Err()
@@ -381,6 +386,10 @@ func TestEverythingEnds(t *testing.T) {
 		},
 		"Maintainer.Maintain": func(ctx context.Context, r provider.Ref) error {
 			return power[provider.Maintainer](t, s).Maintain(ctx, r, i)
+		},
+		"ScopeFinder.FindScope": func(ctx context.Context, r provider.Ref) error {
+			_, err := power[provider.ScopeFinder](t, s).FindScope(ctx, r)
+			return err
 		},
 		"Sizer.Size": func(ctx context.Context, _ provider.Ref) error {
 			_, err := power[provider.Sizer](t, s).Size(ctx)
