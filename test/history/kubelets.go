@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,7 +63,8 @@ func (w *world) silenceTheDead(ctx context.Context) error {
 	return nil
 }
 
-// silenceNode takes the lease of a node's kubelet, as it was renewed last. One that kwok has not made yet is taken later.
+// silenceNode takes the lease of a node's kubelet, and renews it for the last time: kube-controller-manager passes over a node whose
+// lease was written and not renewed, since it takes its own cache for stale then. A lease that kwok has not made yet is taken later.
 func (w *world) silenceNode(ctx context.Context, node *unstructured.Unstructured) error {
 	lease := &unstructured.Unstructured{}
 	lease.SetGroupVersionKind(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"})
@@ -73,7 +75,9 @@ func (w *world) silenceNode(ctx context.Context, node *unstructured.Unstructured
 	if holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity"); holder == nobody {
 		return nil
 	}
-	spec := map[string]any{"holderIdentity": nobody, "leaseDurationSeconds": int64(forLong.Seconds())}
+	spec := map[string]any{
+		"holderIdentity": nobody, "leaseDurationSeconds": int64(forLong.Seconds()), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
+	}
 	for field, value := range spec {
 		if err := unstructured.SetNestedField(lease.Object, value, "spec", field); err != nil {
 			return err

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // must runs what a user types.
@@ -266,8 +268,10 @@ func (h *installation) heals(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		// kwok plays no node whose lease somebody else holds.
-		h.must(t, "-n", "kube-node-lease", "patch", "lease/"+node, "--type=merge", "-p", `{"spec":{"holderIdentity":"nobody","leaseDurationSeconds":600}}`)
+		// kwok plays no node whose lease somebody else holds. kube-controller-manager passes over a node whose lease was written and
+		// not renewed: it takes its own cache for stale then.
+		renewed := time.Now().UTC().Format(metav1.RFC3339Micro)
+		h.must(t, "-n", "kube-node-lease", "patch", "lease/"+node, "--type=merge", "-p", `{"spec":{"holderIdentity":"nobody","leaseDurationSeconds":600,"renewTime":"`+renewed+`"}}`)
 	}
 	h.replaced(t, was, 2)
 }
