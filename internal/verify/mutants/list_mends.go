@@ -13,13 +13,14 @@ var mendMutants = []Mutant{
 		ID: "lifecycle/absent-node-replaces", File: "live.go", Func: "input.nodeLeaves",
 		From:  `!n.DeletedAt.IsZero() && n.Taken == ""`,
 		To:    `n.Taken == "" && q.m.HadNode()`,
+		Like:  "restored target",
 		Finds: "TestRowsOfGardenerTimeouts", Note: "a node that the target cluster does not show, and that was not seen to be deleted, replaces its machine at once",
 	},
 	{
 		ID: "lifecycle/any-cluster-is-the-target", File: "target.go", Func: "ForeignTarget",
 		From:  `case recorded == "", now == "", recorded == now, accepted == now:`,
 		To:    `case true:`,
-		Finds: "TestForeignTarget", Note: "another cluster that answers as the target is believed about machines that never joined it",
+		Statement: 4, Like: "exchanged target", Finds: "TestForeignTarget", Note: "another cluster that answers as the target is believed about machines that never joined it",
 	},
 	{
 		ID: "lifecycle/nodes-missing-together-believed", File: "target.go", Func: "Absent",

@@ -159,6 +159,16 @@ var settings = map[string]func(*profile){
 		c.choices = max(2, c.choices)
 		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
 	},
+	// The kubeconfig of the target cluster leads to another cluster, while people delete machines.
+	"exchanged target": func(c *profile) {
+		quiet(c)
+		c.singles, c.apps, c.apart, c.exchanges, c.trouble = 2, 4, true, true, 5
+	},
+	// The target cluster is restored to before nodes joined, while people delete machines.
+	"restored target": func(c *profile) {
+		quiet(c)
+		c.singles, c.apps, c.apart, c.rewinds, c.trouble = 2, 4, true, true, 5
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)

@@ -40,7 +40,10 @@ type World struct {
 	// store is what the machines' cluster has stored, target what the cluster
 	// has that they join: the same, or another.
 	store, target *store.Store
-	cloud         *cloud.Cloud
+	// joinable are the kinds of a target of its own.
+	joinable   []*store.Kind
+	retargeted retargeted
+	cloud      *cloud.Cloud
 	procs         []*process
 	// serials is how many processes there were.
 	serials int

@@ -147,6 +147,8 @@ type Judge struct {
 	departed []change
 	// begun is when each process first asked for the removal of an orphan.
 	begun map[int]map[string]removal
+	// forgotten are nodes that the target cluster lost in a restore.
+	forgotten map[types.UID]bool
 	ward
 	Market
 }
@@ -156,7 +158,7 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
-		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, ward: newWard(),
 	}
 	j.Market = Market{j: j, unclear: map[asker]string{}, sold: map[int][]shortage{}}
 	return j
