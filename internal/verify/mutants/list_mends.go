@@ -18,8 +18,8 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/any-cluster-is-the-target", File: "target.go", Func: "ForeignTarget",
-		From:  `case recorded == "", now == "", recorded == now, accepted == now:`,
-		To:    `case true:`,
+		From:      `case recorded == "", now == "", recorded == now, accepted == now:`,
+		To:        `case true:`,
 		Statement: 4, Like: "exchanged target", Finds: "TestForeignTarget", Note: "another cluster that answers as the target is believed about machines that never joined it",
 	},
 	{
@@ -30,9 +30,9 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/hosts-undrained", File: "remove.go", Func: "input.drainable",
-		From:  "q.w.Node.Object == nil && len(q.w.Node.Hosts) == 0",
-		To:    "q.w.Node.Object == nil",
-		Finds: "TestDrainOfHosts", Note: "pods on a node that shows the machine's instance and may not be called its node end with the instance",
+		From:      "q.w.Node.Object == nil && len(q.w.Node.Hosts) == 0",
+		To:        "q.w.Node.Object == nil",
+		Statement: 4, Like: "renamed nodes", Finds: "TestDrainOfHosts", Note: "pods on a node that shows the machine's instance and may not be called its node end with the instance",
 	},
 	{
 		ID: "drain/ended-too-late", File: "pod.go", Func: "input.shortens",

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
@@ -21,6 +22,8 @@ type retargeting struct {
 	// rewinds: the target cluster is restored to before nodes joined, which come back when their
 	// kubelets are restarted.
 	rewinds bool
+	// renames: some kubelets call their nodes otherwise than the infrastructure foretells.
+	renames bool
 }
 
 // retargeted is what came of it.
@@ -126,6 +129,13 @@ func (w *World) reportAgain() {
 			w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
 			w.must("delete a node", client.IgnoreNotFound(w.target.Delete(n, client.DeleteOptions{})))
 		}
+	}
+}
+
+// rename gives a new instance a kubelet that calls its node otherwise.
+func (w *World) rename(i *cloud.Machine) {
+	if w.profile.renames && w.step >= 0 && w.chance(40) {
+		i.Foretold, i.Host = i.Host, "renamed-"+i.Host
 	}
 }
 

@@ -169,6 +169,11 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.singles, c.apps, c.apart, c.rewinds, c.trouble = 2, 4, true, true, 5
 	},
+	// Kubelets call their nodes otherwise than foretold, and take pods.
+	"renamed nodes": func(c *profile) {
+		quiet(c)
+		c.singles, c.sets, c.apps, c.renames = 3, 1, 4, true
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)
