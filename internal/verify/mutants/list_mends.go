@@ -6,8 +6,8 @@ var mendMutants = []Mutant{
 	{
 		ID: "dialect/origin-ignored", File: "kept.go", Func: "Recall",
 		From:      `n.Cluster != "" && (own || rec.ProviderID != "")`,
-		To:        "false",
-		Statement: 1, Finds: "TestSafetyStrippedOrigin", Note: "where an instance was asked for is read from the annotation, which others take away",
+		To:        `n.Cluster != "" && own && (rec.ProviderID == "" || m.GetAnnotations()[OriginAnnotation] != "")`,
+		Statement: 2, Like: "replaced manifests", Finds: "TestSafetyStrippedOrigin", Note: "where an instance was asked for is read from the annotation, which others take away",
 	},
 	{
 		ID: "lifecycle/absent-node-replaces", File: "live.go", Func: "input.nodeLeaves",
@@ -38,13 +38,14 @@ var mendMutants = []Mutant{
 		ID: "drain/ended-too-late", File: "pod.go", Func: "input.shortens",
 		From:  "return q.given() > *q.grace() && q.pod.DeletionTimestamp.After(q.now.Add(*q.grace()))",
 		To:    "return false",
+		Like:  "silent drains",
 		Finds: "TestDecideOnePod", Note: "a kubelet that falls silent after the eviction holds the drain for the pod's whole grace period",
 	},
 	{
 		ID: "machine/promise-is-observation", File: "instances.go", Func: "instances.terminate",
-		From:  "(done || s.sameAccount())",
-		To:    "true",
-		Finds: "TestSafetySecretUnderDelete", Note: "a removal that was accepted makes another account's empty answer believed",
+		From:      "(done || s.sameAccount())",
+		To:        "true",
+		Statement: 6, Like: "denied removals", Finds: "TestSafetySecretUnderDelete", Note: "a removal that was accepted makes another account's empty answer believed",
 	},
 	{
 		ID: "openshift/old-drain-counts", File: "machine.go", Func: "isDrained",

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,8 @@ type retargeting struct {
 	rewinds bool
 	// renames: some kubelets call their nodes otherwise than the infrastructure foretells.
 	renames bool
+	// grace is what pods are given to end; zero: what the API server gives them. They take it.
+	grace time.Duration
 }
 
 // retargeted is what came of it.

@@ -174,6 +174,22 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.singles, c.sets, c.apps, c.renames = 3, 1, 4, true
 	},
+	// Kubelets fall silent after pods were evicted that have long to end.
+	"silent drains": func(c *profile) {
+		quiet(c)
+		c.apps, c.grace, c.percent[nodeStalls] = 8, 2*time.Hour, 100
+	},
+	// Instances that are being removed are denied while their nodes are ready.
+	"denied removals": func(c *profile) {
+		quiet(c)
+		c.blank, c.belies, c.trouble, c.pausePercent, c.viewLag = true, true, 20, 0, 0
+		c.cloud.Boot, c.cloud.Stop = 0, 10*time.Minute
+	},
+	// Machines are replaced by their manifests, and moved, while people delete some.
+	"replaced manifests": func(c *profile) {
+		quiet(c)
+		c.scopes, c.replaces, c.trouble, c.percent[cloudLost] = true, true, 20, 30
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)
