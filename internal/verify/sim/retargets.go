@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
@@ -27,6 +29,8 @@ type retargeting struct {
 	renames bool
 	// grace is what pods are given to end; zero: what the API server gives them. They take it.
 	grace time.Duration
+	// keeps: deployments keep failed machines for inspection, and what is made from the first new template never joins.
+	keeps bool
 }
 
 // retargeted is what came of it.
@@ -139,6 +143,22 @@ func (w *World) reportAgain() {
 func (w *World) rename(i *cloud.Machine) {
 	if w.profile.renames && w.step >= 0 && w.chance(40) {
 		i.Foretold, i.Host = i.Host, "renamed-"+i.Host
+	}
+}
+
+// unfit reports whether the kubelet is of a template whose machines never join.
+func (w *World) unfit(k *kubelet) bool {
+	m := w.machineOf(w.uidOf(k.on))
+	return w.profile.keeps && w.step >= 0 && m != nil && w.of(m).templateOf(m) == 1
+}
+
+// inspected has people say of failed machines that they are kept no more.
+func (w *World) inspected() {
+	for _, m := range w.machines() {
+		if w.profile.keeps && w.judge.Failed(m) && m.GetAnnotations()[v1alpha1.AnnotationKeyPreserve] == v1alpha1.PreserveAuto {
+			w.edit(m, "", func(o client.Object) { dialect.SetAnnotation(o, v1alpha1.AnnotationKeyPreserve, "false") })
+			w.does("has inspected machine %s", m.GetName())
+		}
 	}
 }
 

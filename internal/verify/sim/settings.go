@@ -190,6 +190,12 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.scopes, c.replaces, c.trouble, c.percent[cloudLost] = true, true, 20, 30
 	},
+	// Deployments roll to what never joins, and keep what failed for inspection.
+	"kept failures": func(c *profile) {
+		quiet(c)
+		c.deployments, c.singles, c.strategy, c.grown, c.keeps = 1, 0, rollout.Rolling, true, true
+		c.cloud.Boot, c.viewLag, c.pausePercent = 0, 0, 0
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)
