@@ -64,6 +64,9 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 			return false, nil
 		}
 		names := w.hostNames()
+		if foretold := w.view.Recorded.NodeName; foretold != "" {
+			names = append(names, foretold) // by this it is judged again as soon as the infrastructure answers
+		}
 		known := slices.ContainsFunc(names, func(name string) bool { return sameHost(name, n.Name) })
 		return len(names) > 0 && !known, untold(cmp.Or(w.world.Session.Err, w.world.Instances.Err))
 	}

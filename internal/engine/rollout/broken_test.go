@@ -49,4 +49,20 @@ func TestBoundIsNotLoweredByWhatTheRolloutBreaks(t *testing.T) {
 			t.Errorf("the bound is %d: it was lowered by what the update broke", p.Status.Floor)
 		}
 	})
+	for kept := 1; kept <= 3; kept++ {
+		t.Run(fmt.Sprintf("an earlier rollout broke %d, which are kept", kept), func(t *testing.T) {
+			broke, left, fresh := kept, 3, 0
+			for range 10 {
+				earlier := old("b", kept, first(kept, keptOne))
+				earlier.Replicas = broke // they stay, whatever their set is to have
+				p := Decide(now, rolls(3, "1", "0"), []Set{old("a", left), earlier, current("c", fresh, first(fresh, pending))}, counting)
+				for _, w := range p.Sets() {
+					*map[string]*int{"a": &left, "b": &broke, "c": &fresh}[w.Name] = w.Replicas
+				}
+				if left < 3 {
+					t.Fatalf("%d of 3 machines that work are left, and %d new ones do not: %+v", left, fresh, p.Sets())
+				}
+			}
+		})
+	}
 }

@@ -262,7 +262,6 @@ func sum(sets []*setState, f func(*setState) int) (n int) {
 
 func wanted(b *setState) int { return b.want.Replicas }
 func surely(b *setState) int { return b.surely() }
-func kept(b *setState) int   { return b.kept }
 func going(b *setState) int  { return b.living + b.leaving }
 
 // outdated is how many machines of another template than the present one b is to have.
@@ -311,12 +310,22 @@ func (q *input) leaving() int {
 	return sum(q.all, func(b *setState) int { return b.leaving }) + sum(q.dying, going)
 }
 
-// floor is how many machines have to be available at all times. Of old sets, those that
-// failed and are kept for inspection will not be again: they are done without, or nothing
-// would go on. What the rollout itself makes or updates does not lower the bound by failing,
-// kept or not.
+// floor is how many machines have to be available at all times. What a rollout makes or updates does
+// not lower the bound by failing, kept for inspection or not, and neither does what an earlier one
+// broke before it was complete: that is so where two old sets are to have machines. Of one that is
+// alone, those that failed and are kept will not be available again: they are done without, or
+// nothing would go on.
 func (q *input) floor() int {
-	return max(0, q.d.Replicas-q.unavailable-sum(q.old, kept))
+	missed, serving := 0, 0
+	for _, b := range q.old {
+		if b.Replicas > 0 {
+			missed, serving = min(b.kept, b.Replicas), serving+1
+		}
+	}
+	if serving > 1 {
+		missed = 0
+	}
+	return max(0, q.d.Replicas-q.unavailable-missed)
 }
 
 // rolling reports whether old sets have machines that stay, or are to have some.

@@ -72,14 +72,21 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/kept-counts-for-floor", File: "setstate.go", Func: "input.floor",
-		From: "-sum(q.old, kept)",
-		To:   "",
+		From: "-missed)",
+		To:   "-0*missed)",
 		Note: "machines kept for inspection stop a rollout",
 	},
 	{
+		ID: "rollout/earlier-failures-lower-the-floor", File: "setstate.go", Func: "input.floor",
+		From:  "serving > 1",
+		To:    "false",
+		Finds: "TestBoundIsNotLoweredByWhatTheRolloutBreaks", Note: "machines of an earlier rollout that fail and are kept let the next one give up those that work",
+	},
+	{
 		ID: "rollout/broken-ones-lower-the-floor", File: "setstate.go", Func: "input.floor",
-		From:  "-sum(q.old, kept)",
-		To:    "-sum(q.all, kept)",
+		From:      "-missed)",
+		To:        "-0*missed-sum(q.all, func(b *setState) int { return b.kept }))",
+		Statement: 3, Like: "kept failures",
 		Finds: "TestBoundIsNotLoweredByWhatTheRolloutBreaks", Note: "machines of the new template that fail and are kept let the rollout give up those that work",
 	},
 }

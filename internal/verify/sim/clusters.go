@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
@@ -21,20 +19,14 @@ import (
 func (w *World) openStores() {
 	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
 	if w.profile.apart {
-		w.target = store.New(w.Now, w.scheme(), coreKinds())
+		w.joinable = coreKinds()
+		w.target = store.New(w.Now, w.scheme(), w.joinable)
 		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))
 	} else {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	system := &corev1.Namespace{}
-	system.Name, system.UID = "kube-system", "kube-system-of-the-target"
-	_, err := w.target.Create(system)
-	w.must("identify the cluster", err)
-	w.must("index certificate requests", csr.SetupIndexes(context.Background(), w.target))
-	for _, i := range w.adapter.indexes {
-		w.must("index by node", w.target.IndexField(context.Background(), i.Object, i.Name, i.Extract))
-	}
+	w.identify(w.target)
 }
 
 // home is where objects of the kind of example are stored. Secrets, which both

@@ -238,9 +238,10 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 			infra = m.Provider(infra, p.target)
 		}
 	}
+	deletions := &node.Deletions{Clock: p}
 	build := func() *machine.Reconciler[M] {
 		nodes := node.New(p.target, p.targetLive, p)
-		nodes.Random = zeros{}
+		nodes.Random, nodes.Deletions = zeros{}, deletions
 		return machine.New(machine.Options[M]{
 			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Resolver: classes, Provider: infra, Nodes: nodes, Recorder: recorder{p},
 			Connectivity: p.connectivity(), Handover: machine.Handover,
@@ -254,7 +255,13 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 			return build().Reconcile(ctx, req)
 		}
 	}
-	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment", "PodDisruptionBudget")
+	wakes := wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment", "PodDisruptionBudget")
+	p.wakes = func(e store.Event) []enqueue.Request {
+		if n, ok := e.Old.(*corev1.Node); ok && e.New == nil {
+			deletions.Note(n)
+		}
+		return wakes(e)
+	}
 	p.runApprover(r)
 }
 

@@ -84,6 +84,9 @@ func gardenerDeployment(w *World, name string, n int) client.Object {
 		Strategy: gardenerStrategy(w),
 	}
 	d.Spec.Template.Labels, d.Spec.Template.Spec = template, gardenerSpec(w)
+	if w.profile.keeps {
+		d.Spec.AutoPreserveFailedMachineMax = 3
+	}
 	if w.chance(60) {
 		d.Spec.RevisionHistoryLimit = ptr.To(int32(w.between(0, 2)))
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -83,6 +84,9 @@ func (w *World) startPod(app, nodeName string) {
 	}}
 	pod.Spec.NodeName = nodeName
 	pod.Status.Phase = corev1.PodRunning
+	if w.profile.grace > 0 {
+		pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(w.profile.grace / time.Second))
+	}
 	o, err := w.target.Create(pod)
 	w.must("start a pod", err)
 	w.tracef("scheduler", "pod %s on node %s", o.GetName(), nodeName)

@@ -40,8 +40,11 @@ type World struct {
 	// store is what the machines' cluster has stored, target what the cluster
 	// has that they join: the same, or another.
 	store, target *store.Store
-	cloud         *cloud.Cloud
-	procs         []*process
+	// joinable are the kinds of a target of its own.
+	joinable   []*store.Kind
+	retargeted retargeted
+	cloud      *cloud.Cloud
+	procs      []*process
 	// serials is how many processes there were.
 	serials int
 	// spare are routines whose pass has ended.
@@ -111,10 +114,13 @@ func newWorld(seed uint64, o Options) *World {
 	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.profile.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
-		Cut:      func() bool { return w.faulty(cloudCut) },
-		Fate:     w.fate,
-		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
-		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
+		Cut:  func() bool { return w.faulty(cloudCut) },
+		Fate: w.fate,
+		OnCreate: func(i *cloud.Machine) {
+			w.rename(i)
+			w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0)
+		},
+		OnStop: func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
 	w.cloud.Choices, w.cloud.Full = shop{w}.choices(), shop{w}.full
 	w.openPower()

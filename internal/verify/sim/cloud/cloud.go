@@ -81,8 +81,8 @@ type Machine struct {
 	Place
 	ID, UID, Token string
 	Name, IP       string
-	// Host is the name of its node.
-	Host string
+	// Host is the name of its node; Foretold is what the infrastructure says that it is, where that is another.
+	Host, Foretold string
 	// Owner and Namespace are those that it was made with; empty when it was made
 	// by hand.
 	Owner, Namespace        string

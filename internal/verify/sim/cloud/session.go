@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -192,10 +193,11 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 }
 
 func (s session) instance(m *Machine) provider.Instance {
+	name := cmp.Or(m.Foretold, m.Host)
 	i := provider.Instance{
-		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Host,
+		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: name,
 		Owner: m.Owner, Namespace: m.Namespace,
-		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}, {Type: corev1.NodeInternalDNS, Address: m.Host}},
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}, {Type: corev1.NodeInternalDNS, Address: name}},
 		Created:   m.Created, Zone: m.Choice.Zone, Type: m.Choice.Type,
 	}
 	if s.Cloud.Unforetold {

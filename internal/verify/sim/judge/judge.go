@@ -39,6 +39,8 @@ type Instance struct {
 	Created time.Time
 	// Foretold: the infrastructure says NodeName before the node is there.
 	Foretold bool
+	// Renamed: its kubelet calls its node otherwise than the infrastructure foretells, so that no machine takes it.
+	Renamed bool
 	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
 	Gone time.Time
 	Died bool
@@ -147,6 +149,8 @@ type Judge struct {
 	departed []change
 	// begun is when each process first asked for the removal of an orphan.
 	begun map[int]map[string]removal
+	// forgotten are nodes that the target cluster lost in a restore.
+	forgotten map[types.UID]bool
 	ward
 	Market
 }
@@ -156,7 +160,7 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
-		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, ward: newWard(),
 	}
 	j.Market = Market{j: j, unclear: map[asker]string{}, sold: map[int][]shortage{}}
 	return j

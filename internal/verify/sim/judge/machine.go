@@ -137,8 +137,16 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 		if n := j.node(was.node); n != nil && n.DeletionTimestamp == nil && !j.hostile(n) {
 			j.Broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), n.Name)
 		}
+		for _, i := range j.existing(string(old.GetUID())) {
+			if j.forgotten[i.Node] && i.Gone.IsZero() {
+				j.Broken(NodeLossReal, "%s was deleted although its instance %s runs, whose node the cluster lost in a restore", old.GetName(), i.ID)
+			}
+		}
 	}
 }
+
+// Forgot notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
+func (j *Judge) Forgot(node types.UID) { j.forgotten[node] = true }
 
 func (j *Judge) released(m machine) {
 	uid := string(m.GetUID())

@@ -28,6 +28,7 @@ const (
 	creationTimeout   = "millwright.dev/creation-timeout"
 	healthTimeout     = "millwright.dev/health-timeout"
 	drainTimeout      = "millwright.dev/drain-timeout"
+	preserve          = "node.machine.sapcloud.io/preserve"
 	maxShare          = "millwright.dev/max-deletion-share"
 	approveShrink     = "millwright.dev/approve-mass-deletion"
 	approveOrphans    = "millwright.dev/approve-orphan-removal"

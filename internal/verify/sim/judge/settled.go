@@ -106,7 +106,13 @@ func (j *Judge) Stray() string {
 			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
 		}
 	}
+	renamed := func(node types.UID) bool {
+		return slices.ContainsFunc(j.existing(""), func(i Instance) bool { return i.Renamed && i.Node == node })
+	}
 	for _, o := range j.All(&corev1.Node{}) {
+		if renamed(o.GetUID()) {
+			continue
+		}
 		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
 		if !named && !j.ofHopeless(o) && !j.strayNode(o.GetName()) && !j.heldNode(o) {
 			return fmt.Sprintf("node %s has no machine", o.GetName())

@@ -29,6 +29,7 @@ func (j *Judge) Overdue() {
 	}
 	j.judgeCauses()
 	j.judgeWaits()
+	j.judgeGraces()
 	was := j.overdue
 	j.overdue = map[[2]types.UID]time.Time{}
 	for _, c := range j.checks() {

@@ -42,6 +42,9 @@ const (
 	// more.
 	ForceInTime = "no pod is forced off its node before the drain timeout of its machine"
 
+	// NotHeld is about pods whose end nothing confirms.
+	NotHeld = "no drain waits out the grace period of a pod whose kubelet is silent"
+
 	// OthersHold is about finalizers.
 	OthersHold = "nobody takes off what holds an object for somebody else"
 
