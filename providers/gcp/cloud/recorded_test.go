@@ -23,8 +23,12 @@ type record struct {
 	// ID names the case, and its machine: m-<ID>.
 	ID   string `json:"id"`
 	Spec json.RawMessage
+	// UserData is that of the secret; nil: ignition.
+	UserData *string
 	// Refused: the original sends no request.
 	Refused bool
+	// Fields are those that the original names as it refuses the spec.
+	Fields []string
 	// Sent are the fields of what it sends, by operation: "instance".
 	Sent map[string]parameters
 }
@@ -111,7 +115,7 @@ func patched(tree, patch map[string]any) map[string]any {
 
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
 
-// stage is one Compute Engine for all cases, since keys of accounts take their time.
+// stage is one Compute Engine for all cases of an API, since keys of accounts take their time.
 type stage struct {
 	bench    *bench
 	recorder double.Recorder
@@ -136,6 +140,9 @@ func (r record) play(t *testing.T, on *stage) (map[string]parameters, error) {
 		return nil, err
 	}
 	want := provider.Want{UserData: []byte("ignition")}
+	if r.UserData != nil {
+		want.UserData = []byte(*r.UserData)
+	}
 	if strings.Contains(string(r.Spec), `"userDataSecret":null`) {
 		want.UserData = nil
 	}
