@@ -78,9 +78,10 @@ type How string
 
 // The ways in which a provider may differ.
 const (
-	Adds    How = "adds"       // it sends what the original does not
+	Adds    How = "adds"       // it sends what the original does not, or has an object empty instead
 	Omits   How = "leaves out" // it does not send what the original does
 	Alters  How = "alters"     // it sends another value
+	Sets    How = "sets"       // it sends a value, whether the original sends one or not
 	Differs How = "differs"    // any of these
 	Empties How = "empties"    // one of both leaves out a text, a list or an object without content
 	Makes   How = "makes"      // it makes what the original refuses
@@ -116,6 +117,9 @@ func (row Difference) explains(r Record, d deviation) bool {
 	if d.key == verdict {
 		return row.How == Makes && r.Refused || row.How == Refuses && !r.Refused
 	}
-	fits := map[How]bool{Adds: d.original == nil, Omits: d.ours == nil, Alters: d.original != nil && d.ours != nil, Differs: true, Empties: d.empty()}
+	fits := map[How]bool{
+		Adds: d.original == nil || *d.original == "{}", Omits: d.ours == nil, Alters: d.original != nil && d.ours != nil,
+		Sets: d.ours != nil, Differs: true, Empties: d.empty(),
+	}
 	return fits[row.How] && regexp.MustCompile(row.Key).MatchString(d.operation+" "+d.key)
 }

@@ -26,6 +26,8 @@ type Record struct {
 	Spec json.RawMessage `json:"spec"`
 	// Refused: the original sends nothing that makes a machine.
 	Refused bool `json:"refused"`
+	// Fields are those that the original names as it refuses the spec.
+	Fields []string `json:"fields"`
 	// Sent are the parameters of what it sends, by operation.
 	Sent map[string]Parameters `json:"sent"`
 	// Line is the whole line but for what is sent, as compact JSON with sorted keys, for keys that only one cloud has.

@@ -18,6 +18,8 @@ type Suite struct {
 	Same string
 	// Differences are all that is different on purpose. A row that no case needs any more is a failure.
 	Differences []Difference
+	// Implied, where it is set, adds to what is sent for a case what follows from it in the cloud.
+	Implied func(r Record)
 	// Play returns what the provider sends for a case, by operation, or the error with which it sends nothing that makes a machine.
 	Play func(t *testing.T, r Record) (map[string]Parameters, error)
 }
@@ -53,6 +55,9 @@ func (s Suite) Run(t *testing.T) {
 
 // play plays a case, counts it, and counts the rows that it needs.
 func (s Suite) play(t *testing.T, r Record, n *tally, used []int) {
+	if s.Implied != nil {
+		s.Implied(r)
+	}
 	sent, err := s.Play(t, r)
 	all, compared := r.compare(sent, err)
 	n.specs++

@@ -1,88 +1,64 @@
 package cloud
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 )
-
-// toDelete opens a class as the engine does for a machine on its way out: without its spec, if that is refused.
-func (b *bench) toDelete(class provider.Class) *session {
-	b.t.Helper()
-	s, err := b.start().Open(b.t.Context(), class)
-	if provider.KindOf(err) == provider.Invalid {
-		class.Spec = nil
-		s, err = b.start().Open(b.t.Context(), class)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return s.(*session)
-}
 
 // TestEveryRecordedMachineIsDeleted: whatever a spec says, the instance of its machine is found and deleted: one that is created of it, and where
 // none is, one that this provider or the original has created of what the spec said before.
-func TestEveryRecordedMachineIsDeleted(t *testing.T) {
-	for _, api := range []string{provider.OpenShift, provider.Gardener} {
-		var on *stage
-		refused := 0
-		for n, r := range recorded(t, api) {
-			if n%100 == 0 { // tokens are signed by the time of day, from which the stage's gets away
-				on = newStage(t)
-			}
-			made := false
-			t.Run(api+"/"+r.ID, func(t *testing.T) { made = r.deleted(t, on) })
-			if made {
-				continue
-			}
-			refused++
-			for name, uid := range map[string]string{"ours": r.ref().UID, "the original's": ""} {
-				t.Run(api+"/"+r.ID+"/"+name, func(t *testing.T) { r.deletedPlanted(t, on.bench, uid) })
-			}
+func TestEveryRecordedMachineIsDeleted(all *testing.T) {
+	var on *stage
+	cases := 0
+	recordtest.Deletions{Folder: recordings, APIs: bothAPIs, Delete: func(t *testing.T, r recordtest.Record, planted bool, now json.RawMessage) {
+		if cases%100 == 0 { // tokens are signed by the time of day, from which the stage's gets away
+			on = newStage(all)
 		}
-		if refused == 0 {
-			t.Errorf("no spec of %s is refused", api)
-		}
-	}
+		cases++
+		recordOf(t, r).deleted(t, on, planted, now)
+	}}.Run(all)
 }
 
-// deleted creates an instance of the spec, if that can be, and deletes it.
-func (r record) deleted(t *testing.T, on *stage) (made bool) {
-	b := on.bench
+// deleted creates an instance of the spec, or plants one, and deletes it by what the spec is now.
+func (r record) deleted(t *testing.T, on *stage, planted bool, now json.RawMessage) {
+	b, ref := on.bench, r.ref()
+	class := b.class(r.API, "c1")
+	class.Spec = now
+	if planted || !r.made(t, on) {
+		i := provider.Instance{Name: ref.Name, Namespace: ref.Namespace, UID: ref.UID}
+		if planted {
+			i.UID, ref.ProviderID = "", "gce:///rehearsal/us-east1-b/"+ref.Name
+		}
+		if err := b.plant(b.class(r.API, "c1"), i); err != nil {
+			t.Fatal(err)
+		}
+	} else if strings.Contains(string(r.Spec), `"deletionProtection":true`) { // such a one stays until a person lifts the protection
+		return
+	}
+	delete(class.Credentials, "userData")
+	b.gone(t, recordtest.ToDelete(t, b.start(), class), ref)
+}
+
+// made creates an instance of the spec, and reports whether it is there: Compute Engine may refuse it after it was accepted.
+func (r record) made(t *testing.T, on *stage) bool {
 	if _, err := r.play(t, on); err != nil {
 		return false
 	}
-	b.clock.Advance(10 * time.Second)
-	class := b.class(r.api, "c1")
+	on.bench.clock.Advance(10 * time.Second)
+	class := on.bench.class(r.API, "c1")
 	class.Spec = r.Spec
-	s := b.toDelete(class)
-	if all, err := s.Find(t.Context(), r.ref()); err == nil && (len(all) == 0 || all[0].Fault != nil) {
-		return false // Compute Engine has refused it
-	}
-	if !strings.Contains(string(r.Spec), `"deletionProtection":true`) { // such a one stays until a person lifts the protection
-		b.gone(t, s, r.ref())
-	}
-	return true
-}
-
-// deletedPlanted deletes an instance that is there, by a spec of which none can be created.
-func (r record) deletedPlanted(t *testing.T, b *bench, uid string) {
-	class := b.class(r.api, "c1")
-	if err := b.plant(class, provider.Instance{Name: r.ref().Name, UID: uid, Namespace: r.ref().Namespace}); err != nil {
-		t.Fatal(err)
-	}
-	ref := r.ref()
-	if uid == "" {
-		ref.ProviderID = "gce:///rehearsal/us-east1-b/" + ref.Name
-	}
-	class.Spec = r.Spec
-	b.gone(t, b.toDelete(class), ref)
+	s := recordtest.ToDelete(t, on.bench.start(), class)
+	all, err := s.Find(t.Context(), r.ref())
+	return err != nil || len(all) == 1 && all[0].Fault == nil
 }
 
 // gone deletes the only instance of a machine.
-func (b *bench) gone(t *testing.T, s *session, ref provider.Ref) {
+func (b *bench) gone(t *testing.T, s provider.Session, ref provider.Ref) {
 	t.Helper()
 	all, err := s.Find(t.Context(), ref)
 	if err != nil || len(all) != 1 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
 // misnamed are the fields that the original of Gardener calls otherwise than the spec does.
@@ -20,7 +21,7 @@ var misnamed = []struct{ original, spec string }{
 // TestRecordedFields: of a spec that both refuse the same fields are named.
 func TestRecordedFields(t *testing.T) {
 	compared, renamed := 0, make([]int, len(misnamed))
-	for _, r := range recorded(t, provider.Gardener) {
+	for _, r := range recordtest.Read(t, recordings, provider.Gardener) {
 		if len(r.Fields) == 0 {
 			continue
 		}

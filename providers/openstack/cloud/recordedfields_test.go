@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
@@ -14,7 +15,7 @@ import (
 // are not compared: credentials that do not suffice are no fault of a spec here. Tags that do not say whose a server is are accepted here: see differences.
 func TestRecordedFields(t *testing.T) {
 	compared := 0
-	for _, r := range recorded(t, provider.Gardener) {
+	for _, r := range recordtest.Read(t, recordings, provider.Gardener) {
 		_, err := spec.DecodeGardener(r.Spec)
 		got := faultyFields(err)
 		want := slices.DeleteFunc(slices.Clone(r.Fields), func(field string) bool {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
 // groupIDs are those of the security groups by name, where the records were made.
@@ -12,7 +15,10 @@ var groupIDs = map[string]string{"default": "83022f8a-7a41-46e1-9089-80c393ee5cf
 // imply adds to the ports of the case what comes of the original's further requests: Nova makes a port in each network that it is given, with
 // the security groups of the server, and the original writes address pairs to a port once its server runs, one in each request. This provider
 // makes the same ports itself. What it sends for them is compared with that, value by value.
-func (r record) imply() {
+func imply(r recordtest.Record) {
+	if r.API != provider.Gardener {
+		return
+	}
 	server := r.Sent["server"]
 	for n := 0; ; n++ {
 		network, ok := server[fmt.Sprintf("networks.%d.uuid", n)]
@@ -22,7 +28,7 @@ func (r record) imply() {
 		name := fmt.Sprintf("port %d", n)
 		port := r.Sent[name]
 		if port == nil {
-			port = parameters{"network_id": network}
+			port = recordtest.Parameters{"network_id": network}
 			for key := range server {
 				if group, is := strings.CutPrefix(key, "security_groups."); is {
 					port["security_groups."+cmp.Or(groupIDs[group], group)] = "yes"
