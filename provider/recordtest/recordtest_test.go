@@ -156,3 +156,36 @@ func TestBroken(t *testing.T) {
 		t.Errorf("a number for a text %t, the spec is %s", ok, spec)
 	}
 }
+
+// TestFields: fields that are not those of the original are told, and so is a name that no case needs.
+func TestFields(t *testing.T) {
+	refuses := func(fields ...string) func(Record) error {
+		return func(Record) error {
+			var all []error
+			for _, f := range fields {
+				all = append(all, provider.InvalidField(f, "is wrong"))
+			}
+			return errors.Join(all...)
+		}
+	}
+	all := []Record{{ID: "one", Fields: []string{"disks.size"}}, {ID: "accepted by the original"}}
+	index := []Renamed{{Form: `\[\d+\]`}}
+	for _, r := range []struct {
+		reason string
+		decode func(Record) error
+		names  []Renamed
+		said   int
+	}{
+		{"the same", refuses("disks.size"), nil, 0},
+		{"the same by another name", refuses("disks[0].size", "disks[1].size"), index, 0},
+		{"another field", refuses("size"), nil, 1},
+		{"one more", refuses("disks.size", "size"), nil, 1},
+		{"a name that is not needed", refuses("disks.size"), index, 1},
+		{"nothing is compared", func(Record) error { return nil }, nil, 1},
+	} {
+		f := &failures{TB: t}
+		if Fields(f, all, r.decode, r.names, 1); len(f.said) != r.said {
+			t.Errorf("%s: %v", r.reason, f.said)
+		}
+	}
+}

@@ -232,7 +232,10 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 		return nil, mistyped(err)
 	}
 	root := field.NewPath("spec")
-	faults := s.adoptSet(root)
+	if faults := s.adoptSet(root); len(faults) > 0 {
+		return nil, refused(faults, root)
+	}
+	var faults field.ErrorList
 	for _, check := range []func(*Gardener, *field.Path) field.ErrorList{
 		(*Gardener).checkPlace, (*Gardener).checkTags, (*Gardener).checkImages, (*Gardener).checkDisks, (*Gardener).checkSecurity, (*Gardener).checkReservation,
 	} {

@@ -1,7 +1,6 @@
 package cloud_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ func TestRecordedFields(t *testing.T) {
 	compared := 0
 	for _, r := range recordtest.Read(t, recordings, provider.Gardener) {
 		_, err := spec.DecodeGardener(r.Spec)
-		got := faultyFields(err)
+		got := recordtest.FieldsOf(err)
 		want := slices.DeleteFunc(slices.Clone(r.Fields), func(field string) bool {
 			return strings.HasPrefix(field, "data[") || field == "spec.tags" && !slices.Contains(got, field)
 		})
@@ -42,18 +41,4 @@ func folded(names []string) []string {
 	all := strings.Split(strings.ToLower(strings.Join(names, " ")), " ")
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// faultyFields are those that an error is about, or the errors that are joined in it.
-func faultyFields(err error) (fields []string) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			fields = append(fields, faultyFields(err)...)
-		}
-		return fields
-	}
-	if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.Invalid && e.Field != "" {
-		fields = append(fields, e.Field)
-	}
-	return fields
 }
