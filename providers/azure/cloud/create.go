@@ -55,7 +55,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if k := kept(s.design.disks); k != "" {
 		own[tagKept] = k
 	}
-	m := &creation{scene: sc, ref: ref, choice: choice, tags: merged(s.design.tags, own)}
+	m := &creation{scene: sc, ref: ref, choice: choice, tags: s.ours.fitting(merged(s.design.tags, own))}
 	return m.make(ctx, want)
 }
 
