@@ -114,9 +114,8 @@ func sentBy(t *testing.T, requests []string, machine string) map[string]recordte
 	t.Helper()
 	sent, disks := map[string]recordtest.Parameters{}, 0
 	for _, request := range requests {
-		target, body, _ := strings.Cut(request, "? {")
-		target, _, _ = strings.Cut(target, "?")
-		_, body, _ = strings.Cut(request, " {")
+		target, _, _ := strings.Cut(request, "?")
+		_, body, _ := strings.Cut(request, " {")
 		path := strings.Split(target, "/")
 		name := kinds[path[len(path)-2]]
 		if name == "disk" {
