@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,8 +26,13 @@ type record struct {
 	// ID names the case, and its machine: m-<ID>.
 	ID   string `json:"id"`
 	Spec json.RawMessage
+	// UserData is that of the secret; nil: that of userData. Secret changes further keys of it: null takes one out.
+	UserData *string
+	Secret   map[string]*string
 	// Refused: the original asks for no server.
 	Refused bool
+	// Fields are those that the original names as it refuses the spec.
+	Fields []string
 	// Sent are the fields of what it sends, by operation: "server", "port 0", "port 0 tags", "volume 0".
 	Sent map[string]parameters
 }
@@ -68,6 +74,9 @@ func recorded(t testing.TB, api string) (all []record) {
 		r := record{api: api}
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatal(err)
+		}
+		if api == provider.Gardener {
+			r.imply()
 		}
 		all = append(all, r)
 	}
@@ -113,18 +122,49 @@ func patched(tree, patch map[string]any) map[string]any {
 
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
 
+// userData is what secrets have, by API. Requests have it in base64, and records leave it out.
+var userData = map[string]string{provider.OpenShift: "ignition", provider.Gardener: "#cloud-config"}
+
+// text is all that the case is made of.
+func (r record) text(t testing.TB) string {
+	secret, err := json.Marshal(r.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(r.Spec) + string(secret)
+}
+
+// want is what is asked for of the case, and the class it is asked of.
+func (r record) want(b *bench) (provider.Class, provider.Want) {
+	class, want := b.class(r.api, "c1"), provider.Want{UserData: []byte(userData[r.api])}
+	class.Spec = r.Spec
+	if r.UserData != nil {
+		want.UserData = []byte(*r.UserData)
+	}
+	for key, value := range r.Secret {
+		switch {
+		case key == "userData":
+			want.UserData = nil
+		case value == nil:
+			delete(class.Credentials, key)
+		default:
+			class.Credentials[key] = []byte(*value)
+		}
+	}
+	return class, want
+}
+
 // play is what the provider sends for the case, and the error with which it asks for no server.
 func (r record) play(t *testing.T) (map[string]parameters, error) {
 	b := newBench(t, recordedInventory(t))
 	b.objects[infrastructureRef] = `{"status":{"platformStatus":{"type":"OpenStack","openstack":{"apiServerInternalIPs":["10.9.0.5"],"ingressIPs":["10.9.0.7"]}}}}`
-	class := b.class(r.api, "c1")
-	class.Spec = r.Spec
+	class, want := r.want(b)
 	s, err := b.start().Open(t.Context(), class)
 	if err != nil {
 		return nil, err
 	}
 	for range 6 { // volumes take their time
-		if _, err = s.Create(t.Context(), r.ref(), provider.Want{UserData: []byte("ignition")}); provider.KindOf(err) != provider.Conflict {
+		if _, err = s.Create(t.Context(), r.ref(), want); provider.KindOf(err) != provider.Conflict {
 			break
 		}
 		b.clock.Advance(time.Minute)
@@ -248,7 +288,9 @@ func (p parameters) anonymous(machine string) parameters {
 			p[key] = "{volume}"
 		}
 	}
-	delete(p, "user_data")
+	if raw, err := base64.StdEncoding.DecodeString(p["user_data"]); err == nil && slices.Contains(slices.Collect(maps.Values(userData)), string(raw)) {
+		delete(p, "user_data")
+	}
 	delete(p, "port_id")
 	return p
 }
