@@ -22,7 +22,7 @@ const (
 // difference is a row of what is different on purpose.
 type difference struct {
 	api, how string
-	// key matches "<operation> <parameter>" as a regular expression; has, one too, matches the spec, and lacks is not in it.
+	// key matches "<operation> <parameter>" as a regular expression; has, one too, matches the case, and lacks is not in it.
 	key, has, lacks string
 	// what, original, here and why are for people: where, what either does, and the reason.
 	what, original, here, why string
@@ -120,14 +120,30 @@ var differences = []difference{
 		provider.Gardener, makes, ``, `"machineType":4|"tags":\[1|"labels":\{"a":1|"value":(1|true)`, ``,
 		"numbers and booleans where text belongs", "refuses the class", "reads them as text, as the originals of OpenShift do", "what they mean is clear",
 	},
+	{
+		provider.Gardener, makes, ``, `"projectID":"rehearsal"`, ``,
+		"a secret whose JSON has no `project_id`, with the key `projectID`", "refuses it", "takes the project of `projectID`", "the secret says which project",
+	},
+	{
+		provider.Gardener, makes, ``, `"serviceAccountJSON":""`, ``,
+		"a secret with an empty `serviceAccountJSON`, and with `serviceaccount.json`", "refuses it", "reads `serviceaccount.json`", "an empty key says nothing",
+	},
+	{
+		provider.Gardener, makes, ``, `"quota_project_id"|"credential_source"`, ``,
+		"further fields in the JSON of a service account", "refuses the secret", "does not read them", "what is not read has no effect",
+	},
+	{
+		provider.Gardener, refuses, ``, `"client_email":null`, ``,
+		"no `client_email` in the JSON of a service account", "asks Google for a token, which refuses it", "refuses the secret, and names the field", "no request is sent for nothing",
+	},
 }
 
 // explains reports whether the row is about a deviation of a case.
-func (row difference) explains(r record, d deviation) bool {
-	if row.api != "" && row.api != r.api || !regexp.MustCompile(row.has).MatchString(string(r.Spec)) {
+func (row difference) explains(r record, text string, d deviation) bool {
+	if row.api != "" && row.api != r.api || !regexp.MustCompile(row.has).MatchString(text) {
 		return false
 	}
-	if row.lacks != "" && strings.Contains(string(r.Spec), row.lacks) {
+	if row.lacks != "" && strings.Contains(text, row.lacks) {
 		return false
 	}
 	switch row.how {
@@ -176,11 +192,11 @@ func (n *tally) play(t *testing.T, r record, used []int, on *stage) {
 	n.specs++
 	n.parameters += compared
 	n.deviations += len(all)
-	mine := false
+	mine, text := false, r.text(t)
 	for _, d := range all {
 		explained := false
 		for i, row := range differences {
-			if row.explains(r, d) {
+			if row.explains(r, text, d) {
 				used[i]++
 				explained, mine = true, mine || i >= always
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 )
 
 // record is one case of testdata/recorded: a spec, and what the original of its API sent for it.
@@ -23,8 +24,10 @@ type record struct {
 	// ID names the case, and its machine: m-<ID>.
 	ID   string `json:"id"`
 	Spec json.RawMessage
-	// UserData is that of the secret; nil: ignition.
+	// UserData is that of the secret; nil: ignition. Secret changes further keys of it: null takes one out, and an object is the usual file with
+	// other fields.
 	UserData *string
+	Secret   map[string]json.RawMessage
 	// Refused: the original sends no request.
 	Refused bool
 	// Fields are those that the original names as it refuses the spec.
@@ -113,6 +116,15 @@ func patched(tree, patch map[string]any) map[string]any {
 	return tree
 }
 
+// text is all that the case is made of.
+func (r record) text(t testing.TB) string {
+	secret, err := json.Marshal(r.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(r.Spec) + string(secret)
+}
+
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
 
 // stage is one Compute Engine for all cases of an API, since keys of accounts take their time.
@@ -135,6 +147,17 @@ func (r record) play(t *testing.T, on *stage) (map[string]parameters, error) {
 	b := on.bench
 	class := b.class(r.api, "c1")
 	class.Spec = r.Spec
+	for key, change := range r.Secret {
+		var text *string
+		switch {
+		case json.Unmarshal(change, &text) != nil:
+			class.Credentials[key] = admittest.Patched(t, string(b.login), string(change))
+		case text == nil:
+			delete(class.Credentials, key)
+		default:
+			class.Credentials[key] = []byte(*text)
+		}
+	}
 	s, err := b.start().Open(t.Context(), class)
 	if err != nil {
 		return nil, err

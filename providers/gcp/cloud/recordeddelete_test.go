@@ -32,6 +32,7 @@ func TestEveryRecordedMachineIsDeleted(t *testing.T) {
 			if n%100 == 0 { // tokens are signed by the time of day, from which the stage's gets away
 				on = newStage(t)
 			}
+			r.Secret = nil // with credentials that lead nowhere nothing is deleted
 			made := false
 			t.Run(api+"/"+r.ID, func(t *testing.T) { made = r.deleted(t, on) })
 			if made {
