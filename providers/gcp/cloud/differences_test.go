@@ -117,4 +117,24 @@ var differences = []recordtest.Difference{
 		What: "numbers and booleans where text belongs", Original: "refuses the class",
 		Here: "reads them as text, as the originals of OpenShift do", Why: "what they mean is clear",
 	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"projectID":"rehearsal"`,
+		What: "a secret whose JSON has no `project_id`, with the key `projectID`", Original: "refuses it",
+		Here: "takes the project of `projectID`", Why: "the secret says which project",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"serviceAccountJSON":""`,
+		What: "a secret with an empty `serviceAccountJSON`, and with `serviceaccount.json`", Original: "refuses it",
+		Here: "reads `serviceaccount.json`", Why: "an empty key says nothing",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"quota_project_id"|"credential_source"`,
+		What: "further fields in the JSON of a service account", Original: "refuses the secret",
+		Here: "does not read them", Why: "what is not read has no effect",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"client_email":null`,
+		What: "no `client_email` in the JSON of a service account", Original: "asks Google for a token, which refuses it",
+		Here: "refuses the secret, and names the field", Why: "no request is sent for nothing",
+	},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
@@ -21,17 +22,22 @@ const recordings = "testdata/recorded"
 // record is one case of the recordings, with the keys that only they have. Its machine is m-<ID>.
 type record struct {
 	recordtest.Record
-	// UserData is that of the secret; nil: ignition.
+	// UserData is that of the secret; nil: ignition. Secret changes further keys of it: null takes one out, and an object is the usual file with
+	// other fields.
 	UserData *string
+	Secret   map[string]json.RawMessage
 }
 
 func recordOf(t testing.TB, r recordtest.Record) record {
 	t.Helper()
-	var more struct{ UserData *string }
+	var more struct {
+		UserData *string
+		Secret   map[string]json.RawMessage
+	}
 	if err := json.Unmarshal(r.Line, &more); err != nil {
 		t.Fatal(err)
 	}
-	return record{r, more.UserData}
+	return record{r, more.UserData, more.Secret}
 }
 
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
@@ -56,6 +62,17 @@ func (r record) play(t *testing.T, on *stage) (map[string]recordtest.Parameters,
 	b := on.bench
 	class := b.class(r.API, "c1")
 	class.Spec = r.Spec
+	for key, change := range r.Secret {
+		var text *string
+		switch {
+		case json.Unmarshal(change, &text) != nil:
+			class.Credentials[key] = admittest.Patched(t, string(b.login), string(change))
+		case text == nil:
+			delete(class.Credentials, key)
+		default:
+			class.Credentials[key] = []byte(*text)
+		}
+	}
 	s, err := b.start().Open(t.Context(), class)
 	if err != nil {
 		return nil, err

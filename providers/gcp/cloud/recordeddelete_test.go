@@ -26,6 +26,7 @@ func TestEveryRecordedMachineIsDeleted(all *testing.T) {
 
 // deleted creates an instance of the spec, or plants one, and deletes it by what the spec is now.
 func (r record) deleted(t *testing.T, on *stage, planted bool, now json.RawMessage) {
+	r.Secret = nil // with credentials that lead nowhere nothing is deleted
 	b, ref := on.bench, r.ref()
 	class := b.class(r.API, "c1")
 	class.Spec = now
