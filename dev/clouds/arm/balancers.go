@@ -2,6 +2,7 @@ package arm
 
 import (
 	"context"
+	"strconv"
 
 	azfake "github.com/Azure/azure-sdk-for-go/sdk/azcore/fake"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -30,11 +31,17 @@ func (c networkCalls) balancerServer() *nfake.LoadBalancersServer {
 // balancer is one as it is on the wire, with what of the back ends refers to it.
 func (c networkCalls) balancer(b LoadBalancer) network.LoadBalancer {
 	p := &network.LoadBalancerPropertiesFormat{ProvisioningState: to.Ptr(network.ProvisioningStateSucceeded)}
-	front := &network.FrontendIPConfigurationPropertiesFormat{}
-	if b.Internal {
-		front.PrivateIPAddress = to.Ptr("10.0.0.4")
+	fronts := b.Fronts
+	if len(fronts) == 0 {
+		fronts = []string{string(network.IPVersionIPv4)}
 	}
-	p.FrontendIPConfigurations = []*network.FrontendIPConfiguration{{Name: to.Ptr("front"), Properties: front}}
+	for n, version := range fronts {
+		front := &network.FrontendIPConfigurationPropertiesFormat{PrivateIPAddressVersion: to.Ptr(network.IPVersion(version))}
+		if b.Internal {
+			front.PrivateIPAddress = to.Ptr("10.0.0.4")
+		}
+		p.FrontendIPConfigurations = append(p.FrontendIPConfigurations, &network.FrontendIPConfiguration{Name: to.Ptr("front" + strconv.Itoa(n)), Properties: front})
+	}
 	for _, pool := range b.Pools {
 		p.BackendAddressPools = append(p.BackendAddressPools, &network.BackendAddressPool{ID: to.Ptr(c.id() + "/backendAddressPools/" + pool), Name: to.Ptr(pool)})
 	}

@@ -33,6 +33,7 @@ func (c catalogCalls) sizeServer() *cfake.ResourceSKUsServer {
 				for _, s := range c.Inventory.Sizes {
 					all = append(all, sku(s, l))
 				}
+				all = append(all, setSKU("Aligned", "3", l), setSKU("Classic", "2", l))
 			}
 			page, next := paged(c.call, all)
 			return onePage(compute.ResourceSKUsClientListResponse{ResourceSKUsResult: compute.ResourceSKUsResult{Value: page, NextLink: next}})
@@ -69,6 +70,15 @@ func sku(s Size, l Location) *compute.ResourceSKU {
 	}
 	out.LocationInfo = []*compute.ResourceSKULocationInfo{info}
 	return out
+}
+
+// setSKU is a kind of availability sets, with the number of fault domains that the location has for it.
+func setSKU(name, faultDomains string, l Location) *compute.ResourceSKU {
+	return &compute.ResourceSKU{
+		Name: to.Ptr(name), ResourceType: to.Ptr("availabilitySets"), Locations: []*string{to.Ptr(l.Name)},
+		LocationInfo: []*compute.ResourceSKULocationInfo{{Location: to.Ptr(l.Name)}},
+		Capabilities: []*compute.ResourceSKUCapabilities{{Name: to.Ptr("MaximumPlatformFaultDomainCount"), Value: to.Ptr(faultDomains)}},
+	}
 }
 
 func (c catalogCalls) imageServer() *cfake.VirtualMachineImagesServer {

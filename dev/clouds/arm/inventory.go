@@ -61,6 +61,8 @@ type LoadBalancer struct {
 	Internal      bool     `json:"internal,omitempty"`
 	Pools         []string `json:"pools"`
 	NatRules      []string `json:"natRules,omitempty"`
+	// Fronts are the versions of the addresses that it is reached at: "IPv4" or "IPv6". None: one of IPv4.
+	Fronts []string `json:"fronts,omitempty"`
 }
 
 // Image is one of the Marketplace, by its URN, or one with an ID: /resourceGroups/..., with or without subscription, or of a community or

@@ -13,6 +13,7 @@ import (
 	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
 // creation is what one machine is made with.
@@ -54,7 +55,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if k := kept(s.design.disks); k != "" {
 		own[tagKept] = k
 	}
-	m := &creation{scene: sc, ref: ref, choice: choice, tags: merged(s.design.tags, own)}
+	m := &creation{scene: sc, ref: ref, choice: choice, tags: s.ours.fitting(merged(s.design.tags, own))}
 	return m.make(ctx, want)
 }
 
@@ -166,11 +167,12 @@ func (m *creation) set(ctx context.Context) (string, error) {
 	if !isMissing(err) {
 		return "", m.told(err, "read availability set %s", name)
 	}
+	fault, update := sizes.domains()
 	_, err = sets.CreateOrUpdate(ctx, m.group, name, compute.AvailabilitySet{
 		Location: to.Ptr(m.design.location), Tags: merged(m.design.tags, map[string]string{tagCluster: m.class.Cluster}),
 		SKU: &compute.SKU{Name: to.Ptr("Aligned")},
 		Properties: &compute.AvailabilitySetProperties{
-			PlatformFaultDomainCount: to.Ptr(int32(size.faultDomains)), PlatformUpdateDomainCount: to.Ptr[int32](5),
+			PlatformFaultDomainCount: to.Ptr(fault), PlatformUpdateDomainCount: to.Ptr(update),
 		},
 	}, nil)
 	if err != nil {
@@ -238,11 +240,11 @@ func zoneOf(zones []*string) string {
 func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, error) {
 	source := &compute.CreationData{CreateOption: to.Ptr(compute.DiskCreateOptionFromImage)}
 	switch i := d.image; {
-	case i.ID != "":
+	case !spec.Blank(i.ID):
 		source.ImageReference = &compute.ImageDiskReference{ID: to.Ptr(i.ID)}
-	case deref(i.SharedGalleryImageID) != "":
+	case !spec.Blank(deref(i.SharedGalleryImageID)):
 		source.GalleryImageReference = &compute.ImageDiskReference{SharedGalleryImageID: i.SharedGalleryImageID}
-	case deref(i.CommunityGalleryImageID) != "":
+	case !spec.Blank(deref(i.CommunityGalleryImageID)):
 		source.GalleryImageReference = &compute.ImageDiskReference{CommunityGalleryImageID: i.CommunityGalleryImageID}
 	default:
 		image, err := m.marketImage(ctx, deref(i.URN))

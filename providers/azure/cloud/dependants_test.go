@@ -2,6 +2,8 @@ package cloud_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,33 @@ func TestDisksThatOutlive(t *testing.T) {
 		for found, err := range l.Leftovers(t.Context()) {
 			t.Errorf("listed as left behind: %+v, error %v", found, err)
 		}
+	}
+}
+
+// TestFullOfTags: a machine with as many tags as the original accepts is created, found and kept, with an owner and with disks that outlive it.
+func TestFullOfTags(t *testing.T) {
+	w := newWorld(t)
+	tags := map[string]string{}
+	for n := range 45 {
+		tags[fmt.Sprintf("k%02d", n)] = "v"
+	}
+	patch, _ := json.Marshal(map[string]any{"tags": tags, "dataDisks": []any{map[string]any{"nameSuffix": "keep", "diskSizeGB": 7, "lun": 0, "deletionPolicy": "Detach"}}})
+	c := patched(t, class(provider.OpenShift, "c1"), string(patch))
+	c.Owner = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11"
+	s := w.open(c)
+	w.create(s, machine(1))
+	w.clock.Advance(time.Minute)
+	i := w.only(s, machine(1))
+	if len(i.Tags) != 50 || i.Owner != c.Owner || i.UID != machine(1).UID {
+		t.Errorf("%d tags, owner %q, UID %q", len(i.Tags), i.Owner, i.UID)
+	}
+	before := w.server.Counts()["PATCH virtualMachines"]
+	if err := maintainer(t, s).Maintain(t.Context(), machine(1), i); err != nil || w.server.Counts()["PATCH virtualMachines"] != before {
+		t.Errorf("a machine without room for one of our tags is changed: %v", err)
+	}
+	w.remove(s, machine(1), i)
+	if left := w.cloud.Orphans(); len(left) != 1 || !strings.HasSuffix(left[0], "_keep") {
+		t.Errorf("left are %v", left)
 	}
 }
 

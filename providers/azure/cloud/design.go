@@ -37,6 +37,7 @@ type design struct {
 
 // networking is where a machine's interface is, and what it is part of.
 type networking struct {
+	// group is that of the virtual network. Load balancers and security groups are in the machine's.
 	group, vnet, subnet              string
 	configuration                    string // its name; empty: the interface's, which has an address of version 4 alone
 	accelerated, forwarding          *bool
@@ -176,6 +177,14 @@ func authorizedKey(key *rsa.PublicKey) string {
 	number([]byte{1, 0, 1}) // what [rsa.GenerateKey] always has
 	number(key.N.Bytes())
 	return "ssh-rsa " + base64.StdEncoding.EncodeToString(out)
+}
+
+// given is a text; one of spaces alone is not given.
+func given(text string) string {
+	if spec.Blank(text) {
+		return ""
+	}
+	return text
 }
 
 // optional is nil for nothing.

@@ -39,7 +39,7 @@ func designGardener(s *session) error {
 	if g.Properties.Zone != nil {
 		zone = strconv.Itoa(*g.Properties.Zone)
 	}
-	m := &gardener{Gardener: g, key: strings.TrimSpace(g.Properties.OSProfile.LinuxConfiguration.SSH.PublicKeys.KeyData)}
+	m := &gardener{Gardener: g, key: given(g.Properties.OSProfile.LinuxConfiguration.SSH.PublicKeys.KeyData)}
 	tags := map[string]string{}
 	for k, v := range g.Tags {
 		tags[k] = v
@@ -49,7 +49,7 @@ func designGardener(s *session) error {
 		location: g.Location, group: g.ResourceGroup, tags: tags, names: gardenerNames, fields: gardenerFields, network: m.networking(), disks: m.dataDisks(),
 		choices: choicesOf(zone, g.Properties.HardwareProfile.VMSize, g.Choices), machine: m.machine, check: m.check,
 	}
-	if i := g.Properties.StorageProfile.ImageReference; i.URN != nil && *i.URN != "" && !i.SkipMarketplaceAgreement {
+	if i := g.Properties.StorageProfile.ImageReference; !spec.Blank(deref(i.URN)) && !i.SkipMarketplaceAgreement {
 		s.design.urn = *i.URN
 	}
 	s.ours.keys = append(g.Owners(spec.GardenerClusterPrefix), g.Owners(spec.GardenerRolePrefix)...)
@@ -61,7 +61,7 @@ func designGardener(s *session) error {
 
 func (g *gardener) networking() networking {
 	group := g.ResourceGroup
-	if other := deref(g.SubnetInfo.VnetResourceGroup); other != "" {
+	if other := deref(g.SubnetInfo.VnetResourceGroup); !spec.Blank(other) {
 		group = other
 	}
 	return networking{
@@ -73,7 +73,7 @@ func (g *gardener) networking() networking {
 func (g *gardener) dataDisks() (all []dataDisk) {
 	for _, d := range g.Properties.StorageProfile.DataDisks {
 		caching := d.Caching
-		if caching == "" {
+		if spec.Blank(caching) {
 			caching = string(compute.CachingTypesNone)
 		}
 		all = append(all, dataDisk{name: d.Name, lun: d.Lun, size: d.DiskSizeGB, kind: d.StorageAccountType, caching: caching, image: d.ImageRef})
@@ -159,11 +159,11 @@ func (g *gardener) security() *compute.SecurityProfile {
 // imageReference names an image to be booted from.
 func imageReference(i spec.GardenerImage) *compute.ImageReference {
 	switch {
-	case i.ID != "":
+	case !spec.Blank(i.ID):
 		return &compute.ImageReference{ID: to.Ptr(i.ID)}
-	case deref(i.CommunityGalleryImageID) != "":
+	case !spec.Blank(deref(i.CommunityGalleryImageID)):
 		return &compute.ImageReference{CommunityGalleryImageID: i.CommunityGalleryImageID}
-	case deref(i.SharedGalleryImageID) != "":
+	case !spec.Blank(deref(i.SharedGalleryImageID)):
 		return &compute.ImageReference{SharedGalleryImageID: i.SharedGalleryImageID}
 	}
 	u := strings.Split(deref(i.URN), ":") // four parts, or the spec was refused

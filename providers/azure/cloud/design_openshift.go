@@ -64,7 +64,7 @@ func designOpenShift(s *session) error {
 		return err
 	}
 	tags[openshiftCluster+s.class.Cluster] = "owned"
-	m := &openshift{OpenShift: o, subscription: s.creds.subscription, group: group, key: strings.TrimSpace(string(key)), password: randomPassword}
+	m := &openshift{OpenShift: o, subscription: s.creds.subscription, group: group, key: given(string(key)), password: randomPassword}
 	s.group = group
 	s.design = &design{
 		location: location, group: group, tags: tags, names: openshiftNames, fields: openshiftFields, network: m.networking(s), disks: m.dataDisks(),
@@ -222,8 +222,8 @@ func (o *openshift) osDisk(b build) *compute.OSDisk {
 	if o.OSDisk.DiskSizeGB > 0 {
 		disk.DiskSizeGB = to.Ptr(o.OSDisk.DiskSizeGB)
 	}
-	if where := o.OSDisk.DiskSettings.EphemeralStorageLocation; where != "" {
-		disk.DiffDiskSettings = &compute.DiffDiskSettings{Option: to.Ptr(compute.DiffDiskOptions(where))}
+	if o.OSDisk.DiskSettings.EphemeralStorageLocation == string(compute.DiffDiskOptionsLocal) {
+		disk.DiffDiskSettings = &compute.DiffDiskSettings{Option: to.Ptr(compute.DiffDiskOptionsLocal)}
 	}
 	return disk
 }
@@ -264,6 +264,8 @@ func windowsSetup(password string) *compute.WindowsConfiguration {
 // randomPassword has capitals, small letters and digits for sure, as Azure demands.
 func randomPassword() string { return "aA1-" + rand.Text() }
 
+// security is what the original asks for: a machine is confidential where its OS disk is encrypted as one, and trusted where that enables
+// something, and neither otherwise.
 func (o *openshift) security() *compute.SecurityProfile {
 	p := o.SecurityProfile
 	if p == nil {
@@ -278,9 +280,9 @@ func (o *openshift) security() *compute.SecurityProfile {
 		}
 	}
 	switch {
-	case p.Settings.SecurityType == machinev1beta1.SecurityTypesConfidentialVM && p.Settings.ConfidentialVM != nil:
+	case o.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType != "" && p.Settings.ConfidentialVM != nil:
 		uefi(compute.SecurityTypesConfidentialVM, p.Settings.ConfidentialVM.UEFISettings)
-	case p.Settings.SecurityType == machinev1beta1.SecurityTypesTrustedLaunch && p.Settings.TrustedLaunch != nil:
+	case o.LaunchesTrusted():
 		uefi(compute.SecurityTypesTrustedLaunch, p.Settings.TrustedLaunch.UEFISettings)
 	}
 	return out
@@ -292,7 +294,7 @@ func (o *openshift) diagnostics() *compute.DiagnosticsProfile {
 		return nil
 	}
 	out := &compute.BootDiagnostics{Enabled: to.Ptr(true)}
-	if boot.CustomerManaged != nil {
+	if boot.CustomerManaged != nil && boot.StorageAccountType == machinev1beta1.CustomerManagedAzureDiagnosticsStorage {
 		out.StorageURI = to.Ptr(boot.CustomerManaged.StorageAccountURI)
 	}
 	return &compute.DiagnosticsProfile{BootDiagnostics: out}

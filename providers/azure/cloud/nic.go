@@ -79,22 +79,23 @@ func (m *creation) subnetID() string {
 	return resourceID(m.subscription, n.group, "Microsoft.Network", "virtualNetworks", n.vnet) + "/subnets/" + n.subnet
 }
 
+// networkID is that of something of the network which is in the machine's own resource group: all but the virtual network is.
 func (m *creation) networkID(kind, name string) *string {
-	return to.Ptr(resourceID(m.subscription, m.design.network.group, "Microsoft.Network", kind, name))
+	return to.Ptr(resourceID(m.subscription, m.group, "Microsoft.Network", kind, name))
 }
 
 // interfaceFor is the interface to ask for.
 func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Interface, error) {
 	n := m.design.network
 	first := &network.InterfaceIPConfigurationPropertiesFormat{
-		Subnet: &network.Subnet{ID: to.Ptr(m.subnetID())}, PrivateIPAllocationMethod: to.Ptr(network.IPAllocationMethodDynamic), Primary: to.Ptr(true),
+		Subnet: &network.Subnet{ID: to.Ptr(m.subnetID())}, PrivateIPAllocationMethod: to.Ptr(network.IPAllocationMethodDynamic),
 	}
 	for _, group := range n.appGroups {
 		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: m.networkID("applicationSecurityGroups", group)})
 	}
 	// What is named to Azure has to be there now: a rule that has gone since would make the machine's spec wrong for good.
-	m.balancers.Forget(n.balancerKey(n.publicBalancer))
-	m.balancers.Forget(n.balancerKey(n.internalBalancer))
+	m.balancers.Forget(m.design.balancerKey(n.publicBalancer))
+	m.balancers.Forget(m.design.balancerKey(n.internalBalancer))
 	seat, err := m.balance(ctx)
 	if err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 		out.Properties.IPConfigurations = append(out.Properties.IPConfigurations, &network.InterfaceIPConfiguration{
 			Name: to.Ptr(configuration + "-v6"),
 			Properties: &network.InterfaceIPConfigurationPropertiesFormat{
-				Subnet: first.Subnet, PrivateIPAllocationMethod: first.PrivateIPAllocationMethod, PrivateIPAddressVersion: to.Ptr(network.IPVersionIPv6),
-				LoadBalancerBackendAddressPools: seat.six.LoadBalancerBackendAddressPools,
+				Subnet: first.Subnet, PrivateIPAllocationMethod: first.PrivateIPAllocationMethod, PrivateIPAddressVersion: to.Ptr(network.IPVersionIPv6), Primary: to.Ptr(false),
+				LoadBalancerBackendAddressPools: seat.six.LoadBalancerBackendAddressPools, LoadBalancerInboundNatRules: seat.six.LoadBalancerInboundNatRules,
 			},
 		})
 	}
@@ -182,48 +183,69 @@ func (s scene) balance(ctx context.Context) (out seat, err error) {
 		}
 		got, err := s.balancer(ctx, b.name)
 		if isMissing(err) {
-			return out, provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
+			return out, provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, s.group)
 		}
 		if err != nil {
 			return out, s.told(err, "read load balancer %s", b.name)
 		}
-		if got.Properties == nil || len(got.Properties.BackendAddressPools) == 0 {
-			s.balancers.Forget(n.balancerKey(b.name))
-			return out, provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)
+		p := got.Properties
+		if p == nil || len(p.BackendAddressPools) == 0 { // as the original: it may get its pools later, when the machine is put into them
+			s.balancers.Forget(s.design.balancerKey(b.name))
 		}
-		for _, pool := range got.Properties.BackendAddressPools {
-			if pool == nil || pool.ID == nil {
-				continue
-			}
-			to := &out.four
-			if strings.HasSuffix(deref(pool.Name), sixthPool) {
-				to = &out.six
-			}
-			to.LoadBalancerBackendAddressPools = append(to.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: pool.ID})
+		if p == nil {
+			continue
 		}
+		out.join(p.BackendAddressPools)
 		if b.rule == nil {
 			continue
 		}
-		if k := *b.rule; k < 0 || k >= int64(len(got.Properties.InboundNatRules)) {
-			s.balancers.Forget(n.balancerKey(b.name))
-			return out, provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(got.Properties.InboundNatRules), k)
+		if k := *b.rule; k < 0 || k >= int64(len(p.InboundNatRules)) {
+			s.balancers.Forget(s.design.balancerKey(b.name))
+			return out, provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(p.InboundNatRules), k)
 		}
-		out.four.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: got.Properties.InboundNatRules[*b.rule].ID}}
+		out.translate(p.FrontendIPConfigurations, p.InboundNatRules[*b.rule].ID)
 	}
 	return out, nil
+}
+
+// join adds the pools of a load balancer.
+func (o *seat) join(pools []*network.BackendAddressPool) {
+	for _, pool := range pools {
+		if pool == nil || pool.ID == nil {
+			continue
+		}
+		to := &o.four
+		if strings.HasSuffix(deref(pool.Name), sixthPool) {
+			to = &o.six
+		}
+		to.LoadBalancerBackendAddressPools = append(to.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: pool.ID})
+	}
+}
+
+// translate adds a rule for each version of addresses that the load balancer is reached at, once.
+func (o *seat) translate(fronts []*network.FrontendIPConfiguration, rule *string) {
+	for _, front := range fronts {
+		to := &o.four
+		if front.Properties != nil && deref(front.Properties.PrivateIPAddressVersion) == network.IPVersionIPv6 {
+			to = &o.six
+		}
+		if len(to.LoadBalancerInboundNatRules) == 0 {
+			to.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: rule}}
+		}
+	}
 }
 
 // balancer is a load balancer as it was within the last minute. Of one that lacked what the spec names, people may be making it: it is not
 // remembered.
 func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer, error) {
-	return s.balancers.Get(ctx, s.design.network.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
-		got, err := s.network.NewLoadBalancersClient().Get(ctx, s.design.network.group, name, nil)
+	return s.balancers.Get(ctx, s.design.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
+		got, err := s.network.NewLoadBalancersClient().Get(ctx, s.group, name, nil)
 		return &got.LoadBalancer, err
 	})
 }
 
-// balancerKey stands for a load balancer.
-func (n networking) balancerKey(name string) string { return strings.ToLower(n.group + "/" + name) }
+// balancerKey stands for a load balancer. It is in the resource group of the machine, whatever group the virtual network is in.
+func (d *design) balancerKey(name string) string { return strings.ToLower(d.group + "/" + name) }
 
 // addressName is what the original of OpenShift calls a machine's public address.
 func addressName(cluster, machine string) string { return cluster + "-" + machine }

@@ -104,6 +104,14 @@ func (o ownership) mark(class provider.Class, ref provider.Ref) map[string]strin
 	return out
 }
 
+// fitting are tags without that of the cluster, where there is no room for it and the tag of the original of OpenShift says the same.
+func (o ownership) fitting(tags map[string]*string) map[string]*string {
+	if _, ok := tag(tags, openshiftCluster+o.cluster); ok && len(tags) > mostTags {
+		delete(tags, tagCluster)
+	}
+	return tags
+}
+
 // merged are several sets of tags as one. The later ones count, whatever the case of the names.
 func merged(sets ...map[string]string) map[string]*string {
 	out := map[string]*string{}

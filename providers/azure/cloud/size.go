@@ -23,6 +23,21 @@ func (c catalog) find(name string) (size, bool) {
 	return s, ok
 }
 
+// alignedSets is the entry of the availability sets for machines with managed disks. No size has a / in its name.
+const alignedSets = "availabilitysets/aligned"
+
+// domains is how many fault and update domains an availability set of the location has.
+func (c catalog) domains() (fault, update int32) {
+	fault, update = 2, 5 // what each location has
+	if n := c[alignedSets].faultDomains; n > 0 {
+		fault = int32(n)
+	}
+	if fault == 1 {
+		update = 1
+	}
+	return fault, update
+}
+
 // size is one of virtual machines.
 type size struct {
 	vcpus, gpus, faultDomains int64
@@ -47,8 +62,12 @@ func (s scene) readSizes(ctx context.Context, where string) (catalog, error) {
 			return known, s.told(err, "list sizes of %s", where)
 		}
 		for _, sku := range page.Value {
-			if deref(sku.ResourceType) == "virtualMachines" {
-				known[strings.ToLower(deref(sku.Name))] = sizeOf(sku, where)
+			name := strings.ToLower(deref(sku.Name))
+			switch kind := strings.ToLower(deref(sku.ResourceType)); kind {
+			case "virtualmachines":
+				known[name] = sizeOf(sku, where)
+			case "availabilitysets":
+				known[kind+"/"+name] = sizeOf(sku, where)
 			}
 		}
 	}
@@ -73,9 +92,6 @@ func sizeOf(sku *compute.ResourceSKU, location string) (s size) {
 		case "AcceleratedNetworkingEnabled":
 			s.accelerated = strings.EqualFold(value, "True")
 		}
-	}
-	if s.faultDomains == 0 {
-		s.faultDomains = 2 // what every location has
 	}
 	for _, l := range sku.LocationInfo {
 		if strings.EqualFold(deref(l.Location), location) {

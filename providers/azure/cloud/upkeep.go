@@ -87,7 +87,10 @@ func (s scene) mend(ctx context.Context, ref provider.Ref, vm *compute.VirtualMa
 	if len(owed) == 0 {
 		return nil
 	}
-	tags := merged(now.Tags, owed)
+	tags := s.ours.fitting(merged(now.Tags, owed))
+	if len(tags) == len(now.Tags) && len(owed) == 1 && owed[tagCluster] != "" {
+		return nil
+	}
 	if len(tags) > mostTags {
 		return provider.Errorf(provider.Conflict, "virtual machine %s has no room for the tags %s: it would have %d, and Azure keeps %d",
 			now.Name, strings.Join(slices.Sorted(maps.Keys(owed)), ", "), len(tags), mostTags)

@@ -20,8 +20,10 @@ type world struct {
 	clock  *double.Clock
 	cloud  *arm.Cloud
 	server *double.Server
-	url    string
-	ca     []byte
+	// sent is what the double received.
+	sent double.Recorder
+	url  string
+	ca   []byte
 }
 
 const pageSize = 5
@@ -39,7 +41,7 @@ func newWorld(t *testing.T, change ...func(*arm.Options)) *world {
 	w := &world{t: t, clock: &double.Clock{}}
 	w.cloud = arm.New(w.clock, o)
 	w.server = double.NewServer(w.clock, w.cloud)
-	s := httptest.NewTLSServer(w.server)
+	s := httptest.NewTLSServer(w.sent.Around(w.server))
 	t.Cleanup(s.Close)
 	w.url = s.URL
 	w.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -225,8 +228,14 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := json.Unmarshal(raw, new(Gardener)); err != nil {
+		return nil, mistyped(err)
+	}
 	root := field.NewPath("spec")
-	faults := s.adoptSet(root)
+	if faults := s.adoptSet(root); len(faults) > 0 {
+		return nil, refused(faults, root)
+	}
+	var faults field.ErrorList
 	for _, check := range []func(*Gardener, *field.Path) field.ErrorList{
 		(*Gardener).checkPlace, (*Gardener).checkTags, (*Gardener).checkImages, (*Gardener).checkDisks, (*Gardener).checkSecurity, (*Gardener).checkReservation,
 	} {
@@ -234,6 +243,14 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	}
 	faults = append(faults, choiceFaults(s.Choices, root.Child("choices"))...)
 	return s, refused(faults, root)
+}
+
+// mistyped is the error for a number or a boolean in the place of a text. The original reads specs as JSON: it takes none for a text.
+func mistyped(err error) error {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return provider.InvalidField(e.Field, "is a %s", e.Value)
+	}
+	return provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
 }
 
 func (s *Gardener) adoptSet(root *field.Path) field.ErrorList {
@@ -264,19 +281,22 @@ func (s *Gardener) checkPlace(root *field.Path) (faults field.ErrorList) {
 		{properties.Child("osProfile", "adminUsername"), p.OSProfile.AdminUsername},
 		{properties.Child("storageProfile", "osDisk", "createOption"), p.StorageProfile.OSDisk.CreateOption},
 	} {
-		if strings.TrimSpace(required.value) == "" {
+		if Blank(required.value) {
 			faults = append(faults, field.Required(required.path, "give a value"))
 		}
 	}
 	if c := s.CloudConfiguration; c != nil && !slices.Contains([]string{CloudPublic, CloudChina, CloudGovernment}, c.Name) {
 		faults = append(faults, field.NotSupported(root.Child("cloudConfiguration", "name"), lenient.Shown(c.Name), []string{CloudPublic, CloudChina, CloudGovernment}))
 	}
-	set, scale := p.AvailabilitySet != nil && p.AvailabilitySet.ID != "", p.VirtualMachineScaleSet != nil && p.VirtualMachineScaleSet.ID != ""
+	set, scale := p.AvailabilitySet != nil && !Blank(p.AvailabilitySet.ID), p.VirtualMachineScaleSet != nil && !Blank(p.VirtualMachineScaleSet.ID)
 	if n := count(p.Zone != nil, set, scale); n != 1 {
 		faults = append(faults, field.Forbidden(properties.Child("zone"), fmt.Sprintf("set one of zone, availabilitySet and virtualMachineScaleSet: %d are set", n)))
 	}
 	return faults
 }
+
+// Blank reports whether there is nothing in a text but spaces. The original takes such a text for one that is not given.
+func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func count(all ...bool) (n int) {
 	for _, is := range all {
@@ -313,15 +333,15 @@ func (s *Gardener) checkImages(root *field.Path) field.ErrorList {
 }
 
 func imageFaults(i GardenerImage, path *field.Path) field.ErrorList {
-	given := func(s *string) bool { return s != nil && *s != "" }
-	if n := count(i.ID != "", given(i.URN), given(i.CommunityGalleryImageID), given(i.SharedGalleryImageID)); n != 1 {
+	given := func(s *string) bool { return s != nil && !Blank(*s) }
+	if n := count(!Blank(i.ID), given(i.URN), given(i.CommunityGalleryImageID), given(i.SharedGalleryImageID)); n != 1 {
 		return field.ErrorList{field.Forbidden(path, fmt.Sprintf("name the image by one of id, urn, communityGalleryImageID and sharedGalleryImageID: %d are given", n))}
 	}
 	if !given(i.URN) {
 		return nil
 	}
 	parts := strings.Split(*i.URN, ":")
-	if len(parts) != 4 || slices.Contains(parts, "") {
+	if len(parts) != 4 || slices.ContainsFunc(parts, Blank) {
 		return field.ErrorList{field.Invalid(path.Child("urn"), lenient.Shown(*i.URN), "has to be publisher:offer:sku:version")}
 	}
 	return nil
@@ -345,7 +365,7 @@ func (s *Gardener) checkDisks(root *field.Path) (faults field.ErrorList) {
 		if d.DiskSizeGB <= 0 {
 			faults = append(faults, field.Invalid(path.Child("diskSizeGB"), d.DiskSizeGB, "has to be more than 0"))
 		}
-		if d.StorageAccountType == "" {
+		if Blank(d.StorageAccountType) {
 			faults = append(faults, field.Required(path.Child("storageAccountType"), "say how the disk is kept"))
 		}
 	}
@@ -362,7 +382,7 @@ var (
 func (s *Gardener) checkSecurity(root *field.Path) (faults field.ErrorList) {
 	p, properties := s.Properties, root.Child("properties")
 	oneOf := func(path *field.Path, value *string, values []string) {
-		if value != nil && *value != "" && !slices.Contains(values, *value) {
+		if value != nil && !Blank(*value) && !slices.Contains(values, *value) {
 			faults = append(faults, field.NotSupported(path, lenient.Shown(*value), values))
 		}
 	}
@@ -382,7 +402,7 @@ func (s *Gardener) checkReservation(root *field.Path) field.ErrorList {
 		return nil
 	}
 	id := *r.CapacityReservationGroupID
-	if isResourceID(id) && strings.Contains(strings.ToLower(id), "/capacityreservationgroups/") {
+	if isResourceID(id) && strings.EqualFold(typeOf(id), "capacityReservationGroups") {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(root.Child("properties", "capacityReservation", "capacityReservationGroupID"), lenient.Shown(id), "is no resource ID of a capacity reservation group")}

@@ -39,7 +39,7 @@ func DecodeOpenShift(raw []byte) (*OpenShift, error) {
 	a := provider.Admission{Path: root}
 	var faults field.ErrorList
 	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
-		checkSize, checkSubnet, checkImage, checkSecurityProfile, checkDataDisks, checkBootDiagnostics, checkUltraSSD, checkChoices,
+		checkSize, checkSubnet, checkImageSource, checkSecuritySettings, checkDataDisks, checkBootStorage, checkCapacityReservation, checkChoices,
 	} {
 		faults = append(faults, check(s, a)...)
 	}
@@ -65,6 +65,22 @@ func checkSubnet(s *machineSpec, a provider.Admission) (faults field.ErrorList) 
 		faults = append(faults, field.Required(a.Path.Child("subnet"), "name the subnet in the virtual network"))
 	}
 	return faults
+}
+
+// checkImageSource is what no request can be made without. A resourceID comes before publisher, offer, sku and version, as in the original.
+func checkImageSource(s *machineSpec, a provider.Admission) field.ErrorList {
+	if s.Image.ResourceID != "" {
+		return nil
+	}
+	return checkImage(s, a)
+}
+
+// checkBootStorage lets pass the storage account that is named where Azure has one of its own: the original does not read it.
+func checkBootStorage(s *machineSpec, a provider.Admission) field.ErrorList {
+	if boot := s.Diagnostics.Boot; boot != nil && boot.StorageAccountType == machinev1beta1.AzureManagedAzureDiagnosticsStorage {
+		return nil
+	}
+	return checkBootDiagnostics(s, a)
 }
 
 // mostChoices is more than anybody has zones and sizes to name.

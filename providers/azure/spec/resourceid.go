@@ -22,6 +22,22 @@ func checkCapacityReservation(s *machineSpec, a provider.Admission) field.ErrorL
 		"is no resource ID, such as /subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Compute/capacityReservationGroups/<name>")}
 }
 
+// typeOf is the type of what a resource ID is of, below its provider: "virtualMachines", "galleries/images/versions". Empty: it is of none.
+func typeOf(id string) string {
+	segments := strings.Split(strings.Trim(id, "/"), "/")
+	for n := len(segments) - 1; n >= 0; n-- {
+		if !strings.EqualFold(segments[n], "providers") {
+			continue
+		}
+		var types []string
+		for k := n + 2; k+1 < len(segments); k += 2 {
+			types = append(types, segments[k])
+		}
+		return strings.Join(types, "/")
+	}
+	return ""
+}
+
 // isResourceID reports whether text is a path of pairs of a type and a name, below a subscription or a provider. A provider is
 // followed by its namespace, a type and a name; a last type may be without name unless it is a subscription or a resource group.
 // Types are of either case, and empty segments do not count.

@@ -27,13 +27,40 @@ func checkSecurityProfile(s *machineSpec, a provider.Admission) field.ErrorList 
 		fault = field.Invalid(path.Child("settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
 			"has to be ConfidentialVM where the OS disk has a securityEncryptionType")
 	case enables(profile.Settings.TrustedLaunch):
-		fault = field.Invalid(path.Child("settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
-			"has to be TrustedLaunch where uefiSettings of trustedLaunch are enabled")
+		fault = trustedOnly(profile, path)
 	}
 	if fault == nil {
 		return nil
 	}
 	return field.ErrorList{fault}
+}
+
+// checkSecuritySettings is what the original's controller demands: less than its webhook. A ConfidentialVM of which nothing is encrypted, and an
+// encryption type without any profile, are for Azure to judge.
+func checkSecuritySettings(s *machineSpec, a provider.Admission) field.ErrorList {
+	profile, encryption := s.SecurityProfile, s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType
+	if profile == nil || encryption == "" && profile.Settings.SecurityType == machinev1beta1.SecurityTypesConfidentialVM && !s.LaunchesTrusted() {
+		return nil
+	}
+	if encryption != "" && profile.Settings.SecurityType == machinev1beta1.SecurityTypesTrustedLaunch {
+		return field.ErrorList{field.Invalid(a.Path.Child("securityProfile", "settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
+			"has to be ConfidentialVM where the OS disk has a securityEncryptionType")}
+	}
+	if encryption == "" && s.LaunchesTrusted() && profile.Settings.SecurityType != machinev1beta1.SecurityTypesTrustedLaunch {
+		return field.ErrorList{trustedOnly(profile, a.Path.Child("securityProfile"))}
+	}
+	return checkSecurityProfile(s, a)
+}
+
+// trustedOnly is the fault of settings of trustedLaunch in a machine of another type.
+func trustedOnly(profile *machinev1beta1.SecurityProfile, path *field.Path) *field.Error {
+	return field.Invalid(path.Child("settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
+		"has to be TrustedLaunch where uefiSettings of trustedLaunch are enabled")
+}
+
+// LaunchesTrusted reports whether trustedLaunch enables secure boot or the virtual TPM: without either the machine is no trusted one.
+func (s *OpenShift) LaunchesTrusted() bool {
+	return s.SecurityProfile != nil && enables(s.SecurityProfile.Settings.TrustedLaunch)
 }
 
 func checkConfidential(profile *machinev1beta1.SecurityProfile, encryption machinev1beta1.SecurityEncryptionTypes, root *field.Path) *field.Error {

@@ -1,210 +1,140 @@
 package cloud
 
 import (
-	"fmt"
-	"os"
-	"regexp"
-	"strings"
-	"testing"
-
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// How a provider may differ from the original.
-const (
-	adds    = "adds"       // it sends what the original does not
-	omits   = "leaves out" // it does not send what the original does
-	alters  = "alters"     // it sends another value
-	makes   = "makes"      // it makes what the original refuses
-	refuses = "refuses"    // it refuses what the original makes
-)
-
-// difference is a row of what is different on purpose.
-type difference struct {
-	api, how string
-	// key matches "<operation> <parameter>" as a regular expression; has, one too, matches the spec, and lacks is not in it.
-	key, has, lacks string
-	// what, original, here and why are for people: where, what either does, and the reason.
-	what, original, here, why string
-}
-
-// always is how many of the first differences every instance has.
-const always = 3
-
-// differences are all that is different on purpose. A row that no recorded case needs any more is a failure.
-var differences = []difference{
+// differences are all that is different on purpose.
+var differences = []recordtest.Difference{
 	{
-		"", adds, `^instance (disks\.\d+\.initializeParams\.)?labels\.millwright-dev-|^instance disks\.\d+\.initializeParams\.diskName$`, ``, ``,
-		"labels, and names of disks", "writes the labels of the spec and of the cluster, and leaves names of further disks to Compute Engine", "writes the machine's UID and namespace as well, and names further disks", "Millwright finds an instance and its disks by the UID of their machine. Another machine may have the same name later",
+		How: recordtest.Adds, Key: `^instance (disks\.\d+\.initializeParams\.)?labels\.millwright-dev-|^instance disks\.\d+\.initializeParams\.diskName$`, Always: true,
+		What: "labels, and names of disks", Original: "writes the labels of the spec and of the cluster, and leaves names of further disks to Compute Engine",
+		Here: "writes the machine's UID and namespace as well, and names further disks", Why: "Millwright finds an instance and its disks by the UID of their machine. Another machine may have the same name later",
 	},
 	{
-		provider.OpenShift, adds, `^instance shieldedInstanceConfig\.enable\w+$`, ``, ``,
-		"`shieldedInstanceConfig`", "leaves out what is off, unless the default is on", "sends what is off", "Compute Engine reads both alike",
+		API: provider.OpenShift, How: recordtest.Adds, Key: `^instance shieldedInstanceConfig\.enable\w+$`, Always: true,
+		What: "`shieldedInstanceConfig`", Original: "leaves out what is off, unless the default is on",
+		Here: "sends what is off", Why: "Compute Engine reads both alike",
 	},
 	{
-		provider.OpenShift, omits, `^instance params$`, ``, ``,
-		"no `resourceManagerTags`", "sends `params` without content", "leaves it out", "Compute Engine reads both alike",
+		API: provider.OpenShift, How: recordtest.Omits, Key: `^instance params$`, Always: true,
+		What: "no `resourceManagerTags`", Original: "sends `params` without content",
+		Here: "leaves it out", Why: "Compute Engine reads both alike",
 	},
 	{
-		provider.OpenShift, alters, `^instance scheduling\.onHostMaintenance$`, `"onHostMaintenance":"(Migrate|Terminate)"`, ``,
-		"`onHostMaintenance`", "sends it as the spec writes it", "sends it in capitals", "the API of Compute Engine has `MIGRATE` and `TERMINATE`",
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance (disks\.\d+\.initializeParams\.)?labels\.kubernetes-io-cluster-c1$`, Always: true,
+		What: "labels of the cluster", Original: "writes the labels of the spec",
+		Here: "writes `kubernetes-io-cluster-<cluster>` as well", Why: "Millwright lists the instances and disks of a cluster by it, in both APIs",
 	},
 	{
-		provider.OpenShift, adds, `^instance guestAccelerators\.0\.acceleratorCount$`, `"gpus":`, ``,
-		"`gpus` without `count`", "sends none", "sends 1", "admission fills in 1 for the same spec",
+		How: recordtest.Alters, Key: `^instance (disks\.\d+\.initializeParams\.)?labels\.(millwright-dev-|kubernetes-io-cluster-)`, Has: `"(millwright-dev-|kubernetes-io-cluster-)[^"]*":"x"`,
+		What: "labels of the spec that say whose an instance or a disk is", Original: "writes them",
+		Here: "writes its own value", Why: "Millwright finds instances and disks by them",
 	},
 	{
-		provider.OpenShift, omits, `^instance disks\.\d+\.initializeParams\.diskType$`, ``, ``,
-		"`disks[].type: \"\"`", "sends a path without a name", "leaves it out", "Compute Engine has a default, and refuses such a path",
+		API: provider.OpenShift, How: recordtest.Alters, Key: `^instance scheduling\.onHostMaintenance$`, Has: `"onHostMaintenance":"(Migrate|Terminate)"`,
+		What: "`onHostMaintenance`", Original: "sends it as the spec writes it",
+		Here: "sends it in capitals", Why: "the API of Compute Engine has `MIGRATE` and `TERMINATE`",
 	},
 	{
-		provider.OpenShift, alters, `^instance networkInterfaces\.\d+\.(network|subnetwork)$`, `"(network|subnetwork)":"projects/`, ``,
-		"paths in `networkInterfaces[].network` and `subnetwork`", "puts them behind the path of a name", "uses them as they are", "nothing has a path like that of the original",
+		API: provider.OpenShift, How: recordtest.Adds, Key: `^instance guestAccelerators\.0\.acceleratorCount$`, Has: `"gpus":`,
+		What: "`gpus` without `count`", Original: "sends none",
+		Here: "sends 1", Why: "admission fills in 1 for the same spec",
 	},
 	{
-		provider.OpenShift, refuses, ``, `"(zone|region|machineType)":(""|null)|"networkInterfaces":(\[\]|null)`, ``,
-		"no `zone`, `region`, `machineType` or `networkInterfaces`", "asks for an instance in a path without a name, or of no network", "refuses it, and names the field", "Compute Engine refuses such a request",
+		How: recordtest.Omits, Key: `^instance disks\.\d+\.initializeParams\.diskType$`,
+		What: "`disks[].type: \"\"`", Original: "sends a path without a name",
+		Here: "leaves it out", Why: "Compute Engine has a default, and refuses such a path",
 	},
 	{
-		provider.OpenShift, refuses, ``, `"serviceAccounts":\[\{.*\},\{|"sizeGb":-`, ``,
-		"two `serviceAccounts`, or a `sizeGb` below 0", "asks Compute Engine, which refuses it", "refuses it, and names the field", "Compute Engine takes one account, and no such size",
+		How: recordtest.Alters, Key: `^instance networkInterfaces\.\d+\.(network|subnetwork)$`, Has: `"(network|subnetwork)":"(projects/|global/|regions/|https://)`,
+		What: "paths in `networkInterfaces[].network` and `subnetwork`", Original: "puts them behind the path of a name",
+		Here: "uses them as they are", Why: "nothing has a path like that of the original",
 	},
 	{
-		provider.OpenShift, makes, ``, ``, `"boot":true`,
-		"no boot disk", "refuses it where `shieldedInstanceConfig` is not set", "asks Compute Engine, which refuses it", "the error names the disk, and costs no further request",
+		API: provider.OpenShift, How: recordtest.Refuses, Has: `"(zone|region|machineType)":(""|null)|"networkInterfaces":(\[\]|null)`,
+		What: "no `zone`, `region`, `machineType` or `networkInterfaces`", Original: "asks for an instance in a path without a name, or of no network",
+		Here: "refuses it, and names the field", Why: "Compute Engine refuses such a request",
 	},
 	{
-		provider.OpenShift, makes, ``, `"image":"global/images/new"`, ``,
-		"paths in `disks[].image` that do not begin with a project", "cannot read them, unless `shieldedInstanceConfig` is set", "uses them as they are", "Compute Engine takes them",
+		How: recordtest.Refuses, Has: `"serviceAccounts":\[\{.*\},\{|"sizeGb":-|"gpu":\{"acceleratorType":"[^"]*","count":-`,
+		What: "two `serviceAccounts`, or a `sizeGb` or `gpu.count` below 0", Original: "asks Compute Engine, which refuses it",
+		Here: "refuses it, and names the field", Why: "Compute Engine takes one account, and no such number",
 	},
 	{
-		provider.OpenShift, makes, ``, `"type":"nope"|"gpus":\[.*"machineType":"(n2|a2)-`, ``,
-		"`gpus` of a type that the original does not know, or of a machine type that takes none", "refuses them", "asks Compute Engine, which refuses them", "Compute Engine knows which types take GPUs, and new ones need no new version",
+		API: provider.OpenShift, How: recordtest.Makes, Lacks: `"boot":true`,
+		What: "no boot disk", Original: "refuses it where `shieldedInstanceConfig` is not set",
+		Here: "asks Compute Engine, which refuses it", Why: "the error names the disk, and costs no further request",
 	},
 	{
-		provider.OpenShift, makes, ``, `"gcpMetadata":\[null\]`, ``, "`null` in `gcpMetadata`", "ends", "leaves it out", "it says nothing",
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"image":"global/images/new"`,
+		What: "paths in `disks[].image` that do not begin with a project", Original: "cannot read them, unless `shieldedInstanceConfig` is set",
+		Here: "uses them as they are", Why: "Compute Engine takes them",
 	},
-}
-
-// explains reports whether the row is about a deviation of a case.
-func (row difference) explains(r record, d deviation) bool {
-	if row.api != "" && row.api != r.api || !regexp.MustCompile(row.has).MatchString(string(r.Spec)) {
-		return false
-	}
-	if row.lacks != "" && strings.Contains(string(r.Spec), row.lacks) {
-		return false
-	}
-	switch row.how {
-	case adds:
-		return d.original == nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	case alters:
-		return d.original != nil && d.ours != nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	case omits:
-		return d.ours == nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	}
-	return d.key == verdict && r.Refused == (row.how == makes)
-}
-
-// tally counts what came of the cases of one API.
-type tally struct{ specs, refused, equal, different, parameters, deviations int }
-
-// TestRecordedRequests plays what the originals were recorded with, and holds what is sent to what they sent. What differs is a row of
-// differences, and they are the table of the page, which is written anew with UPDATE_GOLDEN set.
-func TestRecordedRequests(t *testing.T) {
-	used := make([]int, len(differences))
-	counted := map[string]*tally{provider.OpenShift: {}}
-	specs, played, on := 0, 0, newStage(t)
-	for api, n := range counted {
-		all := recorded(t, api)
-		for _, r := range all {
-			t.Run(api+"/"+r.ID, func(t *testing.T) { n.play(t, r, used, on) })
-		}
-		specs, played = specs+len(all), played+n.specs
-	}
-	if t.Failed() || played < specs { // one case may be run by itself
-		return
-	}
-	for i, row := range differences {
-		if used[i] == 0 {
-			t.Errorf("no recorded case needs the difference in %s any more", row.what)
-		}
-	}
-	holdPage(t, "../../../docs/providers/gcp.md", differencesTable(counted))
-}
-
-// play plays a case, counts it, and counts the rows that it needs.
-func (n *tally) play(t *testing.T, r record, used []int, on *stage) {
-	sent, err := r.play(t, on)
-	all, compared := r.compare(sent, err)
-	n.specs++
-	n.parameters += compared
-	n.deviations += len(all)
-	mine := false
-	for _, d := range all {
-		explained := false
-		for i, row := range differences {
-			if row.explains(r, d) {
-				used[i]++
-				explained, mine = true, mine || i >= always
-			}
-		}
-		if !explained {
-			t.Errorf("%s (%v)", d, err)
-		}
-	}
-	switch {
-	case mine:
-		n.different++
-	case r.Refused:
-		n.refused++
-	default:
-		n.equal++
-	}
-}
-
-// The table is between these lines of the page.
-const (
-	tableBegins = "<!-- differences: generated by TestRecordedRequests of providers/gcp/cloud. DO NOT EDIT. -->\n"
-	tableEnds   = "<!-- end of differences -->\n"
-)
-
-func differencesTable(counted map[string]*tally) string {
-	var b strings.Builder
-	b.WriteString("| recorded specs | | the same is sent, but for Millwright's labels and names of disks | both refuse | different on purpose | parameters compared | of which different |\n|---|---|---|---|---|---|---|\n")
-	for _, api := range []string{provider.OpenShift} {
-		n := counted[api]
-		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d | %d | %d |\n", api, n.specs, n.equal, n.refused, n.different, n.parameters, n.deviations)
-	}
-	b.WriteString("\n| what | API | the original | Millwright | why |\n|---|---|---|---|---|\n")
-	for _, d := range differences {
-		api := "both"
-		if d.api != "" {
-			api = "`" + d.api + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", d.what, api, d.original, d.here, d.why)
-	}
-	return b.String()
-}
-
-// holdPage holds a part of a page to a text.
-func holdPage(t *testing.T, file, text string) {
-	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(raw), tableBegins)
-	has, after, ends := strings.Cut(rest, tableEnds)
-	if !begins || !ends {
-		t.Fatalf("%s has no place for the table", file)
-	}
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(before+tableBegins+"\n"+text+"\n"+tableEnds+after), 0o644); err != nil { //nolint:gosec // a page of the repository
-			t.Fatal(err)
-		}
-		return
-	}
-	if strings.TrimSpace(has) != strings.TrimSpace(text) {
-		t.Errorf("%s is not what was compared: UPDATE_GOLDEN=1 go test -run %s . in this folder", file, t.Name())
-	}
+	{
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"type":"nope"|"gpus":\[.*"machineType":"(n2|a2)-`,
+		What: "`gpus` of a type that the original does not know, or of a machine type that takes none", Original: "refuses them",
+		Here: "asks Compute Engine, which refuses them", Why: "Compute Engine knows which types take GPUs, and new ones need no new version",
+	},
+	{
+		How: recordtest.Makes, Has: `"(gcpMetadata|metadata)":\[null\]`,
+		What: "`null` in `gcpMetadata` or `metadata`", Original: "ends",
+		Here: "leaves it out", Why: "it says nothing",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance shieldedInstanceConfig(\.\w+)?$`, Has: `"shieldedInstanceConfiguration":\{".*false`,
+		What: "`false` in `shieldedInstanceConfiguration`", Original: "does not send it",
+		Here: "sends it", Why: "the class switches it off, and Compute Engine has `vtpm` and `integrityMonitoring` on where nothing is sent",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Adds, Key: `^instance tags(\.items\.\d+)?$`, Lacks: `"kubernetes-io-cluster-`,
+		What: "no `kubernetes-io-cluster-…` in `tags`", Original: "sends the tags of the spec, and does not find the instance again",
+		Here: "sends `kubernetes-io-cluster-<cluster>` as well", Why: "rules of firewalls and programs of the cluster select instances by it",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Omits, Key: `^instance networkInterfaces\.\d+\.aliasIpRanges\.0$`, Has: `"stackType":"IPV4_IPV6"|"useAliasIPs":true`, Lacks: `"ipCidrRange":"/`,
+		What: "`stackType: IPV4_IPV6` or `useAliasIPs` without `ipCidrRange` and `subnetworkRangeName`", Original: "sends an alias range without content",
+		Here: "leaves it out", Why: "it asks for no address",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Alters, Key: `^instance (machineType|disks\.\d+\.initializeParams\.diskType)$`, Has: `"(zone|machineType)":"[^"]*[, ]`,
+		What: "commas and blanks in `zone` and `machineType`", Original: "takes the whole for one name",
+		Here: "takes it for several [choices](#examples), without blanks", Why: "no name has them",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Alters, Key: `^instance disks\.\d+\.initializeParams\.sourceImage$`, Has: `"image":"[^/"]+"`,
+		What: "a name in `disks[].image`", Original: "sends the name",
+		Here: "sends the path of the image of that name in the project", Why: "Compute Engine takes paths, and OpenShift's specs have names",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"key":"startup-script"`,
+		What: "`startup-script` in `metadata`, besides user data that does not begin with `#cloud-config`", Original: "sends both",
+		Here: "refuses it, and names the field", Why: "the user data has that key too, and Compute Engine takes a key once",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"machineType":4|"tags":\[1|"labels":\{"a":1|"value":(1|true)`,
+		What: "numbers and booleans where text belongs", Original: "refuses the class",
+		Here: "reads them as text, as the originals of OpenShift do", Why: "what they mean is clear",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"projectID":"rehearsal"`,
+		What: "a secret whose JSON has no `project_id`, with the key `projectID`", Original: "refuses it",
+		Here: "takes the project of `projectID`", Why: "the secret says which project",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"serviceAccountJSON":""`,
+		What: "a secret with an empty `serviceAccountJSON`, and with `serviceaccount.json`", Original: "refuses it",
+		Here: "reads `serviceaccount.json`", Why: "an empty key says nothing",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"quota_project_id"|"credential_source"`,
+		What: "further fields in the JSON of a service account", Original: "refuses the secret",
+		Here: "does not read them", Why: "what is not read has no effect",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"client_email":null`,
+		What: "no `client_email` in the JSON of a service account", Original: "asks Google for a token, which refuses it",
+		Here: "refuses the secret, and names the field", Why: "no request is sent for nothing",
+	},
 }

@@ -218,7 +218,7 @@ var gardenerFields = map[string]reaches{
 	"description":        {`{"description": "a node"}`, "description", "a node", ""},
 	"machineType":        {`{"machineType": "n2-standard-8"}`, "machineType", "zones/us-east1-b/machineTypes/n2-standard-8", ""},
 	"minCpuPlatform":     {`{"minCpuPlatform": "Intel Ice Lake"}`, "minCpuPlatform", "Intel Ice Lake", ""},
-	"region":             {`{"region": "us-east1"}`, "networkInterfaces/0/subnetwork", "projects/rehearsal/regions/us-east1/subnetworks/prod-worker-subnet", ""},
+	"region":             {`{"region": "us-east1"}`, "networkInterfaces/0/subnetwork", "regions/us-east1/subnetworks/prod-worker-subnet", ""},
 	"zone":               {`{"zone": "us-east1-c"}`, "machineType", "zones/us-east1-c/machineTypes/n1-standard-4", ""},
 	"labels":             {`{"labels": {"team": "blue"}}`, "labels/team", "blue", ""},
 	"metadata[].key":     {`{"metadata": [{"key": "k", "value": "v"}]}`, "metadata/items/1/key", "k", ""},
@@ -243,7 +243,7 @@ var gardenerFields = map[string]reaches{
 
 	"networkInterfaces[].disableExternalIP":   {`{"networkInterfaces": [{"network": "n", "disableExternalIP": false}]}`, "networkInterfaces/0/accessConfigs", "[{}]", ""},
 	"networkInterfaces[].network":             {`{"networkInterfaces": [{"network": "n"}]}`, "networkInterfaces/0/network", "projects/rehearsal/global/networks/n", ""},
-	"networkInterfaces[].subnetwork":          {`{"networkInterfaces": [{"subnetwork": "s"}]}`, "networkInterfaces/0/subnetwork", "projects/rehearsal/regions/us-east1/subnetworks/s", ""},
+	"networkInterfaces[].subnetwork":          {`{"networkInterfaces": [{"subnetwork": "s"}]}`, "networkInterfaces/0/subnetwork", "regions/us-east1/subnetworks/s", ""},
 	"networkInterfaces[].stackType":           {dual, "networkInterfaces/0/stackType", "IPV4_IPV6", ""},
 	"networkInterfaces[].ipv6accessType":      {dual, "networkInterfaces/0/ipv6AccessType", "INTERNAL", ""},
 	"networkInterfaces[].useAliasIPs":         {`{"networkInterfaces": [{"subnetwork": "s", "useAliasIPs": true, "ipCidrRange": "/24", "subnetworkRangeName": "pods"}]}`, "networkInterfaces/0/aliasIpRanges/0/ipCidrRange", "/24", ""},

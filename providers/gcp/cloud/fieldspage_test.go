@@ -73,7 +73,7 @@ var fieldNotes = map[string]map[string]string{
 		"disks[].type":                            "`SCRATCH` is a local SSD",
 		"disks[].labels":                          "with those of the instance's identity",
 		"networkInterfaces[].disableExternalIP":   "one entry asks for an address",
-		"networkInterfaces[].ipv6accessType":      "with `stackType: IPV4_IPV6` only",
+		"networkInterfaces[].ipv6accessType":      "with `useAliasIPs`, or with `stackType: IPV4_IPV6`",
 		"networkInterfaces[].useAliasIPs":         "the ranges are asked for with it, or with `stackType: IPV4_IPV6`",
 		"networkInterfaces[].subnetworkRangeName": "with `ipCidrRange` only",
 	},

@@ -35,10 +35,8 @@ func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Inst
 	if s.Shielded != nil {
 		i.ShieldedInstanceConfig = gardenerShielded(s.Shielded)
 	}
-	if f := s.Features; f != nil && f.EnableNestedVirtualization != nil {
-		i.AdvancedMachineFeatures = &compute.AdvancedMachineFeatures{
-			EnableNestedVirtualization: *f.EnableNestedVirtualization, ForceSendFields: []string{"EnableNestedVirtualization"},
-		}
+	if f := s.Features; f != nil {
+		i.AdvancedMachineFeatures = &compute.AdvancedMachineFeatures{EnableNestedVirtualization: f.EnableNestedVirtualization}
 	}
 	for _, d := range s.Disks {
 		i.Disks = append(i.Disks, gardenerDisk(d, p))
@@ -111,8 +109,9 @@ func gardenerDisk(d *spec.GardenerDisk, p place) *compute.AttachedDisk {
 	return out
 }
 
+// gardenerInterface says of IPv6 and of alias ranges what the original says: nothing, unless the interface is of both stacks or uses aliases.
 func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInterface {
-	out := &compute.NetworkInterface{StackType: n.StackType}
+	out := &compute.NetworkInterface{}
 	if !n.DisableExternalIP {
 		out.AccessConfigs = []*compute.AccessConfig{{}}
 	}
@@ -120,16 +119,24 @@ func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInter
 		out.Network = networkPath(p.project, n.Network)
 	}
 	if n.Subnetwork != "" {
-		out.Subnetwork = subnetworkPath(p.project, p.region, n.Subnetwork)
+		out.Subnetwork = gardenerSubnetwork(p, n.Subnetwork)
 	}
-	dual := n.StackType == "IPV4_IPV6"
-	if dual {
-		// Compute Engine only ever answers with the type, which is the subnetwork's. An external address would need a configuration of its
-		// own, which the original does not ask for.
-		out.Ipv6AccessType = n.IPv6AccessType
+	if n.StackType != "IPV4_IPV6" && !n.UseAliasIPs {
+		return out
 	}
-	if n.IPCidrRange != "" && (dual || n.UseAliasIPs) {
+	// Compute Engine only ever answers with the type of access, which is the subnetwork's. An external address would need a configuration of
+	// its own, which the original does not ask for.
+	out.StackType, out.Ipv6AccessType = n.StackType, n.IPv6AccessType
+	if n.IPCidrRange != "" || n.SubnetworkRangeName != "" {
 		out.AliasIpRanges = []*compute.AliasIpRange{{IpCidrRange: n.IPCidrRange, SubnetworkRangeName: n.SubnetworkRangeName}}
 	}
 	return out
+}
+
+// gardenerSubnetwork is the path of a subnetwork, which is of the instance's project: the original names none.
+func gardenerSubnetwork(p place, name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	return "regions/" + p.region + "/subnetworks/" + name
 }

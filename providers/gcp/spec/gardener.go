@@ -112,7 +112,7 @@ type GardenerShielded struct {
 
 // GardenerMachineFeatures are features of the processor.
 type GardenerMachineFeatures struct {
-	EnableNestedVirtualization *bool `json:"enableNestedVirtualization,omitempty"`
+	EnableNestedVirtualization bool `json:"enableNestedVirtualization,omitempty"`
 }
 
 // Scratch is the type of disks that are local SSDs.

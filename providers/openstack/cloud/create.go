@@ -150,11 +150,12 @@ func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, e
 		Name: m.ref.Name, FlavorRef: p.flavor, ImageRef: p.image, AvailabilityZone: m.plan.zone, Metadata: m.serverMetadata(m.ref), Tags: m.serverTags(m.ref),
 		ConfigDrive: m.plan.configDrive, BlockDevice: m.blockDevices(p.image, p.volumes),
 	}
-	if len(data) > 0 {
-		// The SDK leaves alone what could be encoded already, such as the word "data": encoded, it is left alone for a reason.
+	if o.UserData = data; len(data) > 0 && m.class.API == provider.OpenShift {
+		// The SDK leaves alone what could be encoded already, such as the word "data": encoded, it is left alone for a reason. That is so for
+		// machine.sapcloud.io, whose original leaves it to the SDK: there are secrets whose user data is encoded twice.
 		o.UserData = []byte(base64.StdEncoding.EncodeToString(data))
 	}
-	if m.plan.root != nil {
+	if m.plan.root != nil && m.class.API == provider.OpenShift {
 		o.ImageRef = ""
 	}
 	var nics []servers.Network

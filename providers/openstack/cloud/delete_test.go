@@ -50,7 +50,7 @@ func TestHalfMadeGoes(t *testing.T) {
 			s := b.session(class)
 			b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: operation, Done: done})
 			for range 10 {
-				if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) == provider.Transient {
+				if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) == provider.Transient {
 					break
 				}
 				b.clock.Advance(time.Second)
@@ -77,7 +77,7 @@ func TestLeftoversOfEachStep(t *testing.T) {
 	s := b.session(class)
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers"})
 	for range 10 {
-		if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) == provider.Transient {
+		if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) == provider.Transient {
 			break
 		}
 		b.clock.Advance(time.Second)

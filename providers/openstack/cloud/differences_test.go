@@ -1,212 +1,155 @@
 package cloud_test
 
 import (
-	"fmt"
-	"os"
-	"regexp"
-	"strings"
-	"testing"
-
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// How a provider may differ from the original.
-const (
-	adds    = "adds"       // it sends what the original does not
-	omits   = "leaves out" // it does not send what the original does
-	alters  = "alters"     // it sends another value
-	makes   = "makes"      // it makes what the original refuses
-	refuses = "refuses"    // it refuses what the original makes
-)
-
-// difference is a row of what is different on purpose.
-type difference struct {
-	api, how string
-	// key matches "<operation> <parameter>" as a regular expression; has is in the spec, and lacks is not.
-	key, has, lacks string
-	// what, original, here and why are for people: where, what either does, and the reason.
-	what, original, here, why string
-}
-
-// always is how many of the first differences every server has.
-const always = 5
-
-// differences are all that is different on purpose. A row that no recorded case needs any more is a failure.
-var differences = []difference{
+// differences are all that is different on purpose.
+var differences = []recordtest.Difference{
 	{
-		"", adds, `^(server|volume \d+) metadata\.millwright\.dev-|^(server|port \d+ tags|trunk \d+ tags) tags\.millwright`, ``, ``,
-		"metadata and tags", "writes those of the spec and of the cluster", "writes the machine's UID and namespace and the cluster as well", "Millwright finds a server, its ports and its volumes by the UID of its machine. Another machine may have the same name later",
+		How: recordtest.Adds, Key: `^(server|volume \d+) metadata\.millwright\.dev-|^(server|port \d+ tags|trunk \d+ tags) tags\.(millwright|.*kubernetes\.io-)`, Always: true,
+		What: "metadata and tags", Original: "writes those of the spec and of the cluster",
+		Here: "writes the machine's UID and namespace and the cluster as well", Why: "Millwright finds a server, its ports and its volumes by the UID of its machine. Another machine may have the same name later",
 	},
 	{
-		"", alters, `^(port|volume|trunk) \d+ description$`, ``, ``,
-		"descriptions of ports, trunks and volumes", "says which program created them, or what `ports[].description` says", "says whose port or trunk it is: `ports[].description` stands there once the server is there. That of a volume names the machine",
-		"a port has no tags yet while it is created, and must not be lost",
+		How: recordtest.Sets, Key: `^(port|volume|trunk) \d+ description$`, Always: true,
+		What: "descriptions of ports, trunks and volumes", Original: "says which program created them, or what `ports[].description` says; Gardener's sends none",
+		Here: "says whose port or trunk it is: `ports[].description` stands there once the server is there. That of a volume names the machine", Why: "a port has no tags yet while it is created, and must not be lost",
 	},
 	{
-		"", adds, `^port \d+ mac_address$`, ``, ``,
-		"MAC address of a port", "leaves it to Neutron", "chooses it by the machine's UID, where the network's owner allows that", "Neutron refuses a second port of the same MAC address, so that a machine never has two servers",
+		How: recordtest.Adds, Key: `^port \d+ mac_address$`, Always: true,
+		What: "MAC address of a port", Original: "leaves it to Neutron",
+		Here: "chooses it by the machine's UID, where the network's owner allows that", Why: "Neutron refuses a second port of the same MAC address, so that a machine never has two servers",
 	},
 	{
-		provider.OpenShift, omits, `^server config_drive$`, ``, `"configDrive":true`,
-		"no `configDrive`, or `false`", "sends `false`", "sends what the spec says, and nothing where it says nothing", "Nova may be configured to give every server a config drive",
+		API: provider.Gardener, How: recordtest.Omits, Key: `^server (networks\.\d+\.uuid$|security_groups\.)|^port \d+ update( \d+)? allowed_address_pairs\.`, Always: true,
+		What: "security groups, and address pairs of pods", Original: "gives the server the security groups, and writes a pair to the port once the server runs, each in the place of the one before: of several ranges of pods only the last one is let through",
+		Here: "gives both to the port as it is created: all ranges are let through", Why: "pods are reached as soon as the node is there",
 	},
 	{
-		provider.OpenShift, omits, `^server block_device_mapping_v2\.0\.(boot_index|delete_on_termination|destination_type|source_type|uuid)$`, ``, `"additionalBlockDevices":[{`,
-		"no root volume, and no `additionalBlockDevices`", "sends the image as `imageRef` and as a block device", "sends `imageRef`", "Nova creates the same disk for either",
+		API: provider.Gardener, How: recordtest.Adds, Key: `^server networks\.\d+\.port$|^port \d+ name$`, Always: true,
+		What: "ports without `subnetID` and `subnetIDs`", Original: "lets Nova create a port in each network",
+		Here: "creates it, as the original does for subnets", Why: "see MAC address",
 	},
 	{
-		"", adds, `^port \d+ update description$`, `"description":`, ``,
-		"`ports[].description`", "writes it as the port is created", "writes it once the server is there, with whose port it is behind it", "see descriptions",
+		API: provider.OpenShift, How: recordtest.Omits, Key: `^server config_drive$`, Lacks: `"configDrive":true`, Always: true,
+		What: "no `configDrive`, or `false`", Original: "sends `false`",
+		Here: "sends what the spec says, and nothing where it says nothing", Why: "Nova may be configured to give every server a config drive",
 	},
 	{
-		provider.OpenShift, adds, `^volume 0 imageRef$`, `"diskSize":25`, `"sourceUUID":"r`,
-		"`rootVolume` without `sourceUUID`, and an `image`", "creates an empty volume, of which no server boots", "creates it of `image`", "the spec names an image",
+		API: provider.OpenShift, How: recordtest.Omits, Key: `^server block_device_mapping_v2\.0\.(boot_index|delete_on_termination|destination_type|source_type|uuid)$`, Lacks: `"additionalBlockDevices":[{`, Always: true,
+		What: "no root volume, and no `additionalBlockDevices`", Original: "sends the image as `imageRef` and as a block device",
+		Here: "sends `imageRef`", Why: "Nova creates the same disk for either",
 	},
 	{
-		provider.OpenShift, alters, `^server imageRef$`, `"rootVolume":{`, `"sourceUUID":"`,
-		"`rootVolume` without `sourceUUID` and `diskSize`", "asks Nova for a server of no image", "boots the server from `image`", "the spec names an image",
+		How: recordtest.Adds, Key: `^port \d+ update description$`, Has: `"description":`,
+		What: "`ports[].description`", Original: "writes it as the port is created",
+		Here: "writes it once the server is there, with whose port it is behind it", Why: "see descriptions",
 	},
 	{
-		provider.OpenShift, refuses, ``, `"image":"","`, `"sourceUUID":"r`,
-		"`rootVolume` without `sourceUUID`, and no `image`", "creates an empty volume, or asks Nova for a server of no image", "refuses it, and names the field", "nothing boots of it",
+		API: provider.OpenShift, How: recordtest.Adds, Key: `^volume 0 imageRef$`, Has: `"diskSize":25`, Lacks: `"sourceUUID":"r`,
+		What: "`rootVolume` without `sourceUUID`, and an `image`", Original: "creates an empty volume, of which no server boots",
+		Here: "creates it of `image`", Why: "the spec names an image",
 	},
 	{
-		provider.OpenShift, makes, ``, `"6d09ede3-9a50-4bc5-a171-bf31d153ddca"`, ``,
-		"`image` and `rootVolume.sourceUUID`: an ID", "looks for an image of that name only", "uses the image of that ID, if none has that name", "several images may have one name",
+		API: provider.OpenShift, How: recordtest.Alters, Key: `^server imageRef$`, Has: `"rootVolume":{`, Lacks: `"sourceUUID":"`,
+		What: "`rootVolume` without `sourceUUID` and `diskSize`", Original: "asks Nova for a server of no image",
+		Here: "boots the server from `image`", Why: "the spec names an image",
 	},
 	{
-		provider.OpenShift, makes, ``, `"e7578716-1efc-453b-807e-ba6735c97f23"`, ``,
-		"`flavor`: an ID", "looks for a flavor of that name only", "uses the flavor of that ID, if none has that name", "flavors that are not public are found by ID",
+		API: provider.OpenShift, How: recordtest.Refuses, Has: `"image":"","`, Lacks: `"sourceUUID":"r`,
+		What: "`rootVolume` without `sourceUUID`, and no `image`", Original: "creates an empty volume, or asks Nova for a server of no image",
+		Here: "refuses it, and names the field", Why: "nothing boots of it",
 	},
 	{
-		provider.OpenShift, makes, ``, `"name":"root"`, ``,
-		"`additionalBlockDevices[].name: root` of a local disk", "refuses it", "accepts it", "only a volume could be taken for the root volume",
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"6d09ede3-9a50-4bc5-a171-bf31d153ddca"`,
+		What: "`image` and `rootVolume.sourceUUID`: an ID", Original: "looks for an image of that name only",
+		Here: "uses the image of that ID, if none has that name", Why: "several images may have one name",
 	},
 	{
-		provider.OpenShift, makes, ``, `"availabilityZone":"nope"`, ``,
-		"`availabilityZone` that Nova does not have", "refuses it", "asks Nova, which refuses it", "the error of Nova says the same, and costs no further request",
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"e7578716-1efc-453b-807e-ba6735c97f23"`,
+		What: "`flavor`: an ID", Original: "looks for a flavor of that name only",
+		Here: "uses the flavor of that ID, if none has that name", Why: "flavors that are not public are found by ID",
 	},
-}
-
-// explains reports whether the row is about a deviation of a case.
-func (row difference) explains(r record, d deviation) bool {
-	if row.api != "" && row.api != r.api || !strings.Contains(string(r.Spec), row.has) {
-		return false
-	}
-	if row.lacks != "" && strings.Contains(string(r.Spec), row.lacks) {
-		return false
-	}
-	switch row.how {
-	case adds:
-		return d.original == nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	case alters:
-		return d.original != nil && d.ours != nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	case omits:
-		return d.ours == nil && regexp.MustCompile(row.key).MatchString(d.operation+" "+d.key)
-	}
-	return d.key == verdict && r.Refused == (row.how == makes)
-}
-
-// tally counts what came of the cases of one API.
-type tally struct{ specs, refused, equal, different, parameters, deviations int }
-
-// TestRecordedRequests plays what the originals were recorded with, and holds what is sent to what they sent. What differs is a row of
-// differences, and they are the table of the page, which is written anew with UPDATE_GOLDEN set.
-func TestRecordedRequests(t *testing.T) {
-	used := make([]int, len(differences))
-	counted := map[string]*tally{provider.OpenShift: {}}
-	specs, played := 0, 0
-	for api, n := range counted {
-		all := recorded(t, api)
-		for _, r := range all {
-			t.Run(api+"/"+r.ID, func(t *testing.T) { n.play(t, r, used) })
-		}
-		specs, played = specs+len(all), played+n.specs
-	}
-	if t.Failed() || played < specs { // one case may be run by itself
-		return
-	}
-	for i, row := range differences {
-		if used[i] == 0 {
-			t.Errorf("no recorded case needs the difference in %s any more", row.what)
-		}
-	}
-	holdPage(t, "../../../docs/providers/openstack.md", differencesTable(counted))
-}
-
-// play plays a case, counts it, and counts the rows that it needs.
-func (n *tally) play(t *testing.T, r record, used []int) {
-	sent, err := r.play(t)
-	all, compared := r.compare(sent, err)
-	n.specs++
-	n.parameters += compared
-	n.deviations += len(all)
-	mine := false
-	for _, d := range all {
-		explained := false
-		for i, row := range differences {
-			if row.explains(r, d) {
-				used[i]++
-				explained, mine = true, mine || i >= always
-			}
-		}
-		if !explained {
-			t.Errorf("%s (%v)", d, err)
-		}
-	}
-	switch {
-	case mine:
-		n.different++
-	case r.Refused:
-		n.refused++
-	default:
-		n.equal++
-	}
-}
-
-// The table is between these lines of the page.
-const (
-	tableBegins = "<!-- differences: generated by TestRecordedRequests of providers/openstack/cloud. DO NOT EDIT. -->\n"
-	tableEnds   = "<!-- end of differences -->\n"
-)
-
-func differencesTable(counted map[string]*tally) string {
-	var b strings.Builder
-	b.WriteString("| recorded specs | | the same is sent, but for what a server of Millwright always has | both refuse | different on purpose | parameters compared | of which different |\n|---|---|---|---|---|---|---|\n")
-	for _, api := range []string{provider.OpenShift} {
-		n := counted[api]
-		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d | %d | %d |\n", api, n.specs, n.equal, n.refused, n.different, n.parameters, n.deviations)
-	}
-	b.WriteString("\n| what | API | the original | Millwright | why |\n|---|---|---|---|---|\n")
-	for _, d := range differences {
-		api := "both"
-		if d.api != "" {
-			api = "`" + d.api + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", d.what, api, d.original, d.here, d.why)
-	}
-	return b.String()
-}
-
-// holdPage holds a part of a page to a text.
-func holdPage(t *testing.T, file, text string) {
-	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(raw), tableBegins)
-	has, after, ends := strings.Cut(rest, tableEnds)
-	if !begins || !ends {
-		t.Fatalf("%s has no place for the table", file)
-	}
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(before+tableBegins+"\n"+text+"\n"+tableEnds+after), 0o644); err != nil { //nolint:gosec // a page of the repository
-			t.Fatal(err)
-		}
-		return
-	}
-	if strings.TrimSpace(has) != strings.TrimSpace(text) {
-		t.Errorf("%s is not what was compared: UPDATE_GOLDEN=1 go test -run %s . in this folder", file, t.Name())
-	}
+	{
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"name":"root"`,
+		What: "`additionalBlockDevices[].name: root` of a local disk", Original: "refuses it",
+		Here: "accepts it", Why: "only a volume could be taken for the root volume",
+	},
+	{
+		API: provider.OpenShift, How: recordtest.Makes, Has: `"availabilityZone":"nope"`,
+		What: "`availabilityZone` that Nova does not have", Original: "refuses it",
+		Here: "asks Nova, which refuses it", Why: "the error of Nova says the same, and costs no further request",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Omits, Key: `^port \d+ (security_groups|fixed_ips)$`,
+		What: "no `securityGroups`, and `subnetIDs` without an ID", Original: "sends `null`",
+		Here: "leaves it out", Why: "Neutron reads both alike",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Alters, Key: `^server metadata\.millwright\.dev-`, Has: `"millwright\.dev-`,
+		What: "`tags` that begin with `millwright.dev-`", Original: "writes them",
+		Here: "writes its own value", Why: "Millwright reads from them to which machine a server belongs",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Alters, Key: `^server block_device_mapping_v2\.0\.delete_on_termination$`, Has: `"rootDiskType":"`,
+		What: "`rootDiskType`", Original: "deletes the volume once the server is deleted",
+		Here: "lets Nova delete it with the server", Why: "nothing is left behind by a process that ends in between",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Omits, Key: `^port \d+ tags tags\.`, Has: `"keyName":"other"|"availabilityZone":"(nope|nova:host1)"|"serverGroupID":"0`,
+		What: "a server that Nova refuses", Original: "has tagged the port by then",
+		Here: "tags the port once there is a server", Why: "see descriptions",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"(id|networkID)":"(net1|00000000-.*| )"|"imageID":"(00000000-.*|rhcos| )"|"securityGroups":\["(nope| workers|)"\]`,
+		What: "networks, images and security groups that are not there", Original: "asks Nova for the server, which refuses it",
+		Here: "refuses it, and names the field", Why: "the field helps to find the mistake",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"podNetworkCIDRs":\["(pods|| 100.*)"\]|"podNetworkCidr":"pods"`,
+		What: "ranges of pods that cannot be read", Original: "creates a server, and deletes it as Neutron refuses the range",
+		Here: "refuses them, and names the field", Why: "no server is created for nothing",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Refuses, Has: `"caCert":"x"`,
+		What: "`caCert` without a certificate", Original: "ignores it",
+		Here: "refuses the secret, and says why", Why: "no connection that needs the certificate works",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"imageName":"6d09|"flavorName":"e757|"securityGroups":\[[^\]]*"(83022f8a|aa3c6a20)`,
+		What: "IDs in `imageName`, `flavorName` and `securityGroups`", Original: "looks for one of that name only; security groups without subnets are up to Nova, which takes IDs",
+		Here: "uses the one of that ID, if none has that name", Why: "names may change, and flavors that are not public are found by ID",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"serverGroupID":"(nope| )"`,
+		What: "`serverGroupID` that is no ID", Original: "refuses it",
+		Here: "asks Nova, which refuses it", Why: "the error of Nova says the same",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Lacks: `"kubernetes.io-role-`,
+		What: "no `kubernetes.io-cluster-…` or `kubernetes.io-role-…` in `tags`", Original: "refuses the class",
+		Here: "takes the class's cluster for the missing one", Why: "servers are found by the cluster's name in that case",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"keyName":1|"n":1|"Spec":|"ImageName":`,
+		What: "numbers and booleans where text belongs, and names of fields in another case", Original: "refuses the class",
+		Here: "reads them, as the originals of OpenShift do", Why: "what they mean is clear",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"(tenantName|domainName)":null`,
+		What: "secrets without `tenantName` and `tenantID`, or without `domainName` and `domainID`", Original: "refuses them",
+		Here: "logs in, if Keystone allows it", Why: "an application credential has a project, and a user may have one by default",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"applicationCredentialName":"machines"|"domainID":"default"`,
+		What: "`applicationCredentialName` with `username`, and `domainID` with `tenantName`", Original: "accepts the secret, and cannot log in",
+		Here: "logs in", Why: "the secret says enough",
+	},
+	{
+		API: provider.Gardener, How: recordtest.Makes, Has: `"insecure":"(true )?"`,
+		What: "blanks in `insecure`", Original: "refuses the secret",
+		Here: "reads it without them; empty is `false`", Why: "other keys are read without blanks",
+	},
 }

@@ -166,7 +166,7 @@ func TestNoValidHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := b.session(b.class(provider.Gardener, "c1"))
-	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil {
 		t.Fatalf("Nova accepts it: %v", err)
 	}
 	// A real Nova writes the state first, and the cause a moment later.
@@ -216,7 +216,7 @@ func TestUnknownNames(t *testing.T) {
 			s := b.session(class)
 			var err error
 			for range 5 { // volumes are waited for
-				if _, err = s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Conflict {
+				if _, err = s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Conflict {
 					break
 				}
 				b.clock.Advance(time.Second)
@@ -238,7 +238,7 @@ func TestHTML(t *testing.T) {
 		b := newBench(t)
 		s := b.session(b.class(provider.OpenShift, "c1"))
 		b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Garbage"}, Operation: operation})
-		_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+		_, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 		if provider.KindOf(err) != provider.Transient {
 			t.Errorf("%s: %v", operation, err)
 		}
@@ -260,7 +260,7 @@ func TestReplaced(t *testing.T) {
 		}
 		other := ref("n")
 		other.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
-		if _, err := s.Create(t.Context(), other, provider.Want{}); err != nil {
+		if _, err := s.Create(t.Context(), other, provider.Want{UserData: boot}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -285,7 +285,7 @@ func TestImageOnItsWay(t *testing.T) {
 			})
 			class := b.class(provider.OpenShift, "c1")
 			class.Spec = merged(t, string(class.Spec), `{"image":"`+name+`"}`)
-			_, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+			_, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 			if name == "rhcos" && err != nil || name != "rhcos" && (provider.KindOf(err) != want || !strings.Contains(err.Error(), status)) {
 				t.Errorf("%s, %s: %v", name, status, err)
 			}

@@ -47,7 +47,7 @@ func TestOneChoice(t *testing.T) {
 		if got := choicesOf(t, s); !slices.Equal(got, []provider.Choice{want}) {
 			t.Errorf("%s: %+v", api, got)
 		}
-		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: "another"}); provider.KindOf(err) != provider.Invalid {
+		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: "another", UserData: boot}); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: a choice that there is not: %v", api, err)
 		}
 		class.Spec = nil
@@ -82,7 +82,7 @@ func TestFallback(t *testing.T) {
 			second.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
 			chosen := func(r provider.Ref, n int) provider.Instance {
 				t.Helper()
-				if _, err := s.Create(t.Context(), r, provider.Want{Choice: all[n].Name}); err != nil {
+				if _, err := s.Create(t.Context(), r, provider.Want{Choice: all[n].Name, UserData: boot}); err != nil {
 					t.Fatal(err)
 				}
 				b.clock.Advance(time.Minute)
@@ -136,7 +136,7 @@ func (b *bench) refused(t *testing.T, set, patch string) (provider.Session, []pr
 	all := choicesOf(t, s)
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: string(provider.Exhausted)}, Operation: "nova.POST.servers", Times: 1})
 	for range 10 {
-		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name}); provider.KindOf(err) == provider.Exhausted {
+		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot}); provider.KindOf(err) == provider.Exhausted {
 			return s, all
 		}
 		b.clock.Advance(time.Second)
@@ -149,7 +149,7 @@ func (b *bench) refused(t *testing.T, set, patch string) (provider.Session, []pr
 func (b *bench) chosen(t *testing.T, s provider.Session, choice string) {
 	t.Helper()
 	for range 20 {
-		_, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: choice})
+		_, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: choice, UserData: boot})
 		if err == nil {
 			b.clock.Advance(time.Minute)
 			return
@@ -225,11 +225,11 @@ func TestChoicesDoNotMakeTwo(t *testing.T) {
 			first, second := b.falling(class, patch), b.falling(class, patch)
 			all := choicesOf(t, first)
 			b.cloud.SetLag(time.Hour)
-			made, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name})
+			made, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := second.Create(t.Context(), ref("m"), provider.Want{Choice: all[1].Name}); err != nil || again.ID != made.ID {
+			if again, err := second.Create(t.Context(), ref("m"), provider.Want{Choice: all[1].Name, UserData: boot}); err != nil || again.ID != made.ID {
 				t.Errorf("the other choice made %s, error %v; want %s", again.ID, err, made.ID)
 			}
 			b.holds(t, 1, 1)
@@ -241,10 +241,10 @@ func TestChoicesDoNotMakeTwo(t *testing.T) {
 			b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
 			first, second := b.falling(class, patch), b.falling(class, patch)
 			all := choicesOf(t, first)
-			if _, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name}); provider.KindOf(err) != provider.Transient {
+			if _, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot}); provider.KindOf(err) != provider.Transient {
 				t.Fatal(err)
 			}
-			if _, err := second.Create(t.Context(), ref("m"), provider.Want{Choice: all[1].Name}); provider.KindOf(err) != provider.Conflict || provider.AfterOf(err) == 0 {
+			if _, err := second.Create(t.Context(), ref("m"), provider.Want{Choice: all[1].Name, UserData: boot}); provider.KindOf(err) != provider.Conflict || provider.AfterOf(err) == 0 {
 				t.Errorf("at once: %v, want a Conflict that says when to ask again", err)
 			}
 			b.holds(t, 0, 1)

@@ -23,6 +23,9 @@ import (
 
 const pageSize = 5
 
+// boot is the user data of machines about whose user data a test is not.
+var boot = []byte("#cloud-config")
+
 // bench is one cloud under test.
 type bench struct {
 	t       *testing.T
@@ -168,7 +171,7 @@ func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
 	s, err := b.start().Open(b.t.Context(), class)
 	if err == nil {
-		_, err = s.Create(b.t.Context(), ref, provider.Want{})
+		_, err = s.Create(b.t.Context(), ref, provider.Want{UserData: boot})
 	}
 	if provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("the server was made: %w", err)

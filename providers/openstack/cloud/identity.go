@@ -146,8 +146,17 @@ func (s scope) serverMetadata(ref provider.Ref) map[string]string {
 	if s.class.API == provider.Gardener && len(s.plan.owning) == 0 {
 		all[spec.ClusterTag+s.class.Cluster] = "1"
 	}
-	maps.DeleteFunc(all, func(key, _ string) bool { return ours(key) })
-	maps.Copy(all, s.of(ref).metadata())
+	return marked(all, s.of(ref))
+}
+
+// marked is metadata of users with that which says whose something is, which theirs does not stand in for.
+func marked(users map[string]string, o owned) map[string]string {
+	all := o.metadata()
+	for key, value := range users {
+		if !ours(key) {
+			all[key] = value
+		}
+	}
 	return all
 }
 
@@ -174,7 +183,7 @@ func (s scope) owns(metadata map[string]string, tags []string) bool {
 	}
 	// What was made through the other API carries no such keys at all.
 	for key := range metadata {
-		if strings.HasPrefix(key, spec.ClusterTag) {
+		if strings.Contains(key, spec.ClusterTag) {
 			return false
 		}
 	}

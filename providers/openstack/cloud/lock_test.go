@@ -20,7 +20,7 @@ func crashed(t *testing.T, change ...func(*nova.Options)) (*bench, provider.Clas
 	b := newBench(t, change...)
 	class := b.class(provider.OpenShift, "c1")
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
-	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Transient {
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Transient {
 		t.Fatal(err)
 	}
 	return b, class
@@ -37,12 +37,12 @@ func TestPortOfAProcessThatEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, class := crashed(t, change)
 			s := b.session(class)
-			_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+			_, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 			if provider.KindOf(err) != provider.Conflict || provider.AfterOf(err) == 0 {
 				t.Errorf("at once: %v, want a Conflict that says when to ask again", err)
 			}
 			b.clock.Advance(cloud.Lease)
-			if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+			if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil {
 				t.Errorf("after the lease: %v", err)
 			}
 			b.holds(t, 1, 1)
@@ -55,10 +55,10 @@ func TestSameProcessGoesOn(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
-	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err == nil {
 		t.Fatal("no error")
 	}
-	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil {
 		t.Error(err)
 	}
 	b.holds(t, 1, 1)
@@ -72,12 +72,12 @@ func TestLateRequest(t *testing.T) {
 	b.server.Inject(double.Fault{Operation: "nova.POST.servers", Times: 1, Delay: 500 * time.Millisecond})
 	var wg sync.WaitGroup
 	var late error
-	wg.Go(func() { _, late = first.Create(t.Context(), ref("m"), provider.Want{}) })
+	wg.Go(func() { _, late = first.Create(t.Context(), ref("m"), provider.Want{UserData: boot}) })
 	for len(b.sent.With("POST /compute/v2.1/servers")) == 0 {
 		time.Sleep(5 * time.Millisecond)
 	}
 	b.clock.Advance(cloud.Lease)
-	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil {
 		t.Errorf("the one that took over: %v", err)
 	}
 	wg.Wait()
@@ -100,7 +100,7 @@ func TestAtTheSameTime(t *testing.T) {
 				errs := make([]error, 6)
 				for n := range errs {
 					s := b.session(class)
-					wg.Go(func() { _, errs[n] = s.Create(t.Context(), r, provider.Want{}) })
+					wg.Go(func() { _, errs[n] = s.Create(t.Context(), r, provider.Want{UserData: boot}) })
 				}
 				wg.Wait()
 				for _, err := range errs {
@@ -121,11 +121,11 @@ func TestServerLeadsBackByItsPort(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
 	b.cloud.SetLag(time.Hour)
-	made, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+	made, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+	again, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 	if err != nil || again.ID != made.ID {
 		t.Errorf("%s, error %v; want %s", again.ID, err, made.ID)
 	}
@@ -136,10 +136,10 @@ func TestTagsAreMended(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "neutron.PUT.ports.id.tags", Times: 1})
-	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err == nil {
 		t.Fatal("no error")
 	}
-	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range b.cloud.Dependants() {
@@ -158,7 +158,7 @@ func TestMACAddressOfAnother(t *testing.T) {
 	b.running(b.session(class), ref("m"))
 	other := ref("other")
 	other.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
-	_, err := b.session(class).Create(t.Context(), other, provider.Want{})
+	_, err := b.session(class).Create(t.Context(), other, provider.Want{UserData: boot})
 	if provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "ports[0]") {
 		t.Errorf("the second machine with the MAC address: %v", err)
 	}

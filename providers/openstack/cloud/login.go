@@ -86,10 +86,17 @@ func cloudIn(file clouds.Clouds, cloud string) (clouds.Cloud, error) {
 func loginByKeys(credentials map[string][]byte, region string, ca []byte) (login, error) {
 	get := func(key string) string { return strings.TrimSpace(string(credentials[key])) }
 	w := who{
-		url: get("authURL"), user: get("username"), password: string(credentials["password"]),
+		url: get("authURL"), user: get("username"), password: get("password"),
 		userDomain: domain{get("userDomainID"), get("userDomainName")}, project: get("tenantName"), projectID: get("tenantID"),
 		projectDomain: domain{get("domainID"), get("domainName")},
 		appID:         get("applicationCredentialID"), appName: get("applicationCredentialName"), appSecret: get("applicationCredentialSecret"),
+	}
+	insecure := get("insecure")
+	switch {
+	case w.password != "" && w.appSecret != "":
+		return login{}, provider.Errorf(provider.Denied, "the credentials have both a password and an applicationCredentialSecret: leave one out")
+	case insecure != "" && insecure != "true" && insecure != "false":
+		return login{}, provider.Errorf(provider.Denied, "the credentials' insecure is %q: it must be true or false", provider.Clip(insecure, 40))
 	}
 	if w.userDomain == (domain{}) {
 		w.userDomain = w.projectDomain
@@ -102,7 +109,7 @@ func loginByKeys(credentials map[string][]byte, region string, ca []byte) (login
 	if l.auth, err = w.options(); err != nil {
 		return login{}, err
 	}
-	l.tls, err = tlsOf(pick(credentials["caCert"], credentials[keyCA], ca), credentials["clientCert"], credentials["clientKey"], get("insecure") == "true")
+	l.tls, err = tlsOf(pick(credentials["caCert"], credentials[keyCA], ca), credentials["clientCert"], credentials["clientKey"], insecure == "true")
 	return l, err
 }
 

@@ -214,13 +214,13 @@ func TestReader(t *testing.T) {
 	if found, err := s.Find(t.Context(), ref("m")); err != nil || len(found) != 1 {
 		t.Errorf("found %v, error %v", found, err)
 	}
-	if _, err := s.Create(t.Context(), ref("n"), provider.Want{}); err != nil {
+	if _, err := s.Create(t.Context(), ref("n"), provider.Want{UserData: boot}); err != nil {
 		// The server of m has its UID: nothing is made.
 		t.Error(err)
 	}
 	n := ref("n")
 	n.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
-	if _, err := s.Create(t.Context(), n, provider.Want{}); provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), "disallowed by policy") {
+	if _, err := s.Create(t.Context(), n, provider.Want{UserData: boot}); provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), "disallowed by policy") {
 		t.Errorf("create: %v", err)
 	}
 	if _, err := s.Delete(t.Context(), ref("m"), nil); provider.KindOf(err) != provider.Denied {

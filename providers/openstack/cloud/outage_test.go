@@ -143,7 +143,7 @@ func TestZoneWithoutHosts(t *testing.T) {
 		if err := b.cloud.Do("close", closed); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+		_, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 		if provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != r.scope || !strings.Contains(err.Error(), "az-2") {
 			t.Errorf("%s: %s: %v", closed, provider.KindOf(err), err)
 		}
@@ -160,7 +160,7 @@ func TestVolumeThatCannotBeRemoved(t *testing.T) {
 	class := b.class(provider.OpenShift, "c1")
 	class.Spec = merged(t, string(class.Spec), `{"rootVolume":{"diskSize":20}}`)
 	s := b.session(class)
-	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Conflict {
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Conflict {
 		t.Fatalf("while the volume is made: %v", err)
 	}
 	for _, d := range b.cloud.Dependants() {
@@ -172,7 +172,7 @@ func TestVolumeThatCannotBeRemoved(t *testing.T) {
 		}
 	}
 	b.clock.Advance(time.Minute)
-	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Transient {
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Transient {
 		t.Fatalf("the volume failed: %v", err)
 	}
 	i := b.running(s, ref("m"))
@@ -237,7 +237,7 @@ func TestPortThatWent(t *testing.T) {
 			class := b.class(provider.OpenShift, "c1")
 			class.Spec = merged(t, string(class.Spec), set)
 			s := b.session(class)
-			if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Conflict {
+			if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Conflict {
 				t.Errorf("%s: %v", provider.KindOf(err), err)
 			}
 			b.running(s, ref("m"))
@@ -276,7 +276,7 @@ func TestBrokenServersOfOthers(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.Gardener, "c1"))
 	theirs := b.class(provider.Gardener, "other")
-	if _, err := b.session(theirs).Create(t.Context(), provider.Ref{UID: "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e", Name: "m"}, provider.Want{}); err != nil {
+	if _, err := b.session(theirs).Create(t.Context(), provider.Ref{UID: "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e", Name: "m"}, provider.Want{UserData: boot}); err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range b.cloud.Instances() {

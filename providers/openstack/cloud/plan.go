@@ -111,6 +111,8 @@ type rootPlan struct {
 	kind, zone string
 	// suffix follows the machine's name in that of the volume; empty: nothing does.
 	suffix string
+	// metadata is the users' part of the volume's.
+	metadata map[string]string
 	// byNova: Nova makes the volume itself, so that nothing is left behind.
 	byNova bool
 }

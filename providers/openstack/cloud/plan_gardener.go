@@ -2,8 +2,10 @@ package cloud
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/openshift/api/machine/v1alpha1"
 
@@ -27,8 +29,9 @@ func ofGardener(s spec.GardenerSpec) plan {
 	if s.ServerGroupID != nil {
 		p.groupID = *s.ServerGroupID
 	}
-	if s.ImageID == "" {
-		p.image = image{name: s.ImageName}
+	if s.ImageID != "" {
+		p.paths = maps.Clone(gardenerPaths)
+		p.paths["image"] = "spec.imageID"
 	}
 	for n, name := range s.SecurityGroups {
 		p.groups = append(p.groups, groupQuery{path: fmt.Sprintf("spec.securityGroups[%d]", n), query: query{name: name}, either: true})
@@ -36,9 +39,9 @@ func ofGardener(s spec.GardenerSpec) plan {
 	p.ports = gardenerPorts(s)
 	if s.RootDiskSize > 0 {
 		// Nova makes volumes of its default type only.
-		p.root = &rootPlan{size: s.RootDiskSize, byNova: s.RootDiskType == nil || *s.RootDiskType == ""}
+		p.root = &rootPlan{size: s.RootDiskSize, byNova: s.RootDiskType == nil}
 		if !p.root.byNova {
-			p.root.kind, p.root.zone = *s.RootDiskType, s.AvailabilityZone
+			p.root.kind, p.root.zone, p.root.metadata = *s.RootDiskType, s.AvailabilityZone, s.Tags
 		}
 	}
 	return p
@@ -47,22 +50,11 @@ func ofGardener(s spec.GardenerSpec) plan {
 // gardenerPorts are one port for each network. The first has the machine's name, as the original names its only one.
 func gardenerPorts(s spec.GardenerSpec) (out []portPlan) {
 	var pods []v1alpha1.AddressPair
-	for _, cidr := range append([]string{s.PodNetworkCidr}, s.PodNetworkCIDRs...) {
-		if pair := (v1alpha1.AddressPair{IPAddress: cidr}); cidr != "" && !slices.Contains(pods, pair) {
-			pods = append(pods, pair)
-		}
+	for _, cidr := range sorted(append([]string{s.PodNetworkCidr}, s.PodNetworkCIDRs...)) {
+		pods = append(pods, v1alpha1.AddressPair{IPAddress: cidr})
 	}
 	if s.NetworkID != "" {
-		port := portPlan{path: "spec.networkID", network: query{id: s.NetworkID}, pairs: pods}
-		if s.SubnetID != nil && *s.SubnetID != "" {
-			port.fixed = append(port.fixed, addressPlan{path: "spec.subnetID", subnet: subnetQuery{query: query{id: *s.SubnetID}}})
-		}
-		for n, id := range s.SubnetIDs {
-			if s.SubnetID == nil || *s.SubnetID != id {
-				port.fixed = append(port.fixed, addressPlan{path: fmt.Sprintf("spec.subnetIDs[%d]", n), subnet: subnetQuery{query: query{id: id}}})
-			}
-		}
-		return []portPlan{port}
+		return []portPlan{{path: "spec.networkID", network: query{id: s.NetworkID}, pairs: pods, fixed: gardenerAddresses(s)}}
 	}
 	for n, net := range s.Networks {
 		port := portPlan{path: fmt.Sprintf("spec.networks[%d]", n), network: query{id: net.ID, name: net.Name}}
@@ -75,4 +67,26 @@ func gardenerPorts(s spec.GardenerSpec) (out []portPlan) {
 		out = append(out, port)
 	}
 	return out
+}
+
+// gardenerAddresses are one of each subnet, in the order of their IDs: so does the original, and the first address is the node's.
+func gardenerAddresses(s spec.GardenerSpec) (out []addressPlan) {
+	paths := map[string]string{}
+	for n, id := range s.SubnetIDs {
+		paths[id] = fmt.Sprintf("spec.subnetIDs[%d]", n)
+	}
+	if s.SubnetID != nil {
+		paths[*s.SubnetID] = "spec.subnetID"
+	}
+	for _, id := range sorted(slices.Collect(maps.Keys(paths))) {
+		out = append(out, addressPlan{path: paths[id], subnet: subnetQuery{query: query{id: id}}})
+	}
+	return out
+}
+
+// sorted are texts in order, each once, but for blank ones.
+func sorted(all []string) []string {
+	all = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.TrimSpace(s) == "" })
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -105,7 +105,7 @@ func (b *bench) halfLife(ctx context.Context, s provider.Session, r provider.Ref
 
 func (b *bench) created(ctx context.Context, s provider.Session, r provider.Ref) (i provider.Instance, err error) {
 	for range 20 {
-		i, err = s.Create(ctx, r, provider.Want{})
+		i, err = s.Create(ctx, r, provider.Want{UserData: boot})
 		if err == nil && i.State == provider.Running || err != nil && provider.KindOf(err) != provider.Conflict {
 			return i, err
 		}

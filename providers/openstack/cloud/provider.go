@@ -33,6 +33,7 @@ type Provider struct {
 var (
 	_ provider.Provider = &Provider{}
 	_ provider.Referrer = &Provider{}
+	_ provider.Locator  = &Provider{}
 )
 
 // New makes a provider.
@@ -118,4 +119,12 @@ func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.
 		credentials = provider.SecretRef{Namespace: c.Namespace, Name: c.Name}
 	}
 	return userData, credentials, nil
+}
+
+// Region implements [provider.Locator]. Where machine.openshift.io has its machines says its clouds.yaml.
+func (*Provider) Region(api string, raw []byte) string {
+	if api == provider.Gardener {
+		return spec.RegionOf(raw)
+	}
+	return ""
 }

@@ -24,7 +24,7 @@ func TestQuirkOpenShiftUpdateIsCreate(t *testing.T) {
 	i := b.running(s, ref("m"))
 	_, before := b.counted(nil)
 	for range 3 {
-		if again, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil || again.ID != i.ID {
+		if again, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); err != nil || again.ID != i.ID {
 			t.Fatalf("%s, %v", again.ID, err)
 		}
 		if found, err := s.Find(t.Context(), ref("m")); err != nil || len(found) != 1 || s.(provider.Maintainer).Unkept(ref("m"), found[0]) {
@@ -58,7 +58,7 @@ func TestQuirkOpenShiftFloatingIP(t *testing.T) {
 	}
 	second := ref("second")
 	second.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
-	if _, err := s.Create(t.Context(), second, provider.Want{}); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "floatingIP") {
+	if _, err := s.Create(t.Context(), second, provider.Want{UserData: boot}); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "floatingIP") {
 		t.Errorf("the second machine with the address: %v", err)
 	}
 	found, err := s.Find(t.Context(), ref("m"))
@@ -109,12 +109,12 @@ func TestQuirkGardenerBlocks(t *testing.T) {
 	class.Spec = merged(t, string(class.Spec), `{"spec":{"rootDiskSize":10,"rootDiskType":"fast"}}`)
 	s := b.session(class)
 	began := time.Now()
-	_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+	_, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 	if provider.KindOf(err) != provider.Conflict || provider.AfterOf(err) == 0 || !strings.Contains(err.Error(), "waiting for volumes: m is being made") {
 		t.Errorf("while the volume is made: %v", err)
 	}
 	b.clock.Advance(time.Hour)
-	i, err := s.Create(t.Context(), ref("m"), provider.Want{})
+	i, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 	if err != nil || i.State != provider.Pending {
 		t.Errorf("while the server is made: %+v, %v", i, err)
 	}
@@ -132,7 +132,7 @@ func TestQuirk4xxIsTerminal(t *testing.T) {
 	s := b.session(b.class(provider.OpenShift, "c1"))
 	for _, kind := range []provider.Kind{provider.Exhausted, provider.Throttled, provider.Denied, provider.Conflict} {
 		b.server.Inject(double.Fault{Failure: double.Failure{Kind: string(kind)}, Operation: "nova.POST.servers", Times: 1})
-		if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != kind {
+		if _, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != kind {
 			t.Errorf("%s comes out as %s: %v", kind, provider.KindOf(err), err)
 		}
 	}

@@ -163,7 +163,7 @@ func TestStates(t *testing.T) {
 func TestConsole(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
-	made, err := s.Create(t.Context(), ref("m"), provider.Want{})
+	made, err := s.Create(t.Context(), ref("m"), provider.Want{UserData: boot})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,12 @@ import (
 // processed is the user data as it goes to Nova. The original takes that of machine.openshift.io for a Go template, unless the secret has
 // the key disableTemplating, and gives it to the program that postprocessor names. Neither is done here: placeholders are filled in by
 // the controller. Who relies on them is told, and gets no server with half of its user data.
+//
+// Blank user data is refused as by the original of machine.sapcloud.io: a server without any does not join.
 func (m maker) processed(ctx context.Context, data []byte) ([]byte, error) {
+	if m.class.API == provider.Gardener && len(bytes.TrimSpace(data)) == 0 {
+		return nil, provider.InvalidField("secretRef", "the key userData of the class's secrets is blank")
+	}
 	if m.plan.userData == nil || m.provider.config.Objects == nil {
 		return data, nil
 	}

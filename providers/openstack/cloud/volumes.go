@@ -23,12 +23,12 @@ type volumeOrder struct {
 
 // volumeOrders are the volumes of a machine, the one that it boots from first.
 func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
-	add := func(path, suffix string, size int, kind, zone, image string) {
+	add := func(path, suffix string, size int, kind, zone, image string, users map[string]string) {
 		name := m.ref.Name
 		if suffix != "" {
 			name += "-" + suffix
 		}
-		metadata := m.of(m.ref).metadata()
+		metadata := marked(users, m.of(m.ref))
 		metadata[metaOrder] = fmt.Sprintf("%d GiB %s %s %s", size, kind, zone, image)
 		out = append(out, volumeOrder{path: path, CreateOpts: volumes.CreateOpts{
 			Name: name, Size: size, VolumeType: kind, AvailabilityZone: zone, ImageID: image, Metadata: metadata,
@@ -36,11 +36,11 @@ func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
 		}})
 	}
 	if r := m.plan.root; r != nil && !r.byNova {
-		add("rootVolume", r.suffix, r.size, r.kind, r.zone, imageID)
+		add("rootVolume", r.suffix, r.size, r.kind, r.zone, imageID, r.metadata)
 	}
 	for n, d := range m.plan.disks {
 		if d.volume {
-			add(fmt.Sprintf("additionalBlockDevices[%d]", n), d.name, d.size, d.kind, d.zone, "")
+			add(fmt.Sprintf("additionalBlockDevices[%d]", n), d.name, d.size, d.kind, d.zone, "", nil)
 		}
 	}
 	return out
@@ -200,7 +200,11 @@ func (m maker) blockDevices(imageID string, ids map[string]string) (out []server
 		if r.suffix != "" {
 			name += "-" + r.suffix
 		}
-		out = append(out, volume(ids[name], "", 0))
+		root := volume(ids[name], "", 0)
+		if m.class.API == provider.Gardener { // as the original says it, to no effect
+			root.VolumeSize = r.size
+		}
+		out = append(out, root)
 	case len(m.plan.disks) > 0:
 		out = append(out, servers.BlockDevice{
 			SourceType: servers.SourceImage, DestinationType: servers.DestinationLocal, UUID: imageID, DeleteOnTermination: true,

@@ -62,7 +62,7 @@ func TestDefault(t *testing.T) {
 }
 
 func TestGardener(t *testing.T) {
-	const good = `{"spec":{"imageName":"i","flavorName":"f","region":"r","availabilityZone":"z","keyName":"k","networkID":"n","podNetworkCIDRs":["10.0.0.0/8"],"tags":{"kubernetes.io-cluster-a":"1","kubernetes.io-role-node":"1"}}}`
+	const good = `{"apiVersion":"openstack.machine.gardener.cloud/v1alpha1","kind":"MachineProviderConfig","spec":{"imageName":"i","flavorName":"f","region":"r","availabilityZone":"z","keyName":"k","networkID":"n","podNetworkCIDRs":["10.0.0.0/8"],"tags":{"kubernetes.io-cluster-a":"1","kubernetes.io-role-node":"1"}}}`
 	s, err := spec.DecodeGardener([]byte(good))
 	if err != nil || len(s.Spec.Owning()) != 2 {
 		t.Errorf("%+v, %v", s, err)
@@ -75,15 +75,29 @@ func TestGardener(t *testing.T) {
 		{`"networkID":"n"`, `"networkID":""`, "spec.networkID"},
 		{`"networkID":"n"`, `"networkID":"n","networks":[{"id":"a"}]`, "spec.networks"},
 		{`"networkID":"n"`, `"networks":[{"id":"a","name":"b"}]`, "spec.networks[0]"},
-		{`"networkID":"n"`, `"networks":[{"id":"a"}],"subnetID":"s"`, "spec.subnetID"},
+		{`"networkID":"n"`, `"networks":[{"id":"a"},{}]`, "spec.networks[1]"},
+		{`"networkID":"n","podNetworkCIDRs":["10.0.0.0/8"]`, `"networks":[{"id":"a","podNetwork":true}]`, "spec.networks[0].podNetwork"},
 		{`"podNetworkCIDRs":["10.0.0.0/8"]`, `"podNetworkCIDRs":[]`, "spec.podNetworkCIDRs"},
 		{`"podNetworkCIDRs":["10.0.0.0/8"]`, `"podNetworkCidr":"x"`, "spec.podNetworkCidr"},
 		{`"kubernetes.io-cluster-a":"1",`, ``, "spec.tags"},
 		{`"imageName":"i"`, `"imageName":"i","rootDiskSize":-1`, "spec.rootDiskSize"},
+		{`"imageName":"i"`, `"imageName":"i","securityGroups":["a",""]`, "spec.securityGroups[1]"},
+		{`"imageName":"i"`, `"imageName":"i","image":"i"`, "spec.image"},
+		{`"imageName":"i"`, `"imageName":"i","networks":[{"id":"a","subnetID":"s"}]`, "spec.networks[0].subnetID"},
+		{`gardener.cloud/v1alpha1`, `gardener.cloud/v1beta1`, "apiVersion"},
+		{`MachineProviderConfig`, `OpenStackMachineClass`, "kind"},
 	} {
 		_, err := spec.DecodeGardener([]byte(strings.Replace(good, r.old, r.with, 1)))
 		if !names(err, r.field) {
 			t.Errorf("%s for %s: %v, want field %s", r.with, r.old, err, r.field)
+		}
+	}
+	for old, with := range map[string]string{
+		`"kind":"MachineProviderConfig",`: ``, `"networkID":"n"`: `"networks":[{"id":"a"}],"subnetID":"s","subnetIDs":["t"]`, `10.0.0.0/8`: `10.0.0.1`,
+		`kubernetes.io-cluster-a`: `x-kubernetes.io-cluster-a`,
+	} {
+		if s, err := spec.DecodeGardener([]byte(strings.Replace(good, old, with, 1))); err != nil || len(s.Spec.Owning()) != 2 {
+			t.Errorf("%s for %s is accepted by the original: %v", with, old, err)
 		}
 	}
 	if _, err := spec.DecodeGardener([]byte(strings.Replace(good, `"tags":{"kubernetes.io-cluster-a":"1","kubernetes.io-role-node":"1"}`, `"tags":{}`, 1))); err != nil {

@@ -36,7 +36,7 @@ type GardenerSpec struct {
 	KeyName string `json:"keyName"`
 	// SecurityGroups are names, or IDs.
 	SecurityGroups []string `json:"securityGroups"`
-	// Tags are metadata of the server; those that begin with kubernetes.io-cluster- and kubernetes.io-role- say whose it is.
+	// Tags are metadata of the server; those with kubernetes.io-cluster- and kubernetes.io-role- in them say whose it is.
 	Tags map[string]string `json:"tags,omitempty"`
 	// NetworkID is the one network, unless Networks has several.
 	NetworkID string `json:"networkID"`
@@ -63,19 +63,43 @@ type GardenerNetwork struct {
 	PodNetwork bool `json:"podNetwork,omitempty"`
 }
 
-// The beginnings of tags that say whose a server is.
+// What is in tags that say whose a server is, mostly at their beginning.
 const (
 	ClusterTag = "kubernetes.io-cluster-"
 	RoleTag    = "kubernetes.io-role-"
 )
 
-// DecodeGardener decodes and judges a spec of machine.sapcloud.io.
+// DecodeGardener decodes and judges a spec of machine.sapcloud.io. As the original does, it refuses fields that it does not know.
 func DecodeGardener(raw []byte) (*Gardener, error) {
-	s, _, err := lenient.Decode[Gardener](raw)
+	s, err := lenient.DecodeKnown[Gardener](raw)
 	if err != nil {
 		return nil, err
 	}
-	return s, validateGardener(s.Spec)
+	return s, errors.Join(validateKind(*s), validateGardener(s.Spec))
+}
+
+// RegionOf is the region that a spec of machine.sapcloud.io names, also one that is refused; empty where it names none.
+func RegionOf(raw []byte) string {
+	s, _, err := lenient.Decode[struct {
+		Spec struct {
+			Region string `json:"region"`
+		} `json:"spec"`
+	}](raw)
+	if err != nil {
+		return ""
+	}
+	return s.Spec.Region
+}
+
+// validateKind refuses what is, or may be, a spec of other fields.
+func validateKind(s Gardener) error {
+	switch {
+	case s.APIVersion != GardenerVersion:
+		return provider.InvalidField("apiVersion", "must be %s", GardenerVersion)
+	case s.Kind != GardenerKind && s.Kind != "":
+		return provider.InvalidField("kind", "must be %s", GardenerKind)
+	}
+	return nil
 }
 
 func validateGardener(s GardenerSpec) error {
@@ -96,25 +120,30 @@ func validateGardener(s GardenerSpec) error {
 		bad("networkID", "networkID or networks must be given")
 	case s.NetworkID != "" && len(s.Networks) > 0:
 		bad("networks", "cannot be together with networkID")
-	case len(s.Networks) > 0 && (s.SubnetID != nil || len(s.SubnetIDs) > 0):
-		bad("subnetID", "cannot be together with networks")
 	}
+	podless := s.PodNetworkCidr == "" && len(s.PodNetworkCIDRs) == 0
 	for n, net := range s.Networks {
 		if (net.ID == "") == (net.Name == "") {
 			bad(fmt.Sprintf("networks[%d]", n), "one of id and name must be given")
 		}
+		if podless && net.PodNetwork {
+			bad(fmt.Sprintf("networks[%d].podNetwork", n), "podNetworkCIDRs must be given for it")
+		}
 	}
-	if s.PodNetworkCidr == "" && len(s.PodNetworkCIDRs) == 0 {
+	if podless {
 		bad("podNetworkCIDRs", "must be given")
 	}
 	for n, cidr := range s.PodNetworkCIDRs {
-		if _, err := netip.ParsePrefix(cidr); err != nil {
+		if !isRange(cidr) {
 			bad(fmt.Sprintf("podNetworkCIDRs[%d]", n), "%q is no range of addresses", cidr)
 		}
 	}
-	if s.PodNetworkCidr != "" {
-		if _, err := netip.ParsePrefix(s.PodNetworkCidr); err != nil {
-			bad("podNetworkCidr", "%q is no range of addresses", s.PodNetworkCidr)
+	if s.PodNetworkCidr != "" && !isRange(s.PodNetworkCidr) {
+		bad("podNetworkCidr", "%q is no range of addresses", s.PodNetworkCidr)
+	}
+	for n, name := range s.SecurityGroups {
+		if name == "" {
+			bad(fmt.Sprintf("securityGroups[%d]", n), "names no security group")
 		}
 	}
 	if s.RootDiskSize < 0 {
@@ -123,12 +152,19 @@ func validateGardener(s GardenerSpec) error {
 	return errors.Join(append(errs, validateTags(s.Tags)...)...)
 }
 
+// isRange reports whether Neutron takes a text for addresses: a range, or a single one.
+func isRange(s string) bool {
+	_, asRange := netip.ParsePrefix(s)
+	_, asOne := netip.ParseAddr(s)
+	return asRange == nil || asOne == nil
+}
+
 // validateTags asks for both halves of whose a server is, or for neither: then the cluster of the class stands in for them.
 func validateTags(tags map[string]string) (errs []error) {
 	var cluster, role bool
 	for key := range tags {
-		cluster = cluster || strings.HasPrefix(key, ClusterTag)
-		role = role || strings.HasPrefix(key, RoleTag)
+		cluster = cluster || strings.Contains(key, ClusterTag)
+		role = role || strings.Contains(key, RoleTag)
 	}
 	if role && !cluster {
 		errs = append(errs, provider.InvalidField("spec.tags", "a tag %s<name> must say whose the servers are", ClusterTag))
@@ -139,7 +175,7 @@ func validateTags(tags map[string]string) (errs []error) {
 // Owning are the tags that say whose servers are: none where the spec leaves that to the class.
 func (s GardenerSpec) Owning() (keys []string) {
 	for key := range s.Tags {
-		if strings.HasPrefix(key, ClusterTag) || strings.HasPrefix(key, RoleTag) {
+		if strings.Contains(key, ClusterTag) || strings.Contains(key, RoleTag) {
 			keys = append(keys, key)
 		}
 	}

@@ -1,0 +1,25 @@
+package cloud
+
+import (
+	"testing"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/recordtest"
+)
+
+// misnamed are the fields that the original of Gardener calls otherwise than the spec does.
+var misnamed = []recordtest.Renamed{
+	{Form: `^networkInterfaces(\[\d+\]\.key)$`, Name: "metadata$1"},
+	{Form: `^networkInterfaces\.networkInterfaces$`, Name: "networkInterfaces"},
+	{Form: `\.ipv6AccessType$`, Name: ".ipv6accessType"},
+	{Form: `^(disks\[\d+\])\.(kmsKeyName|kmsKeyServiceAccount)$`, Name: "$1.encryption.$2"},
+}
+
+// TestRecordedFields: of a spec that both refuse the same fields are named.
+func TestRecordedFields(t *testing.T) {
+	all := recordtest.Read(t, recordings, provider.Gardener)
+	recordtest.Fields(t, all, func(r recordtest.Record) error {
+		_, err := decode(provider.Gardener, r.Spec)
+		return err
+	}, misnamed, 40)
+}
