@@ -198,6 +198,9 @@ func (w *World) breathe() {
 	if w.profile.repaired || w.aged() || w.pleads() {
 		long += repairsEvery // a machine was marked again before its node was ready
 	}
+	if w.profile.denials {
+		long += 30 * time.Minute // the identity of the target that was denied is recorded with the next pass
+	}
 	if w.pleads() {
 		long += time.Hour // a check that still asks others says what it did within the hour
 	}

@@ -33,6 +33,24 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 	}
 }
 
+// TestSettingsKeepTheirPromises: the worlds in which mutants of the product are hunted are ones in which the product is sound.
+func TestSettingsKeepTheirPromises(t *testing.T) {
+	for _, name := range Settings() {
+		for _, dialect := range []string{OpenShift, Gardener} {
+			t.Run(name+", "+dialect, func(t *testing.T) {
+				t.Parallel()
+				setting, _ := Setting(name)
+				o := Options{Dialect: dialect, Mutation: setting}
+				for seed := range seeds(t, 5) {
+					if r := Run(seed, o); r.Violation != nil {
+						t.Fatal(Shrink(r, o, 200).Report())
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestHundredsOfMachines: seeds draw such worlds rarely.
 func TestHundredsOfMachines(t *testing.T) {
 	crowded := &Mutation{Setting: func(c *profile) {
