@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -25,6 +26,8 @@ type builder struct {
 	rest  *rest.Client
 	dirs  []string
 	hosts int
+	// making is held by who makes what a request names.
+	making sync.Mutex
 }
 
 func (b *builder) furnish(ctx context.Context, all Inventory) error {
