@@ -44,6 +44,15 @@ func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, 
 	return nil, false
 }
 
+// provideCustomization makes a specification of a guest's customization, unless there is one of the name.
+func (b supplier) provideCustomization(name string) {
+	b.making.Lock()
+	defer b.making.Unlock()
+	if there, err := object.NewCustomizationSpecManager(b.vim).DoesCustomizationSpecExist(context.Background(), name); err == nil && !there {
+		_ = b.addCustomization(context.Background(), name) // that there is none will be told
+	}
+}
+
 func (b supplier) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
 	ancestors, err := mo.Ancestors(ctx, b.vim, b.vim.ServiceContent.PropertyCollector, in)
 	if err != nil {

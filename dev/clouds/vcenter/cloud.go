@@ -46,6 +46,7 @@ type Cloud struct {
 	people  *people
 	world   *world
 	builder *builder
+	tags    foreignTags
 }
 
 // internal is the user that the double itself is.

@@ -37,11 +37,7 @@ func (b *builder) furnish(ctx context.Context, all Inventory) error {
 		}
 	}
 	for _, name := range all.Customizations {
-		item := types.CustomizationSpecItem{Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
-			Options:  &types.CustomizationLinuxOptions{},
-			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
-		}}
-		if err := object.NewCustomizationSpecManager(b.vim).CreateCustomizationSpec(ctx, item); err != nil {
+		if err := b.addCustomization(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -51,6 +47,15 @@ func (b *builder) furnish(ctx context.Context, all Inventory) error {
 		}
 	}
 	return nil
+}
+
+func (b *builder) addCustomization(ctx context.Context, name string) error {
+	return object.NewCustomizationSpecManager(b.vim).CreateCustomizationSpec(ctx, types.CustomizationSpecItem{
+		Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
+			Options:  &types.CustomizationLinuxOptions{},
+			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
+		},
+	})
 }
 
 func (b *builder) addTag(ctx context.Context, t Tag) error {
