@@ -6,7 +6,7 @@ import "slices"
 type target struct{ ID, Port string }
 
 func (c balancers) balancer(kind, name string) bool {
-	return slices.ContainsFunc(acceptor{c.store}.balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
+	return slices.ContainsFunc(acceptor(c).balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
 }
 
 // add puts a target in; the caller holds the lock.
@@ -145,7 +145,7 @@ func (c balancers) networkOf(g TargetGroup) string {
 }
 
 func (c balancers) group(in *call) (TargetGroup, *failure) {
-	for _, b := range (acceptor{c.store}).balancersOf("network") {
+	for _, b := range acceptor(c).balancersOf("network") {
 		for _, g := range b.TargetGroups {
 			if arnOf(in, "targetgroup", g.Name) == in.get("TargetGroupArn") {
 				return g, nil

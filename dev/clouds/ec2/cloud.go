@@ -260,7 +260,7 @@ func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
 		}
 		break
 	}
-	if (acceptor{c.store}).stranger() {
+	if acceptor(c).stranger() {
 		in.caller.AccessKeyID, in.region, no = s.key, s.region, nil
 	}
 	return no

@@ -33,8 +33,10 @@ func TestCorrected(t *testing.T) {
 			g.correct(userData("boot"), func(o client.Object) { o.(*corev1.Secret).Data["password"] = []byte("sesame") })
 		}, true},
 		{"the secret became unreadable", nil, func(g *rig[*v1alpha1.Machine]) { g.control.secret = forbidden() }, false},
-		{"the right to read the secret was granted", func(g *rig[*v1alpha1.Machine]) { g.control.secret = forbidden() },
-			func(g *rig[*v1alpha1.Machine]) { g.control.secret = nil }, true},
+		{
+			"the right to read the secret was granted", func(g *rig[*v1alpha1.Machine]) { g.control.secret = forbidden() },
+			func(g *rig[*v1alpha1.Machine]) { g.control.secret = nil }, true,
+		},
 		{"a label of the secret is none of its data", nil, func(g *rig[*v1alpha1.Machine]) {
 			g.correct(userData("boot"), func(o client.Object) { o.SetLabels(map[string]string{"a": "b"}) })
 		}, false},

@@ -95,7 +95,7 @@ func (referring) Refers(string, []byte) (userData, credentials provider.SecretRe
 
 func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	s.Helper()
-	var infrastructure provider.Provider = s.cloud.Provider()
+	infrastructure := s.cloud.Provider()
 	for _, around := range s.around {
 		infrastructure = around(infrastructure)
 	}
