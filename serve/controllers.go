@@ -65,7 +65,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 func (a *assembly) capacity(api string, mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
 	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
-			Kind: k, Client: mgr.GetClient(), Resolver: resolver, Provider: a.provider,
+			Kind: k, Clock: a.process.Clock, Client: mgr.GetClient(), Resolver: resolver, Provider: a.provider,
 			Recorder: a.process.Recorder(api, mgr, source(a.plugin)),
 		})
 		if err := c.SetupWithManager(mgr); err != nil {

@@ -97,7 +97,7 @@ func TestStory(t *testing.T) {
 		}
 		t.Run(cloud, func(t *testing.T) {
 			buildCloud(t, cloud)
-			s := start(t, cloud)
+			s := start(t, fleet.CloudOptions{Provider: cloud})
 			for _, chapter := range []struct {
 				name string
 				tell func(*story)
@@ -132,18 +132,18 @@ func asked(list, name string) bool {
 }
 
 // start starts a fleet on a cloud that is played, and nothing in it.
-func start(t *testing.T, cloud string) *story {
+func start(t *testing.T, o fleet.CloudOptions) *story {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "millwright-rehearsal-"+cloud+"-")
+	dir, err := os.MkdirTemp("", "millwright-rehearsal-"+o.Provider+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := fleet.CloudOptions{Provider: cloud}
 	f, err := fleet.Start(t.Context(), fleet.Options{
 		Dir: filepath.Join(dir, "fleet"), Bin: bin, Backend: "kwok", Cloud: o, Log: os.Stderr,
-		Args: map[string][]string{"machine-controller-" + cloud: {
-			"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4",
-		}},
+		Args: map[string][]string{
+			fleet.Sets:                         {"--namespace="},
+			"machine-controller-" + o.Provider: {"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4", "--namespace="},
+		},
 	})
 	t.Cleanup(func() {
 		if f != nil {
@@ -162,7 +162,7 @@ func start(t *testing.T, cloud string) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t, fleet: f, cloud: cloud}
+	s := &story{t: t, fleet: f, cloud: o.Provider}
 	s.post("lives")
 	return s
 }

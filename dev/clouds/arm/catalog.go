@@ -26,11 +26,11 @@ func (c catalogCalls) sizeServer() *cfake.ResourceSKUsServer {
 				where = strings.TrimSuffix(where, "'")
 			}
 			var all []*compute.ResourceSKU
-			for _, l := range c.Inventory.Locations {
+			for _, l := range c.locations(where) {
 				if where != "" && !strings.EqualFold(l.Name, where) {
 					continue
 				}
-				for _, s := range c.Inventory.Sizes {
+				for _, s := range c.sizes() {
 					all = append(all, sku(s, l))
 				}
 				all = append(all, setSKU("Aligned", "3", l), setSKU("Classic", "2", l))

@@ -13,8 +13,8 @@ import (
 // Options are what a double is made with.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny: resource groups, networks, images and whatever else is referred to is taken as if it were there. Sizes and zones are
-	// not, where the inventory has some.
+	// AcceptAny: applications, tenants, subscriptions, locations, zones, sizes, resource groups, networks, images and whatever else is referred
+	// to is taken as if it were there.
 	AcceptAny bool
 	// Boot is how long a virtual machine is Creating, Delete how long Deleting; 0 for 20 s and 10 s.
 	Boot, Delete time.Duration
@@ -41,6 +41,8 @@ type Cloud struct {
 	// revoked are the accounts whose secrets hold no more, sample is the one that stands in samples.
 	revoked []Account
 	sample  Account
+	// shut: applications that the inventory does not have get no tokens.
+	shut bool
 }
 
 // store is all that was made, by ID in lower case.

@@ -22,7 +22,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 		if provisioning, power := m.state(c.clock.Now()); provisioning == "Deleting" || power != "running" {
 			continue
 		}
-		size, _ := c.Inventory.size(sizeName(&m.model))
+		size, _ := c.sizeNamed(sizeName(&m.model))
 		os := m.model.Properties.OSProfile
 		data, _ := base64.StdEncoding.DecodeString(deref(os.CustomData))
 		g := double.Guest{

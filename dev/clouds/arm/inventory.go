@@ -32,6 +32,8 @@ type Account struct {
 	Actions []string `json:"actions,omitempty"`
 	// SubscriptionActions are those of its role at the subscription, which alone counts for what is in no resource group. None: Actions.
 	SubscriptionActions []string `json:"subscriptionActions,omitempty"`
+	// stranger: it is in no inventory, but let in.
+	stranger bool
 }
 
 // Location is a region with its zones ("1").

@@ -59,18 +59,18 @@ func (c judge) place(_ *machine, vm *compute.VirtualMachine) *apiError {
 		return refuse(http.StatusBadRequest, "LocationNotAvailableForResourceType", "The provided location '%s' is not available for resource type 'Microsoft.Compute/virtualMachines'.", deref(vm.Location))
 	}
 	name := sizeName(vm)
-	size, known := c.Inventory.size(name)
+	size, known := c.sizeNamed(name)
 	if !known {
 		return refuse(http.StatusBadRequest, "InvalidParameter", "The value %s provided for the VM size is not valid. The valid sizes in the current region are: %s.", name, c.sizeNames()).about("vmSize")
 	}
 	if len(vm.Zones) > 1 {
 		return refuse(http.StatusBadRequest, "InvalidParameter", "A virtual machine is in one zone.").about("zones")
 	}
-	if len(vm.Zones) == 1 && ok && !slices.Contains(location.Zones, *vm.Zones[0]) {
+	if len(vm.Zones) == 1 && ok && !c.AcceptAny && !slices.Contains(location.Zones, *vm.Zones[0]) {
 		return refuse(http.StatusBadRequest, "InvalidAvailabilityZone", "The zone(s) '%s' for resource 'Microsoft.Compute/virtualMachines/%s' is not supported. The supported zones for location '%s' are '%s'",
 			*vm.Zones[0], c.name, location.Name, strings.Join(location.Zones, ","))
 	}
-	if len(vm.Zones) == 1 && len(size.Zones) > 0 && !slices.Contains(size.Zones, *vm.Zones[0]) {
+	if len(vm.Zones) == 1 && len(size.Zones) > 0 && !c.AcceptAny && !slices.Contains(size.Zones, *vm.Zones[0]) {
 		return refuse(http.StatusConflict, "SkuNotAvailable", "The requested size for resource '%s' is currently not available in location '%s' zones '%s' for subscription '%s'. "+
 			"Please try another size or deploy to a different location or zones. See https://aka.ms/azureskunotavailable for details.", c.id(), location.Name, *vm.Zones[0], c.subscription)
 	}
@@ -210,7 +210,7 @@ func (c judge) interfaces(m *machine, _ *compute.VirtualMachine) *apiError {
 	if len(m.nics()) == 0 {
 		return refuse(http.StatusBadRequest, "InvalidParameter", "Virtual Machine must have at least one network interface.").about("networkProfile")
 	}
-	size, _ := c.Inventory.size(sizeName(&m.model))
+	size, _ := c.sizeNamed(sizeName(&m.model))
 	for _, ref := range m.nics() {
 		n, ok := c.nics.Get(strings.ToLower(deref(ref.ID)))
 		switch {
@@ -258,10 +258,10 @@ func (c judge) diskFaults(m *machine, _ *compute.VirtualMachine) *apiError {
 }
 
 func (c judge) quota(m *machine, _ *compute.VirtualMachine) *apiError {
-	size, _ := c.Inventory.size(sizeName(&m.model))
+	size, _ := c.sizeNamed(sizeName(&m.model))
 	var cores, family int64
 	for _, o := range c.vms.All() {
-		s, _ := c.Inventory.size(sizeName(&o.model))
+		s, _ := c.sizeNamed(sizeName(&o.model))
 		if o.subscription != m.subscription || deref(o.model.Location) != deref(m.model.Location) {
 			continue
 		}

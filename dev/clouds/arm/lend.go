@@ -20,6 +20,12 @@ var (
 func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.shut = true
+	for id, t := range c.tokens {
+		if t.stranger {
+			delete(c.tokens, id)
+		}
+	}
 	first := first(c.Inventory).Subscription
 	for i := range c.Inventory.Accounts {
 		a := &c.Inventory.Accounts[i]
@@ -60,7 +66,7 @@ func (c Administered) Restore() {
 			}
 		}
 	}
-	c.revoked = nil
+	c.revoked, c.shut = nil, false
 }
 
 // Issue implements [double.Lender]: a secret of the application that samples know, or an application of another subscription.

@@ -13,10 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// token is one that was handed out.
+// token is one that was handed out. That of a stranger opens any subscription.
 type token struct {
 	client, tenant string
 	until          time.Time
+	stranger       bool
 }
 
 // directory is what hands out tokens, and knows them again.
@@ -94,6 +95,10 @@ func (c directory) grant(w http.ResponseWriter, r *http.Request, t target) {
 			known = a
 		}
 	}
+	stranger := false
+	if c.AcceptAny && !c.shut && (known == nil || form("client_assertion") == "" && form("client_secret") != known.ClientSecret || form("client_assertion") != "") {
+		known, stranger = &Account{Tenant: t.tenant, ClientID: form("client_id"), ClientSecret: form("client_secret"), Assertion: form("client_assertion")}, true
+	}
 	switch {
 	case known == nil:
 		loginError(w, http.StatusBadRequest, "unauthorized_client", 700016, "Application with identifier '"+form("client_id")+"' was not found in the directory '"+t.tenant+"'.")
@@ -107,7 +112,7 @@ func (c directory) grant(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", known.ClientID, c.number()))
 	text := hex.EncodeToString(sum[:])
-	c.tokens[text] = token{client: known.ClientID, tenant: known.Tenant, until: c.clock.Now().Add(tokenLifetime)}
+	c.tokens[text] = token{client: known.ClientID, tenant: known.Tenant, until: c.clock.Now().Add(tokenLifetime), stranger: stranger}
 	answer(w, http.StatusOK, map[string]any{
 		"token_type": "Bearer", "expires_in": int(tokenLifetime.Seconds()), "ext_expires_in": int(tokenLifetime.Seconds()), "access_token": text,
 	})
@@ -144,6 +149,9 @@ func (c directory) authenticate(r *http.Request, t target) (Account, *apiError) 
 			return a, forbidden(a, t.permission(), t.id())
 		}
 		return a, nil
+	}
+	if held.stranger {
+		return Account{Tenant: held.tenant, ClientID: held.client, Subscription: t.subscription, stranger: true}, nil
 	}
 	if known := c.knows(t.subscription); !known {
 		return Account{}, refuse(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", t.subscription)

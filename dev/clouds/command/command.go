@@ -26,7 +26,7 @@ import (
 type Options struct {
 	// Inventory is a YAML document of what the cloud has before anybody asks: images, networks, types. Nil: a sample.
 	Inventory []byte
-	// AcceptAny takes images, networks, credentials and so on as if they were there, whatever they are called.
+	// AcceptAny takes credentials, regions, images, networks and so on as if they were there, whatever they are called.
 	AcceptAny bool
 	// Boot is how long an instance takes to run.
 	Boot time.Duration
@@ -98,7 +98,7 @@ func (p *program) parse(name string, args []string) error {
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen at")
 	f.StringVar(&p.dir, "dir", "", "folder for place.json, which says where the double is, and for its guests; required")
 	f.StringVar(&p.inventory, "inventory", "", "YAML file of what the cloud has; a sample without it")
-	f.BoolVar(&p.AcceptAny, "accept-any", false, "take images, networks and credentials as if they were there")
+	f.BoolVar(&p.AcceptAny, "accept-any", false, "take whatever is named as if it were there: credentials, regions, images, networks, types")
 	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")
 	f.StringVar(&p.guests, "guests", "", "program, with first arguments, that is run for each instance; none: instances are records only")
 	f.StringVar(&p.nodes, "nodes-kubeconfig", "", "instead of --guests: kubeconfig of a cluster in which each instance is a Node that kwok plays")

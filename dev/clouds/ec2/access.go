@@ -54,8 +54,11 @@ func getCallerIdentity(_ *Cloud, in *call) ([]node, *failure) {
 const lent = time.Hour
 
 func assumeRoleWithWebIdentity(c *Cloud, in *call) ([]node, *failure) {
-	arn, token := in.get("RoleArn"), in.get("WebIdentityToken")
-	for _, role := range c.options.Inventory.Roles {
+	arn, token, roles := in.get("RoleArn"), in.get("WebIdentityToken"), c.options.Inventory.Roles
+	if (acceptor{c.store}).stranger() {
+		roles = []Role{{ARN: arn, Token: token}}
+	}
+	for _, role := range roles {
 		if role.ARN != arn || role.Token != token {
 			continue
 		}

@@ -6,7 +6,7 @@ import "slices"
 type target struct{ ID, Port string }
 
 func (c balancers) balancer(kind, name string) bool {
-	return slices.ContainsFunc(c.options.Inventory.LoadBalancers, func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
+	return slices.ContainsFunc(acceptor(c).balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
 }
 
 // add puts a target in; the caller holds the lock.
@@ -48,7 +48,7 @@ func describeClassic(c *Cloud, in *call) ([]node, *failure) {
 			return nil, no
 		}
 	}
-	for _, b := range c.options.Inventory.LoadBalancers {
+	for _, b := range (acceptor{c.store}).balancersOf("classic") {
 		if b.Type != "classic" || len(names) > 0 && !slices.Contains(names, b.Name) {
 			continue
 		}
@@ -97,8 +97,8 @@ func deregisterInstances(c *Cloud, in *call) ([]node, *failure) {
 
 // Network load balancers: Elastic Load Balancing API, version 2015-12-01.
 
-func (c balancers) arnOf(account, kind, name string) string {
-	return "arn:aws:elasticloadbalancing:" + c.options.Inventory.Region + ":" + account + ":" + kind + "/" + name
+func arnOf(in *call, kind, name string) string {
+	return "arn:aws:elasticloadbalancing:" + in.region + ":" + in.account + ":" + kind + "/" + name
 }
 
 func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
@@ -109,11 +109,11 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 			return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 		}
 	}
-	for _, b := range c.options.Inventory.LoadBalancers {
+	for _, b := range (acceptor{c.store}).balancersOf("network") {
 		if b.Type != "network" || len(names) > 0 && !slices.Contains(names, b.Name) {
 			continue
 		}
-		items = append(items, []node{el("LoadBalancerArn", c.arnOf(in.account, "loadbalancer/net", b.Name)), el("LoadBalancerName", b.Name), el("Type", "network"), el("State", el("Code", "active"))})
+		items = append(items, []node{el("LoadBalancerArn", arnOf(in, "loadbalancer/net", b.Name)), el("LoadBalancerName", b.Name), el("Type", "network"), el("State", el("Code", "active"))})
 	}
 	return []node{members("LoadBalancers", items...)}, nil
 }
@@ -121,14 +121,14 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
 	known := false
-	for _, b := range c.options.Inventory.LoadBalancers {
-		arn := c.arnOf(in.account, "loadbalancer/net", b.Name)
+	for _, b := range (acceptor{c.store}).balancersOf("network") {
+		arn := arnOf(in, "loadbalancer/net", b.Name)
 		if b.Type != "network" || in.get("LoadBalancerArn") != "" && in.get("LoadBalancerArn") != arn {
 			continue
 		}
 		known = true
 		for _, g := range b.TargetGroups {
-			items = append(items, []node{el("TargetGroupArn", c.arnOf(in.account, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), opt("VpcId", c.networkOf(g)), texts("LoadBalancerArns", "member", []string{arn})})
+			items = append(items, []node{el("TargetGroupArn", arnOf(in, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), opt("VpcId", c.networkOf(g)), texts("LoadBalancerArns", "member", []string{arn})})
 		}
 	}
 	if !known && in.get("LoadBalancerArn") != "" {
@@ -145,9 +145,9 @@ func (c balancers) networkOf(g TargetGroup) string {
 }
 
 func (c balancers) group(in *call) (TargetGroup, *failure) {
-	for _, b := range c.options.Inventory.LoadBalancers {
+	for _, b := range acceptor(c).balancersOf("network") {
 		for _, g := range b.TargetGroups {
-			if c.arnOf(in.account, "targetgroup", g.Name) == in.get("TargetGroupArn") {
+			if arnOf(in, "targetgroup", g.Name) == in.get("TargetGroupArn") {
 				return g, nil
 			}
 		}

@@ -13,6 +13,10 @@ func (c launcher) checkPlacement(o *order) *failure {
 			return refuse("InvalidParameterCombination", "A host can be given with the tenancy 'host' only")
 		}
 		h, ok := c.hosts.Get(id)
+		if !ok && c.options.AcceptAny {
+			h, ok = host{ID: id, Zone: o.zone, Type: o.typ.Name, AutoPlacement: "on", Allocated: c.clock.Now()}, true
+			c.hosts.Put(id, h)
+		}
 		if !ok {
 			return refuse("InvalidHostID.NotFound", "The specified host ID '%s' does not exist", id)
 		}

@@ -25,7 +25,7 @@ var actions = map[string]func(*Cloud, *call) ([]node, *failure){
 // known refuses IDs of instances that the caller does not have. Writes see at once what was made.
 func (c *store) known(in *call, ids []string) *failure {
 	return asked(ids, "i-", "InvalidInstanceID.Malformed", "InvalidInstanceID.NotFound", "instance", func(id string) bool {
-		return slices.ContainsFunc(c.listed(in.account, 0), func(i instance) bool { return i.ID == id })
+		return slices.ContainsFunc(c.listed(in, 0), func(i instance) bool { return i.ID == id })
 	})
 }
 
@@ -200,7 +200,7 @@ func volumeStatus(v volume) string {
 func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
 	ids := in.list("SpotInstanceRequestId")
-	for _, i := range c.listed(in.account, 0) {
+	for _, i := range c.listed(in, 0) {
 		if !i.spot() || len(ids) > 0 && !slices.Contains(ids, spotRequest(i)) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,8 +18,10 @@ import (
 // Options say what a cloud is like.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny takes unknown images, networks, groups and types as if they were there.
+	// AcceptAny takes unknown credentials, regions, images, networks, groups, types and so on as if they were there.
 	AcceptAny bool
+	// AcceptFilters takes what filters describe as if it were there: subnets, security groups, images. It goes with AcceptAny.
+	AcceptFilters bool
 	// Boot is how long an instance is pending, Delete how long one takes to stop or to end. 0 for 3 and 4 s.
 	Boot, Delete time.Duration
 	// Keep is how long instances that have ended are still listed; 0 for an hour.
@@ -62,6 +65,7 @@ type (
 	keeper    struct{ *store } // does what follows
 	imds      struct{ *store } // metadata for guests
 	memory    struct{ *store } // of the tokens of launches
+	acceptor  struct{ *store } // makes up what requests name and the inventory does not have
 )
 
 // store is what there is.
@@ -83,6 +87,7 @@ type store struct {
 	received  map[string][]url.Values
 	revoked   revoked
 	sample    Credential // the one that stands in samples
+	foreign   *foreign
 }
 
 // answered is what came of a request with a token.
@@ -104,6 +109,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 		instances: double.NewTable[instance](clock), volumes: double.NewTable[volume](clock),
 		interfaces: double.NewTable[networkInterface](clock), hosts: double.NewTable[host](clock),
 		tokens: map[string]answered{}, targets: map[string][]target{}, exhausted: map[string]bool{}, received: map[string][]url.Values{},
+		foreign: &foreign{},
 	}
 	if len(o.Inventory.Credentials) > 0 {
 		c.sample = o.Inventory.Credentials[0]
@@ -146,9 +152,9 @@ type call struct {
 	form
 	service service
 	action  string
-	// account is the caller's, request the number of the answer.
-	account, request string
-	caller           Credential
+	// account is the caller's, request the number of the answer; region is the one that the request is for.
+	account, request, region string
+	caller                   Credential
 }
 
 func read(body []byte) call {
@@ -236,7 +242,7 @@ func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation
 
 // authenticate finds the caller, as the service whose name a request carries does.
 func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
-	in.account = c.options.Inventory.Account
+	in.account, in.region = c.options.Inventory.Account, c.options.Inventory.Region
 	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
 		return nil // it has no other credentials than the token in it
 	}
@@ -244,27 +250,38 @@ func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
 	if !ok {
 		return in.unknown("MissingAuthenticationToken", "Request is missing Authentication Token")
 	}
+	no := in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
 	for _, known := range c.credentials() {
 		if known.AccessKeyID != s.key {
 			continue
 		}
-		switch {
-		case s.stale(time.Now()):
-			return refuse("RequestExpired", "Request has expired. Timestamp date is %s", s.at)
-		case s.service != in.service.signingName() || s.region != c.options.Inventory.Region:
-			return in.unknown("SignatureDoesNotMatch", fmt.Sprintf("Credential should be scoped to a valid region and to service %s, not to %s/%s", in.service.signingName(), s.region, s.service))
-		case !s.holds(r, body, known.SecretAccessKey):
-			return in.unknown("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
-		case r.Header.Get("X-Amz-Security-Token") != known.SessionToken:
-			return in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
+		if no = c.refuses(known, s, in, r, body); no == nil {
+			in.caller, in.account = known, cmp.Or(known.Account, in.account)
 		}
-		in.caller = known
-		if known.Account != "" {
-			in.account = known.Account
-		}
-		return nil
+		break
 	}
-	return in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
+	if acceptor(c).stranger() {
+		in.caller.AccessKeyID, in.region, no = s.key, s.region, nil
+	}
+	return no
+}
+
+// refuses says why a request that is signed in the name of known is not answered; nil: it is.
+func (c gate) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
+	switch {
+	case s.stale(time.Now()):
+		return refuse("RequestExpired", "Request has expired. Timestamp date is %s", s.at)
+	case s.service != in.service.signingName():
+		return in.unknown("SignatureDoesNotMatch", fmt.Sprintf("Credential should be scoped to service %s, not to %s", in.service.signingName(), s.service))
+	case s.region != c.options.Inventory.Region:
+		return refuse("InvalidParameterValue", "Invalid region: [%s]. What answers here is no AWS but a double of it, which has the region %s only: "+
+			"give it an inventory with the other one (--inventory), or let it take any (--accept-any).", s.region, c.options.Inventory.Region)
+	case !s.holds(r, body, known.SecretAccessKey):
+		return in.unknown("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
+	case r.Header.Get("X-Amz-Security-Token") != known.SessionToken:
+		return in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
+	}
+	return nil
 }
 
 // unknown is how the service refuses who it does not know: EC2 has one code for everything.

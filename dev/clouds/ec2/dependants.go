@@ -38,14 +38,14 @@ type networkInterface struct {
 	Goes        bool // with its instance
 }
 
-// dnsName is the name that AWS makes of an address.
-func (c *store) dnsName(address string) string {
+// dnsName is the name that AWS makes of an address in a region.
+func dnsName(address, region string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || !a.Is4() {
 		return ""
 	}
 	b := a.As4()
-	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domainOf(c.options.Inventory.Region))
+	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domainOf(region))
 }
 
 // domainOf is that of private names in a region.

@@ -20,7 +20,7 @@ func describeInstances(c *Cloud, in *call) ([]node, *failure) {
 	if len(ids) > 0 && in.get("MaxResults") != "" {
 		return nil, refuse("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
 	}
-	all := c.listed(in.account, lag)
+	all := c.listed(in, lag)
 	no := asked(ids, "i-", "InvalidInstanceID.Malformed", "InvalidInstanceID.NotFound", "instance", func(id string) bool {
 		return slices.ContainsFunc(all, func(i instance) bool { return i.ID == id })
 	})
@@ -72,9 +72,9 @@ func (c *store) primary(i instance) networkInterface {
 // privateName is the name that an instance gives itself: of its address, or of its ID where that was asked for.
 func (c *store) privateName(i instance) string {
 	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
-		return i.ID + "." + domainOf(c.options.Inventory.Region)
+		return i.ID + "." + domainOf(c.region(i.Zone))
 	}
-	return c.dnsName(c.primary(i).Address)
+	return dnsName(c.primary(i).Address, c.region(i.Zone))
 }
 
 // reservation is what RunInstances and each entry of DescribeInstances tell.
@@ -194,14 +194,14 @@ func (c teller) interfaceNodes(n networkInterface) []node {
 	for _, p := range n.Prefixes {
 		prefixes = append(prefixes, []node{el("ipv6Prefix", p)})
 	}
-	status := "in-use"
+	status, name := "in-use", dnsName(n.Address, c.region(n.Subnet.Zone))
 	if n.Instance == "" {
 		status = "available"
 	}
 	return []node{
 		el("networkInterfaceId", n.ID), el("subnetId", n.Subnet.ID), el("vpcId", n.Subnet.Network), el("description", n.Description), el("ownerId", n.Account),
-		el("status", status), el("privateIpAddress", n.Address), el("privateDnsName", c.dnsName(n.Address)), el("sourceDestCheck", n.Checks), groupSet(n.Groups),
-		el("interfaceType", n.Kind), set("privateIpAddressesSet", []node{el("privateIpAddress", n.Address), el("privateDnsName", c.dnsName(n.Address)), el("primary", true)}),
+		el("status", status), el("privateIpAddress", n.Address), el("privateDnsName", name), el("sourceDestCheck", n.Checks), groupSet(n.Groups),
+		el("interfaceType", n.Kind), set("privateIpAddressesSet", []node{el("privateIpAddress", n.Address), el("privateDnsName", name), el("primary", true)}),
 		set("ipv6AddressesSet", sixes...), set("ipv6PrefixSet", prefixes...),
 	}
 }

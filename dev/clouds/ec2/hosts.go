@@ -29,7 +29,7 @@ func allocateHosts(c *Cloud, in *call) ([]node, *failure) {
 	_, known := c.typeNamed(t)
 	q, n := c.options.Inventory.Quotas.Hosts, int64(len(c.hosts.All()))
 	switch {
-	case !slices.ContainsFunc(c.options.Inventory.Zones, func(z Zone) bool { return z.Name == zone }):
+	case !c.options.AcceptAny && !slices.ContainsFunc(c.options.Inventory.Zones, func(z Zone) bool { return z.Name == zone }):
 		return nil, refuse("InvalidParameterValue", "Invalid availability zone: [%s]", zone)
 	case !known:
 		return nil, refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", t)

@@ -24,7 +24,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // was checked
 		all = append(all, double.Guest{
 			ID: i.ID, NodeName: c.privateName(i), ProviderID: "aws:///" + i.Zone + "/" + i.ID, Addresses: []string{c.primary(i).Address},
-			UserData: data, Boots: i.Boots, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, Region: c.options.Inventory.Region, Zone: i.Zone, Type: i.Type,
+			UserData: data, Boots: i.Boots, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, Region: c.region(i.Zone), Zone: i.Zone, Type: i.Type,
 		})
 	}
 	return all
@@ -179,7 +179,7 @@ func (c *store) update(id string, change func(*instance)) {
 
 // Plant makes an instance in the image of the parameters of a RunInstances request, without asking anybody.
 func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id string, err error) {
-	in := call{form: form{values: map[string][]string{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account}
+	in := call{form: form{values: map[string][]string{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account, region: c.options.Inventory.Region}
 	for k, v := range parameters {
 		in.values.Set(k, v)
 	}

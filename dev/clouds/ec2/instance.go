@@ -95,11 +95,11 @@ func (c *store) reasonAt(i instance, at time.Time) reason {
 	return i.Reason
 }
 
-// listed are the instances that an account sees, some time behind, without those that ended long ago.
-func (c *store) listed(account string, lag time.Duration) (all []instance) {
+// listed are the instances that a caller sees in a region, some time behind, without those that ended long ago.
+func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 	now := c.clock.Now()
 	for _, i := range c.instances.AllBehind(lag) {
-		if i.Account != account || c.state(i) == terminated && now.Sub(c.endOf(i)) > c.options.Keep {
+		if i.Account != in.account || c.region(i.Zone) != in.region || c.state(i) == terminated && now.Sub(c.endOf(i)) > c.options.Keep {
 			continue
 		}
 		all = append(all, i)

@@ -21,6 +21,8 @@ var (
 type revoked struct {
 	credentials []Credential
 	roles       []Role
+	// strangers says that those are not let in whom the inventory does not have.
+	strangers bool
 }
 
 // Revoke implements [double.Lender].
@@ -38,6 +40,7 @@ func (c Administered) Revoke() {
 	}
 	c.revoked.roles = append(c.revoked.roles, v.Roles...)
 	v.Credentials, v.Roles = others, nil
+	c.revoked.strangers = true
 }
 
 // Restore implements [double.Lender].

@@ -74,7 +74,7 @@ func (c imds) fact(i instance, path string) (string, bool) {
 	facts := map[string]string{
 		"instance-id": i.ID, "instance-type": i.Type, "ami-id": i.Request.get("ImageId"), "local-ipv4": first.Address, "public-ipv4": first.Public,
 		"local-hostname": c.privateName(i), "hostname": c.privateName(i), "instance-life-cycle": life, "reservation-id": i.Reservation,
-		"placement/availability-zone": i.Zone, "placement/region": c.options.Inventory.Region,
+		"placement/availability-zone": i.Zone, "placement/region": c.region(i.Zone),
 	}
 	return facts[name], ok && facts[name] != ""
 }
@@ -83,7 +83,7 @@ func (c imds) identity(i instance) string {
 	image, _ := c.image(i.Request.get("ImageId"))
 	raw, _ := json.Marshal(map[string]string{ // texts alone
 		"accountId": i.Account, "architecture": image.Arch, "availabilityZone": i.Zone, "imageId": image.ID, "instanceId": i.ID, "instanceType": i.Type,
-		"pendingTime": i.Made.UTC().Format(time.RFC3339), "privateIp": c.primary(i).Address, "region": c.options.Inventory.Region, "version": "2017-09-30",
+		"pendingTime": i.Made.UTC().Format(time.RFC3339), "privateIp": c.primary(i).Address, "region": c.region(i.Zone), "version": "2017-09-30",
 	})
 	return string(raw)
 }

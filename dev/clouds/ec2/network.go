@@ -6,28 +6,28 @@ import (
 )
 
 func describeSubnets(c *Cloud, in *call) ([]node, *failure) {
-	all, ids := c.options.Inventory.Subnets, in.list("SubnetId")
+	ids := in.list("SubnetId")
 	for _, id := range ids {
-		s, ok := c.subnet(id)
-		if !ok {
+		if _, ok := c.subnet(in.region, "", id); !ok {
 			return nil, refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 		}
-		if !slices.ContainsFunc(all, func(s Subnet) bool { return s.ID == id }) {
-			all = append(slices.Clone(all), s)
-		}
 	}
+	all := acceptor{c.store}.subnetsOf(in.region)
 	all, no := filtered(in, all, ids, func(s Subnet) string { return s.ID }, func(s Subnet) attributes {
 		return tagged(s.Tags, map[string][]string{
 			"availabilityZone": {s.Zone}, "availability-zone": {s.Zone}, "subnet-id": {s.ID}, "vpc-id": {s.Network}, "state": {"available"},
 			"cidrBlock": {s.CIDR}, "cidr-block": {s.CIDR}, "defaultForAz": {word(s.Default)}, "default-for-az": {word(s.Default)},
 		})
 	})
+	if c.options.AcceptFilters && len(all)+len(ids) == 0 {
+		all, no = []Subnet{acceptor{c.store}.subnetAsked(in)}, nil
+	}
 	var items [][]node
 	for _, s := range all {
 		items = append(items, []node{
 			el("subnetId", s.ID), el("state", "available"), el("vpcId", s.Network), el("cidrBlock", s.CIDR), el("availableIpAddressCount", "4000"),
 			el("availabilityZone", s.Zone), el("defaultForAz", s.Default), el("mapPublicIpOnLaunch", s.Default), tagSet(s.Tags),
-			el("subnetArn", "arn:aws:ec2:"+c.options.Inventory.Region+":"+in.account+":subnet/"+s.ID),
+			el("subnetArn", "arn:aws:ec2:"+in.region+":"+in.account+":subnet/"+s.ID),
 		})
 	}
 	return []node{set("subnetSet", items...)}, no
@@ -41,10 +41,18 @@ func word(b bool) string {
 }
 
 func describeSecurityGroups(c *Cloud, in *call) ([]node, *failure) {
-	ids := in.list("GroupId")
-	all, no := filtered(in, c.options.Inventory.SecurityGroups, ids, func(g SecurityGroup) string { return g.ID }, func(g SecurityGroup) attributes {
+	ids, groups := in.list("GroupId"), c.options.Inventory.SecurityGroups
+	for _, id := range ids {
+		if c.options.AcceptAny && !slices.ContainsFunc(groups, func(g SecurityGroup) bool { return g.ID == id }) {
+			groups = append(slices.Clone(groups), SecurityGroup{ID: id, Name: id, Network: idOf("vpc", in.region)})
+		}
+	}
+	all, no := filtered(in, groups, ids, func(g SecurityGroup) string { return g.ID }, func(g SecurityGroup) attributes {
 		return tagged(g.Tags, map[string][]string{"group-id": {g.ID}, "group-name": {g.Name}, "vpc-id": {g.Network}})
 	})
+	if c.options.AcceptFilters && len(all)+len(ids) == 0 {
+		all, no = []SecurityGroup{groupAsked(in)}, nil
+	}
 	if no == nil && len(all) < len(ids) {
 		no = refuse("InvalidGroup.NotFound", "The security groups '{%s}' do not exist", strings.Join(ids, ", "))
 	}
@@ -71,6 +79,9 @@ func describeImages(c *Cloud, in *call) ([]node, *failure) {
 	all, no := filtered(in, all, ids, func(i Image) string { return i.ID }, func(i Image) attributes {
 		return tagged(i.Tags, map[string][]string{"name": {i.Name}, "image-id": {i.ID}, "architecture": {i.Arch}, "state": {"available"}, "owner-id": {in.account}})
 	})
+	if c.options.AcceptFilters && len(all)+len(ids) == 0 {
+		all, no = []Image{imageAsked(in)}, nil
+	}
 	var items [][]node
 	for _, i := range all {
 		items = append(items, []node{
@@ -121,8 +132,8 @@ func describeInstanceTypes(c *Cloud, in *call) ([]node, *failure) {
 
 func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
 	names := in.list("ZoneName")
-	all, no := filtered(in, c.options.Inventory.Zones, names, func(z Zone) string { return z.Name }, func(z Zone) attributes {
-		return tagged(nil, map[string][]string{"zone-name": {z.Name}, "zone-type": {z.Type}, "state": {"available"}, "region-name": {c.options.Inventory.Region}})
+	all, no := filtered(in, acceptor{c.store}.zonesNamed(in, names), names, func(z Zone) string { return z.Name }, func(z Zone) attributes {
+		return tagged(nil, map[string][]string{"zone-name": {z.Name}, "zone-type": {z.Type}, "state": {"available"}, "region-name": {in.region}})
 	})
 	if no == nil && len(all) < len(names) {
 		no = refuse("InvalidParameterValue", "Invalid availability zone: [%s]", strings.Join(names, ", "))
@@ -133,24 +144,30 @@ func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
 		if kind == "" {
 			kind = "availability-zone"
 		}
-		items = append(items, []node{el("zoneName", z.Name), el("zoneState", "available"), el("zoneType", kind), el("regionName", c.options.Inventory.Region), el("groupName", c.options.Inventory.Region), el("optInStatus", "opt-in-not-required")})
+		items = append(items, []node{el("zoneName", z.Name), el("zoneState", "available"), el("zoneType", kind), el("regionName", in.region), el("groupName", in.region), el("optInStatus", "opt-in-not-required")})
 	}
 	return []node{set("availabilityZoneInfo", items...)}, no
 }
 
 func describeRegions(c *Cloud, in *call) ([]node, *failure) {
-	region := c.options.Inventory.Region
-	for _, name := range in.list("RegionName") {
-		if name != region {
+	names := in.list("RegionName")
+	if len(names) == 0 {
+		names = []string{in.region}
+	}
+	var items [][]node
+	for _, name := range names {
+		if name != c.options.Inventory.Region && !c.options.AcceptAny {
 			return nil, refuse("InvalidParameterValue", "Invalid region: [%s]", name)
 		}
+		items = append(items, []node{el("regionName", name), el("regionEndpoint", "ec2."+name+".amazonaws.com"), el("optInStatus", "opt-in-not-required")})
 	}
-	return []node{set("regionInfo", []node{el("regionName", region), el("regionEndpoint", "ec2."+region+".amazonaws.com"), el("optInStatus", "opt-in-not-required")})}, nil
+	return []node{set("regionInfo", items...)}, nil
 }
 
 func describeVpcs(c *Cloud, in *call) ([]node, *failure) {
 	ids := in.list("VpcId")
-	all, no := filtered(in, c.options.Inventory.Networks, ids, func(n Network) string { return n.ID }, func(n Network) attributes {
+	id := func(n Network) string { return n.ID }
+	all, no := filtered(in, acceptor{c.store}.networksNamed(in, ids, id), ids, id, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"vpc-id": {n.ID}, "cidr": {n.CIDR}, "is-default": {word(n.Default)}})
 	})
 	if no == nil && len(all) < len(ids) {
@@ -168,7 +185,7 @@ func optionsOf(n Network) string { return "dopt-" + strings.TrimPrefix(n.ID, "vp
 
 func describeDhcpOptions(c *Cloud, in *call) ([]node, *failure) {
 	ids := in.list("DhcpOptionsId")
-	all, no := filtered(in, c.options.Inventory.Networks, ids, optionsOf, func(n Network) attributes {
+	all, no := filtered(in, acceptor{c.store}.networksNamed(in, ids, optionsOf), ids, optionsOf, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"dhcp-options-id": {optionsOf(n)}})
 	})
 	var items [][]node

@@ -16,6 +16,7 @@ type order struct {
 	form
 	image   Image
 	typ     Type
+	region  string
 	zone    string
 	subnets []Subnet // one for each network interface
 	host    string
@@ -58,7 +59,7 @@ func (c memory) tokenOf(in *call) string {
 	for _, n := range in.each("NetworkInterface") {
 		subnet = cmp.Or(subnet, n.get("SubnetId"))
 	}
-	if s, ok := c.subnet(subnet); ok && zone == "" && subnet != "" {
+	if s, ok := c.subnet(in.region, zone, subnet); ok && zone == "" && subnet != "" {
 		zone = s.Zone
 	}
 	return in.account + "/" + zone + "/" + in.get("ClientToken")
@@ -83,7 +84,7 @@ func (c memory) repeated(in *call, token string) (instance, bool, *failure) {
 
 // check refuses what AWS refuses before it looks for room.
 func (c launcher) check(in *call) (order, *failure) {
-	o := order{form: in.form, zone: in.get("Placement.AvailabilityZone")}
+	o := order{form: in.form, region: in.region, zone: in.get("Placement.AvailabilityZone")}
 	for _, check := range []func(*order) *failure{
 		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkZoneName, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
 	} {
@@ -136,7 +137,7 @@ func (c *store) image(id string) (Image, bool) {
 			return image, true
 		}
 	}
-	return Image{ID: id, RootDevice: "/dev/xvda", Arch: "x86_64", Created: "2026-01-01T00:00:00.000Z"}, c.options.AcceptAny
+	return anyImage(id), c.options.AcceptAny
 }
 
 func (c launcher) checkType(o *order) *failure {
@@ -154,15 +155,15 @@ func (c *store) typeNamed(name string) (Type, bool) {
 			return t, true
 		}
 	}
-	return Type{Name: name, VCPUs: 2, MemoryMiB: 8192, Arch: "x86_64", Interfaces: 3, AddressesEach: 10}, c.options.AcceptAny && name != ""
+	return anyType(name), c.options.AcceptAny && name != ""
 }
 
 func (c launcher) checkNetwork(o *order) *failure {
 	interfaces := o.each("NetworkInterface")
 	if len(interfaces) == 0 {
-		s, ok := c.defaultSubnet(o.zone)
+		s, ok := c.defaultSubnet(o.region, o.zone)
 		if id := o.get("SubnetId"); id != "" {
-			s, ok = c.subnet(id)
+			s, ok = c.subnet(o.region, o.zone, id)
 		}
 		if !ok {
 			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", o.get("SubnetId"))
@@ -171,9 +172,9 @@ func (c launcher) checkNetwork(o *order) *failure {
 		return nil
 	}
 	for _, n := range interfaces {
-		s, ok := c.defaultSubnet(o.zone)
+		s, ok := c.defaultSubnet(o.region, o.zone)
 		if id := n.get("SubnetId"); id != "" {
-			s, ok = c.subnet(id)
+			s, ok = c.subnet(o.region, o.zone, id)
 		}
 		if !ok {
 			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", n.get("SubnetId"))
@@ -194,27 +195,29 @@ func (c launcher) checkNetwork(o *order) *failure {
 	return nil
 }
 
-func (c *store) subnet(id string) (Subnet, bool) {
-	for _, s := range c.options.Inventory.Subnets {
+// subnet is the one with an ID in a region. One that is made up is in the zone, if one is given.
+func (c *store) subnet(region, zone, id string) (Subnet, bool) {
+	for _, s := range (acceptor{c}).subnetsOf(region) {
 		if s.ID == id {
+			return s, true
+		}
+	}
+	if !c.options.AcceptAny || id == "" {
+		return Subnet{}, false
+	}
+	return c.foreign.subnetLike(id, region, Subnet{ID: id, Zone: zone}), true
+}
+
+func (c *store) defaultSubnet(region, zone string) (Subnet, bool) {
+	for _, s := range (acceptor{c}).subnetsOf(region) {
+		if s.Default && (zone == "" || s.Zone == zone) {
 			return s, true
 		}
 	}
 	if !c.options.AcceptAny {
 		return Subnet{}, false
 	}
-	s, ok := c.defaultSubnet("")
-	s.ID = id
-	return s, ok
-}
-
-func (c *store) defaultSubnet(zone string) (Subnet, bool) {
-	for _, s := range c.options.Inventory.Subnets {
-		if s.Default && (zone == "" || s.Zone == zone) {
-			return s, true
-		}
-	}
-	return Subnet{}, false
+	return c.foreign.subnetLike("default in "+region+zone, region, Subnet{Zone: zone, Default: true}), true
 }
 
 func (c launcher) checkZoneName(o *order) *failure {

@@ -35,6 +35,8 @@ type access struct {
 	accounts map[string]ServiceAccount
 	// tokens are those that were given, and by which key.
 	tokens map[string]grant
+	// any: service accounts, keys and identities of elsewhere that the project does not have are let in.
+	any bool
 }
 
 type grant struct {
@@ -44,8 +46,8 @@ type grant struct {
 	federation *Federation // of a token that may only be exchanged for another
 }
 
-func newAccess(v Inventory) access {
-	a := access{accounts: map[string]ServiceAccount{}, tokens: map[string]grant{}}
+func newAccess(v Inventory, anybody bool) access {
+	a := access{any: anybody, accounts: map[string]ServiceAccount{}, tokens: map[string]grant{}}
 	for _, s := range v.ServiceAccounts {
 		a.accounts[s.Email] = s
 	}
@@ -125,6 +127,10 @@ func (a *access) signed(assertion string, now time.Time) (grant, error) {
 		return grant{}, errSignature
 	}
 	account, ok := a.accounts[is.Issuer]
+	if a.any && is.Issuer != "" && !ok {
+		account, ok = ServiceAccount{Email: is.Issuer}, true
+		a.accounts[is.Issuer] = account
+	}
 	switch {
 	case !ok:
 		return grant{}, errAccount
@@ -144,6 +150,9 @@ func (a *access) signed(assertion string, now time.Time) (grant, error) {
 		if k.ID == head.Kid && verifies(k.Public, sum[:], signature) {
 			return grant{account: account, key: k.ID, until: now.Add(lifetime)}, nil
 		}
+	}
+	if a.any {
+		return grant{account: account, until: now.Add(lifetime)}, nil
 	}
 	return grant{}, errSignature
 }
@@ -232,6 +241,9 @@ func serveExchange(c *Cloud, w http.ResponseWriter, body []byte) {
 	f, ok := find(c.options.Inventory.Federations, func(f Federation) bool {
 		return f.Audience == form.Get("audience") && f.Token == form.Get("subject_token")
 	})
+	if !ok && c.access.any {
+		f, ok = Federation{Audience: form.Get("audience"), Token: form.Get("subject_token")}, true
+	}
 	if !ok {
 		refused(w, "invalid_grant", "The given credential is rejected by the attribute condition.")
 		return
@@ -246,6 +258,12 @@ func serveImpersonation(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	g := c.access.tokens[token]
 	account, known := c.access.accounts[email]
+	if c.access.any && g.federation != nil && g.federation.Email == "" {
+		if account, known = (ServiceAccount{Email: email}), true; c.access.accounts[email].Email == "" {
+			c.access.accounts[email] = account
+		}
+		g.federation = &Federation{Email: email}
+	}
 	if !ok || !known || g.federation == nil || g.federation.Email != email || !c.clock.Now().Before(g.until) {
 		writeJSON(w, http.StatusForbidden, resource{"error": resource{
 			"code": 403, "message": "Permission 'iam.serviceAccounts.getAccessToken' denied on resource (or it may not exist).", "status": "PERMISSION_DENIED",

@@ -3,6 +3,7 @@ package gce
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 )
 
@@ -46,6 +47,9 @@ func listMachineTypes(c *Cloud, q request) (any, *failure) {
 
 func getAccelerator(c *Cloud, q request) (any, *failure) {
 	a, ok := c.options.Inventory.accelerator(q.scope, q.name)
+	if !ok && c.options.AcceptAny {
+		a.Name, ok = q.name, true
+	}
 	if !ok {
 		return nil, notFound("projects/" + q.project + "/zones/" + q.scope + "/acceleratorTypes/" + q.name)
 	}
@@ -101,6 +105,9 @@ func regionShown(c *Cloud, r Region, project string) resource {
 func getRegion(c *Cloud, q request) (any, *failure) {
 	q.name = or(q.name, q.scope)
 	r, ok := c.options.Inventory.region(q.name)
+	if !ok && c.options.AcceptAny {
+		r, ok = Region{Name: q.name, Zones: []string{q.name + "-a", q.name + "-b", q.name + "-c"}}, true
+	}
 	if !ok {
 		return nil, notFound("projects/" + q.project + "/regions/" + q.name)
 	}
@@ -123,7 +130,7 @@ func zoneShown(project, zone string) resource {
 }
 
 func getZone(c *Cloud, q request) (any, *failure) {
-	if !c.options.Inventory.zone(q.name) {
+	if !isZone(c, q.name) {
 		return nil, notFound("projects/" + q.project + "/zones/" + q.name)
 	}
 	return zoneShown(q.project, q.name), nil
@@ -143,7 +150,7 @@ func getProject(c *Cloud, _ request) (any, *failure) { //nolint:unparam // It is
 }
 
 func getNetwork(c *Cloud, q request) (any, *failure) {
-	if _, ok := c.options.Inventory.network(q.project, q.name); !ok {
+	if _, ok := c.options.Inventory.network(q.project, q.name); !ok && !c.options.AcceptAny {
 		return nil, notFound("projects/" + q.project + "/global/networks/" + q.name)
 	}
 	return resource{"kind": "compute#network", "name": q.name, "selfLink": link("projects", q.project, "global", "networks", q.name)}, nil
@@ -151,6 +158,9 @@ func getNetwork(c *Cloud, q request) (any, *failure) {
 
 func getSubnetwork(c *Cloud, q request) (any, *failure) {
 	s, ok := c.options.Inventory.subnetwork(q.project, q.scope, q.name)
+	if !ok && c.options.AcceptAny {
+		s.Name, s.Prefix, s.Network, ok = q.name, "10.128", "default", true
+	}
 	if !ok {
 		return nil, notFound("projects/" + q.project + "/regions/" + q.scope + "/subnetworks/" + q.name)
 	}
@@ -172,6 +182,11 @@ func serveTagValue(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	}
 	name, _ := url.QueryUnescape(r.URL.Query().Get("name"))
 	v, ok := find(c.options.Inventory.TagValues, func(v TagValue) bool { return v.Parent+"/"+v.Key+"/"+v.Value == name })
+	if !ok && c.options.AcceptAny {
+		v = TagValue{ID: "tagValues/" + newID(c), Value: tail(name)}
+		v.Parent, v.Key = path.Dir(path.Dir(name)), path.Base(path.Dir(name))
+		c.options.Inventory.TagValues, ok = append(c.options.Inventory.TagValues, v), true
+	}
 	if !ok {
 		failed(http.StatusForbidden, "forbidden", "Permission denied on resource '%s' (or it may not exist).", name).write(w)
 		return

@@ -17,7 +17,7 @@ import (
 // Options say what a double is like.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny: images, networks, subnetworks, machine types and accelerators that the inventory does not have are taken as if it had.
+	// AcceptAny: service accounts, keys, projects, regions, zones, images, networks, subnetworks, machine types and accelerators that the inventory does not have are taken as if it had.
 	AcceptAny bool
 	// Boot is how long an instance takes to run, Delete how long to be gone; 0 for 15 and 20 s.
 	Boot, Delete time.Duration
@@ -70,7 +70,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 		replies: map[string]string{}, exhausted: map[string]bool{},
 	}
 	c.balancers = newBalancers(o.Inventory)
-	c.access = newAccess(o.Inventory)
+	c.access = newAccess(o.Inventory, o.AcceptAny)
 	return c
 }
 

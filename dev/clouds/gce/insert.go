@@ -215,7 +215,7 @@ func checkPolicy(c *Cloud, q request) *failure {
 
 func checkTags(c *Cloud, q request) *failure {
 	for key, value := range q.body.part("params").words("resourceManagerTags") {
-		if _, ok := find(c.options.Inventory.TagValues, func(v TagValue) bool { return v.ID == value }); !ok || key == "" {
+		if _, ok := find(c.options.Inventory.TagValues, func(v TagValue) bool { return v.ID == value }); !ok && !c.options.AcceptAny || key == "" {
 			return invalid("resource.params.resourceManagerTags", "'%s'. The tag value does not exist.", value)
 		}
 	}

@@ -31,6 +31,7 @@ func (c Administered) Revoke() {
 	v := &c.options.Inventory
 	c.revoked.federations, v.Federations = append(c.revoked.federations, v.Federations...), nil
 	clear(c.access.tokens)
+	c.access.any = false
 }
 
 // revoked are those who were let in.
@@ -54,7 +55,7 @@ func (c Administered) Restore() {
 		c.access.accounts[was.email] = account
 	}
 	c.options.Inventory.Federations = append(c.options.Inventory.Federations, c.revoked.federations...)
-	c.revoked = revoked{}
+	c.revoked, c.access.any = revoked{}, c.options.AcceptAny
 }
 
 // TokenHost is where the keys of the real cloud say that tokens are to be had.

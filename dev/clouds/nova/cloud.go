@@ -14,7 +14,7 @@ import (
 // Options are how a cloud behaves.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny takes unknown images, flavors, networks, subnets, groups, zones, key pairs and volume types as if they were there.
+	// AcceptAny takes unknown users, projects, regions, images, flavors, networks, subnets, groups, zones, key pairs and volume types as if they were there.
 	AcceptAny bool
 	// Boot and Delete are how long a server is BUILD, and is deleting; 0 for 3 s and 2 s. A port is bound after half of Boot.
 	Boot, Delete time.Duration
@@ -50,8 +50,9 @@ type Cloud struct {
 	room map[string]int
 	// closed are zones whose hosts are all disabled.
 	closed map[string]bool
-	// revoked are users that are let in no more.
+	// revoked are users that are let in no more; shut: nor are those whom the inventory does not have.
 	revoked []User
+	shut    bool
 }
 
 var (
@@ -123,7 +124,10 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 // A path that names no service is Keystone's, as where that has a port of its own: /v3/auth/tokens.
 func split(path string) (service string, parts []string) {
 	all := strings.Split(strings.Trim(path, "/"), "/")
-	if all[0] == "" || strings.HasPrefix(all[0], "v3") {
+	if all[0] == "" {
+		return "identity", nil // Keystone at a port of its own tells its versions
+	}
+	if strings.HasPrefix(all[0], "v3") {
 		all = append([]string{"identity"}, all...)
 	}
 	service = all[0]

@@ -165,6 +165,15 @@ func TestAnythingIsAccepted(t *testing.T) {
 	}
 }
 
+// TestKeystoneAtItsOwnPort: an auth_url without a path asks for the versions of the Identity API first.
+func TestKeystoneAtItsOwnPort(t *testing.T) {
+	c := newCaller(t)
+	answer, raw := c.send("GET", "/", "")
+	if answer.StatusCode != http.StatusMultipleChoices || !strings.Contains(string(raw), "/identity/v3/") {
+		t.Errorf("%d %s", answer.StatusCode, raw)
+	}
+}
+
 func TestGuests(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")

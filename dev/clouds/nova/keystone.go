@@ -1,6 +1,7 @@
 package nova
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -16,6 +17,8 @@ type token struct {
 	issued  time.Time
 	// app is the application credential that it was given for; nil: it was for a password.
 	app *ApplicationCredential
+	// stranger says that it was given to somebody whom the inventory does not have.
+	stranger bool
 }
 
 // lifetime is how long tokens hold: Keystone's default.
@@ -117,6 +120,9 @@ func (k keystone) issue() {
 		return
 	}
 	t, ok := k.login(a)
+	if !ok && k.stock.any && !k.shut {
+		t, ok = k.stranger(a), true
+	}
 	if !ok {
 		k.fail(http.StatusUnauthorized, "", "The request you have made requires authentication.")
 		return
@@ -155,6 +161,35 @@ func (k keystone) login(a ask) (token, bool) {
 		}
 	}
 	return token{}, false
+}
+
+// stranger is a token for whoever asks, in the project that is asked for. Where that is given by its ID or not at all, as with an application
+// credential, its name is made up.
+func (k keystone) stranger(a ask) token {
+	t := token{methods: a.Identity.Methods, stranger: true}
+	who := a.Identity.Password.User
+	if app := a.Identity.ApplicationCredential; app.ID+app.Name != "" {
+		t.app = &ApplicationCredential{ID: cmp.Or(app.ID, uuid("application credential "+app.Name)), Name: cmp.Or(app.Name, app.ID), Secret: app.Secret}
+		who = app.User
+		who.ID = cmp.Or(who.ID, uuid("user of "+t.app.ID))
+	}
+	domain := cmp.Or(who.Domain.Name, who.Domain.ID)
+	t.user = User{ID: cmp.Or(who.ID, uuid("user "+who.Name+" of "+domain)), Name: cmp.Or(who.Name, who.ID), Domain: domain}
+	scope := a.Scope.Project
+	if scope == nil {
+		scope = &named{ID: uuid("project of " + t.user.ID)}
+	}
+	n := slices.IndexFunc(k.stock.Projects, func(p Project) bool { return scope.is(p.ID, p.Name, p.Domain) })
+	if n < 0 {
+		n = len(k.stock.Projects)
+		domain := cmp.Or(scope.Domain.Name, scope.Domain.ID)
+		k.stock.Projects = append(k.stock.Projects, Project{
+			ID: cmp.Or(scope.ID, uuid("project "+scope.Name+" of "+domain)), Name: cmp.Or(scope.Name, scope.ID), Domain: domain,
+		})
+	}
+	t.project = k.stock.Projects[n]
+	t.user.Projects = []string{t.project.Name}
+	return t
 }
 
 func (k *stock) projectID(name string) string {
@@ -204,7 +239,13 @@ func domainOf(name string) map[string]any {
 	return map[string]any{"id": strings.ToLower(name), "name": name}
 }
 
+// catalog has the regions of the inventory. Where anything is accepted it has endpoints without a region, too, as Keystone allows: the request
+// does not say which region the caller will look for.
 func (k keystone) catalog(t token) (all []any) {
+	regions := append([]string{k.stock.Region}, k.stock.Regions...)
+	if k.stock.any {
+		regions = append(regions, "")
+	}
 	for _, s := range []struct{ kind, name, path string }{
 		{catalogTypes["identity"], "keystone", "/identity/v3/"},
 		{catalogTypes["network"], "neutron", "/network"},
@@ -213,7 +254,7 @@ func (k keystone) catalog(t token) (all []any) {
 		{catalogTypes["volume"], "cinderv3", "/volume/v3/" + t.project.ID},
 	} {
 		var endpoints []any
-		for _, region := range append([]string{k.stock.Region}, k.stock.Regions...) {
+		for _, region := range regions {
 			for _, i := range []string{"public", "internal"} {
 				endpoints = append(endpoints, map[string]any{
 					"id": uuid(s.kind + i + region), "interface": i, "region_id": region, "region": region, "url": k.base() + s.path,

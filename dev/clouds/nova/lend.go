@@ -32,9 +32,9 @@ func (c Administered) Revoke() {
 			others = append(others, u)
 		}
 	}
-	c.users = others
+	c.users, c.shut = others, true
 	for secret, t := range c.tokens {
-		if c.first(t.user) {
+		if t.stranger || c.first(t.user) {
 			delete(c.tokens, secret)
 		}
 	}
@@ -44,7 +44,7 @@ func (c Administered) Revoke() {
 func (c Administered) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.users, c.revoked = slices.Concat(c.users, c.revoked), nil
+	c.users, c.revoked, c.shut = slices.Concat(c.users, c.revoked), nil, false
 }
 
 // Issue implements [double.Lender]: a user for the first project, or for the one of the account's name.

@@ -20,6 +20,8 @@ type supplier struct{ *builder }
 // templates as children of folders, which whoever asks for a folder's child by its name looks for.
 func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
+	b.making.Lock()
+	defer b.making.Unlock()
 	switch req := m.Body.(type) {
 	case *types.FindByInventoryPath:
 		found, err := b.find(ctx, req.InventoryPath)
@@ -40,6 +42,15 @@ func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, 
 		}
 	}
 	return nil, false
+}
+
+// provideCustomization makes a specification of a guest's customization, unless there is one of the name.
+func (b supplier) provideCustomization(name string) {
+	b.making.Lock()
+	defer b.making.Unlock()
+	if there, err := object.NewCustomizationSpecManager(b.vim).DoesCustomizationSpecExist(context.Background(), name); err == nil && !there {
+		_ = b.addCustomization(context.Background(), name) // that there is none will be told
+	}
 }
 
 func (b supplier) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
@@ -134,6 +145,34 @@ func (b supplier) provide(ctx context.Context, path []string) error {
 	return fmt.Errorf("nothing is called %s", path[1])
 }
 
+// mount gives hosts the datastores of a datacenter.
+func (b supplier) mount(ctx context.Context, in *object.Folder, hosts []*object.HostSystem) error {
+	children, err := in.Children(ctx)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		ds, ok := child.(*object.Datastore)
+		if !ok {
+			continue
+		}
+		var is mo.Datastore
+		if err := property.DefaultCollector(b.vim).RetrieveOne(ctx, ds.Reference(), []string{"name", "summary.url"}, &is); err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			s, err := h.ConfigManager().DatastoreSystem(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err := s.CreateLocalDatastore(ctx, is.Name, is.Summary.Url); err != nil {
+				return fmt.Errorf("mount datastore %s: %w", is.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
 func (b supplier) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
 	children, err := in.Children(ctx)
 	if err != nil {
@@ -157,7 +196,12 @@ func (b supplier) providePool(ctx context.Context, in *object.Folder, path []str
 		return err
 	}
 	if at == nil {
-		if _, err := b.addCluster(ctx, in, Cluster{Name: path[0], Hosts: 2}); err != nil {
+		// What has a name and no path may be a cluster, or a resource pool, which is found below it then.
+		cluster := Cluster{Name: path[0], Hosts: 2}
+		if len(path) == 1 {
+			cluster.Pools = []string{path[0]}
+		}
+		if _, err := b.addCluster(ctx, in, cluster); err != nil {
 			return err
 		}
 		if at, err = index.FindChild(ctx, in, path[0]); err != nil {
@@ -192,15 +236,15 @@ func (b supplier) furnishCluster(ctx context.Context, in *object.Folder, at obje
 	if err != nil {
 		return err
 	}
-	if _, err := b.addDatastore(ctx, hosts, "datastore-"+hosts[0].Reference().Value); err != nil {
-		return err
-	}
 	var f mo.Folder
 	if err := property.DefaultCollector(b.vim).RetrieveOne(ctx, in.Reference(), []string{"parent"}, &f); err != nil {
 		return err
 	}
 	folders, err := object.NewDatacenter(b.vim, *f.Parent).Folders(ctx)
 	if err != nil {
+		return err
+	}
+	if err := b.mount(ctx, folders.DatastoreFolder, hosts); err != nil {
 		return err
 	}
 	children, err := folders.NetworkFolder.Children(ctx)

@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Inventory Inventory
 	// AcceptAny makes what is asked for by inventory path if it is not there: datacenters, folders,
-	// datastores, networks, resource pools, templates.
+	// datastores, networks, resource pools, templates. Users may have any name and password.
 	AcceptAny bool
 	// Clone is how long a clone takes, Boot from power on to a guest that tells its addresses, Delete how
 	// long a virtual machine takes to be destroyed.
@@ -46,6 +46,7 @@ type Cloud struct {
 	people  *people
 	world   *world
 	builder *builder
+	tags    foreignTags
 }
 
 // internal is the user that the double itself is.
@@ -54,7 +55,7 @@ var internal = login{name: "double@internal", password: rand.Text()}
 // New returns a vCenter with the inventory, which has to make sense: it panics where, say, a template has no
 // datastore to lie on.
 func New(clock *double.Clock, o Options) *Cloud {
-	c := &Cloud{options: o, people: newPeople(o.Inventory.Users)}
+	c := &Cloud{options: o, people: newPeople(o.Inventory.Users, o.AcceptAny)}
 	if err := c.build(clock); err != nil {
 		panic(fmt.Errorf("build a vCenter: %w", err))
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -25,6 +26,8 @@ type builder struct {
 	rest  *rest.Client
 	dirs  []string
 	hosts int
+	// making is held by who makes what a request names.
+	making sync.Mutex
 }
 
 func (b *builder) furnish(ctx context.Context, all Inventory) error {
@@ -34,11 +37,7 @@ func (b *builder) furnish(ctx context.Context, all Inventory) error {
 		}
 	}
 	for _, name := range all.Customizations {
-		item := types.CustomizationSpecItem{Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
-			Options:  &types.CustomizationLinuxOptions{},
-			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
-		}}
-		if err := object.NewCustomizationSpecManager(b.vim).CreateCustomizationSpec(ctx, item); err != nil {
+		if err := b.addCustomization(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -48,6 +47,15 @@ func (b *builder) furnish(ctx context.Context, all Inventory) error {
 		}
 	}
 	return nil
+}
+
+func (b *builder) addCustomization(ctx context.Context, name string) error {
+	return object.NewCustomizationSpecManager(b.vim).CreateCustomizationSpec(ctx, types.CustomizationSpecItem{
+		Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
+			Options:  &types.CustomizationLinuxOptions{},
+			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
+		},
+	})
 }
 
 func (b *builder) addTag(ctx context.Context, t Tag) error {

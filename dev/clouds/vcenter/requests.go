@@ -82,15 +82,24 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	if c.serveInstead(w, r, body) {
 		return
 	}
+	foreign := c.options.AcceptAny && isREST(r)
+	if foreign {
+		r, body = c.tags.inward(c.builder, r, body)
+	}
 	answer := httptest.NewRecorder()
 	c.handler.ServeHTTP(answer, paged(c.options.PageSize, r, body))
 	c.people.remember(r, body, answer)
 	c.people.forget(r, body)
+	said := answer.Body.Bytes()
+	if foreign {
+		said = c.tags.outward(said)
+		answer.Header().Del("Content-Length")
+	}
 	for k, v := range answer.Header() {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(c.world.veil.over(answer.Body.Bytes()))
+	_, _ = w.Write(c.world.veil.over(said))
 }
 
 // instead does what the simulator does otherwise; it reports false for everything else. It is done in place of
@@ -112,6 +121,10 @@ func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectRefer
 	case *simulator.SearchIndex:
 		if c.options.AcceptAny {
 			return supplier{c.builder}.findAny(c.world.own(), o, m)
+		}
+	case *simulator.CustomizationSpecManager:
+		if req, ok := m.Body.(*types.DoesCustomizationSpecExist); ok && c.options.AcceptAny {
+			supplier{c.builder}.provideCustomization(req.Name)
 		}
 	}
 	return nil, false

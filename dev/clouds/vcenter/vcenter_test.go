@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -393,5 +394,44 @@ func TestAcceptAny(t *testing.T) {
 	}
 	if template, err := index.FindChild(ctx, folder, "rhcos-4.20"); err != nil || template == nil {
 		t.Errorf("the template is %v, %v", template, err)
+	}
+	late, err := index.FindByInventoryPath(ctx, "/prod/host/late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := object.NewClusterComputeResource(c.Client, late.Reference()).Datastores(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range on {
+		name, err := d.ObjectName(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{"datastore", "fast"}) {
+		t.Errorf("a cluster that came late has the datastores %v", names)
+	}
+	prod, err := index.FindByInventoryPath(ctx, "/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder := find.NewFinder(c.Client).SetDatacenter(object.NewDatacenter(c.Client, prod.Reference()))
+	if _, err := finder.ResourcePool(ctx, "late"); err != nil {
+		t.Errorf("what has a name only may be a resource pool: %v", err)
+	}
+}
+
+// TestAcceptAnybody: with whatever name and password, until all are locked out.
+func TestAcceptAnybody(t *testing.T) {
+	s := start(t, vcenter.Options{AcceptAny: true, Inventory: vcenter.Sample()})
+	if _, err := s.login(t, "somebody@example.net", "anything"); err != nil {
+		t.Error(err)
+	}
+	vcenter.Administered{Cloud: s.cloud}.Revoke()
+	if _, err := s.login(t, "somebody@example.net", "anything"); err == nil {
+		t.Error("somebody is let in after all were locked out")
 	}
 }

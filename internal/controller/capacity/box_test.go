@@ -10,14 +10,17 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -40,8 +43,9 @@ type byType struct{ provider.Provider }
 
 func (byType) Open(_ context.Context, c provider.Class) (provider.Session, error) {
 	sizes := map[string]provider.Size{
-		`{"instanceType":"large"}`: {VCPU: 4, MemoryMiB: 8192, Architecture: "arm64"},
-		`{"instanceType":"small"}`: {VCPU: 1, MemoryMiB: 1024, GPU: 1, Architecture: "amd64"},
+		`{"instanceType":"large"}`:                                     {VCPU: 4, MemoryMiB: 8192, Architecture: "arm64"},
+		`{"credentialsSecret":{"name":"keys"},"instanceType":"large"}`: {VCPU: 4, MemoryMiB: 8192, Architecture: "arm64"},
+		`{"instanceType":"small"}`:                                     {VCPU: 1, MemoryMiB: 1024, GPU: 1, Architecture: "amd64"},
 	}
 	return &sized{size: func() (provider.Size, error) {
 		size, ok := sizes[string(c.Spec)]
@@ -66,7 +70,8 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, namespace: devplanetest.Namespace(t)}
 	mgr, err := ctrl.NewManager(devplanetest.Start(t).Config, ctrl.Options{
 		Scheme: run.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)}, // each test has a manager of its own
 	})
 	w.must(err)
 	w.Client, err = client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
@@ -81,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	})
 	for _, kind := range []dialect.Scaled{openshift.ScaledSets{}, openshift.ScaledDeployments{}} {
 		w.must(capacity.New(capacity.Options{
-			Kind: kind, Client: counting, Resolver: dialect.AnyResolver(openshift.Resolver{Reader: counting}), Provider: byType{}, Recorder: events.NewFakeRecorder(100),
+			Kind: kind, Clock: clock.RealClock{}, Client: counting, Resolver: dialect.AnyResolver(openshift.Resolver{Reader: counting}), Provider: byType{}, Recorder: events.NewFakeRecorder(100),
 		}).SetupWithManager(mgr))
 	}
 	devplanetest.Run(t, mgr.Start)
@@ -131,6 +136,21 @@ func offers(cpu, memory, gpu, arch string, more ...string) map[string]string {
 		out[more[i]] = more[i+1]
 	}
 	return out
+}
+
+// TestSecretIsCorrected: a set whose credentials do not exist says what its machines offer soon after they do.
+func TestSecretIsCorrected(t *testing.T) {
+	w := newWorld(t)
+	s := &machinev1.MachineSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "keyless"},
+		Spec:       machinev1.MachineSetSpec{Replicas: ptr.To(int32(0)), Selector: metav1.LabelSelector{MatchLabels: template("").Labels}, Template: template("large")},
+	}
+	s.Spec.Template.Spec.ProviderSpec.Value.Raw = []byte(`{"credentialsSecret":{"name":"keys"},"instanceType":"large"}`)
+	w.must(w.Create(t.Context(), s))
+	time.Sleep(500 * time.Millisecond)
+	w.says(s, "without its secret", nil)
+	w.must(w.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "keys"}}))
+	w.says(s, "with its secret", offers("4", "8192", "0", "arm64")) // it waits for ten seconds, which is less than SlowRetry
 }
 
 // TestOnAServer: what the autoscaler scales says what a machine of it offers,

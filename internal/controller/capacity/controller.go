@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,12 +31,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // SlowRetry is how long what only the user or the infrastructure's operator
-// can mend is left alone: an unknown instance type may become known.
+// can mend is left alone: an unknown instance type may become known. A corrected
+// secret is seen sooner.
 const SlowRetry = 10 * time.Minute
 
 // ConflictRetry is when to look again at what somebody else changed meanwhile.
@@ -50,7 +53,8 @@ const (
 // Options are what a [Reconciler] works with; all are required.
 type Options struct {
 	// Kind is the kind whose objects are annotated.
-	Kind dialect.Scaled
+	Kind  dialect.Scaled
+	Clock clock.PassiveClock
 	// Client reads such objects from a cache and writes their annotations.
 	Client client.Client
 	// Resolver reads what machines are made from.
@@ -67,6 +71,8 @@ type Reconciler struct {
 	mu sync.Mutex
 	// told is the fault that people were last told about, by object.
 	told map[types.NamespacedName]string
+	// waiters are the objects whose size could not be told.
+	waiters enqueue.Waiters
 }
 
 // New returns a reconciler.
@@ -80,6 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	err := r.Client.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		r.tell(nil, req.NamespacedName, nil)
+		r.waiters.Wait(req.NamespacedName, enqueue.Mark{})
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
@@ -88,11 +95,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if o.GetDeletionTimestamp() != nil || r.Kind.Left(o) {
 		return reconcile.Result{}, nil
 	}
-	size, known, err := r.size(ctx, o)
+	class, unread := r.Resolver.Class(ctx, r.Kind.Machine(o))
+	size, known, err := r.size(ctx, class, unread)
 	r.tell(o, req.NamespacedName, err)
 	if err != nil {
+		r.waiters.Wait(req.NamespacedName, enqueue.MarkOf(class, unread))
 		return later(err)
 	}
+	r.waiters.Wait(req.NamespacedName, enqueue.Mark{})
 	if !known {
 		return reconcile.Result{}, nil
 	}
@@ -113,12 +123,23 @@ func later(err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: SlowRetry}, nil
 }
 
-// size asks the provider; false where it cannot know.
-func (r *Reconciler) size(ctx context.Context, o client.Object) (provider.Size, bool, error) {
-	class, err := r.Resolver.Class(ctx, r.Kind.Machine(o))
-	if err != nil {
+// corrected are the objects whose machines are made from something else by now.
+func (r *Reconciler) corrected(ctx context.Context) []reconcile.Request {
+	once := r.Resolver.Once()
+	return r.waiters.Corrected(func(key types.NamespacedName, _ enqueue.Mark) (enqueue.Mark, bool) {
+		o := r.Kind.New()
+		if err := r.Client.Get(ctx, key, o); err != nil {
+			return enqueue.Mark{}, false
+		}
+		return enqueue.MarkOf(once.Class(ctx, r.Kind.Machine(o))), true
+	})
+}
+
+// size asks the provider; false where it cannot know. Unread says what of the class could not be read.
+func (r *Reconciler) size(ctx context.Context, class dialect.Class, unread error) (provider.Size, bool, error) {
+	if unread != nil {
 		// Every error of the resolver begins with the field of the machine.
-		return provider.Size{}, false, fmt.Errorf("spec.template.%w", err)
+		return provider.Size{}, false, fmt.Errorf("spec.template.%w", unread)
 	}
 	session, err := r.Provider.Open(ctx, class.Class)
 	if err != nil {
@@ -193,6 +214,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(r.Kind.Name()).
 		For(r.Kind.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: r.changed})).
+		WatchesRawSource(enqueue.Corrections(r.Clock, r.corrected)).
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		}).

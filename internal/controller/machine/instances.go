@@ -17,7 +17,7 @@ type instances[M client.Object] struct{ known[M] }
 // open resolves the class, and opens a session from it.
 func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Session) {
 	class, err := s.Resolver.Class(ctx, s.m)
-	s.mem.tries.madeFrom(class)
+	s.mem.tries.madeFrom(class, err)
 	infra, err := openInfrastructure(ctx, s.Provider, class, err, !s.view.Deleted.IsZero())
 	if err != nil {
 		s.mem.tries.failed(lifecycle.Await, err, s.Clock.Now())

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
@@ -67,6 +68,8 @@ type Reconciler[M client.Object] struct {
 	listings *listings
 	// fleet is what is known of the nodes of all machines.
 	fleet *fleet
+	// waiters are the machines that wait because of what they are made from.
+	waiters *enqueue.Waiters
 	// began is when the first pass did.
 	began     time.Time
 	beginning sync.Once
@@ -74,7 +77,7 @@ type Reconciler[M client.Object] struct {
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
-	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}}
+	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}, waiters: &enqueue.Waiters{}}
 }
 
 // maxSteps bounds a pass: no life has that many steps, so more are a defect.
@@ -98,6 +101,7 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 	m, wait, err := r.read(ctx, own, key)
 	if apierrors.IsNotFound(err) {
 		r.memory.forget(key)
+		r.waiters.Wait(key, enqueue.Mark{})
 		r.Metrics.forget(r.Dialect.API(), key)
 		return 0, nil
 	}
@@ -211,6 +215,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	if !known {
 		before = p.m.DeepCopyObject().(M)
 	}
+	p.waiters.Wait(client.ObjectKeyFromObject(p.m), awaitsCorrection(p.mem.tries, out))
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Preserving.Drain))
 	err := p.object().record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {

@@ -3,6 +3,7 @@ package machine
 import (
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -15,6 +16,7 @@ type tries struct {
 	generation int64
 	class      provider.ClientKey
 	source     provider.ClientKey
+	mark       enqueue.Mark
 	retry      lifecycle.Retry
 	// changing is the row of the last step that was to change something. A question that fails meanwhile
 	// does not end it: of a step and a question that fail by turns, the step backs off all the same.
@@ -24,9 +26,10 @@ type tries struct {
 // anew begins without failures.
 func (r *tries) anew() { r.retry, r.changing = lifecycle.Retry{}, lifecycle.Retry{} }
 
-// madeFrom notes what the machine is made from.
-func (r *tries) madeFrom(c dialect.Class) {
-	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData))
+// madeFrom notes what the machine is made from, of which err says what could not be read.
+func (r *tries) madeFrom(c dialect.Class, err error) {
+	r.mark = enqueue.MarkOf(c, err)
+	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData), c.Fallbacks...)
 	if r.class != key {
 		r.class = key
 		r.anew()

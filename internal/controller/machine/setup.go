@@ -73,6 +73,7 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
+	b = b.WatchesRawSource(enqueue.Corrections(r.Clock, Corrections[M]{r}.Look))
 	if s.Target != nil {
 		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
 			b = b.WatchesRawSource(source.Kind(s.Target, o, r.Nodes.Deletions.Watched(wakes)))

@@ -53,6 +53,9 @@ type recording struct {
 	// unread is what a read of the server itself fails with, unlisted what a list
 	// of machines does.
 	unread, unlisted error
+	// secret is what reads of secrets fail with, secrets is how many there were.
+	secret  error
+	secrets int
 }
 
 func newRecording(t *testing.T, objects ...client.Object) *recording {
@@ -166,6 +169,10 @@ func (r *recording) funcs() interceptor.Funcs {
 		},
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			switch m := o.(type) {
+			case *corev1.Secret:
+				if r.secrets++; r.secret != nil {
+					return r.secret
+				}
 			case *machinev1.Machine:
 				if s, ok := r.stale.(*machinev1.Machine); ok {
 					s.DeepCopyInto(m)

@@ -49,7 +49,7 @@ else on standard output.`,
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
 	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
 	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
-	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes images, networks and credentials as if they were there")
+	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes whatever is named as if it were there: credentials, regions, images, networks, types")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
@@ -169,7 +169,7 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: u.dir, Bin: u.bin, Backend: u.backend, Cloud: u.cloud, Port: u.port, Detach: true, Metrics: true, Log: os.Stderr,
-		Args: map[string][]string{fleet.Sets: leading(), "machine-controller-" + u.cloud.Provider: leading()},
+		Args: map[string][]string{fleet.Sets: controllerArgs(), "machine-controller-" + u.cloud.Provider: controllerArgs()},
 	})
 	if err != nil {
 		return nil, err
@@ -177,11 +177,12 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	return f, nil
 }
 
-// leading lets a controller lead under its lease, by which `why` sees whether it is
+// controllerArgs lets a controller lead under its lease, by which `why` sees whether it is
 // at work. On a machine that is busy it has longer than usual to renew it: nobody
-// waits to take its place.
-func leading() []string {
-	return []string{"--leader-elect=true", "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s"}
+// waits to take its place. It watches machines in every namespace, for a manifest of a shoot
+// is in that of the shoot.
+func controllerArgs() []string {
+	return []string{"--leader-elect=true", "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s", "--namespace="}
 }
 
 func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error {

@@ -27,7 +27,7 @@ type CloudOptions struct {
 	Provider string
 	// Inventory is a YAML file of what the double of a cloud has; empty: what the samples name.
 	Inventory string
-	// AcceptAny: the double takes images, networks and credentials as if they were there.
+	// AcceptAny: the double takes whatever is named as if it were there: credentials, regions, images, networks, types.
 	AcceptAny bool
 }
 

@@ -12,9 +12,9 @@ import (
 )
 
 // secretTTL is for how long a secret that was read is used again. A fleet of
-// 1000 machines with one class thus reads its secrets a few times a minute,
+// 1000 machines with one class thus reads its secrets at most every two seconds,
 // and a rotated credential is seen within seconds.
-const secretTTL = 5 * time.Second
+const secretTTL = 2 * time.Second
 
 // newClient is the managers' client: everything but secrets is read from
 // caches. A cache of secrets would need to list all of a namespace; reading by

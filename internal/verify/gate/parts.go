@@ -62,8 +62,8 @@ func Parts(files, fuzzed []string) []Part {
 			Inputs: []string{"test/monitoring/", "config/", "docs/metrics.md", "docs/runbooks/", "docs/monitoring.md", "hack/tool", "go.mod"},
 		},
 		{
-			Name: "rehearsal", Target: "test-rehearsal", Policy: Turns, Proves: "a cloud is played, and its own controller brings the samples of both APIs to Ready nodes",
-			Inputs: with(programs, doubles...), Variable: "PLAYED", Members: clouds(),
+			Name: "rehearsal", Target: "test-rehearsal", Policy: Turns, Proves: "a cloud is played, and its own controller brings the samples of both APIs to Ready nodes, and manifests from elsewhere",
+			Inputs: with(programs, append(doubles, "test/rehearsal/")...), Variable: "PLAYED", Members: clouds(),
 		},
 		{
 			Name: "fuzz", Target: "test-fuzz", Policy: Turns, Proves: "5000 inputs on each fuzz target of a package break nothing",

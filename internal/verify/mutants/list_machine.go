@@ -205,6 +205,12 @@ var machineMutants = []Mutant{
 		Finds: "TestNewClassNewTry", Note: "a new class is not tried before the pause for the old one is over",
 	},
 	{
+		ID: "machine/correction-wakes-nobody", File: "corrected.go", Func: "awaitsCorrection",
+		From:  "!failed || out.After <= enqueue.CorrectionPause",
+		To:    "true",
+		Finds: "TestCorrected", Note: "a machine whose credentials were corrected waits for its pause to end",
+	},
+	{
 		ID: "machine/refusals-never-end", File: "remembered.go", Func: "removal.refused",
 		From:  "r.refusedSince = time.Time{}",
 		To:    "_ = now",

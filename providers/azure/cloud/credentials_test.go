@@ -53,6 +53,32 @@ func TestSpellingsOfCredentials(t *testing.T) {
 	}
 }
 
+// TestForeignCredentials: a double that accepts anything lets whoever comes into any subscription, and a virtual machine be of any size in any
+// location, until all are locked out.
+func TestForeignCredentials(t *testing.T) {
+	w := newWorld(t, func(o *arm.Options) { o.AcceptAny = true })
+	foreign := func(secret string) provider.Class {
+		c := patched(t, class(provider.OpenShift, "c1"), `{"location":"germanywestcentral","zone":"2","vmSize":"Standard_E16as_v5","vnet":"v","subnet":"s"}`)
+		return spelt(c, map[string]string{"azure_subscription_id": "5a1b9c8d-6e7f-4a0b-8c1d-2e3f4a5b6c7d", "azure_tenant_id": "0e1f2a3b-4c5d-4e6f-8a7b-9c0d1e2f3a4b",
+			"azure_client_id": "7c9f2d14-05e3-4f0a-9b6b-1d2e3f405162", "azure_client_secret": secret, "azure_resourcegroup": "x-rg"})
+	}
+	s := w.open(foreign("unknown"))
+	if _, err := s.Create(t.Context(), machine(1), want); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Find(t.Context(), machine(1)); err != nil || len(all) != 1 {
+		t.Errorf("it is found as %v, %v", all, err)
+	}
+	sizer, _ := provider.As[provider.Sizer](s)
+	if size, err := sizer.Size(t.Context()); err != nil || size.VCPU != 16 || size.MemoryMiB != 128<<10 {
+		t.Errorf("its size is %+v, %v", size, err)
+	}
+	arm.Administered{Cloud: w.cloud}.Revoke()
+	if _, err := w.open(foreign("another")).Find(t.Context(), machine(1)); provider.KindOf(err) != provider.Denied {
+		t.Errorf("after all were locked out: %v", err)
+	}
+}
+
 // TestWhatCredentialsLack is told as such: nothing is asked for with half of them.
 func TestWhatCredentialsLack(t *testing.T) {
 	w := newWorld(t)

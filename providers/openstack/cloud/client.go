@@ -1,9 +1,13 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +76,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	if err := openstack.Authenticate(ctx, p, l.auth); err != nil {
 		return nil, fmt.Errorf("ask Keystone for a token: %w", atLogin(err))
 	}
+	anywhere(p)
 	c := &client{
 		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock, schemes: schemes,
 		looked: provider.NewMemo[any](clock, time.Minute),
@@ -88,6 +93,45 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	}
 	schemes.keep(c.compute.Endpoint, c.network.Endpoint)
 	return c, nil
+}
+
+// endpointsOf are those of the services of some types, for an interface.
+func endpointsOf(result gophercloud.AuthResult, types []string, of gophercloud.Availability) (all []tokens.Endpoint) {
+	token, ok := result.(interface {
+		ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
+	})
+	if !ok {
+		return nil
+	}
+	catalog, err := token.ExtractServiceCatalog()
+	if err != nil {
+		return nil
+	}
+	for _, s := range catalog.Entries {
+		for _, e := range s.Endpoints {
+			if slices.Contains(types, s.Type) && e.Interface == string(of) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// anywhere lets those endpoints count which Keystone has without a region, where a service has none in the region that is asked for.
+func anywhere(p *gophercloud.ProviderClient) {
+	locate := p.EndpointLocator
+	p.EndpointLocator = func(o gophercloud.EndpointOpts) (string, error) {
+		url, err := locate(o)
+		if !isNoEndpoint(err) {
+			return url, err
+		}
+		for _, e := range endpointsOf(p.GetAuthResult(), o.Types(), o.Availability) {
+			if e.Region == "" && e.RegionID == "" {
+				return gophercloud.NormalizeURL(e.URL), nil
+			}
+		}
+		return url, err
+	}
 }
 
 // projectOf is the ID of the project that a token is for.
@@ -111,7 +155,11 @@ func projectOf(result gophercloud.AuthResult) (string, error) {
 // noService is the error about a service that cannot be opened.
 func (c *client) noService(kind string, err error) error {
 	if isNoEndpoint(err) {
-		return provider.Errorf(provider.Invalid, "the cloud has no %s service in region %q for interface %q", kind, c.region, c.endpoint.Availability)
+		others := []string{}
+		for _, e := range endpointsOf(c.provider.GetAuthResult(), []string{kind}, cmp.Or(c.endpoint.Availability, gophercloud.AvailabilityPublic)) {
+			others = append(others, strconv.Quote(cmp.Or(e.Region, e.RegionID)))
+		}
+		return provider.Errorf(provider.Invalid, "the cloud has no %s service in region %q for interface %q; its catalog has it in: %s", kind, c.region, c.endpoint.Availability, cmp.Or(strings.Join(others, ", "), "no region"))
 	}
 	return fmt.Errorf("open the %s service: %w", kind, classify(err))
 }

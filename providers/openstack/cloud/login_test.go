@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -116,6 +117,32 @@ func TestRegion(t *testing.T) {
 		if ok != (err == nil) || err != nil && (provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), region)) {
 			t.Errorf("%s: %v", region, err)
 		}
+		if err != nil && !strings.Contains(err.Error(), `"RegionOne", "RegionTwo"`) {
+			t.Errorf("%s: it is not told which regions there are: %v", region, err)
+		}
+	}
+}
+
+// TestNoRegion: an endpoint that Keystone has without a region is one of every region. So is each of a double that accepts anything, which
+// lets anybody in as well, until it is told not to.
+func TestNoRegion(t *testing.T) {
+	b := newBench(t, func(o *nova.Options) { o.AcceptAny = true })
+	class := b.class(provider.Gardener, "c1")
+	class.Spec = merged(t, gardenerSpec, `{"spec":{"region":"Mars"}}`)
+	mine, err := b.account(class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class.Credentials = maps.Clone(class.Credentials)
+	class.Credentials["username"], class.Credentials["password"], class.Credentials["tenantName"] = []byte("somebody"), []byte("unknown"), []byte("elsewhere")
+	other, err := b.account(class)
+	if err != nil || other == mine {
+		t.Errorf("a stranger's account is %s, %v", other, err)
+	}
+	nova.Administered{Cloud: b.cloud}.Revoke()
+	class.Credentials["password"] = []byte("another") // so that it logs in anew
+	if _, err := b.account(class); provider.KindOf(err) != provider.Denied {
+		t.Errorf("after all were locked out: %v", err)
 	}
 }
 

@@ -10,6 +10,6 @@ import (
 func main() {
 	command.Main("cloud-aws", func(clock *double.Clock, o command.Options) (double.Cloud, error) {
 		inventory, err := command.Inventory(o, ec2.Sample())
-		return ec2.Administered{Cloud: ec2.New(clock, ec2.Options{Inventory: inventory, AcceptAny: o.AcceptAny, Boot: o.Boot})}, err
+		return ec2.Administered{Cloud: ec2.New(clock, ec2.Options{Inventory: inventory, AcceptAny: o.AcceptAny, AcceptFilters: o.AcceptAny, Boot: o.Boot})}, err
 	})
 }

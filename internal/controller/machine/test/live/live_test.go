@@ -50,12 +50,14 @@ type stage struct {
 	cloud *providertest.Cloud
 	// api reads past caches.
 	api client.Client
+	// around is what the controllers' provider is put into.
+	around []func(provider.Provider) provider.Provider
 }
 
 // open starts the controllers of both APIs for one namespace.
-func open(t *testing.T) *stage {
+func open(t *testing.T, around ...func(provider.Provider) provider.Provider) *stage {
 	env := devplanetest.Start(t)
-	s := &stage{T: t, ns: devplanetest.Namespace(t), cloud: providertest.NewCloud(clock.RealClock{})}
+	s := &stage{T: t, ns: devplanetest.Namespace(t), around: around, cloud: providertest.NewCloud(clock.RealClock{})}
 	s.cloud.Boot, s.cloud.Shutdown = 300*time.Millisecond, 300*time.Millisecond
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme: run.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
@@ -93,8 +95,12 @@ func (referring) Refers(string, []byte) (userData, credentials provider.SecretRe
 
 func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	s.Helper()
+	infrastructure := s.cloud.Provider()
+	for _, around := range s.around {
+		infrastructure = around(infrastructure)
+	}
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Resolver: classes, Provider: s.cloud.Provider(),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Resolver: classes, Provider: infrastructure,
 		Nodes: node.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}), Recorder: mgr.GetEventRecorder("machine"),
 	})
 	setup := machine.Setup{Name: "machine." + lens.API(), Workers: 2, Target: mgr.GetCache()}
