@@ -26,7 +26,7 @@ func (w *World) clearNodes() {
 
 // registerAgain lets the kubelets join anew whose nodes are gone; false: there is none.
 func (w *World) registerAgain() (some bool) {
-	if !w.profile.clears && !w.profile.rewinds {
+	if !w.profile.clears && w.profile.hazard != restoredTarget {
 		return false
 	}
 	for _, i := range w.cloud.Existing("") {

@@ -19,14 +19,14 @@ import (
 func (w *World) openStores() {
 	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
 	if w.profile.apart {
-		w.joinable = coreKinds()
-		w.target = store.New(w.Now, w.scheme(), w.joinable)
+		w.backups.target.kinds = coreKinds()
+		w.target = store.New(w.Now, w.scheme(), w.backups.target.kinds)
 		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))
 	} else {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	w.identify(w.target)
+	risk{w}.identify(w.target)
 }
 
 // home is where objects of the kind of example are stored. Secrets, which both

@@ -46,7 +46,7 @@ func (e evidence) Instances() []judge.Instance {
 func (w *World) instance(i *cloud.Machine) judge.Instance {
 	out := judge.Instance{
 		ID: i.ID, UID: w.uidOf(i), Name: i.Name, IP: i.IP, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
-		Foretold: !w.profile.cloud.Unforetold, Created: i.Created, Gone: i.Gone(), Died: i.Died, Renamed: i.Foretold != "", ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
+		Foretold: !w.profile.cloud.Unforetold, Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 	out.Cause = w.causeOf(i)
 	if k := w.kubelets[i.ID]; k != nil {

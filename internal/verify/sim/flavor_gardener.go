@@ -84,7 +84,7 @@ func gardenerSpec(w *World) v1alpha1.MachineSpec {
 	if w.profile.drains > 0 {
 		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: &metav1.Duration{Duration: w.profile.drains}, MaxEvictRetries: w.profile.retries()}
 	}
-	if w.profile.keeps {
+	if w.profile.hazard == keptFailures {
 		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{
 			MachineCreationTimeout: &metav1.Duration{Duration: time.Minute}, MachinePreserveTimeout: &metav1.Duration{Duration: 2 * time.Hour},
 		}

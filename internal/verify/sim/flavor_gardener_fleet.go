@@ -84,7 +84,7 @@ func gardenerDeployment(w *World, name string, n int) client.Object {
 		Strategy: gardenerStrategy(w),
 	}
 	d.Spec.Template.Labels, d.Spec.Template.Spec = template, gardenerSpec(w)
-	if w.profile.keeps {
+	if w.profile.hazard == keptFailures {
 		d.Spec.AutoPreserveFailedMachineMax = 3
 	}
 	if w.chance(60) {

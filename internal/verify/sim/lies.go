@@ -103,7 +103,7 @@ func (w *World) deny() {
 // hides reports whether the infrastructure denies that there is the instance, whose
 // node says otherwise: one that no other instance can have made, by its name.
 func (w *World) hides(i *cloud.Machine) bool {
-	there := i.Runs(w.now) || w.profile.belies && i.Exists(w.now)
+	there := i.Runs(w.now) || w.profile.hazard == deniedRemovals && i.Exists(w.now)
 	if !w.now.Before(w.lies.denied) || !there || !w.known(i) || w.kubelet(i).hostile {
 		return false
 	}

@@ -156,7 +156,7 @@ func (w *World) nodeTimes() (out []time.Time) {
 // join makes the node, if the kubelet gets so far.
 func (w *World) join(k *kubelet) {
 	if !k.decided {
-		k.decided, k.never = true, w.faulty(neverJoins) || w.unfit(k) || w.profile.ill == joinless && w.profile.ails(k.on.Name)
+		k.decided, k.never = true, w.faulty(neverJoins) || risk{w}.unfit(k) || w.profile.ill == joinless && w.profile.ails(k.on.Name)
 		if k.never {
 			w.tracef("kubelet", "%s will never join", k.on.Name)
 			return

@@ -84,8 +84,8 @@ func (w *World) startPod(app, nodeName string) {
 	}}
 	pod.Spec.NodeName = nodeName
 	pod.Status.Phase = corev1.PodRunning
-	if w.profile.grace > 0 {
-		pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(w.profile.grace / time.Second))
+	if w.profile.hazard == silentDrains {
+		pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(longGrace / time.Second))
 	}
 	o, err := w.target.Create(pod)
 	w.must("start a pod", err)

@@ -122,7 +122,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 	p.ages()
 	p.target, p.targetLive = p.client, p.live
 	if w.target != w.store {
-		p.target, p.targetLive = p.connect(w.reached(), behind)
+		p.target, p.targetLive = p.connect(risk{w}.reached(), behind)
 	}
 	switch r {
 	case machineRole:

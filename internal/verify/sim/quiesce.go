@@ -171,7 +171,7 @@ func (w *World) nurse() {
 	w.restoreClasses() // one that was deleted may have been held until now
 	w.each(w.nurseMachines)
 	w.each(w.nurseImages)
-	w.inspected()
+	risk{w}.inspected()
 }
 
 func (w *World) nurseMachines() {

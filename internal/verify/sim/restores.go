@@ -34,6 +34,8 @@ const mostRestores = 2
 type backups struct {
 	last     *store.Backup
 	restored int
+	// target is about the cluster that machines join.
+	target targets
 }
 
 // backUp makes a backup, or restores the last one.

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
@@ -33,10 +32,6 @@ type deceit struct {
 	// blank: the infrastructure, which names no accounts, denies for some time that
 	// there are instances whose nodes are ready.
 	accounts, blank bool
-	// replaces: people replace machines by manifests that lack what controllers noted there. Settings have that, and no seed.
-	replaces bool
-	// belies: it also denies instances that it has promised to remove. Settings have that, and no seed.
-	belies bool
 	// neighbours: another control plane, and another namespace of ours, have
 	// instances in the same place, of machines with the same names.
 	neighbours bool
@@ -109,9 +104,6 @@ func (w *World) deceits() (out []func()) {
 	if d.scopes {
 		out = append(out, w.moveMachine, w.moveMachine, w.moveTemplate)
 	}
-	if d.replaces {
-		out = append(out, w.replaceManifest, w.replaceManifest)
-	}
 	if d.edits {
 		out = append(out, w.editSpec, w.editSpec, w.misunderstand, w.remakeClass)
 	}
@@ -154,35 +146,6 @@ func (w *World) moveMachine() {
 		what = w.move(o.GetLabels())
 	})
 	w.does("labels machine %s %s", m.GetName(), what)
-}
-
-// replaceManifest puts a manifest in the place of a machine, as `kubectl replace` does: it has no annotation of ours,
-// and may say that the instance is elsewhere.
-func (w *World) replaceManifest() {
-	m := w.anyMachine(w.chance(40))
-	if m == nil {
-		return
-	}
-	what := ""
-	w.edit(m, "", func(o client.Object) {
-		kept := map[string]string{}
-		for k, v := range o.GetAnnotations() {
-			if !strings.HasPrefix(k, millwright.Prefix) {
-				kept[k] = v
-			}
-		}
-		o.SetAnnotations(kept)
-		switch m := o.(type) {
-		case *machinev1.Machine:
-			m.Spec.ProviderID = nil
-		case *v1alpha1.Machine:
-			m.Spec.ProviderID = ""
-		}
-		if w.adapter.api == provider.OpenShift && o.GetLabels() != nil {
-			what = w.move(o.GetLabels())
-		}
-	})
-	w.does("REPLACES machine %s by its manifest %s", m.GetName(), what)
 }
 
 // moveTemplate edits the labels of a template, or the region of a class.

@@ -162,38 +162,38 @@ var settings = map[string]func(*profile){
 	// The kubeconfig of the target cluster leads to another cluster, while people delete machines.
 	"exchanged target": func(c *profile) {
 		quiet(c)
-		c.singles, c.apps, c.apart, c.exchanges, c.trouble = 2, 4, true, true, 5
+		c.singles, c.apps, c.apart, c.hazard, c.trouble = 2, 4, true, exchangedTarget, 5
 	},
 	// The target cluster is restored to before nodes joined, while people delete machines.
 	"restored target": func(c *profile) {
 		quiet(c)
-		c.singles, c.apps, c.apart, c.rewinds, c.trouble = 2, 4, true, true, 5
+		c.singles, c.apps, c.apart, c.hazard, c.trouble = 2, 4, true, restoredTarget, 5
 	},
 	// Kubelets call their nodes otherwise than foretold, and take pods.
 	"renamed nodes": func(c *profile) {
 		quiet(c)
-		c.singles, c.sets, c.apps, c.renames = 3, 1, 4, true
+		c.singles, c.sets, c.apps, c.hazard = 3, 1, 4, renamedNodes
 	},
 	// Kubelets fall silent after pods were evicted that have long to end.
 	"silent drains": func(c *profile) {
 		quiet(c)
-		c.apps, c.grace, c.percent[nodeStalls] = 8, 2*time.Hour, 100
+		c.apps, c.hazard, c.percent[nodeStalls] = 8, silentDrains, 100
 	},
 	// Instances that are being removed are denied while their nodes are ready.
 	"denied removals": func(c *profile) {
 		quiet(c)
-		c.blank, c.belies, c.trouble, c.pausePercent, c.viewLag = true, true, 20, 0, 0
+		c.blank, c.hazard, c.trouble, c.pausePercent, c.viewLag = true, deniedRemovals, 20, 0, 0
 		c.cloud.Boot, c.cloud.Stop = 0, 10*time.Minute
 	},
 	// Machines are replaced by their manifests, and moved, while people delete some.
 	"replaced manifests": func(c *profile) {
 		quiet(c)
-		c.scopes, c.replaces, c.trouble, c.percent[cloudLost] = true, true, 20, 30
+		c.scopes, c.hazard, c.trouble, c.percent[cloudLost] = true, replacedManifests, 20, 30
 	},
 	// Deployments roll to what never joins, and keep what failed for inspection.
 	"kept failures": func(c *profile) {
 		quiet(c)
-		c.deployments, c.singles, c.strategy, c.grown, c.keeps = 1, 0, rollout.Rolling, true, true
+		c.deployments, c.singles, c.strategy, c.grown, c.hazard = 1, 0, rollout.Rolling, true, keptFailures
 		c.cloud.Boot, c.viewLag, c.pausePercent = 0, 0, 0
 	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.

@@ -24,7 +24,7 @@ type troubles struct {
 	clearing
 	failing
 	choosing
-	retargeting
+	hazard hazard
 	// dallies: of all that is written, only deletions come late. No seed draws it.
 	dallies bool
 }
@@ -92,7 +92,7 @@ func (w *World) bothers() (out []func()) {
 	if w.profile.choices > 0 {
 		out = append(out, shop{w}.sellOut, shop{w}.sellOut)
 	}
-	return slices.Concat(out, w.uidlessDeeds(), w.strains(), w.retargets())
+	return slices.Concat(out, w.uidlessDeeds(), w.strains(), risk{w}.deeds())
 }
 
 // botherTimes are when troubles end by themselves.
@@ -111,7 +111,7 @@ func (w *World) botherTimes() (out []time.Time) {
 // relent ends the troubles that do not last.
 func (w *World) relent() {
 	w.registerAgain()
-	w.returnTarget()
+	risk{w}.returnTarget()
 	w.turned = turned{}
 	for _, p := range w.procs {
 		for v := range p.stalled {

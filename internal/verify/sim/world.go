@@ -40,11 +40,8 @@ type World struct {
 	// store is what the machines' cluster has stored, target what the cluster
 	// has that they join: the same, or another.
 	store, target *store.Store
-	// joinable are the kinds of a target of its own.
-	joinable   []*store.Kind
-	retargeted retargeted
-	cloud      *cloud.Cloud
-	procs      []*process
+	cloud         *cloud.Cloud
+	procs         []*process
 	// serials is how many processes there were.
 	serials int
 	// spare are routines whose pass has ended.
@@ -117,7 +114,7 @@ func newWorld(seed uint64, o Options) *World {
 		Cut:  func() bool { return w.faulty(cloudCut) },
 		Fate: w.fate,
 		OnCreate: func(i *cloud.Machine) {
-			w.rename(i)
+			risk{w}.rename(i)
 			w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0)
 		},
 		OnStop: func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },

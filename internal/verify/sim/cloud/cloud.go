@@ -81,8 +81,8 @@ type Machine struct {
 	Place
 	ID, UID, Token string
 	Name, IP       string
-	// Host is the name of its node; Foretold is what the infrastructure says that it is, where that is another.
-	Host, Foretold string
+	// Host is the name of its node.
+	Host string
 	// Owner and Namespace are those that it was made with; empty when it was made
 	// by hand.
 	Owner, Namespace        string
@@ -226,6 +226,9 @@ func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.R
 	c.OnCreate(m)
 	return m, nil
 }
+
+// Renamed is how the name of a node begins that its kubelet calls otherwise than the cloud foretells, which is what follows.
+const Renamed = "renamed-"
 
 // accept is an instance that is asked for, as it begins.
 func (c *Cloud) accept(m Machine) *Machine {

@@ -1,10 +1,10 @@
 package cloud
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -193,7 +193,7 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 }
 
 func (s session) instance(m *Machine) provider.Instance {
-	name := cmp.Or(m.Foretold, m.Host)
+	name := strings.TrimPrefix(m.Host, Renamed)
 	i := provider.Instance{
 		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: name,
 		Owner: m.Owner, Namespace: m.Namespace,

@@ -9,23 +9,28 @@ import (
 // silentPatience is for how long a kubelet may be silent before the pods that it was asked to end have only a moment left.
 const silentPatience = 3 * time.Minute
 
-// judgeGraces judges, once the faults have stopped and controllers have done all that they can do now, that no drain waits out what a
+// graces are what pods are given to end.
+type graces struct{ j *Judge }
+
+// judge judges, once the faults have stopped and controllers have done all that they can do now, that no drain waits out what a
 // pod was given to end where its kubelet is silent: nothing will say that it has ended.
-func (j *Judge) judgeGraces() {
+func (g graces) judge() {
+	j := g.j
 	for _, m := range j.machines() {
 		if m.GetDeletionTimestamp() == nil || m.preDrain || m.drained {
 			continue
 		}
 		for _, i := range j.existing(string(m.GetUID())) {
-			if n := j.node(i.NodeName); n != nil && n.UID == i.Node && j.silent(n) {
-				j.heldBy(m, n)
+			if n := j.node(i.NodeName); n != nil && n.UID == i.Node && g.silent(n) {
+				g.heldBy(m, n)
 			}
 		}
 	}
 }
 
 // silent reports whether nothing has been heard of the node's kubelet for long.
-func (j *Judge) silent(n *corev1.Node) bool {
+func (g graces) silent(n *corev1.Node) bool {
+	j := g.j
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status == corev1.ConditionUnknown && j.watched(c.LastTransitionTime.Time) > silentPatience+j.ViewLag
@@ -34,7 +39,8 @@ func (j *Judge) silent(n *corev1.Node) bool {
 	return false
 }
 
-func (j *Judge) heldBy(m machine, n *corev1.Node) {
+func (g graces) heldBy(m machine, n *corev1.Node) {
+	j := g.j
 	for _, o := range j.All(&corev1.Pod{}) {
 		pod := o.(*corev1.Pod)
 		if pod.Spec.NodeName != n.Name || daemon(pod) || pod.DeletionTimestamp == nil {

@@ -39,8 +39,6 @@ type Instance struct {
 	Created time.Time
 	// Foretold: the infrastructure says NodeName before the node is there.
 	Foretold bool
-	// Renamed: its kubelet calls its node otherwise than the infrastructure foretells, so that no machine takes it.
-	Renamed bool
 	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
 	Gone time.Time
 	Died bool

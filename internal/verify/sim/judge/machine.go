@@ -145,8 +145,8 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	}
 }
 
-// Forgot notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
-func (j *Judge) Forgot(node types.UID) { j.forgotten[node] = true }
+// Forget notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
+func Forget(j *Judge, node types.UID) { j.forgotten[node] = true }
 
 func (j *Judge) released(m machine) {
 	uid := string(m.GetUID())

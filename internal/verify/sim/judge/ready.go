@@ -16,7 +16,7 @@ func (j *Judge) judgeReady(p *Pass, old, now machine) {
 	}
 	for _, i := range j.existing(string(old.GetUID())) {
 		n := j.node(i.NodeName)
-		if i.ByHand || i.Hostile || i.Renamed || n == nil || !ready(n) || !sameID(n.Spec.ProviderID, i.ProviderID) {
+		if i.ByHand || i.Hostile || renamed(i) || n == nil || !ready(n) || !sameID(n.Spec.ProviderID, i.ProviderID) {
 			continue
 		}
 		since := func(c change) bool {

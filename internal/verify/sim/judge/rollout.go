@@ -330,14 +330,14 @@ func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
 		return ""
 	}
 	n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID()))
-	if least = min(least-j.keptOf(s), j.worked(p, d, all)); n >= least {
+	if least = min(least-keptOf(j, s), j.worked(p, d, all)); n >= least {
 		return ""
 	}
 	return fmt.Sprintf("%d machines go on working, and %d have to", n, least)
 }
 
 // keptOf counts the machines of the set that failed and stay for inspection: they take the place of others there.
-func (j *Judge) keptOf(s set) (n int) {
+func keptOf(j *Judge, s set) (n int) {
 	for _, m := range j.controlled(s) {
 		if m.failed && m.GetAnnotations()[preserve] != "" {
 			n++

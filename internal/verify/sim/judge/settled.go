@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -106,11 +107,11 @@ func (j *Judge) Stray() string {
 			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
 		}
 	}
-	renamed := func(node types.UID) bool {
-		return slices.ContainsFunc(j.existing(""), func(i Instance) bool { return i.Renamed && i.Node == node })
+	otherwise := func(node types.UID) bool {
+		return slices.ContainsFunc(j.existing(""), func(i Instance) bool { return renamed(i) && i.Node == node })
 	}
 	for _, o := range j.All(&corev1.Node{}) {
-		if renamed(o.GetUID()) {
+		if otherwise(o.GetUID()) {
 			continue
 		}
 		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
@@ -315,3 +316,6 @@ func (j *Judge) Leftover() string {
 	}
 	return j.Stray()
 }
+
+// renamed reports whether the kubelet of i calls its node otherwise than the infrastructure foretells, so that no machine takes it.
+func renamed(i Instance) bool { return strings.HasPrefix(i.NodeName, "renamed-") }

@@ -29,7 +29,7 @@ func (j *Judge) Overdue() {
 	}
 	j.judgeCauses()
 	j.judgeWaits()
-	j.judgeGraces()
+	graces{j}.judge()
 	was := j.overdue
 	j.overdue = map[[2]types.UID]time.Time{}
 	for _, c := range j.checks() {
