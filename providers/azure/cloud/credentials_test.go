@@ -59,8 +59,10 @@ func TestForeignCredentials(t *testing.T) {
 	w := newWorld(t, func(o *arm.Options) { o.AcceptAny = true })
 	foreign := func(secret string) provider.Class {
 		c := patched(t, class(provider.OpenShift, "c1"), `{"location":"germanywestcentral","zone":"2","vmSize":"Standard_E16as_v5","vnet":"v","subnet":"s"}`)
-		return spelt(c, map[string]string{"azure_subscription_id": "5a1b9c8d-6e7f-4a0b-8c1d-2e3f4a5b6c7d", "azure_tenant_id": "0e1f2a3b-4c5d-4e6f-8a7b-9c0d1e2f3a4b",
-			"azure_client_id": "7c9f2d14-05e3-4f0a-9b6b-1d2e3f405162", "azure_client_secret": secret, "azure_resourcegroup": "x-rg"})
+		return spelt(c, map[string]string{
+			"azure_subscription_id": "5a1b9c8d-6e7f-4a0b-8c1d-2e3f4a5b6c7d", "azure_tenant_id": "0e1f2a3b-4c5d-4e6f-8a7b-9c0d1e2f3a4b",
+			"azure_client_id": "7c9f2d14-05e3-4f0a-9b6b-1d2e3f405162", "azure_client_secret": secret, "azure_resourcegroup": "x-rg",
+		})
 	}
 	s := w.open(foreign("unknown"))
 	if _, err := s.Create(t.Context(), machine(1), want); err != nil {
