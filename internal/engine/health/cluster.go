@@ -33,8 +33,8 @@ type Distrust struct {
 	Text   string
 }
 
-// reasonUnknown is the reason while a cluster does not say which one it is.
-const reasonUnknown lifecycle.Reason = "TargetClusterUnknown"
+// ReasonClusterUnknown is the reason while a cluster does not say which one it is.
+const ReasonClusterUnknown lifecycle.Reason = "TargetClusterUnknown"
 
 // foreign is why nothing of the machine is concluded from what the cluster has or lacks.
 func (c Cluster) foreign(t *Target) Distrust {
@@ -42,7 +42,7 @@ func (c Cluster) foreign(t *Target) Distrust {
 	why := lifecycle.ForeignTarget(joined.Cluster, c.UID, joined.Accepted)
 	switch {
 	case c.Unknown != "":
-		return Distrust{reasonUnknown, c.Unknown}
+		return Distrust{ReasonClusterUnknown, c.Unknown}
 	case joined.Cluster == "" && (joined.Accepted == "" || joined.Accepted != c.UID):
 		why = cmp.Or(why, c.Elsewhere)
 	}
