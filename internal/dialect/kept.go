@@ -139,6 +139,17 @@ func KeepNode(m metav1.Object, stored string, was lifecycle.Recorded, seen lifec
 	return encoded(n)
 }
 
+// JoinedIn is which node in which cluster m was seen to have, by the note that is stored, with
+// the cluster that a person names; a note that cannot be read, or is another object's, says
+// nothing.
+func JoinedIn(m metav1.Object, stored string) (j lifecycle.Joined) {
+	if n, err := readKept(stored); err == nil && n.UID == m.GetUID() {
+		j = n.Joined
+	}
+	j.Accepted = m.GetAnnotations()[TargetClusterAnnotation]
+	return j
+}
+
 // OriginIn is the origin that the note says; zero where it says none.
 func OriginIn(stored string) lifecycle.Origin {
 	n, err := readKept(stored)

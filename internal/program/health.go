@@ -26,6 +26,7 @@ func setUpHealth(ctx context.Context, p program, row served) error {
 	}
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
+		Identity: p.Identity(),
 		Recorder: p.recorder(healthSource), Clock: p.Clock, Metrics: m,
 		Connectivity: p.Prober, Tracer: p.Tracer,
 		Patients:  []dialect.Patients{row.patients},

@@ -37,6 +37,7 @@ var unseen = map[string]string{
 	"mcm_machine_set_failed_machines":                              "no machine failed",
 	"mcm_machine_set_status_condition":                             "no set is frozen, or fails to make machines",
 	"millwright_machine_failures_total":                            "no pass failed",
+	"millwright_machines_frozen":                                   "the target cluster is the one that machines joined",
 	"millwright_orphan_listing_failures_total":                     "no listing failed",
 	"millwright_provider_exhausted_total":                          "there was room",
 	"millwright_termination_handler_looks_total":                   "no termination handler runs: TestInterruption has one",

@@ -17,6 +17,10 @@ package machinecontrollermanager
 //
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch
 
+// Health checks compare which cluster the nodes are of.
+//
+// +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
+
 // Health checks, the conditions that the older ones share, and what they remember of what they began. They restart nodes by an
 // annotation, which the permission above covers. Rights for remediation templates and requests: role_external_remediation.yaml.
 //

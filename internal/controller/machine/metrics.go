@@ -21,7 +21,9 @@ type Metrics struct {
 	stuck *prometheus.CounterVec
 	twins prometheus.Counter
 	// blocked are deletions that do not get on.
-	blocked   *blocked
+	blocked *blocked
+	// frozen are machines that wait because the target cluster is not believed.
+	frozen    *frozen
 	failures  failures
 	durations durations
 }
@@ -44,8 +46,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m.twins = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "millwright_machine_duplicate_instances_total", Help: "Instances found beside the one that their machine has recorded.",
 	})
-	m.blocked, m.failures, m.durations = newBlocked(), newFailures(r), newDurations(r)
-	r.MustRegister(m.phase, m.steps, m.stuck, m.twins, m.blocked)
+	m.blocked, m.frozen, m.failures, m.durations = newBlocked(), newFrozen(), newFailures(r), newDurations(r)
+	r.MustRegister(m.phase, m.steps, m.stuck, m.twins, m.blocked, m.frozen)
 	return m
 }
 
@@ -55,6 +57,7 @@ func (m *Metrics) forget(api string, machine types.NamespacedName) {
 		return
 	}
 	m.blocked.note(blockedKey{api: api, machine: machine}, "", nil)
+	m.frozen.note(blockedKey{api: api, machine: machine}, "")
 	m.failures.forget(machine)
 }
 

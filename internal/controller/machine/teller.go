@@ -96,5 +96,6 @@ func (t teller[M]) counts(out lifecycle.Outcome) {
 	case !t.view.Deleted.IsZero():
 		t.Metrics.blocked.note(blockedKey{api: t.Dialect.API(), machine: key}, obstacle(out), t.Clock)
 	}
+	t.Metrics.frozen.note(blockedKey{api: t.Dialect.API(), machine: key}, distrust(out))
 	t.Metrics.failures.count(key, t.was, out)
 }

@@ -30,6 +30,8 @@ type remedies[C client.Object] struct {
 	now      time.Time
 	seen     connectivity.State
 	plan     health.Plan
+	// cluster is that by whose nodes the plan was made.
+	cluster string
 	// asked is what came of requests.
 	asked asked
 }
@@ -44,7 +46,7 @@ type asked struct {
 func (p *pass[C]) remedies() *remedies[C] {
 	return &remedies[C]{
 		Reconciler: p.Reconciler, voice: p.voice(), Client: p.Client, state: p.state, patients: p.patients,
-		object: p.object, check: p.check, now: p.now, seen: p.seen, plan: p.plan,
+		object: p.object, check: p.check, now: p.now, seen: p.seen, plan: p.plan, cluster: p.answers,
 	}
 }
 
@@ -76,6 +78,9 @@ func (r *remedies[C]) remedy(ctx context.Context) error {
 func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
 	m, err := r.still(ctx, &c.Target)
 	if m == nil || err != nil {
+		return err
+	}
+	if err := r.sameCluster(ctx); err != nil {
 		return err
 	}
 	if c.Confirm {

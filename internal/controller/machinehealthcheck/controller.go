@@ -29,6 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // Options are what a [Reconciler] works with.
@@ -41,6 +42,10 @@ type Options struct {
 	// the API server itself. Required.
 	Nodes     client.Client
 	LiveNodes client.Reader
+	// Identity tells the cluster of the nodes from others; nil: nothing is compared. Deletions
+	// are the nodes that were seen to be deleted; by default those that [Reconciler.SetupWithManager] watches.
+	Identity  *node.Identity
+	Deletions *node.Deletions
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
 	// Clock is the real one by default.
@@ -83,6 +88,9 @@ type Reconciler[C client.Object] struct {
 func New[C client.Object](lens dialect.HealthChecks[C], o Options) *Reconciler[C] {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Deletions == nil {
+		o.Deletions = &node.Deletions{Clock: o.Clock}
 	}
 	return &Reconciler[C]{Options: o, lens: lens, states: map[types.NamespacedName]*state{}}
 }

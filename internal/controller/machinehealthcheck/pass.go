@@ -30,6 +30,8 @@ type pass[C client.Object] struct {
 	now      time.Time
 	seen     connectivity.State
 	plan     health.Plan
+	// answers is the identity of the cluster by whose nodes the plan is made.
+	answers string
 	// asked is what came of requests.
 	asked asked
 }
@@ -82,7 +84,8 @@ func (p *pass[C]) view(ctx context.Context) (s health.Connectivity, err error) {
 		return s, fmt.Errorf("count nodes: %w", err)
 	}
 	s.Nodes = len(list.Items)
-	return s, nil
+	s.Cluster, err = p.cluster(ctx, list.Items)
+	return s, err
 }
 
 // note stores what is about to begin, before it begins. What was remembered before

@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // state is what is known about a check between passes.
@@ -35,6 +36,8 @@ type state struct {
 	// referred of which machines they were told that nobody controls them.
 	restricted bool
 	referred   map[types.UID]bool
+	// distrust is why people were told that what the cluster says is not believed.
+	distrust lifecycle.Reason
 	// lonely says that people were told that the check selects nothing.
 	lonely bool
 	// doubted is what was last told of annotations that do nothing.

@@ -37,8 +37,13 @@ func (p *pass[C]) tell(before health.Memory) {
 			"Remediation restricted due to exceeded number of unhealthy machines (total: %v, unhealthy: %v, maxUnhealthy: %v)",
 			total, total-p.plan.Healthy, p.check.MaxUnhealthy)
 	}
-	p.state.restricted = restricted
-	p.Metrics.observe(client.ObjectKeyFromObject(p.object), p.plan.Expected, restricted)
+	distrust := p.plan.Distrust
+	if distrust.Reason != "" && distrust.Reason != p.state.distrust {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventRemediationRestricted, dialect.ActionRemediate, "%s",
+			dialect.Note(fmt.Sprintf("Remediation restricted (%s): %s", distrust.Reason, distrust.Text)))
+	}
+	p.state.restricted, p.state.distrust = restricted, distrust.Reason
+	p.Metrics.observe(client.ObjectKeyFromObject(p.object), p.plan.Expected, restricted || distrust.Reason != "")
 	p.Metrics.stormy(client.ObjectKeyFromObject(p.object), p.check.Breaker.Mode, len(p.plan.Storms))
 }
 

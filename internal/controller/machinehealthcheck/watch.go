@@ -114,7 +114,7 @@ func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
 		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
-		WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes))).
+		WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, r.Deletions.Watched(enqueue.Func(r.Wakes)))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.MaxConcurrent})
 	for _, p := range r.Patients {
 		b = b.Watches(p.Machine(), enqueue.Func(r.Wakes))

@@ -51,6 +51,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		Template: m.Spec.Class.Name,
 		NodeName: d.NodeName(m),
 		Node:     n,
+		Joined:   dialect.JoinedIn(m, kept(m)),
 		Own:      dialect.ReadOwn(m.Annotations),
 		Reboot:   dialect.ReadRebooting(m),
 	}

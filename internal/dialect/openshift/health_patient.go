@@ -49,6 +49,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		Zone:     m.Labels[ZoneLabel],
 		NodeName: d.NodeName(m),
 		Node:     n,
+		Joined:   dialect.JoinedIn(m, kept(m)),
 		Own:      dialect.ReadOwn(m.Annotations),
 		Reboot:   dialect.ReadRebooting(m),
 		Template: templateOfMachine(m),

@@ -102,6 +102,9 @@ func allowed(o dialect.HealthOutcome) machinev1.Condition {
 	if !p.Restricts { // machines start: nothing is wrong
 		severity = machinev1.ConditionSeverityInfo
 	}
+	if d := p.Distrust; d.Text != "" {
+		return condition(RemediationAllowed, string(d.Reason), machinev1.ConditionSeverityWarning, "Remediation is not allowed: "+d.Text)
+	}
 	if !p.Allowed {
 		message = fmt.Sprintf("Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (%s)", restricted(o))
 	}

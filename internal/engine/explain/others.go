@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
@@ -56,6 +58,8 @@ func (f *CheckFacts) finding(now time.Time) finding {
 		return finding{key: ReasonNoMachines}
 	case allowed.Status == no && allowed.Reason == machinesStart:
 		return finding{key: machinesStart, chain: quote(allowed)}
+	case allowed.Status == no && doubtsCluster[allowed.Reason]:
+		return finding{key: variant(allowed.Reason, "Check"), reason: allowed.Reason, chain: quote(allowed)}
 	case allowed.Status == no:
 		return finding{key: "TooManyUnhealthy", reason: allowed.Reason, chain: quote(allowed)}
 	case calm.Status == no:
@@ -66,6 +70,11 @@ func (f *CheckFacts) finding(now time.Time) finding {
 		return finding{key: "Unhealthy", chain: quote(calm)}
 	}
 	return finding{key: "AllHealthy"}
+}
+
+// doubtsCluster are the reasons of a check that does not believe the target cluster.
+var doubtsCluster = map[string]bool{
+	string(lifecycle.ReasonTargetReplaced): true, string(lifecycle.ReasonNodeDoubted): true, string(health.ReasonClusterUnknown): true,
 }
 
 // machinesStart is the reason of a check that may remedy nothing while machines start, as lenses have it.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -213,11 +214,14 @@ var reasons = map[string]advice{
 	ReasonNotSeen + "/New":   {Progressing, "was just made", wait, true},
 	ReasonNoMachines:         {Degraded, "watches nothing: no machine matches its selector", "compare spec.selector with the labels that machines have: `kubectl -n {namespace} get machines.{machines} --show-labels`", false},
 	"TooManyUnhealthy":       {Degraded, "remedies nothing at the moment: {sick}", "find out what the unhealthy machines have in common; it goes on by itself when there are fewer, or with a greater spec.maxUnhealthy", false},
-	machinesStart:            {Progressing, "waits for machines that start, and remedies nothing until then: {sick}", wait, true},
-	"NotCalm":                {Waiting, "holds something back: {sick}", "wait, or find out what the unhealthy machines have in common", true},
-	"SharedMachines":         {Degraded, "selects machines that health check {rivals} selects as well: {sick}", "give each health check a selector of its own: each counts the machine, and the first whose time is over remediates it", false},
-	"Unhealthy":              {Progressing, "has something to do: {sick}", "wait: each is remedied when its timeouts are over", true},
-	"AllHealthy":             {Healthy, "is in order: {number}, all healthy", nothing, false},
+	word(lifecycle.ReasonTargetReplaced) + "/Check": {Stuck, "remedies nothing: the target cluster is another one than its machines joined", "check the kubeconfig of the target cluster (--target-kubeconfig); on machines that belong there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
+	word(lifecycle.ReasonNodeDoubted) + "/Check":    {Stuck, "remedies nothing: nodes of many machines are missing in the target cluster", "find out whether the target cluster was restored; restart the kubelets, or delete machines one by one", false},
+	word(health.ReasonClusterUnknown) + "/Check":    {Stuck, "remedies nothing: it is not known whether the target cluster is the one that its machines joined", "correct what is named; it goes on by itself", false},
+	machinesStart:    {Progressing, "waits for machines that start, and remedies nothing until then: {sick}", wait, true},
+	"NotCalm":        {Waiting, "holds something back: {sick}", "wait, or find out what the unhealthy machines have in common", true},
+	"SharedMachines": {Degraded, "selects machines that health check {rivals} selects as well: {sick}", "give each health check a selector of its own: each counts the machine, and the first whose time is over remediates it", false},
+	"Unhealthy":      {Progressing, "has something to do: {sick}", "wait: each is remedied when its timeouts are over", true},
+	"AllHealthy":     {Healthy, "is in order: {number}, all healthy", nothing, false},
 
 	// Annotations of ours.
 	reasonUnknownKey:    {Degraded, "{was}; but an annotation on it does not exist", "correct {key}, or take it off: it has no effect", false},

@@ -79,6 +79,8 @@ type Connectivity struct {
 	// Again is when to ask again where they are not seen, or were not for long;
 	// zero: in half a minute.
 	Again time.Time
+	// Cluster is what is known of the cluster that answers.
+	Cluster Cluster
 }
 
 // silence is how long a fleet of nodes cannot be silent: each kubelet reports at

@@ -109,6 +109,8 @@ type Target struct {
 	NodeName string
 	// Node is that node; nil when it does not exist.
 	Node *Node
+	// Joined is where the machine was seen to have a node, or is to have one.
+	Joined lifecycle.Joined
 	// Reboot is what was asked about rebooting it, and what came of that.
 	Reboot lifecycle.Rebooting
 	// Own are the machine's own timeouts, which count instead of the check's.

@@ -86,7 +86,7 @@ func (t *Target) equal(o *Target) bool {
 	return t.UID == o.UID && t.Namespace == o.Namespace && t.Name == o.Name &&
 		t.Created.Equal(o.Created) && t.Updated.Equal(o.Updated) && t.Owner == o.Owner &&
 		t.Failed == o.Failed && t.Deleting == o.Deleting && t.Marked == o.Marked && t.Skip == o.Skip &&
-		t.Template == o.Template && t.Zone == o.Zone && t.NodeName == o.NodeName && t.Node.equal(o.Node) && t.Own.equal(o.Own) && t.Reboot.Equal(o.Reboot)
+		t.Template == o.Template && t.Zone == o.Zone && t.NodeName == o.NodeName && t.Joined == o.Joined && t.Node.equal(o.Node) && t.Own.equal(o.Own) && t.Reboot.Equal(o.Reboot)
 }
 
 func (o Own) equal(p Own) bool {

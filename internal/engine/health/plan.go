@@ -28,6 +28,9 @@ type Plan struct {
 	// Blind says why nothing can be said about nodes, Doubt why most of what was
 	// found out about them waits, where anything does.
 	Blind, Doubt string
+	// Distrust is why unhealthy machines wait because the cluster that answers is not believed;
+	// the zero Distrust where none does.
+	Distrust Distrust
 	// Cases are the machines to be remedied, those ill the longest first.
 	Cases []Case
 	// Recovered are healthy machines for which a request may be left over.
@@ -115,6 +118,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	p := &r.plan
 	p.Expected, p.Healthy, p.Due = len(w.Machines), len(w.Machines)-len(r.ill), due(r.ill)
 	p.Blind = s.blind(now, r.linked())
+	p.Distrust = r.distrust()
 	r.budget()
 	r.watch()
 	for _, b := range r.unhealthy() {
@@ -123,12 +127,15 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	if p.Blind != "" || len(p.Cases) > 0 && !s.Since.IsZero() {
 		p.Due = sooner(p.Due, s.again(now))
 	}
+	if p.Distrust.Text != "" {
+		p.Due = sooner(p.Due, now.Add(blindRetry)) // that the right cluster is back is no news about any machine
+	}
 	p.Restricts = r.restricts()
 	if w.Check.Remedy == Request {
-		p.Recovered = w.those(func(j *Judged) bool { return j.Verdict.State == Healthy && j.Unclear })
+		p.Recovered = w.those(func(j *Judged) bool { return j.Verdict.State == Healthy && j.Unclear && r.trusts(j) })
 	}
 	if w.Check.Escalation.Reboot {
-		p.Withdrawn = w.those((*Judged).awaitsReboot)
+		p.Withdrawn = w.those(func(j *Judged) bool { return j.awaitsReboot() && r.trusts(j) })
 	}
 	p.Storms, p.Memory = r.memory.Storms, r.memory
 	p.Sentence = r.sentence()
@@ -179,9 +186,29 @@ func (r *round) budget() {
 	p.Max = c.MaxUnhealthy.Of(p.Expected + p.Missing)
 	unhealthy := r.unwell()
 	p.Allowed = unhealthy <= p.Max && !c.faulty(MaxUnhealthyField)
-	if p.Allowed {
+	if p.Allowed && p.Distrust.Text == "" {
 		p.Remaining = max(0, p.Max-unhealthy)
 	}
+}
+
+// distrust is told at [Plan.Distrust]. That another cluster answers comes before that nodes
+// are missing.
+func (r *round) distrust() (d Distrust) {
+	for _, j := range r.unhealthy() {
+		switch is := r.connectivity.Cluster.distrusts(&j.Target); {
+		case j.Target.Deleting:
+		case is.Text != "" && is.Reason != lifecycle.ReasonNodeDoubted:
+			return is
+		case d.Text == "":
+			d = is
+		}
+	}
+	return d
+}
+
+// trusts reports whether the node of a machine that is healthy is its own.
+func (r *round) trusts(j *Judged) bool {
+	return r.connectivity.Cluster.foreign(&j.Target).Text == ""
 }
 
 // restricts is told at [Plan.Restricts].
@@ -225,7 +252,7 @@ func (r *round) watch() {
 		return
 	}
 	present := r.memory.raging()
-	if r.plan.Blind == "" {
+	if r.plan.Blind == "" && r.plan.Distrust.Text == "" {
 		present = br.storms(r.w.Machines, r.ill, r.plan.Max)
 	}
 	r.memory = r.memory.weather(r.now, present, br.Cooldown)
@@ -329,6 +356,8 @@ func (r *round) may(c *Case) (Act, string) {
 	switch {
 	case check.Paused:
 		return Leave, "the check is paused"
+	case r.connectivity.Cluster.distrusts(t).Text != "":
+		return Leave, r.connectivity.Cluster.distrusts(t).Text
 	case !r.plan.Allowed:
 		return Leave, "more machines are unhealthy than may be"
 	case r.plan.Blind != "":

@@ -20,6 +20,9 @@ func (r *round) sentence() string {
 	if p.Blind != "" {
 		parts = append(parts, "nothing is remedied: "+p.Blind)
 	}
+	if p.Distrust.Text != "" {
+		parts = append(parts, "unhealthy machines wait: "+p.Distrust.Text)
+	}
 	if p.Doubt != "" {
 		parts = append(parts, "what is not certain waits: "+p.Doubt)
 	}

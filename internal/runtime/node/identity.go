@@ -34,6 +34,20 @@ type Identity struct {
 	mu  sync.Mutex
 	uid string
 	at  time.Time
+	// answered is when the cluster answered last.
+	answered time.Time
+}
+
+// Lately is as UID, and an error where the cluster has not answered for as long as oldest: a
+// process that was just started knows nothing that an old answer could stand for.
+func (i *Identity) Lately(ctx context.Context, oldest time.Duration) (string, error) {
+	i.mu.Lock()
+	uid, at := i.uid, i.answered
+	i.mu.Unlock()
+	if now := i.Clock.Now(); !at.IsZero() && now.Sub(at) < oldest && !now.Before(at) {
+		return uid, nil
+	}
+	return i.UID(ctx, 0)
 }
 
 // UID is that of the cluster's namespace kube-system, which no two clusters share and
@@ -56,7 +70,7 @@ func (i *Identity) UID(ctx context.Context, oldest time.Duration) (string, error
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.at = now; err == nil { // a cluster that does not answer has not become another one
-		i.uid = read
+		i.uid, i.answered = read, now
 	}
 	return i.uid, nil
 }

@@ -67,13 +67,14 @@ type Process struct {
 	// caches are those of the control cluster, by API.
 	caches map[string]cache.Cache
 	// terms are those of the leases.
-	terms   *Terms
-	leases  []*lease
-	indexed bool
-	health  probes
-	denied  map[reflect.Type]bool
-	events  record.EventBroadcaster
-	beside  []func(context.Context) error
+	terms    *Terms
+	leases   []*lease
+	indexed  bool
+	identity *node.Identity
+	health   probes
+	denied   map[reflect.Type]bool
+	events   record.EventBroadcaster
+	beside   []func(context.Context) error
 	// traced ends the telling of lives.
 	traced func()
 }
@@ -152,7 +153,18 @@ func (p *Process) Nodes(ctx context.Context, lease string) (*node.Cluster, error
 		}
 		p.indexed = true
 	}
-	return node.New(p.Term(lease).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), p.Clock), nil
+	c := node.New(p.Term(lease).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), p.Clock)
+	c.Identity = p.Identity()
+	return c, nil
+}
+
+// Identity is that of the cluster which machines join, the same for all that asks in the process: it is read once for
+// them. The process needs such a cluster.
+func (p *Process) Identity() *node.Identity {
+	if p.identity == nil {
+		p.identity = &node.Identity{Live: p.Target.GetAPIReader(), Clock: p.Clock}
+	}
+	return p.identity
 }
 
 // Term is that of the process as the holder of a lease.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -160,7 +162,7 @@ func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watche
 	w := p.w
 	o := machinehealthcheck.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Connectivity: p.connectivity(),
-		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions,
+		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions, Deletions: &node.Deletions{Clock: p}, Identity: &node.Identity{Live: p.targetLive, Clock: p},
 	}
 	if w.pleads() {
 		o.Client, o.Live = looseClient{p.client}, looseReader{p.live}
@@ -192,6 +194,9 @@ func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watche
 	}
 	others := wakesBy(r.Wakes, watched...)
 	p.wakes = func(e store.Event) []enqueue.Request {
+		if n, ok := e.Old.(*corev1.Node); ok && e.New == nil {
+			o.Deletions.Note(n)
+		}
 		if e.Kind.GroupVersionKind == lens.Traits().Kind {
 			return r.Wakes(context.Background(), e.Old, e.New)
 		}
