@@ -62,6 +62,45 @@ func clusters(t *testing.T) []situation {
 	}
 }
 
+// TestHeadlineOfAnUnservedNamespace: a controller that looks after one namespace is not said to
+// do nothing because a set in another one waits for it, and its lease is told once. Where it has not
+// looked at an object beside others that it has seen, or at any, that is the headline.
+func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
+	unseen := func(s *machinev1.MachineSet) { s.Name, s.UID, s.Generation = "waits", "uid-waits", 2 }
+	elsewhere := func(s *machinev1.MachineSet) { unseen(s); s.Namespace = "green" }
+	for name, c := range map[string]struct {
+		objects  []client.Object
+		headline bool
+	}{
+		"another namespace": {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, elsewhere)), false},
+		"the same":          {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, unseen)), true},
+		"the only one":      {list(openshiftSet(2, 0, 0, elsewhere)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := cluster(t, nil, append(atWork(), c.objects...)...)
+			a, err := collect.Ask(t.Context(), now, collect.Clusters{Control: k, Target: k}, collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases := 0
+			if got := strings.Contains(a.Sentence, "machine-controller-manager leads, and has not looked at 1 object"); got != c.headline {
+				t.Errorf("headline %v, want %v: %s", got, c.headline, a.Sentence)
+			}
+			for _, b := range a.Because {
+				if strings.HasPrefix(b.Source, "lease ") {
+					leases++
+				}
+				if strings.HasPrefix(b.Message, "MachineSet green/waits was changed") && strings.Count(b.Message, "it is held by") != 1 {
+					t.Errorf("the lease is not told once: %s", b.Message)
+				}
+			}
+			if want := map[bool]int{true: 1}[c.headline]; leases != want {
+				t.Errorf("%d causes quote a lease, want %d: %v", leases, want, a.Because)
+			}
+		})
+	}
+}
+
 // TestOverviewOfMany: however much is wrong, the answer stays short, and costs no look
 // at each machine.
 func TestOverviewOfMany(t *testing.T) {
