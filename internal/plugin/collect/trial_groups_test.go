@@ -26,7 +26,7 @@ func cannotMakeO(text string) *machinev1.MachineSet {
 	return openshiftSet(2, 1, 1, func(s *machinev1.MachineSet) {
 		s.Status.Conditions = []machinev1.Condition{
 			{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: text, LastTransitionTime: ago(time.Hour)},
-			{Type: "Ready", Status: "False", Reason: "MachinesUnavailable", Message: "2 machines are wanted, 1 are there, 1 are available"},
+			{Type: "Ready", Status: "False", Reason: "MachinesUnavailable", Message: "available machines: 1 of 2; existing machines: 1"},
 		}
 	})
 }
