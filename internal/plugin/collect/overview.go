@@ -169,7 +169,7 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 		return l.explain(ctx, o)
 	}
 	nodes, looked := l.nodes(ctx)
-	l.withNode(f, nodes[f.View.Recorded.NodeName], looked)
+	l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
 	a := explain.Machine(l.now, *f)
 	if a.State != explain.Healthy {
 		a = closer(ctx, l, o, a)

@@ -3,6 +3,7 @@ package collect_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -96,6 +98,49 @@ func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 			}
 			if want := map[bool]int{true: 1}[c.headline]; leases != want {
 				t.Errorf("%d causes quote a lease, want %d: %v", leases, want, a.Because)
+			}
+		})
+	}
+}
+
+// TestAnotherTarget: where the cluster that is asked for nodes is not the one that the machine
+// joined, its nodes are not about the machine, alone, in its set and in all namespaces: neither
+// theirs that have its name nor theirs that lack. The same holds where its controller says that it
+// asks another one.
+func TestAnotherTarget(t *testing.T) {
+	const joined = `{"uid":"uid-o","joined":{"cluster":"first","node":"n-1","uid":"uid-n"}}`
+	const says = "the machine joined the cluster whose namespace kube-system has the UID first, and the cluster that answers has second: check the kubeconfig"
+	record := conditionO("InstanceRecord", "True", "Recorded", joined, time.Hour)
+	saysSo := conditionO("NodeExists", "Unknown", "TargetClusterReplaced", says, time.Minute)
+	accepted := func(m *machinev1.Machine) {
+		m.Annotations = map[string]string{"millwright.dev/target-cluster": "second"}
+	}
+	for name, c := range map[string]struct {
+		cluster types.UID
+		change  []func(*machinev1.Machine)
+		state   explain.State
+	}{
+		"the same":                 {"first", nil, explain.Healthy},
+		"another":                  {"second", nil, explain.Stuck},
+		"another, accepted":        {"second", []func(*machinev1.Machine){accepted}, explain.Healthy},
+		"the controller's another": {"first", []func(*machinev1.Machine){saysSo}, explain.Stuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: c.cluster}}
+			m := openshiftMachine("Running", 5*time.Hour, append(slices.Clone(c.change), withNodeO, record)...)
+			k := cluster(t, nil, append(atWork(), system, m, openshiftSet(1, 1, 1), node("True", "", "", 4*time.Hour))...)
+			for _, q := range []collect.Question{{Kind: "Machine", Name: m.Name}, {Kind: "MachineSet", Name: "mill-a"}, {Kind: "Namespace", Name: "west", Everywhere: true}} {
+				a, err := ask(t, k, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				frozen := strings.Contains(fmt.Sprint(a.Sentence, a.Because), "is frozen: the target cluster is not the cluster that it joined")
+				if frozen != (c.state == explain.Stuck) || a.State == explain.Healthy != (c.state == explain.Healthy) {
+					t.Errorf("%s: %s %s %v", q.Kind, a.State, a.Sentence, a.Because)
+				}
+				if strings.Contains(a.Next, "kubelet") {
+					t.Errorf("%s: leads astray: %s", q.Kind, a.Next)
+				}
 			}
 		})
 	}
