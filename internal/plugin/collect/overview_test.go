@@ -146,6 +146,38 @@ func TestAnotherTarget(t *testing.T) {
 	}
 }
 
+// TestRequestDecidedMeanwhile: a request that is approved while the answer is put together, and
+// whose token is deleted with that, was not refused.
+func TestRequestDecidedMeanwhile(t *testing.T) {
+	for _, approve := range []bool{false, true} {
+		var k client.Reader
+		listed := false
+		asked := request(t, "uid-o", "n-1", 10*time.Minute, usages)
+		meanwhile := func(what string) error {
+			if what == "*v1.CertificateSigningRequestList" {
+				listed = true
+				return nil
+			}
+			if !approve || !listed {
+				return nil
+			}
+			approve = false
+			done := asked.DeepCopy()
+			if err := k.Get(t.Context(), client.ObjectKeyFromObject(asked), done); err != nil {
+				return err
+			}
+			done.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
+			return k.(client.Client).Status().Update(t.Context(), done)
+		}
+		want := map[bool]string{false: "TokenGone", true: "AwaitingNode"}[approve]
+		k = cluster(t, meanwhile, append(atWork(), openshiftMachine("Provisioned", 13*time.Minute, provisionedO), asked)...)
+		a, err := ask(t, k, collect.Question{Kind: "Machine", Name: "mill-a-x"})
+		if err != nil || a.Reason != want {
+			t.Errorf("%s, want %s: %s %v", a.Reason, want, a.Sentence, err)
+		}
+	}
+}
+
 // TestOverviewOfMany: however much is wrong, the answer stays short, and costs no look
 // at each machine.
 func TestOverviewOfMany(t *testing.T) {
