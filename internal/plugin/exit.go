@@ -1,6 +1,9 @@
 package plugin
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // exit ends a program with a code; told says that all has been printed.
 type exit struct {
@@ -32,4 +35,12 @@ func ExitCode(err error) (code int, untold bool) {
 		return e.code, !e.told
 	}
 	return 1, !errors.Is(err, ErrReported)
+}
+
+// Message is what a program prints of err before it ends.
+func Message(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return err.Error()
 }

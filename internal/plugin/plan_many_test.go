@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -106,5 +107,15 @@ func TestPlanEndsOnSignal(t *testing.T) {
 	}
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("took %s", took)
+	}
+}
+
+// TestInterrupted: who ends a command by a signal is not told of contexts.
+func TestInterrupted(t *testing.T) {
+	if got := Message(planFailed(fmt.Errorf("list machines: %w", context.Canceled))); got != "interrupted" {
+		t.Error(got)
+	}
+	if got := Message(errors.New("list machines: forbidden")); got != "list machines: forbidden" {
+		t.Error(got)
 	}
 }

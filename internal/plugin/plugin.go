@@ -45,7 +45,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 	err := c.ExecuteContext(ctx)
 	code, untold := ExitCode(err)
 	if untold {
-		_, _ = fmt.Fprintln(streams.ErrOut, "error:", err)
+		_, _ = fmt.Fprintln(streams.ErrOut, "error:", Message(err))
 	}
 	return code
 }

@@ -215,3 +215,23 @@ func webhookDoesNotFind[M client.Object](t *testing.T, g *rig[M]) {
 		t.Error("the instance was ended under a pod")
 	}
 }
+
+// TestSafetyRenamedNodeWhileDenied: the infrastructure foretold another name, and denies its answers when the node joins. The machine does
+// not take the node: it would let go of it with the next answer, and leave its finalizer there.
+func TestSafetyRenamedNodeWhileDenied(t *testing.T) {
+	g := gardenerRig(t)
+	g.cloud.next.NodeName = "node-1"
+	g.tries(2, time.Second)
+	g.cloud.findErr = provider.Errorf(provider.Denied, "not authorized")
+	if err := g.target.WithWatch.Create(t.Context(), readyNode("custom-1", "memory:///i-1")); err != nil {
+		t.Fatal(err)
+	}
+	g.tries(3, 10*time.Second)
+	var n corev1.Node
+	if err := g.target.Get(t.Context(), client.ObjectKey{Name: "custom-1"}, &n); err != nil {
+		t.Fatal(err)
+	}
+	if len(n.Finalizers) > 0 || g.lens.View(g.read()).HadNode() {
+		t.Errorf("the machine took the node: finalizers %q, %+v", n.Finalizers, g.lens.View(g.read()).Recorded)
+	}
+}

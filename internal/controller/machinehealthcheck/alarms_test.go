@@ -154,7 +154,7 @@ func TestAlarmsOfSets(t *testing.T) {
 			"it waits",
 			[]client.Object{checkNamed("c", inStorm(over))},
 			rollout.AlarmWaits,
-			"health check c: template " + bad + " is given until 2026-11-21T12:06:00Z after a storm",
+			"health check c: template " + bad + " is left alone until 2026-11-21T12:06:00Z, after a storm",
 		},
 		"cooled down": {
 			"though the check did not get to say so", []client.Object{checkNamed("c", inStorm(over), annotated(dialect.CooldownAnnotation, "4m"))}, rollout.AlarmNone, "",
@@ -180,7 +180,7 @@ func TestAlarmsOfSets(t *testing.T) {
 		"one reports, one waits": {
 			"the graver",
 			[]client.Object{checkNamed("c", raging, annotated(dialect.BreakerAnnotation, "report")), checkNamed("d", inStorm(over))},
-			rollout.AlarmWaits, "health check d: template " + bad + " is given until 2026-11-21T12:06:00Z after a storm",
+			rollout.AlarmWaits, "health check d: template " + bad + " is left alone until 2026-11-21T12:06:00Z, after a storm",
 		},
 		"one waits, one stops": {
 			"the graver", []client.Object{checkNamed("c", inStorm(over)), checkNamed("d", raging)}, rollout.AlarmStops, "health check d" + numbers + bad + " fell ill",
@@ -188,7 +188,7 @@ func TestAlarmsOfSets(t *testing.T) {
 		"two wait": {
 			"the one that lasts longer",
 			[]client.Object{checkNamed("c", inStorm(over)), checkNamed("d", inStorm(over), annotated(dialect.CooldownAnnotation, "20m"))},
-			rollout.AlarmWaits, "health check d: template " + bad + " is given until 2026-11-21T12:16:00Z after a storm",
+			rollout.AlarmWaits, "health check d: template " + bad + " is left alone until 2026-11-21T12:16:00Z, after a storm",
 		},
 	}
 	for name, tc := range tests {

@@ -22,7 +22,7 @@ func Run(ctx context.Context, line []string) int {
 	err := c.ExecuteContext(ctx)
 	code, untold := plugin.ExitCode(err)
 	if untold {
-		fmt.Fprintln(os.Stderr, "millwright:", err)
+		fmt.Fprintln(os.Stderr, "millwright:", plugin.Message(err))
 	}
 	return code
 }

@@ -57,7 +57,7 @@ func recordReady(s *machinev1.MachineSet, o dialect.SetOutcome) {
 		c = condition(ReadyCondition, ReasonInvalidSpec, machinev1.ConditionSeverityError, o.Faults[0].String())
 	case is.Replicas != want || is.Available < want:
 		c = condition(ReadyCondition, reasonUnavailable, machinev1.ConditionSeverityInfo,
-			fmt.Sprintf("%d machines are wanted, %d are there, %d are available", want, is.Replicas, is.Available))
+			fmt.Sprintf("available machines: %d of %d; existing machines: %d", is.Available, want, is.Replicas))
 	}
 	i := slices.IndexFunc(s.Status.Conditions, func(o machinev1.Condition) bool { return o.Type == ReadyCondition })
 	if i < 0 {

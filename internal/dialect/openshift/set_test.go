@@ -102,11 +102,11 @@ func TestSetReady(t *testing.T) {
 		want   string
 		moved  bool
 	}{
-		{"nothing is there yet", replicas.Tally{}, nil, "False MachinesUnavailable: 2 machines are wanted, 0 are there, 0 are available", true},
-		{"they are there, and start", replicas.Tally{Replicas: 2, Ready: 1, Available: 1}, nil, "False MachinesUnavailable: 2 machines are wanted, 2 are there, 1 are available", true},
+		{"nothing is there yet", replicas.Tally{}, nil, "False MachinesUnavailable: available machines: 0 of 2; existing machines: 0", true},
+		{"they are there, and start", replicas.Tally{Replicas: 2, Ready: 1, Available: 1}, nil, "False MachinesUnavailable: available machines: 1 of 2; existing machines: 2", true},
 		{"all are available", replicas.Tally{Replicas: 2, Ready: 2, Available: 2}, nil, "True : ", true},
 		{"and still are", replicas.Tally{Replicas: 2, Ready: 2, Available: 2}, nil, "True : ", false},
-		{"one is too many", replicas.Tally{Replicas: 3, Ready: 3, Available: 3}, nil, "False MachinesUnavailable: 2 machines are wanted, 3 are there, 3 are available", true},
+		{"one is too many", replicas.Tally{Replicas: 3, Ready: 3, Available: 3}, nil, "False MachinesUnavailable: available machines: 3 of 2; existing machines: 3", true},
 		{"nothing is counted", replicas.Tally{}, []lifecycle.Fault{{Field: "spec.selector", Message: "is empty"}}, "False InvalidSpec: spec.selector: is empty", true},
 	} {
 		var before metav1.Time

@@ -21,7 +21,7 @@ func (a Answer) Doubting(doubts []millwright.Doubt) Answer {
 		return a
 	}
 	worst := doubts[0]
-	f := finding{key: doubted(worst), fill: []string{"was", strings.TrimPrefix(clause(a.Sentence), a.Subject.String()+" "), "key", worst.Field}}
+	f := finding{key: doubted(worst), fill: []string{"was", strings.TrimPrefix(clause(a.Sentence), a.Subject.String()+" "), "annotation", annotation(worst.Field)}}
 	out := f.answer(a.Subject, a.Gaps)
 	out.Because, out.Evidence = append(causes, a.Because...), a.Evidence
 	return out
@@ -32,4 +32,13 @@ func doubted(d millwright.Doubt) string {
 		return reasonUnknownKey
 	}
 	return reasonUnreadableKey
+}
+
+// annotation is the key in "metadata.annotations[key]".
+func annotation(field string) string {
+	_, key, found := strings.Cut(field, "[")
+	if !found {
+		return field
+	}
+	return strings.TrimSuffix(key, "]")
 }

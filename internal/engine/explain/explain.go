@@ -106,7 +106,12 @@ type Evidence struct {
 }
 
 // span is a time as kubectl shows ages: "40s", "12m", "3h12m", "5d4h".
-func span(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+func span(d time.Duration) string {
+	if d < time.Second {
+		return "less than 1s"
+	}
+	return duration.HumanDuration(d)
+}
 
 // lasting is " for 12m"; empty where since is not known.
 func lasting(now, since time.Time) string {
@@ -124,4 +129,13 @@ func plural(n int, one string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// share is "1 of 3 machines is", "2 of 3 machines are" or "0 of 1 machine is".
+func share(n, of int, one string) string {
+	verb := "are"
+	if n == 1 || of == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s", n, plural(of, one), verb)
 }

@@ -253,3 +253,17 @@ func TestNear(t *testing.T) {
 		}
 	}
 }
+
+// TestJustNow: what has begun within this second is not said to last for none.
+func TestJustNow(t *testing.T) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}}}
+	if a := explain.Node(now, explain.Subject{Kind: "Node", Name: "n-1"}, n, nil, nil); !strings.Contains(a.Sentence, "has been Ready for less than 1s") {
+		t.Error(a.Sentence)
+	}
+	view := lifecycle.Machine{UID: "u", HasFinalizer: true, Created: now.Add(-10 * time.Second), Stage: lifecycle.StageJoining, StageSince: now}
+	view.Recorded.Provisioned, view.Recorded.ProviderID = true, "test:///1"
+	a := explain.Machine(now, explain.MachineFacts{Subject: explain.Subject{Kind: "Machine", Name: "m"}, View: view, NodeLooked: true})
+	if a.Reason != string(lifecycle.ReasonAwaitingNode) || !strings.Contains(a.Sentence, "is starting: its instance runs, and no node has joined yet") {
+		t.Errorf("%s: %s", a.Reason, a.Sentence)
+	}
+}

@@ -75,6 +75,10 @@ type Obstacles struct {
 	// Unreached says that nodes could not be read because their API server did not answer,
 	// and not because it denied that.
 	Unreached bool
+	// AnotherTarget says why the cluster that was asked for nodes is not the one that the
+	// machine joined ([lifecycle.ForeignTarget]); empty where it is, or where that is not known.
+	// No node was looked at then.
+	AnotherTarget string
 }
 
 // Failure is an attempt at an instance that failed.

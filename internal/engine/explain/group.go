@@ -95,7 +95,7 @@ func Group(now time.Time, facts GroupFacts) Answer {
 			break
 		}
 	}
-	found = found.with("count", f.count(), "rolled", fmt.Sprintf("%d of %d machines are updated", f.Updated, f.Wanted),
+	found = found.with("count", f.count(), "rolled", share(f.Updated, f.Wanted, "machine")+" updated",
 		"available", fmt.Sprint(f.Available), "machines", plural(f.Have, "machine"), "deleted", span(now.Sub(f.Deleted)), "controller", setController)
 	if len(f.Members) > 0 {
 		found = found.with("member next", f.Members[0].Next)
@@ -114,9 +114,9 @@ func (f *GroupFacts) count() string {
 		return fmt.Sprintf("%d machines are there, %d wanted", f.Have, f.Wanted)
 	}
 	if f.Have > f.Wanted {
-		return fmt.Sprintf("%d of %d machines are available, there are %d", f.Available, f.Wanted, f.Have)
+		return fmt.Sprintf("%s available, there are %d", share(f.Available, f.Wanted, "machine"), f.Have)
 	}
-	return fmt.Sprintf("%d of %d machines are available", f.Available, f.Wanted)
+	return share(f.Available, f.Wanted, "machine") + " available"
 }
 
 func (f *GroupFacts) said(about string) postmortem.Statement { return find(f.Said, about) }
@@ -234,7 +234,12 @@ func replicasFail(_ time.Time, f *asked) *finding {
 	if s.Message == "" {
 		return nil
 	}
-	return &finding{key: "ReplicaFailure", reason: s.Reason, chain: quote(s)}
+	out := &finding{key: variant("ReplicaFailure", refuser(s.Message)), reason: s.Reason, chain: quote(s)}
+	out.fill = []string{"refuser", named(s.Message)}
+	if f.rolling() {
+		out.text = "cannot make or remove the machines of its rollout: {rolled}"
+	}
+	return out
 }
 
 func membersUnwell(_ time.Time, f *asked) *finding {
@@ -244,7 +249,10 @@ func membersUnwell(_ time.Time, f *asked) *finding {
 	}
 	m := f.Members[0]
 	out := &finding{key: membersKey, reason: m.Reason, chain: f.members(), fill: []string{"unwell", ""}}
-	if f.Available >= f.Wanted {
+	switch {
+	case f.rolling():
+		out.key = variant(membersKey, "Rolling")
+	case f.Available >= f.Wanted:
 		out.key = variant(membersKey, "Complete")
 	}
 	if !f.bad() {

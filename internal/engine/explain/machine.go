@@ -39,6 +39,10 @@ func Machine(now time.Time, f MachineFacts) Answer {
 
 // found is what a decision means.
 func (q *input) found(d lifecycle.Decision) finding {
+	if d.Reason == lifecycle.ReasonTargetReplaced && q.Obstacles.AnotherTarget != "" {
+		why, _, _ := strings.Cut(q.Obstacles.AnotherTarget, ": check ")
+		return finding{key: string(d.Reason), chain: []Cause{{Source: "target cluster", Reason: string(d.Reason), Message: why}}}
+	}
 	if !q.View.Deleted.IsZero() {
 		return q.leaving(d)
 	}
@@ -66,7 +70,7 @@ func (q *input) policy() lifecycle.Policy {
 // world is what is true outside of the object, as far as it is stored. Nobody asks
 // the infrastructure: an instance is there if one was recorded.
 func (q *input) world() lifecycle.World {
-	w := lifecycle.World{Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update}, Instances: lifecycle.Instances{Looked: true}}
+	w := lifecycle.World{Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update, Foreign: q.Obstacles.AnotherTarget}, Instances: lifecycle.Instances{Looked: true}}
 	if q.Made.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
 		w.Instances.Looked, w.Session.Err = false, errors.New("its "+q.Made.Class+" does not exist")
 	}

@@ -92,7 +92,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonRebootAsked):                    {Progressing, "is being rebooted", wait, true},
 	word(lifecycle.ReasonDetached):                       {Healthy, "is in order: its instance runs, and no node is expected of it", nothing, false},
 	reasonStopped:                                        {Degraded, "is not healthy: {stopped}", stopped + ", and start it or delete the machine", false},
-	word(lifecycle.ReasonAwaitingNode):                   {Progressing, unready + "but no node has joined for {joining}{limit}", wait, true},
+	word(lifecycle.ReasonAwaitingNode):                   {Progressing, "is starting: its instance runs, and no node has joined yet{limit}", wait, true},
 	word(lifecycle.ReasonAwaitingNode) + "/Long":         {Degraded, unready + "but no node has joined for {joining}{limit}", "read the console of the instance: boot data, image and network decide whether a kubelet starts{health}", false},
 	word(lifecycle.ReasonAwaitingNode) + "/Silent":       {Progressing, unready + "but no node has joined for {joining}{limit}", "wait another {left}; if no certificate request has come by then, read the console of the instance: boot data, image and network decide whether a kubelet starts", false},
 	reasonSquatter:                                       {Degraded, unready + "but node {squatter}, which is not its own, has its name{limit}", "delete node {squatter}, if it is left over from an earlier machine: `kubectl describe node {squatter}`", false},
@@ -104,7 +104,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonNodeMissing):                    {Failed, "is not healthy: its node {node} does not exist", "delete the machine, as the node comes back only if its kubelet registers again; {remedy}", false},
 	word(lifecycle.ReasonNodeMissing) + "/Replaced":      {Degraded, "is not healthy: its node {node} does not exist", "wait: the machine is replaced", true},
 	word(lifecycle.ReasonNodeMissing) + "/Timed":         {Degraded, "is not healthy: its node {node} does not exist", "restart its kubelet, which registers the node again; in {left} the machine becomes Failed and is replaced, one of its deployment at a time, and at once where you delete it", false},
-	word(lifecycle.ReasonTargetReplaced):                 {Stuck, "is frozen: the target cluster is another one than it joined", "check the kubeconfig of the target cluster (--target-kubeconfig); if the machine belongs there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
+	word(lifecycle.ReasonTargetReplaced):                 {Stuck, "is frozen: the target cluster is not the cluster that it joined", "check the kubeconfig of the target cluster (--target-kubeconfig); if the machine belongs there now, set the annotation millwright.dev/target-cluster to the UID of its namespace kube-system", false},
 	word(lifecycle.ReasonNodeDoubted):                    {Stuck, "waits: its node and those of other machines are missing in the target cluster", "find out whether the target cluster was restored; restart the kubelets, or force the deletion of machines one by one", false},
 	word(lifecycle.ReasonNodeStale):                      {Progressing, "is healthy, and its node {node} gets the labels and taints that it asks for", wait, true},
 	word(lifecycle.ReasonNodeUnhealthy):                  {Degraded, "is not healthy: its node {node} has been {condition}{unwell}", look + "; {remedy}", false},
@@ -188,6 +188,7 @@ var reasons = map[string]advice{
 	"MachinesUnavailable":          {Progressing, "is not complete: {count}", wait, true},
 	"MachineSetUpdated":            {Progressing, "is being rolled: {rolled}, {available} are available", wait, true},
 	membersKey:                     {Degraded, "is not complete: {count}{unwell}", "{member next}", false},
+	membersKey + "/Rolling":        {Degraded, "is being rolled: {rolled}, {available} are available{unwell}", "{member next}", false},
 	membersKey + "/Complete":       {Degraded, "has machines that are not in order: {count}{unwell}", "{member next}", false},
 	"Deleting/Set":                 {Deleting, "has been in deletion for {deleted}: {machines} left", wait, true},
 	"Deleting/SetStuck":            {Stuck, "has been in deletion for {deleted}: {machines} left", "{member next}", false},
@@ -203,6 +204,9 @@ var reasons = map[string]advice{
 	rolledByHand + "/InPlace":      {Waiting, "waits for somebody to choose the next machines of its rollout: {rolled}", "select nodes to be updated, with the label selected-for-update", false},
 	word(rollout.IsPaused):         {Waiting, "is paused: {rolled}, {available} are available", "set spec.paused to false to go on; a paused deployment is scaled, and not rolled", false},
 	"ReplicaFailure":               {Degraded, "cannot make or remove its machines: {count}", "fix what is named" + retried, false},
+	"ReplicaFailure/Quota":         {Degraded, "cannot make its machines: {count}", "raise resource quota {refuser} of namespace {namespace}, or delete what counts towards it" + retried, false},
+	"ReplicaFailure/Webhook":       {Degraded, "cannot make or remove its machines: {count}", "see that the service behind admission webhook {refuser} answers" + retried, false},
+	"ReplicaFailure/Denied":        {Degraded, "cannot make or remove its machines: {count}", "change what admission webhook {refuser} objects to, or the rules of that webhook" + retried, false},
 	word(rollout.DeadlineExceeded): {Degraded, "makes no progress with its rollout: {rolled}", "fix what is named; it goes on by itself", false},
 
 	word(rollout.DeadlineExceeded) + "/Member": {Degraded, "makes no progress with its rollout: {rolled}", "{member next}", false},
@@ -224,8 +228,8 @@ var reasons = map[string]advice{
 	"AllHealthy":     {Healthy, "is in order: {number}, all healthy", nothing, false},
 
 	// Annotations of ours.
-	reasonUnknownKey:    {Degraded, "{was}; but an annotation on it does not exist", "correct {key}, or take it off: it has no effect", false},
-	reasonUnreadableKey: {Degraded, "{was}; but an annotation on it does not mean what it says", "correct {key}, or take it off", false},
+	reasonUnknownKey:    {Degraded, "{was}; but its annotation {annotation} is unknown, and has no effect", "correct the key, or take the annotation off", false},
+	reasonUnreadableKey: {Degraded, "{was}; but the value of its annotation {annotation} is invalid", "correct the value, or take the annotation off", false},
 
 	// Classes.
 	"Exists":         {Healthy, "is there, and {used}", nothing, false},
@@ -236,9 +240,9 @@ var reasons = map[string]advice{
 	// Namespaces, nodes and certificate requests.
 	"NothingThere":                 {Unknown, "has no machines, sets, deployments, health checks or classes", "see where there are some: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
 	"NothingWrong":                 {Healthy, "is in order: {objects}, and nothing is wrong with any", nothing, false},
-	"NobodyActs":                   {Failed, "is not in order: {worst}; {wrong} besides to look at", "{member next}", false},
+	"NobodyActs":                   {Failed, "is not in order: {worst}; {wrong} not in order besides", "{member next}", false},
 	ReasonUnattended:               {Failed, "is not at work: no {controller name} for the API {api} acts", "see that a {controller name} for the API {api} runs: its log says what is wrong", false},
-	ReasonUnattended + "/Unseen":   {Failed, "leads, and does not act: {unseen} of the API {api} have not been looked at", "read the log of the holder of the lease: it serves other namespaces, may not read what it needs, or hangs", false},
+	ReasonUnattended + "/Unseen":   {Failed, "leads, and has not looked at {unseen} of the API {api}", "read the log of the holder of the lease: it serves other namespaces, may not read what it needs, or hangs", false},
 	ReasonUnattended + "/Stranger": {Failed, "is not at work: something else holds its lease, and no {controller name} for the API {api} acts", "find out which program holds the lease, and end it; a {controller name} takes the lease over when it expires", false},
 	"NamespaceDeleting":            {Stuck, "has been in deletion for {deleted}: {objects} left", "see what holds the objects that are left: the worst is named first", false},
 	"NamespaceDeleting/Held":       {Stuck, "has been in deletion for {deleted}, has no machines, sets, deployments, health checks or classes, and accepts no new ones", "see what holds the namespace: `kubectl get namespace {name} -o yaml`, status.conditions", false},
@@ -304,8 +308,9 @@ type finding struct {
 	key string
 	// reason is the word that was recorded; empty: that of the key.
 	reason string
-	// state is another than the advice's; empty: that.
+	// state and text are others than the advice's; empty: those.
 	state State
+	text  string
 	chain []Cause
 	// fill are the words for the braces, each after what it replaces.
 	fill []string
@@ -335,6 +340,9 @@ func (f finding) answer(s Subject, gaps []string) Answer {
 	}
 	if f.state != "" {
 		a.state = f.state
+	}
+	if f.text != "" {
+		a.text = f.text
 	}
 	fill := append(f.fill[:len(f.fill):len(f.fill)], "api", s.API, "namespace", s.Namespace, "name", s.Name)
 	return Answer{Subject: s, State: a.state, Reason: reason, Sentence: s.String() + " " + fillIn(a.text, fill) + ".", Because: f.chain, Next: fillIn(a.next, fill), Gaps: gaps}

@@ -165,12 +165,21 @@ func (q *input) blockers(left []corev1.Pod) (out []blocker) {
 	return out
 }
 
+// healthyOf is ": 3 of 3 pods are healthy, and at least 3 must be"; empty of a budget that counts no
+// pods, whose numbers explain nothing.
+func healthyOf(s policyv1.PodDisruptionBudgetStatus) string {
+	if s.ExpectedPods == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s healthy, and at least %d must be", share(int(s.CurrentHealthy), int(s.ExpectedPods), "pod"), s.DesiredHealthy)
+}
+
 // causes are the budget's arithmetic and the pods that are not healthy.
 func (b blocker) causes(peers []corev1.Pod) []Cause {
 	s := b.is.Status
 	out := []Cause{{
 		Source: "poddisruptionbudget " + b.budget, Reason: string(drain.ReasonBudget),
-		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: of %s %d are healthy, and at least %d must be%s", b.pod, s.DisruptionsAllowed, plural(int(s.ExpectedPods), "pod"), s.CurrentHealthy, s.DesiredHealthy, b.asks()),
+		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions%s%s", b.pod, s.DisruptionsAllowed, healthyOf(s), b.asks()),
 	}}
 	if c := b.broken(); c != nil {
 		out[0] = Cause{

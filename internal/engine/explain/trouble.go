@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
@@ -71,4 +72,34 @@ func (q *input) worstRequest() postmortem.Request {
 		}
 	}
 	return worst
+}
+
+// refusals of the API server that name who refuses, in its own words.
+var refusers = []struct {
+	of string
+	is *regexp.Regexp
+}{
+	{"Quota", regexp.MustCompile(`exceeded quota: ([^,\s]+)`)},
+	{"Webhook", regexp.MustCompile(`failed calling webhook "([^"]+)"`)},
+	{"Denied", regexp.MustCompile(`admission webhook "([^"]+)" denied the request`)},
+}
+
+// refuser is which kind of admission refused a machine ("Quota"), as the variants of its reason
+// are called; empty where the message tells of none. named is the name of that quota or webhook.
+func refuser(message string) string {
+	for _, r := range refusers {
+		if r.is.MatchString(message) {
+			return r.of
+		}
+	}
+	return ""
+}
+
+func named(message string) string {
+	for _, r := range refusers {
+		if found := r.is.FindStringSubmatch(message); found != nil {
+			return found[1]
+		}
+	}
+	return ""
 }

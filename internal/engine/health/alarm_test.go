@@ -23,7 +23,7 @@ func TestAlarms(t *testing.T) {
 		"reported":                       {"told as well", Report, false, []Storm{rages}, []string{"3 of 4 machines of template bad fell ill (reported)"}},
 		"off":                            {"left from before", Off, false, []Storm{rages}, nil},
 		"paused":                         {"nobody would end it", Enforce, true, []Storm{rages}, nil},
-		"cooling down":                   {"until its end", Enforce, false, []Storm{over}, []string{"template bad is given until 2026-11-21T12:06:00Z after a storm"}},
+		"cooling down":                   {"until its end", Enforce, false, []Storm{over}, []string{"template bad is left alone until 2026-11-21T12:06:00Z, after a storm"}},
 		"reported, and over":             {"nothing is held back", Report, false, []Storm{over}, nil},
 		"others": {
 			"a zone, a rack and the fleet are not made from anything", Enforce, false,

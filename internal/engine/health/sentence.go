@@ -6,19 +6,19 @@ import (
 )
 
 // sentence is the verdict with its arithmetic, for people: "11 of 30 machines
-// are unhealthy, 12 may be (40%); 10 of 10 machines of zone a are sick; 1
-// remedied within the hour, 6 may be; now: 1 remedied, 10 left".
+// are unhealthy, and maxUnhealthy allows 12 (40%); 10 of 10 machines of zone a are sick; 1
+// remediated within the hour, of at most 6; now: 1 remediated, 10 left alone".
 func (r *round) sentence() string {
 	p, c := &r.plan, &r.w.Check
-	parts := []string{fmt.Sprintf("%d of %d machines are unhealthy, %d may be (%s)", r.unwell(), p.Expected+p.Missing, p.Max, c.MaxUnhealthy)}
+	parts := []string{share(r.unwell(), p.Expected+p.Missing) + " unhealthy" + r.allowed()}
 	if p.Missing > 0 {
-		parts[0] += fmt.Sprintf(", counting %d that are gone and not replaced yet", p.Missing)
+		parts[0] += fmt.Sprintf(", counting %d deleted and not replaced yet", p.Missing)
 	}
 	if c.Paused {
 		parts = append(parts, "the check is paused")
 	}
 	if p.Blind != "" {
-		parts = append(parts, "nothing is remedied: "+p.Blind)
+		parts = append(parts, "nothing is remediated: "+p.Blind)
 	}
 	if p.Distrust.Text != "" {
 		parts = append(parts, "unhealthy machines wait: "+p.Distrust.Text)
@@ -35,24 +35,47 @@ func (r *round) sentence() string {
 	return strings.Join(parts, "; ")
 }
 
+// share is "1 of 3 machines is" or "2 of 3 machines are".
+func share(n, of int) string {
+	noun, verb := "machines", "are"
+	if of == 1 {
+		noun = "machine"
+	}
+	if n == 1 || of == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %d %s %s", n, of, noun, verb)
+}
+
+// allowed is how many may be; empty where the check does not bound them.
+func (r *round) allowed() string {
+	switch m := r.w.Check.MaxUnhealthy; {
+	case !m.set:
+		return ""
+	case m.percent:
+		return fmt.Sprintf(", and maxUnhealthy allows %d (%s)", r.plan.Max, m)
+	}
+	return fmt.Sprintf(", and maxUnhealthy allows %d", r.plan.Max)
+}
+
 func (r *round) forecast() (out []string) {
 	for _, s := range r.memory.Storms {
 		if s.Over.IsZero() {
 			out = append(out, fmt.Sprintf("%d of %d machines of %s are sick", s.Sick, s.Total, s.Group))
 		} else {
-			out = append(out, fmt.Sprintf("%s is given until %s after a storm", s.Group, stamp(s.Over.Add(r.w.Check.Breaker.Cooldown))))
+			out = append(out, fmt.Sprintf("%s is left alone until %s, after a storm", s.Group, stamp(s.Over.Add(r.w.Check.Breaker.Cooldown))))
 		}
 	}
 	if len(out) > 0 && r.w.Check.Breaker.Mode == Report {
 		out[len(out)-1] += ", which the breaker only reports"
 	}
 	if r.begun > 0 {
-		out = append(out, fmt.Sprintf("%d remedied within the hour, %d may be", r.begun, r.rate))
+		out = append(out, fmt.Sprintf("%d remediated within the hour, of at most %d", r.begun, r.rate))
 	}
 	return out
 }
 
-// tally counts what is done: "1 remedied, 9 left, 2 of which only because the
+// tally counts what is done: "1 remediated, 9 left alone; 2 of which only because the
 // breaker reports" and the like.
 func tally(cases []Case) string {
 	var done, left, overruled int
@@ -67,9 +90,9 @@ func tally(cases []Case) string {
 			done++
 		}
 	}
-	out := fmt.Sprintf("%d remedied, %d left", done, left)
+	out := fmt.Sprintf("%d remediated, %d left alone", done, left)
 	if overruled > 0 {
-		out += fmt.Sprintf("; %d of the remedied would have been left if the breaker were enforcing", overruled)
+		out += fmt.Sprintf("; %d of the remediated would have been left alone if the breaker were enforcing", overruled)
 	}
 	return out
 }

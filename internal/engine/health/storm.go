@@ -48,7 +48,7 @@ type Storm struct {
 
 // spared says until when the machines of the group are left alone after a storm.
 func (g Group) spared(until time.Time) string {
-	return fmt.Sprintf("%s is given until %s after a storm", g, stamp(until))
+	return fmt.Sprintf("%s is left alone until %s, after a storm", g, stamp(until))
 }
 
 // groupOf is the group of that kind that t belongs to, if any.

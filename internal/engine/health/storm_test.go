@@ -341,27 +341,27 @@ func TestSentence(t *testing.T) {
 	}{
 		{
 			"nothing to tell", fleet(readyCheck(limit("40%")), names("m", 5), nil).plan(t0, seen, Memory{}),
-			"0 of 5 machines are unhealthy, 2 may be (40%)",
+			"0 of 5 machines are unhealthy, and maxUnhealthy allows 2 (40%)",
 		},
 		{
 			"a zone is out, enforcing", outage(Enforce).plan(t0, seen, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick; 1 remedied within the hour, 4 may be; now: 1 remedied, 10 left",
+			"11 of 20 machines are unhealthy; 10 of 10 machines of zone a are sick; 1 remediated within the hour, of at most 4; now: 1 remediated, 10 left alone",
 		},
 		{
 			"a zone is out, reporting", outage(Report).plan(t0, seen, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remedied within the hour, 4 may be; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
+			"11 of 20 machines are unhealthy; 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remediated within the hour, of at most 4; now: 11 remediated, 0 left alone; 10 of the remediated would have been left alone if the breaker were enforcing",
 		},
 		{
 			"blind", outage(Off).plan(t0, Connectivity{Blind: "the API server does not answer"}, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); nothing is remedied: the API server does not answer; now: 0 remedied, 11 left",
+			"11 of 20 machines are unhealthy; nothing is remediated: the API server does not answer; now: 0 remediated, 11 left alone",
 		},
 		{
 			"waiting for another", fleet(readyCheck(limit("1"), mode(Off)), names("m", 2), nil).plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}}),
-			"1 of 3 machines are unhealthy, 1 may be (1), counting 1 that are gone and not replaced yet",
+			"1 of 3 machines is unhealthy, and maxUnhealthy allows 1, counting 1 deleted and not replaced yet",
 		},
 		{
 			"after a storm", fleet(readyCheck(), names("m", 2), nil).plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}}),
-			"0 of 2 machines are unhealthy, 2 may be (<nil>); zone a is given until 2026-11-21T12:09:00Z after a storm, which the breaker only reports",
+			"0 of 2 machines are unhealthy; zone a is left alone until 2026-11-21T12:09:00Z, after a storm, which the breaker only reports",
 		},
 	} {
 		if c.plan.Sentence != c.want {

@@ -24,6 +24,10 @@ func Distrusts(text string) bool {
 	return strings.HasPrefix(text, joinedElsewhere) || strings.HasPrefix(text, fewNodes)
 }
 
+// SaysForeign reports whether text is what was said once of a target cluster that is another one
+// than the machine joined ([ForeignTarget]).
+func SaysForeign(text string) bool { return strings.HasPrefix(text, joinedElsewhere) }
+
 // NoCluster is the identity of a cluster that has no namespace kube-system.
 const NoCluster = "none"
 

@@ -43,11 +43,13 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 			denied = append(denied, err)
 		}
 		for i := range list.Items {
-			if o := &list.Items[i]; leads(o.Name) {
-				held := lease(o)
-				held.Stranger = stranger(ctx, l, place, held.Holder)
-				c.Leases = append(c.Leases, held)
+			o := &list.Items[i]
+			held := lease(o)
+			if !leads(o.Name) || slices.ContainsFunc(c.Leases, func(l explain.Lease) bool { return l.Where == held.Where }) {
+				continue // where all namespaces are asked about, some are read twice
 			}
+			held.Stranger = stranger(ctx, l, o.Namespace, held.Holder)
+			c.Leases = append(c.Leases, held)
 		}
 	}
 	what := "whether a " + name + " is at work"

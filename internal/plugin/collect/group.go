@@ -128,7 +128,7 @@ func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UI
 	unwell := map[explain.Subject]client.Object{}
 	for _, o := range owned(list, owners) {
 		f := machineOf(o)
-		l.withNode(f, nodes[f.View.Recorded.NodeName], looked)
+		l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
 		if a := explain.Machine(l.now, *f); a.State != explain.Healthy {
 			out = append(out, a)
 			unwell[a.Subject] = o

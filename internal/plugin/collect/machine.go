@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -19,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // machineOf is what o says as a machine; nil when it is none.
@@ -48,13 +50,13 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	f := machineOf(o)
 	l.made(ctx, f, o)
 	n, looked := l.node(ctx, f)
-	l.withNode(f, n, looked)
+	l.withNode(ctx, f, n, looked)
 	f.Events = l.events(ctx, o)
 	joins(ctx, l, f)
 	if !f.View.Deleted.IsZero() && f.Node != nil {
 		l.workloads(ctx, f)
 	}
-	if f.View.Deleted.IsZero() && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
+	if f.View.Deleted.IsZero() && f.Obstacles.AnotherTarget == "" && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
 		f.Requests = l.requests(ctx, f)
 	}
 	if f.View.Deleted.IsZero() && f.NodeLooked && !lifecycle.Healthy(f.Node, f.Policy) {
@@ -75,11 +77,36 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 }
 
 // withNode adds the machine's node, and what it says.
-func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
+func (l *look) withNode(ctx context.Context, f *explain.MachineFacts, n *corev1.Node, looked bool) {
+	if f.Obstacles.AnotherTarget = anotherTarget(ctx, l, f); f.Obstacles.AnotherTarget != "" {
+		n, looked = nil, false // what that cluster has, or lacks, is not about the machine
+	}
 	f.Node, f.NodeLooked = n, looked
 	if updater, ok := dialect.As[dialect.InPlaceUpdater](of(f.Subject).Machines); ok && n != nil {
 		f.Update = updater.Update(n)
 	}
+}
+
+// anotherTarget says why the cluster that is asked for nodes, by this program or by the machine's
+// controller, is not the one that the machine joined; empty where it is, and where that cannot be
+// found out.
+func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string {
+	for _, s := range f.Said {
+		if lifecycle.SaysForeign(s.Message) {
+			return s.Message
+		}
+	}
+	joined := f.View.Recorded.Joined
+	if joined.Cluster == "" {
+		return ""
+	}
+	uid, err := once(l, "identity", func() (string, error) {
+		return (&node.Identity{Live: l.Target, Clock: clock.RealClock{}}).UID(ctx, 0)
+	})
+	if err != nil {
+		return ""
+	}
+	return lifecycle.ForeignTarget(joined.Cluster, uid, joined.Accepted)
 }
 
 // made finds out what the machine is made from. Whether secrets exist is asked where

@@ -78,31 +78,38 @@ func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held
 // headlines are the controllers that are not at work, of the APIs that have objects.
 func headlines(ctx context.Context, l *look, namespace string, answers []explain.Answer) (out []explain.Answer) {
 	for _, a := range apis.All {
-		var machines, groups, unseenMachines, unseenGroups []explain.Answer
+		var machines, groups []explain.Answer
 		for _, o := range answers {
 			switch {
 			case o.API != a.Name || o.Kind == "MachineClass":
 			case o.Kind == "Machine":
 				machines = append(machines, o)
-				if o.Unseen() {
-					unseenMachines = append(unseenMachines, o)
-				}
 			default:
 				groups = append(groups, o)
-				if o.Unseen() {
-					unseenGroups = append(unseenGroups, o)
-				}
 			}
 		}
 		s := explain.Subject{API: a.Name, Namespace: namespace}
 		if len(machines) > 0 {
-			out = append(out, some(l.machineController(ctx, s).Headline(l.now, a.Name, unseenMachines))...)
+			out = append(out, some(l.machineController(ctx, s).Headline(l.now, a.Name, unseen(machines)))...)
 		}
 		if len(groups) > 0 {
-			out = append(out, some(l.setController(ctx, s).Headline(l.now, a.Name, unseenGroups))...)
+			out = append(out, some(l.setController(ctx, s).Headline(l.now, a.Name, unseen(groups)))...)
 		}
 	}
 	return out
+}
+
+// unseen are the answers about objects that their controller has not looked at. It may not serve
+// every namespace: one of whose objects it has seen none, while it has seen others elsewhere, does
+// not show that it does nothing.
+func unseen(answers []explain.Answer) []explain.Answer {
+	seen := map[string]bool{}
+	for _, a := range answers {
+		if !a.Unseen() {
+			seen[a.Namespace] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(answers), func(a explain.Answer) bool { return !a.Unseen() || len(seen) > 0 && !seen[a.Namespace] })
 }
 
 func some(a *explain.Answer) []explain.Answer {
@@ -162,7 +169,7 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 		return l.explain(ctx, o)
 	}
 	nodes, looked := l.nodes(ctx)
-	l.withNode(f, nodes[f.View.Recorded.NodeName], looked)
+	l.withNode(ctx, f, nodes[f.View.Recorded.NodeName], looked)
 	a := explain.Machine(l.now, *f)
 	if a.State != explain.Healthy {
 		a = closer(ctx, l, o, a)

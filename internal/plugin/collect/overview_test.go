@@ -3,6 +3,7 @@ package collect_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,6 +61,120 @@ func clusters(t *testing.T) []situation {
 		{name: "tree-set", ask: "machineset/mill-a", tree: true, state: explain.Degraded, reason: "DisruptionBudget", objects: append(blocked(), openshiftSet(2, 2, 2),
 			openshiftMachine("Running", 5*time.Hour, withNodeO, func(m *machinev1.Machine) { m.Name, m.UID = "mill-a-y", "uid-y" }))},
 		{name: "tree-machine", ask: machineX, tree: true, state: explain.Healthy, reason: "Running", objects: list(running, well)},
+	}
+}
+
+// TestHeadlineOfAnUnservedNamespace: a controller that looks after one namespace is not said to
+// do nothing because a set in another one waits for it, and its lease is told once. Where it has not
+// looked at an object beside others that it has seen, or at any, that is the headline.
+func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
+	unseen := func(s *machinev1.MachineSet) { s.Name, s.UID, s.Generation = "waits", "uid-waits", 2 }
+	elsewhere := func(s *machinev1.MachineSet) { unseen(s); s.Namespace = "green" }
+	for name, c := range map[string]struct {
+		objects  []client.Object
+		headline bool
+	}{
+		"another namespace": {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, elsewhere)), false},
+		"the same":          {list(openshiftSet(0, 0, 0), openshiftSet(2, 0, 0, unseen)), true},
+		"the only one":      {list(openshiftSet(2, 0, 0, elsewhere)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := cluster(t, nil, append(atWork(), c.objects...)...)
+			a, err := collect.Ask(t.Context(), now, collect.Clusters{Control: k, Target: k}, collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases := 0
+			if got := strings.Contains(a.Sentence, "machine-controller-manager leads, and has not looked at 1 object"); got != c.headline {
+				t.Errorf("headline %v, want %v: %s", got, c.headline, a.Sentence)
+			}
+			for _, b := range a.Because {
+				if strings.HasPrefix(b.Source, "lease ") {
+					leases++
+				}
+				if strings.HasPrefix(b.Message, "MachineSet green/waits was changed") && strings.Count(b.Message, "it is held by") != 1 {
+					t.Errorf("the lease is not told once: %s", b.Message)
+				}
+			}
+			if want := map[bool]int{true: 1}[c.headline]; leases != want {
+				t.Errorf("%d causes quote a lease, want %d: %v", leases, want, a.Because)
+			}
+		})
+	}
+}
+
+// TestAnotherTarget: where the cluster that is asked for nodes is not the one that the machine
+// joined, its nodes are not about the machine, alone, in its set and in all namespaces: neither
+// theirs that have its name nor theirs that lack. The same holds where its controller says that it
+// asks another one.
+func TestAnotherTarget(t *testing.T) {
+	const joined = `{"uid":"uid-o","joined":{"cluster":"first","node":"n-1","uid":"uid-n"}}`
+	const says = "the machine joined the cluster whose namespace kube-system has the UID first, and the cluster that answers has second: check the kubeconfig"
+	record := conditionO("InstanceRecord", "True", "Recorded", joined, time.Hour)
+	saysSo := conditionO("NodeExists", "Unknown", "TargetClusterReplaced", says, time.Minute)
+	accepted := func(m *machinev1.Machine) {
+		m.Annotations = map[string]string{"millwright.dev/target-cluster": "second"}
+	}
+	for name, c := range map[string]struct {
+		cluster types.UID
+		change  []func(*machinev1.Machine)
+		state   explain.State
+	}{
+		"the same":                 {"first", nil, explain.Healthy},
+		"another":                  {"second", nil, explain.Stuck},
+		"another, accepted":        {"second", []func(*machinev1.Machine){accepted}, explain.Healthy},
+		"the controller's another": {"first", []func(*machinev1.Machine){saysSo}, explain.Stuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: c.cluster}}
+			m := openshiftMachine("Running", 5*time.Hour, append(slices.Clone(c.change), withNodeO, record)...)
+			k := cluster(t, nil, append(atWork(), system, m, openshiftSet(1, 1, 1), node("True", "", "", 4*time.Hour))...)
+			for _, q := range []collect.Question{{Kind: "Machine", Name: m.Name}, {Kind: "MachineSet", Name: "mill-a"}, {Kind: "Namespace", Name: "west", Everywhere: true}} {
+				a, err := ask(t, k, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				frozen := strings.Contains(fmt.Sprint(a.Sentence, a.Because), "is frozen: the target cluster is not the cluster that it joined")
+				if frozen != (c.state == explain.Stuck) || a.State == explain.Healthy != (c.state == explain.Healthy) {
+					t.Errorf("%s: %s %s %v", q.Kind, a.State, a.Sentence, a.Because)
+				}
+				if strings.Contains(a.Next, "kubelet") {
+					t.Errorf("%s: leads astray: %s", q.Kind, a.Next)
+				}
+			}
+		})
+	}
+}
+
+// TestRequestDecidedMeanwhile: a request that is approved while the answer is put together, and
+// whose token is deleted with that, was not refused.
+func TestRequestDecidedMeanwhile(t *testing.T) {
+	for _, approve := range []bool{false, true} {
+		var k client.Reader
+		listed := false
+		asked := request(t, "uid-o", "n-1", 10*time.Minute, usages)
+		meanwhile := func(what string) error {
+			if what == "*v1.CertificateSigningRequestList" {
+				listed = true
+				return nil
+			}
+			if !approve || !listed {
+				return nil
+			}
+			approve = false
+			done := asked.DeepCopy()
+			if err := k.Get(t.Context(), client.ObjectKeyFromObject(asked), done); err != nil {
+				return err
+			}
+			done.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
+			return k.(client.Client).Status().Update(t.Context(), done)
+		}
+		want := map[bool]string{false: "TokenGone", true: "AwaitingNode"}[approve]
+		k = cluster(t, meanwhile, append(atWork(), openshiftMachine("Provisioned", 13*time.Minute, provisionedO), asked)...)
+		a, err := ask(t, k, collect.Question{Kind: "Machine", Name: "mill-a-x"})
+		if err != nil || a.Reason != want {
+			t.Errorf("%s, want %s: %s %v", a.Reason, want, a.Sentence, err)
+		}
 	}
 }
 

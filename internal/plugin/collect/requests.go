@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
@@ -46,6 +48,9 @@ func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []pos
 		if !recorded(&request, f.Events) {
 			l.judge(ctx, &request, r, f)
 		}
+		if request.Verdict == string(approval.Refuse) && decidedSince(ctx, l, r) {
+			continue
+		}
 		out = append(out, request)
 	}
 	if denied != nil && denied == newest { // its kubelet has not asked again
@@ -55,6 +60,17 @@ func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []pos
 		out = append(out, request)
 	}
 	return out
+}
+
+// decidedSince reports whether a request was decided, or deleted, since all were listed: what it is
+// judged by was read later, and the token of a kubelet that has joined meanwhile is gone.
+func decidedSince(ctx context.Context, l *look, r *certificatesv1.CertificateSigningRequest) bool {
+	var now certificatesv1.CertificateSigningRequest
+	if err := l.Target.Get(ctx, client.ObjectKeyFromObject(r), &now); err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	_, pending := approval.Handled(&now)
+	return !pending
 }
 
 // denial is that of a request; nil where it was not denied.

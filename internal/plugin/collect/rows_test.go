@@ -200,7 +200,7 @@ func leaving() []row {
 	}
 	hooked := list(node("True", "", "", 8*time.Hour), openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), hook))
 	foreign := []string{"acme.io/asset-db"}
-	budgetSays := []string{"of 3 pods 3 are healthy, and at least 3 must be", "web/web-1"}
+	budgetSays := []string{"3 of 3 pods are healthy, and at least 3 must be", "web/web-1"}
 	return []row{
 		{
 			number: "12, 13", what: "budget that allows none",
@@ -261,8 +261,8 @@ func pools() []row {
 	return []row{
 		{
 			number: "23", what: "paused deployment with a change waiting",
-			in:  &broken{ask: mdO, reason: "DeploymentPaused", names: []string{"1 of 10 machines are updated", "set spec.paused to false"}, objects: paused},
-			too: &broken{ask: mdG, reason: "DeploymentPaused", names: []string{"1 of 10 machines are updated", "set spec.paused to false"}, objects: rollout(1, 9, gardenerDeployment(func(d *v1alpha1.MachineDeployment) { d.Spec.Paused = true }), nil)},
+			in:  &broken{ask: mdO, reason: "DeploymentPaused", names: []string{"1 of 10 machines is updated", "set spec.paused to false"}, objects: paused},
+			too: &broken{ask: mdG, reason: "DeploymentPaused", names: []string{"1 of 10 machines is updated", "set spec.paused to false"}, objects: rollout(1, 9, gardenerDeployment(func(d *v1alpha1.MachineDeployment) { d.Spec.Paused = true }), nil)},
 		},
 		{
 			number: "24", what: "rollout to what cannot be made", apart: "the OpenShift API has no classes, and gives the machine up",

@@ -26,7 +26,7 @@ func cannotMakeO(text string) *machinev1.MachineSet {
 	return openshiftSet(2, 1, 1, func(s *machinev1.MachineSet) {
 		s.Status.Conditions = []machinev1.Condition{
 			{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: text, LastTransitionTime: ago(time.Hour)},
-			{Type: "Ready", Status: "False", Reason: "MachinesUnavailable", Message: "2 machines are wanted, 1 are there, 1 are available"},
+			{Type: "Ready", Status: "False", Reason: "MachinesUnavailable", Message: "available machines: 1 of 2; existing machines: 1"},
 		}
 	})
 }
@@ -39,6 +39,7 @@ func cannotMakeG(text string) *v1alpha1.MachineSet {
 
 func trialsGroups() []trial {
 	const webhook = `create machine mill-a-1: Internal error occurred: failed calling webhook "guard.acme.io": connection refused`
+	const denied = `create machine mill-a-1: admission webhook "guard.acme.io" denied the request: label cost-center is missing`
 	const quota = `create machine mill-a-1: machines is forbidden: exceeded quota: objects, requested: count/machines=1, used: 3, limited: 3`
 	twinO, twinG := func(s *machinev1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }, func(s *v1alpha1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }
 	otherO := func(s *machinev1.MachineSet) { s.Spec.Template.Labels = map[string]string{"name": "other"} }
@@ -60,15 +61,30 @@ func trialsGroups() []trial {
 			&broken{ask: setB, reason: "InvalidSpec", names: []string{"spec.template.metadata.labels"}, objects: list(gardenerSet(3, 0, 0, otherG))},
 		},
 		{
-			"39", "a webhook refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"guard.acme.io", "fix what is named"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(webhook))},
-			&broken{ask: setB, reason: "FailedCreate", names: []string{"guard.acme.io", "fix what is named"}, objects: list(cannotMakeG(webhook))},
+			"39", "a webhook refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"see that the service behind admission webhook guard.acme.io answers"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(webhook))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"see that the service behind admission webhook guard.acme.io answers"}, objects: list(cannotMakeG(webhook))},
 		},
 		{
-			"40", "a quota refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"exceeded quota", "fix what is named"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(quota))},
-			&broken{ask: setB, reason: "FailedCreate", names: []string{"exceeded quota", "fix what is named"}, objects: list(cannotMakeG(quota))},
+			"40", "a quota refuses machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"exceeded quota", "raise resource quota objects of namespace blue"}, never: []string{"Next: wait"}, objects: list(cannotMakeO(quota))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"exceeded quota", "raise resource quota objects of namespace blue"}, objects: list(cannotMakeG(quota))},
+		},
+		{
+			"39", "a webhook denies machines", &broken{ask: setA, reason: "FailedCreate", names: []string{"change what admission webhook guard.acme.io objects to"}, objects: list(cannotMakeO(denied))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"change what admission webhook guard.acme.io objects to"}, objects: list(cannotMakeG(denied))},
+		},
+		{
+			"39", "the API server refuses machines for another reason", &broken{ask: setA, reason: "FailedCreate", names: []string{"fix what is named"}, objects: list(cannotMakeO("create machine mill-a-1: etcdserver: no space"))},
+			&broken{ask: setB, reason: "FailedCreate", names: []string{"fix what is named"}, objects: list(cannotMakeG("create machine mill-a-1: etcdserver: no space"))},
+		},
+		{
+			"39", "a webhook denies the machines of a rollout", nil, &broken{ask: mdG, reason: "FailedCreate", names: []string{"cannot make or remove the machines of its rollout: 1 of 10 machines is updated", "guard.acme.io"}, objects: func() []client.Object {
+				o := rollout(1, 9, gardenerDeployment(), nil)
+				o[1].(*v1alpha1.MachineSet).Status.Conditions = cannotMakeG(denied).Status.Conditions
+				return o
+			}()},
 		},
 		{"40", "a quota refuses machines, told by an event of the original", &broken{ask: setA, reason: "ReconcileError", names: []string{"exceeded quota"}, never: []string{"Next: wait"}, objects: list(openshiftSet(2, 1, 1), told("uid-set-o", "ReconcileError", quota, 2*time.Minute))}, nil},
-		{"41", "rollout to a missing class", nil, &broken{ask: mdG, reason: "ClassUnavailable", names: []string{"create machineclass small in namespace blue"}, objects: append(rollout(1, 9, gardenerDeployment(), nil), func() client.Object {
+		{"41", "rollout to a missing class", nil, &broken{ask: mdG, reason: "ClassUnavailable", names: []string{"is being rolled: 2 of 10 machines are updated", "create machineclass small in namespace blue"}, objects: append(rollout(1, 9, gardenerDeployment(), nil), func() client.Object {
 			m := failedG("Unavailable", "spec.class.name: read machineclass small: not found")
 			m.OwnerReferences[0].Name, m.OwnerReferences[0].UID = "mill-2", "uid-set-2"
 			return m
@@ -109,8 +125,8 @@ func trialsControllers() []trial {
 			&broken{ask: setB, reason: "NotSeen", names: []string{"it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{
-			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and does not act", "it is held by pod-2"}, objects: list(unseenO)},
-			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and does not act", "it is held by pod-2"}, objects: list(unseenG)},
+			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not looked at 1 object", "it is held by pod-2"}, objects: list(unseenO)},
+			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not looked at 1 object", "it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{"36", "a failed machine, whose set has no controller", nil, &broken{
 			ask: machineY, reason: "ControllerNotRunning", names: []string{"stranger_42"}, never: []string{"Next: wait"}, leases: strangers,
@@ -209,7 +225,7 @@ func trialsKeys() []trial {
 			"21", "a key that does not exist", &broken{ask: setA, reason: "UnknownAnnotation", names: typo, objects: withO("millwright.dev/max-deletion-shares", "30%")},
 			&broken{ask: setB, reason: "UnknownAnnotation", names: typo, objects: withG("millwright.dev/max-deletion-shares", "30%")},
 		},
-		{"21", "a canary that does not exist", nil, &broken{ask: mdG, reason: "UnknownAnnotation", names: []string{"did you mean millwright.dev/rollout-canary?"}, objects: deployment}},
+		{"21", "a canary that does not exist", nil, &broken{ask: mdG, reason: "UnknownAnnotation", names: []string{"its annotation millwright.dev/rollout-cannary is unknown", "did you mean millwright.dev/rollout-canary?"}, objects: deployment}},
 	}
 }
 

@@ -249,6 +249,9 @@ func trialsLeaving() []trial {
 	broken0.Status.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: "False", Reason: policyv1.SyncFailedReason, Message: "found no controllers for pod \"web-1\"", LastTransitionTime: ago(time.Hour)}}
 	never := budget(2, 2, 2)
 	never.Spec.MinAvailable, never.Spec.MaxUnavailable = nil, ptr.To(intstr.FromString("0%"))
+	uncounted := budget(1, 0, 0)
+	uncounted.Spec.MinAvailable, uncounted.Spec.MaxUnavailable = nil, ptr.To(intstr.FromInt32(0))
+	zero := []string{"allows 0 disruptions (spec.maxUnavailable is 0)", "allows no disruption even with all pods healthy"}
 	goingO, goingG := openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour)), gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour))
 	hook := openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), conditionO("Drained", "True", "", "", time.Minute), func(m *machinev1.Machine) {
 		m.Spec.LifecycleHooks.PreTerminate = []machinev1.LifecycleHook{{Name: "backup", Owner: "velero"}}
@@ -264,11 +267,11 @@ func trialsLeaving() []trial {
 		return append(o, cordoned(node("True", "", "", 8*time.Hour)), attachment())
 	}
 	cannot, spec := []string{"cannot be computed", "found no controllers", "delete pod web/web-1 by hand"}, []string{"spec.maxUnavailable is 0%", "allows no disruption even with all pods healthy"}
-	astray := []string{"of 0 pods 1 are healthy", "Next: wait"}
+	astray := []string{"of 0 pods", "Next: wait"}
 	return []trial{
 		{
-			"26", "budget that allows none", &broken{ask: machineX, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), goingO)},
-			&broken{ask: machineY, reason: "DisruptionBudget", names: []string{"of 3 pods 3 are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), class, goingG)},
+			"26", "budget that allows none", &broken{ask: machineX, reason: "DisruptionBudget", names: []string{"3 of 3 pods are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), goingO)},
+			&broken{ask: machineY, reason: "DisruptionBudget", names: []string{"3 of 3 pods are healthy", "web/web-1"}, objects: blocked(budget(3, 3, 3), pod("web-1", "n-1", "True", ""), class, goingG)},
 		},
 		{
 			"42", "budget over a bare pod that cannot be computed", &broken{ask: machineX, reason: "DisruptionBudget", names: cannot, never: astray, objects: blocked(broken0, bare, goingO)},
@@ -277,6 +280,10 @@ func trialsLeaving() []trial {
 		{
 			"42", "budget that allows none whatever happens", &broken{ask: machineX, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), goingO, pod("web-2", "n-2", "False", "CrashLoopBackOff"))},
 			&broken{ask: machineY, reason: "DisruptionBudget", names: spec, never: astray, objects: blocked(never, pod("web-1", "n-1", "True", ""), class, goingG)},
+		},
+		{
+			"42", "budget of 0 over a bare pod, which counts no pods", &broken{ask: machineX, reason: "DisruptionBudget", names: zero, never: astray, objects: blocked(uncounted, bare, goingO)},
+			&broken{ask: machineY, reason: "DisruptionBudget", names: zero, never: astray, objects: blocked(uncounted, bare, class, goingG)},
 		},
 		{"27", "pre-terminate hook", &broken{ask: machineX, reason: "PreTerminateHookPresent", names: []string{"backup", "velero"}, objects: list(hook, node("True", "", "", 8*time.Hour))}, nil},
 		{
