@@ -104,6 +104,33 @@ func TestOtherChoice(t *testing.T) {
 	}
 }
 
+// TestSafetyTokenOfEarlierProcess: a process that takes over does not know the token that the process before used last, where the infrastructure
+// refuses one for good that it refused once. Before it asks it waits until what may have been made with that token would be listed.
+func TestSafetyTokenOfEarlierProcess(t *testing.T) {
+	g := gardenerRig(t)
+	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	g.cloud.replyLost, g.cloud.createErr = true, provider.Errorf(provider.Transient, "killed")
+	if _, err := g.try("m-1"); err != nil {
+		t.Log(err)
+	}
+	made := g.cloud.instances
+	if len(made) != 1 || g.lens.View(g.read()).Recorded.Provisioned {
+		t.Fatalf("%d instances", len(made))
+	}
+	g.cloud.instances, g.cloud.createErr, g.cloud.calls = nil, nil, nil // it is not listed yet
+	g.clock.Step(time.Second)
+	g.restart()
+	if g.tries(3, 5*time.Second); slices.Contains(g.cloud.calls, "Create") {
+		t.Errorf("asked again before the first instance can be listed: %q", g.cloud.calls)
+	}
+	g.cloud.instances = made
+	g.clock.Step(20 * time.Second)
+	g.tries(2, time.Second)
+	if slices.Contains(g.cloud.calls, "Create") || g.lens.View(g.read()).Recorded.ProviderID == "" {
+		t.Errorf("calls %q, provider ID %q", g.cloud.calls, g.lens.View(g.read()).Recorded.ProviderID)
+	}
+}
+
 // TestOtherChoiceIsOver: what an original may have asked for is not waited for longer than that, and a machine that was made since not at all.
 func TestOtherChoiceIsOver(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))

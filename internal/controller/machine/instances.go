@@ -99,11 +99,12 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 
 // otherChoice is [lifecycle.Unlisted].OtherChoice. Which choices are exhausted is forgotten
 // with the process that found out, and some infrastructures know the token of a request in
-// one zone only: asked in another one, they make a second instance. The first to ask has nothing
-// to wait for.
+// one zone only: asked in another one, they make a second instance. So they do where the earlier
+// process had a refusal and went on with another token, which its provider alone knew; that
+// makes a difference where listings run behind. The first to ask has nothing to wait for.
 func (s *instances[M]) otherChoice(u lifecycle.Unlisted) time.Duration {
 	switch {
-	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.Asked(), len(s.market().choices()) < 2:
+	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.Asked(), u.ReadLag == 0 && len(s.market().choices()) < 2:
 		return 0
 	}
 	return max(u.Arriving, u.ReadLag-u.QuietFor)

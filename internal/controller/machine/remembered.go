@@ -87,21 +87,21 @@ type request struct {
 	// err is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
 	// ends the retry, and not this.
 	err error
-	// first says that nobody asked before this process.
-	first bool
+	// first says that nobody asked before this process, ours that this process did.
+	first, ours bool
 }
 
 // asked notes that an instance was asked for, and what came of it. Absence has to be
 // proved anew after it.
 func (r *request) asked(o choice.Order, err error, now time.Time) {
-	*r = request{since: now, order: o, first: r.first}
+	*r = request{since: now, order: o, first: r.first, ours: true}
 	if err != nil && provider.KindOf(err) == provider.Transient {
 		r.err = err
 	}
 }
 
 // sent says whether this process asked for an instance.
-func (r *request) sent() bool { return r.order != (choice.Order{}) }
+func (r *request) sent() bool { return r.ours }
 
 // unanswered is the name of the choice that was last asked for without a clear answer;
 // empty: there is none.

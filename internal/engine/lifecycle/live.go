@@ -226,7 +226,7 @@ func notCreated(q input) *Decision {
 	if wait := q.w.Unlisted.OtherChoice; wait > 0 {
 		return &Decision{
 			Step: Await, Reason: ReasonNoInstance, Stage: StageCreating, After: wait,
-			Message: "an earlier process may have asked for the instance in another zone or type; waiting until the infrastructure would list it",
+			Message: "an earlier process may have asked for the instance otherwise, as in another zone; waiting until the infrastructure would list it",
 		}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}

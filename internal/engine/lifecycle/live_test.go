@@ -150,7 +150,7 @@ func TestLivePatient(t *testing.T) {
 			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Unlisted.OtherChoice = 3 * time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating, After: 3 * time.Second,
-				Message: "an earlier process may have asked for the instance in another zone or type; waiting until the infrastructure would list it",
+				Message: "an earlier process may have asked for the instance otherwise, as in another zone; waiting until the infrastructure would list it",
 			},
 		},
 		{

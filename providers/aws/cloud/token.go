@@ -15,8 +15,8 @@ import (
 // capacity, and refuses whatever else is asked for with it. So each definite refusal gives a machine another token there. It gets none
 // as long as a launch may have been made that is not seen yet: the same token is what keeps that from being made twice.
 //
-// The count is this process's. The next one begins with the first token again, and may make a second instance if the one before it was
-// refused, lost the next reply, and ended before that instance was seen. Then the collector of orphans removes one of them.
+// The count is this process's. The next one begins with the first token again. The controller has it wait, for a machine that was asked
+// for, until what the one before made with a later token would be listed.
 
 // mismatch is how EC2 says that a token was used for something else.
 const mismatch = "IdempotentParameterMismatch"
