@@ -111,7 +111,7 @@ func TestHealthCheck(t *testing.T) {
 		t.Errorf("with two of three silent, the check says %s", said)
 	}
 	// Only after their timeouts is it sure that nothing is done.
-	checkSays(t, f, "healthy", "Calm", "2 of 3 machines are unhealthy, 1 may be (1)", "0 remedied, 2 left")
+	checkSays(t, f, "healthy", "Calm", "2 of 3 machines are unhealthy, and maxUnhealthy allows 1", "0 remediated, 2 left alone")
 	events := kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "get", "events", "--field-selector", "reason=RemediationRestricted")
 	if !strings.Contains(events, "(total: 3, unhealthy: 2, maxUnhealthy: 1)") {
 		t.Errorf("no event says so:\n%s", events)

@@ -23,7 +23,7 @@ func TestZoneOutage(t *testing.T) {
 
 	signal(t, f, syscall.SIGSTOP, append(zone[:10:10], others[0])...)
 	others = settled(t, f, provider.OpenShift, name+"-b-", 3, others[0])
-	checkSays(t, f, name, "Calm", "False Storm", "10 of 10 machines of zone mill-a are sick", "0 remedied, 10 left")
+	checkSays(t, f, name, "Calm", "False Storm", "10 of 10 machines of zone mill-a are sick", "0 remediated, 10 left alone")
 	now, err := machines(t.Context(), f, provider.OpenShift, name+"-a-")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestZoneOutage(t *testing.T) {
 	}
 
 	kubectl(t, f, "", "-n", fleet.OpenShiftNamespace, "annotate", "--overwrite", "machinehealthchecks.machine.openshift.io", name, "millwright.dev/remediation-breaker=report")
-	checkSays(t, f, name, "Calm", "False Storm", "zone mill-a", ", which the breaker only reports; 11 remedied within the hour, 3 may be")
+	checkSays(t, f, name, "Calm", "False Storm", "zone mill-a", ", which the breaker only reports; 11 remediated within the hour, of at most 3")
 	settled(t, f, provider.OpenShift, name+"-a-", 10, zone...)
 	if gone := lost(others, running(t, f, provider.OpenShift, name+"-b-", 3)); len(gone) > 0 {
 		t.Errorf("%v were well, and are replaced", gone)
