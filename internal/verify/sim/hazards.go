@@ -86,8 +86,8 @@ func (r risk) reached() *store.Store {
 // exchangeTarget leads all controllers to the other cluster: their Deployments have another kubeconfig
 // from now on.
 //
-// It happens where machines have joined, and their objects say so: which cluster it was that the first of
-// them was to join, only that tells.
+// It happens only after a machine has recorded the node that joined: before that, nothing says which cluster is
+// the right one.
 func (r risk) exchangeTarget() {
 	w := r.w
 	t := &w.backups.target
@@ -114,8 +114,8 @@ func (r risk) restartAll() {
 	}
 }
 
-// restoreTarget makes a backup of the target cluster, restores it with the nodes and pods that it has, or has
-// the kubelets restarted whose nodes are missing since. Processes list anew: their watches ended.
+// restoreTarget makes a backup of the target cluster, restores that backup, or restarts the kubelets whose nodes
+// are missing since. Processes list anew: their watches ended.
 func (r risk) restoreTarget() {
 	w := r.w
 	t := &w.backups.target
@@ -180,7 +180,7 @@ func (r risk) unfit(k *kubelet) bool {
 	return w.profile.hazard == keptFailures && w.step >= 0 && m != nil && w.of(m).templateOf(m) == 1
 }
 
-// inspected has people say of failed machines that they are kept no more.
+// inspected ends the preservation of failed machines, as people do once they have inspected them.
 func (r risk) inspected() {
 	w := r.w
 	for _, m := range w.machines() {
@@ -224,7 +224,7 @@ func (r risk) replaceManifest() {
 	w.does("REPLACES machine %s by its manifest %s", m.GetName(), what)
 }
 
-// returnTarget ends that.
+// returnTarget leads the controllers back to the cluster that the machines joined.
 func (r risk) returnTarget() {
 	w := r.w
 	if w.backups.target.away {

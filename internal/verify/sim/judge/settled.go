@@ -317,5 +317,6 @@ func (j *Judge) Leftover() string {
 	return j.Stray()
 }
 
-// renamed reports whether the kubelet of i calls its node otherwise than the infrastructure foretells, so that no machine takes it.
+// renamed reports whether the kubelet of i calls its node otherwise than the infrastructure foretells, so that no machine takes it. Its cloud
+// marks such names so.
 func renamed(i Instance) bool { return strings.HasPrefix(i.NodeName, "renamed-") }
