@@ -287,9 +287,15 @@ committed:
 		changes=$$(git status --porcelain) && if [ -n "$$changes" ]; then echo "not committed:"; echo "$$changes"; exit 1; fi; fi
 
 .PHONY: lint
-lint: ## Run the linters
+lint: lint-core lint-clouds ## Run the linters
+
+.PHONY: lint-core
+lint-core:
 	"$$(hack/tool golangci-lint)" run --allow-parallel-runners $(PKG)
-	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: lint-clouds
+lint-clouds: ## Run the linters on the modules of clouds and adapters: CLOUDS=providers/aws/cloud
+	@set -e; for module in $(CLOUDS); do (echo "lint $$module"; cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint-dev
 lint-dev: ## Run the linters on the module of the development control plane (compiles much)

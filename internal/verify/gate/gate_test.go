@@ -260,7 +260,7 @@ func TestInputs(t *testing.T) {
 		file string
 		in   string // names of parts that have it as an input
 	}{
-		{"internal/engine/drain/decide.go", "lint rights chart rehearsal install fuzz"},
+		{"internal/engine/drain/decide.go", "lint lint-clouds rights chart rehearsal install fuzz"},
 		{"internal/engine/drain/decide_test.go", "lint fuzz"},
 		{"docs/faq.md", ""},
 		{"docs/uninstall.md", "install"},
@@ -270,12 +270,13 @@ func TestInputs(t *testing.T) {
 		{"test/e2e/why_test.go", "lint rights"},
 		{"test/install/ways_test.go", "lint install"},
 		{"internal/operator/start/box_test.go", "lint rights"},
-		{"dev/hollow/fakes.go", "lint rights chart rehearsal install"},
-		{"dev/clouds/kwok/kwok.go", "lint rehearsal"},
-		{"dev/clouds/ec2/double.go", "lint"},
-		{"providers/aws/cloud/provider.go", "lint"},
-		{"Makefile", "lint rights chart rehearsal install"},
-		{"something/new.go", "lint rights chart rehearsal install"},
+		{"dev/hollow/fakes.go", "rights chart rehearsal install"},
+		{"dev/clouds/kwok/kwok.go", "rehearsal"},
+		{"dev/clouds/ec2/double.go", ""},
+		{"providers/aws/cloud/provider.go", ""},
+		{".golangci.yml", "lint lint-clouds"},
+		{"Makefile", "rights chart rehearsal install"},
+		{"something/new.go", "lint lint-clouds rights chart rehearsal install"},
 	} {
 		var got []string
 		for name, part := range parts {
@@ -302,9 +303,9 @@ func TestClouds(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"providers/aws/cloud/provider.go":        "clouds/providers/aws/cloud rehearsal/aws",
+		"providers/aws/cloud/provider.go":        "clouds/providers/aws/cloud lint-clouds/providers/aws/cloud rehearsal/aws",
 		"docs/providers/aws-policy.json":         "clouds/providers/aws/cloud clouds/providers/azure/cloud clouds/providers/gcp/cloud clouds/providers/kubevirt/cloud clouds/providers/libvirt/cloud clouds/providers/metal3/cloud clouds/providers/openstack/cloud clouds/providers/vsphere/cloud",
-		"dev/clouds/metal3/host/host.go":         "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift clouds/dev/clouds clouds/dev/clouds/metal3 rehearsal/metal3",
+		"dev/clouds/metal3/host/host.go":         "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift clouds/dev/clouds clouds/dev/clouds/metal3 lint-clouds/dev/clouds/metal3 rehearsal/metal3",
 		"cmd/machine-controller-manager/main.go": "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift",
 	} {
 		var got []string

@@ -36,8 +36,8 @@ func Parts(files, fuzzed []string) []Part {
 		{Name: "core", Target: "test-core", Proves: "the rules of the repository and all pure decisions, run anew each time, whatever a cache knows"},
 		{Name: "clean", Target: "verify-quick", Proves: "generated files, formats, go.mod and go.sum are current; modules agree on versions"},
 		{
-			Name: "lint", Target: "lint", Policy: Changed, Proves: "linters find nothing, in any module",
-			Inputs: []string{"*.go", "*go.mod", "*go.sum", ".golangci.yml", "hack/tool", "Makefile"},
+			Name: "lint", Target: "lint-core", Policy: Changed, Proves: "linters find nothing in the main module",
+			Inputs: mainSources(files),
 		},
 		{Name: "unit", Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
 		{Name: "box", Target: "test-box", Proves: "packages that need a real API server"},
@@ -52,6 +52,10 @@ func Parts(files, fuzzed []string) []Part {
 		{
 			Name: "clouds", Target: "test-clouds", Proves: "each cloud's provider against its double, adapters, provider/remote, the provider to copy",
 			Variable: "FRESH", Members: modules(files),
+		},
+		{
+			Name: "lint-clouds", Target: "lint-clouds", Policy: Turns, Proves: "linters find nothing in the modules of clouds and adapters",
+			Inputs: with(mainSources(files), "!*_test.go"), Variable: "CLOUDS", Members: linted(files),
 		},
 		{
 			Name: "chart", Target: "test-chart", Policy: Changed, Proves: "the chart is what config/ has, and Helm installs it on a real API server",
@@ -78,13 +82,34 @@ func Parts(files, fuzzed []string) []Part {
 	}
 }
 
+// mainSources are what linters of the main module look at.
+func mainSources(files []string) []string {
+	patterns := []string{"*.go"}
+	for _, file := range files {
+		if dir := path.Dir(file); path.Base(file) == "go.mod" && dir != "." {
+			patterns = append(patterns, "!"+dir+"/")
+		}
+	}
+	return append(patterns, "go.mod", "go.sum", ".golangci.yml", "hack/tool")
+}
+
+// linted are the modules of clouds and adapters. Linters read those whose own files have changed, and one that the main module's changes may touch.
+func linted(files []string) (members []Member) {
+	for _, dir := range cloudModules(files) {
+		own := []string{dir + "/"}
+		for _, other := range cloudModules(files) {
+			if strings.HasPrefix(other, dir+"/") {
+				own = append(own, "!"+other+"/")
+			}
+		}
+		members = append(members, Member{Name: dir, Own: append(own, "!*.md", ".golangci.yml", "hack/tool")})
+	}
+	return members
+}
+
 // modules are the Go modules that are tested as clouds, whose tests open files of the repository that lie outside of their module, or build programs.
 func modules(files []string) (members []Member) {
-	for _, file := range files {
-		dir := path.Dir(file)
-		if path.Base(file) != "go.mod" || !isCloud(dir) {
-			continue
-		}
+	for _, dir := range cloudModules(files) {
 		own := []string{dir + "/"}
 		switch {
 		case strings.HasPrefix(dir, "providers/"):
@@ -97,6 +122,16 @@ func modules(files []string) (members []Member) {
 		members = append(members, Member{Name: dir, Own: own})
 	}
 	return members
+}
+
+// cloudModules are the folders of the modules of clouds and adapters.
+func cloudModules(files []string) (folders []string) {
+	for _, file := range files {
+		if dir := path.Dir(file); path.Base(file) == "go.mod" && isCloud(dir) {
+			folders = append(folders, dir)
+		}
+	}
+	return folders
 }
 
 func isCloud(dir string) bool {
