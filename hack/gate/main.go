@@ -6,16 +6,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -146,48 +149,132 @@ type result struct {
 	cpu     time.Duration // user and system, of all processes that the part waited for
 }
 
+// runAll runs the parts, group by group, and notes what came of each.
 func runAll(ctx context.Context, slot tree, records store, verdicts []gate.Verdict, keepGoing bool) error {
-	var results []result
-	failed := 0
-	for _, v := range verdicts {
-		r := result{verdict: v, what: "unchanged"}
-		switch {
-		case failed > 0 && !keepGoing:
-			r.what = "not reached"
-		case v.Run:
-			fmt.Printf("\ngate: %s: %s\n", v.Part.Name, v.Part.Proves)
-			err := r.run(ctx, slot)
-			if ctx.Err() != nil {
-				printTable(results)
-				return errors.New("interrupted")
-			}
-			if err != nil {
-				failed++
-			}
-			fmt.Printf("gate: %s %s in %.0f s, with %.0f s of CPU\n", v.Part.Name, r.what, r.wall.Seconds(), r.cpu.Seconds())
-			if err := records.note(v, err == nil); err != nil {
-				return err
-			}
+	r := &runner{slot: slot, records: records, keepGoing: keepGoing, out: os.Stdout}
+	begin := time.Now()
+	for _, group := range gate.Groups(verdicts) {
+		var lanes sync.WaitGroup
+		for _, lane := range []gate.Lane{gate.Alone, gate.Computing, gate.Waiting} {
+			lanes.Go(func() {
+				for _, v := range group {
+					if v.Part.Lane == lane {
+						r.part(ctx, v)
+					}
+				}
+			})
 		}
-		results = append(results, r)
+		lanes.Wait()
 	}
-	printTable(results)
-	if failed > 0 {
-		return fmt.Errorf("%d parts failed", failed)
+	printTable(r.results, time.Since(begin))
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case r.failed > 0:
+		return fmt.Errorf("%d parts failed", r.failed)
 	}
-	return nil
+	return r.err
 }
 
-func (r *result) run(ctx context.Context, slot tree) error {
-	c := exec.CommandContext(ctx, "make", r.verdict.Arguments()...)
-	c.Args = slices.Insert(c.Args, 1, "--no-print-directory")
+// runner runs parts, at most two at a time.
+type runner struct {
+	slot      tree
+	records   store
+	keepGoing bool
+
+	mu      sync.Mutex
+	out     io.Writer
+	results []result
+	failed  int
+	err     error // of the records
+}
+
+// stopped reports whether no further part is to begin.
+func (r *runner) stopped(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return ctx.Err() != nil || r.err != nil || r.failed > 0 && !r.keepGoing
+}
+
+func (r *runner) part(ctx context.Context, v gate.Verdict) {
+	out := result{verdict: v, what: "unchanged"}
+	switch {
+	case r.stopped(ctx):
+		out.what = "not reached"
+	case v.Run:
+		r.printf("\ngate: %s: %s\n", v.Part.Name, v.Part.Proves)
+		err := out.run(ctx, r.slot, &lines{to: r, prefix: v.Part.Name})
+		r.printf("gate: %s %s in %.0f s, with %.0f s of CPU\n", v.Part.Name, out.what, out.wall.Seconds(), out.cpu.Seconds())
+		if ctx.Err() == nil {
+			r.note(v, err == nil)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results = append(r.results, out)
+}
+
+func (r *runner) note(v gate.Verdict, passed bool) {
+	err := r.records.note(v, passed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = errors.Join(r.err, err)
+	if !passed {
+		r.failed++
+	}
+}
+
+func (r *runner) printf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, format, args...)
+}
+
+// lines prints what a part prints, line by line, with its name before each: two parts print at the same time.
+type lines struct {
+	to     *runner
+	prefix string
+	rest   []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		l.to.printf("%s | %s\n", l.prefix, line)
+		l.rest = rest
+	}
+}
+
+// end prints a last line that has no end.
+func (l *lines) end() {
+	if len(l.rest) > 0 {
+		l.to.printf("%s | %s\n", l.prefix, l.rest)
+	}
+}
+
+// command is make, with the lowest priority for what computes beside a part that waits: that is about time.
+func command(ctx context.Context, v gate.Verdict) *exec.Cmd {
+	args := slices.Concat([]string{"make", "--no-print-directory"}, v.Arguments())
+	if v.Part.Lane == gate.Computing {
+		args = slices.Concat([]string{"nice", "-n", "10"}, args)
+	}
+	return exec.CommandContext(ctx, args[0], args[1:]...)
+}
+
+func (r *result) run(ctx context.Context, slot tree, out *lines) error {
+	c := command(ctx, r.verdict)
 	c.Dir = slot.dir
 	c.Env = slot.environment()
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Stdout, c.Stderr = out, out
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = time.Minute
 	begin := time.Now()
 	err := c.Run()
+	out.end()
 	r.wall = time.Since(begin)
 	if c.ProcessState != nil {
 		r.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
@@ -199,8 +286,9 @@ func (r *result) run(ctx context.Context, slot tree) error {
 	return err
 }
 
-func printTable(results []result) {
-	var wall, cpu time.Duration
+// printTable prints what came of each part. Parts run beside each other: the whole takes less than their sum.
+func printTable(results []result, whole time.Duration) {
+	var cpu time.Duration
 	fmt.Printf("\ngate: %-11s %9s %9s  %s\n", "part", "seconds", "CPU", "")
 	for _, r := range results {
 		line := fmt.Sprintf("gate: %-11s %9.0f %9.0f  %s", r.verdict.Part.Name, r.wall.Seconds(), r.cpu.Seconds(), r.what)
@@ -208,8 +296,7 @@ func printTable(results []result) {
 			line += ", " + r.verdict.Reason
 		}
 		fmt.Println(line)
-		wall += r.wall
 		cpu += r.cpu
 	}
-	fmt.Printf("gate: %-11s %9.0f %9.0f\n", "all", wall.Seconds(), cpu.Seconds())
+	fmt.Printf("gate: %-11s %9.0f %9.0f\n", "all", whole.Seconds(), cpu.Seconds())
 }

@@ -186,3 +186,24 @@ func TestRunAll(t *testing.T) {
 		}
 	}
 }
+
+// TestLanes: a part that computes runs beside one that waits, and a line of either is printed with its name. One that runs alone comes after both.
+func TestLanes(t *testing.T) {
+	slot := repository(t, map[string]string{"Makefile": "" +
+		"computes:\n\t@touch a; while [ ! -e b ]; do sleep 0.01; done; printf 'met\\nno end'\n" +
+		"waits:\n\t@touch b; while [ ! -e a ]; do sleep 0.01; done\n" +
+		"alone:\n\t@test -e a -a -e b\n"})
+	parts := []gate.Part{{Name: "c", Target: "computes", Lane: gate.Computing}, {Name: "w", Target: "waits", Lane: gate.Waiting}, {Name: "last", Target: "alone"}}
+	records := store{filepath.Join(t.TempDir(), "records.json")}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := runAll(ctx, slot, records, gate.Decide(parts, gate.Facts{}), false); err != nil {
+		t.Error(err)
+	}
+	var out strings.Builder
+	r := &runner{slot: slot, records: records, out: &out}
+	r.part(ctx, gate.Decide(parts, gate.Facts{})[0])
+	if got := out.String(); !strings.Contains(got, "c | met\nc | no end\n") {
+		t.Errorf("printed %q", got)
+	}
+}

@@ -28,12 +28,25 @@ const (
 	Turns
 )
 
+// A Lane says beside what a part runs.
+type Lane int
+
+const (
+	// Alone is that of parts beside which nothing runs.
+	Alone Lane = iota
+	// Computing is that of parts that compute: they run beside those that wait, one after another, and leave the processors to these.
+	Computing
+	// Waiting is that of parts that wait for control planes, nodes and clouds most of the time.
+	Waiting
+)
+
 // A Part is something that the gate proves.
 type Part struct {
 	Name   string
 	Proves string
 	Target string // of make
 	Policy Policy
+	Lane   Lane
 	// Inputs are patterns of files: see Matches. They matter to Changed and Turns.
 	Inputs []string
 	// Leaves are folders that the part leaves for a later one; without them it runs.
@@ -93,6 +106,19 @@ func Decide(parts []Part, facts Facts) []Verdict {
 	}
 	slices.SortStableFunc(verdicts, func(a, b Verdict) int { return facts.rank(a.Part) - facts.rank(b.Part) })
 	return verdicts
+}
+
+// Groups are verdicts that run one after another: each is one that runs alone, or several in a row of which those of the two lanes run beside each
+// other.
+func Groups(verdicts []Verdict) (groups [][]Verdict) {
+	for n, v := range verdicts {
+		if n > 0 && v.Part.Lane != Alone && verdicts[n-1].Part.Lane != Alone {
+			groups[len(groups)-1] = append(groups[len(groups)-1], v)
+		} else {
+			groups = append(groups, []Verdict{v})
+		}
+	}
+	return groups
 }
 
 // rank is lower for a part that failed the last time.

@@ -101,6 +101,28 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// TestGroups: what runs alone runs by itself, also where it failed and comes first, and what is in a lane runs beside its neighbours.
+func TestGroups(t *testing.T) {
+	var verdicts []Verdict
+	for _, p := range []struct {
+		name string
+		lane Lane
+	}{{"held", Alone}, {"core", Alone}, {"lint", Computing}, {"box", Waiting}, {"sim", Computing}, {"clean", Alone}, {"rights", Waiting}} {
+		verdicts = append(verdicts, Verdict{Part: Part{Name: p.name, Lane: p.lane}})
+	}
+	var got []string
+	for _, group := range Groups(verdicts) {
+		var names []string
+		for _, v := range group {
+			names = append(names, v.Part.Name)
+		}
+		got = append(got, strings.Join(names, " "))
+	}
+	if want := []string{"held", "core", "lint box sim", "clean", "rights"}; !slices.Equal(got, want) {
+		t.Errorf("groups %q, want %q", got, want)
+	}
+}
+
 func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		name    string
