@@ -23,6 +23,9 @@ type Options struct {
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
+	// BootTime is how long an instance that was asked for takes until its node registers: none, unless given. It shows what it costs to ask
+	// late. The raw client waits as long.
+	BootTime time.Duration
 	// Roll measures how a deployment replaces all its machines, instead of how
 	// a set creates and deletes them.
 	Roll bool
@@ -76,7 +79,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		report.Decisions = decisions()
 	}
 	for _, api := range o.APIs {
-		shape, err := shapeOf(api)
+		shape, err := shapeOf(api, o.BootTime)
 		if err != nil {
 			return report, err
 		}

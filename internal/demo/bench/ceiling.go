@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,8 @@ type ceilings struct {
 	// gets it Ready, and the controller manager does what it does for it: the
 	// node's own joining, which the other leaves out, competes for the cores.
 	joining time.Duration
+	// cloud is, of the same, that from the beginning until the Node is made, where the controllers ask for the instance.
+	cloud *Latency
 	// alone is that of deleting machines one after another, each.
 	alone *Latency
 	// waves is that of replacing all machines some at a time, wavesJoining
@@ -41,7 +44,7 @@ func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
 		return c, err
 	}
 	joining, err := s.ceiling(ctx, "join", s.machines, true)
-	c.joining = joining.create
+	c.joining, c.cloud = joining.create, joining.cloud
 	if err == nil {
 		c.alone, err = s.aloneCeiling(ctx)
 	}
@@ -62,7 +65,7 @@ func (s *session) joinAgain(ctx context.Context, created *Measured) error {
 	if err != nil {
 		return err
 	}
-	created.joined(again.create.Seconds())
+	created.joined(again)
 	created.compare()
 	created.round()
 	s.logf("ceiling with nodes joining: %.2f s before and %.2f s after; create took %.2f times their mean", created.JoiningTurns[0], created.JoiningTurns[1], created.JoiningRatio)
@@ -80,12 +83,13 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 		return c, err
 	}
 	begin := time.Now()
-	if c.create, err = each(names, func(name string) error { return client.create(name, joining) }); err != nil {
+	if c.create, err = client.createAll(names, joining, s.BootTime); err != nil {
 		return c, fmt.Errorf("create without a controller: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {
 		return c, err
 	}
+	c.cloud = sinceScaled(begin.Add(s.BootTime), nodesMade(s.plane.audit.since(begin), prefix))
 	if ready := lastOf(s.plane.audit.since(begin), "kwok", "patch nodes/status"); joining && !ready.IsZero() {
 		c.create = max(c.create, ready.Sub(begin))
 	}
@@ -93,6 +97,26 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 		return c, fmt.Errorf("delete without a controller: %w", err)
 	}
 	return c, s.quiet(ctx)
+}
+
+// nodesMade is when the making of each Node was asked for.
+func nodesMade(writes []write, prefix string) map[string]time.Time {
+	out := map[string]time.Time{}
+	for _, w := range writes {
+		if w.is("create nodes") && strings.HasPrefix(w.Name, prefix) {
+			out[w.Name] = w.Asked
+		}
+	}
+	return out
+}
+
+// sinceScaled are the times since machines were asked for.
+func sinceScaled(begin time.Time, calls map[string]time.Time) *Latency {
+	var out []float64
+	for _, at := range calls {
+		out = append(out, max(at.Sub(begin).Seconds(), 0))
+	}
+	return quantiles(out)
 }
 
 // names are those of n machines.
@@ -127,18 +151,59 @@ func (s *session) client(ctx context.Context) client {
 	return client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
 }
 
+// createAll creates machines, and with joining their nodes, bootTime after each machine's instance would have been asked for.
+func (c client) createAll(names []string, joining bool, bootTime time.Duration) (time.Duration, error) {
+	if !joining || bootTime == 0 {
+		return each(names, func(name string) error { return c.create(name, joining) })
+	}
+	begin := time.Now()
+	turns := make(chan struct{}, workers)
+	write := func(do func() error) error {
+		turns <- struct{}{}
+		defer func() { <-turns }()
+		return do()
+	}
+	var g errgroup.Group
+	for _, name := range names {
+		g.Go(func() error {
+			if err := write(func() error { return c.ask(name) }); err != nil {
+				return err
+			}
+			time.Sleep(bootTime)
+			return write(func() error { return c.join(name, true) })
+		})
+	}
+	err := g.Wait()
+	return time.Since(begin), err
+}
+
 func (c client) create(name string, joining bool) error {
-	steps := []func() error{
+	if err := c.ask(name); err != nil {
+		return err
+	}
+	return c.join(name, joining)
+}
+
+// ask does the writes before the instance is asked for.
+func (c client) ask(name string) error {
+	return inOrder([]func() error{
 		func() error { return c.post(c.shape.path("machines"), c.shape.Machine.of(name)) },
 		func() error { return c.patch(c.shape.machine(name), c.shape.Known.of(name)) },
+	})
+}
+
+// join does those after it, and with joining makes the Node.
+func (c client) join(name string, joining bool) error {
+	node := func() error { return nil }
+	if joining {
+		node = func() error { return c.makeNode(name, true) }
+	}
+	return inOrder([]func() error{
+		node,
 		func() error { return c.patch(c.shape.machine(name)+"/status", c.shape.Provisioned.of(name)) },
 		func() error { return c.patch(nodePath(name), c.shape.Node.of(name)) },
 		func() error { return c.patch(c.shape.machine(name)+"/status", c.shape.Running.of(name)) },
-	}
-	if joining {
-		steps = append([]func() error{func() error { return c.makeNode(name, true) }}, steps...)
-	}
-	return inOrder(steps)
+	})
 }
 
 func (c client) remove(name string) error {

@@ -45,7 +45,8 @@ func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w win
 
 func judgeCreate(m *Measured, bounds ceilings, w window, calls map[string]time.Time) (end time.Time) {
 	m.CeilingSeconds = bounds.create.Seconds()
-	m.joined(bounds.joining.Seconds())
+	m.joined(ceilings{create: bounds.joining, cloud: bounds.cloud})
+	m.CloudLatency = sinceScaled(w.begin, calls)
 	m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "create machines"), calls))
 	m.RunningLatency = runningLatency(w)
 	return latest(lastOf(w.until(), fleet.Machines, "patch machines/status"), lastOf(w.until(), "kwok", "patch nodes/status"))

@@ -131,6 +131,7 @@ func TestJudgeCreate(t *testing.T) {
 	want := Measured{
 		CeilingSeconds: 1, JoiningCeilingSeconds: 2, JoiningTurns: []float64{2},
 		AddedLatency: &Latency{P50: 0.02, P99: 0.05}, RunningLatency: &Latency{P50: 0.05, P99: 0.3},
+		CloudLatency: &Latency{P50: 0.03, P99: 0.062},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -46,6 +46,10 @@ type Measured struct {
 	// infrastructure was asked for its instance, or from the request to delete
 	// it until it was gone.
 	AddedLatency *Latency `json:"addedLatency"`
+	// CloudLatency is that from the request for machines until the infrastructure was asked for their instances, CloudCeiling that of the raw
+	// client whose nodes join: the mean of its turns. An instance boots for a minute or more, which zero latency hides.
+	CloudLatency *Latency `json:"cloudLatency,omitempty"`
+	CloudCeiling *Latency `json:"cloudCeiling,omitempty"`
 	// CPUSeconds and PeakRSSBytes are those of both controller programs.
 	CPUSeconds   float64 `json:"cpuSeconds"`
 	PeakRSSBytes int64   `json:"peakRSSBytes"`
@@ -122,13 +126,18 @@ func (m *Measured) compare() {
 }
 
 // joined takes in a further turn of the raw client whose nodes join.
-func (m *Measured) joined(seconds float64) {
-	m.JoiningTurns = append(m.JoiningTurns, seconds)
-	sum := 0.0
-	for _, turn := range m.JoiningTurns {
-		sum += turn
+func (m *Measured) joined(turn ceilings) {
+	m.JoiningTurns = append(m.JoiningTurns, turn.create.Seconds())
+	turns := float64(len(m.JoiningTurns))
+	mean := func(mean *float64, next float64) { *mean += (next - *mean) / turns }
+	mean(&m.JoiningCeilingSeconds, turn.create.Seconds())
+	if turn.cloud != nil {
+		if m.CloudCeiling == nil {
+			m.CloudCeiling = &Latency{}
+		}
+		mean(&m.CloudCeiling.P50, turn.cloud.P50)
+		mean(&m.CloudCeiling.P99, turn.cloud.P99)
 	}
-	m.JoiningCeilingSeconds = sum / float64(len(m.JoiningTurns))
 }
 
 // round drops digits that mean nothing.
@@ -139,7 +148,7 @@ func (m *Measured) round() {
 	for i := range m.JoiningTurns {
 		m.JoiningTurns[i] = rounded(m.JoiningTurns[i])
 	}
-	for _, l := range []*Latency{m.AddedLatency, m.RunningLatency} {
+	for _, l := range []*Latency{m.AddedLatency, m.RunningLatency, m.CloudLatency, m.CloudCeiling} {
 		if l != nil {
 			l.P50, l.P99 = rounded(l.P50), rounded(l.P99)
 		}

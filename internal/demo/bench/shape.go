@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -59,7 +60,7 @@ func (b *body) UnmarshalJSON(raw []byte) error {
 
 func (b body) of(name string) []byte { return bytes.ReplaceAll(b, []byte("NAME"), []byte(name)) }
 
-func shapeOf(api string) (*shape, error) {
+func shapeOf(api string, bootTime time.Duration) (*shape, error) {
 	known, ok := apis.Of(api)
 	if !ok {
 		return nil, fmt.Errorf("unknown API %q: want %s", api, strings.Join(apis.Names(), " or "))
@@ -69,6 +70,7 @@ func shapeOf(api string) (*shape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
+	raw = bytes.ReplaceAll(raw, []byte("BOOT_TIME"), []byte(bootTime.String()))
 	s := &shape{API: known.Name, Version: known.Version}
 	if err := yaml.UnmarshalStrict(raw, s); err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)

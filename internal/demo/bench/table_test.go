@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -114,8 +115,8 @@ func TestRatioThatCounts(t *testing.T) {
 			m.WritesPerMachine, m.OtherWritesPerMachine = nil, nil
 		}
 		if c.joining > 0 {
-			m.joined(10*c.raw/c.joining - 1)
-			m.joined(10*c.raw/c.joining + 1)
+			m.joined(ceilings{create: seconds(10*c.raw/c.joining - 1)})
+			m.joined(ceilings{create: seconds(10*c.raw/c.joining + 1)})
 		}
 		m.compare()
 		m.round()
@@ -127,6 +128,8 @@ func TestRatioThatCounts(t *testing.T) {
 		}
 	}
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func TestPrintDecisions(t *testing.T) {
 	report := &Report{Decisions: []Decision{{Question: "rollout", Machines: 5000, Seconds: &Latency{P50: 0.0012, P99: 0.0101}}}}

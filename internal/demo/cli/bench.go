@@ -57,6 +57,7 @@ have nothing else to do.`,
 	}
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
+	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "how long instances boot until their nodes register, which shows what it costs to ask for them late")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
@@ -73,6 +74,9 @@ have nothing else to do.`,
 	_ = c.Flags().MarkHidden("bin")
 	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats", "provider")
 	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
+	for _, other := range []string{"roll", "blocked", "heartbeats", "provider"} {
+		c.MarkFlagsMutuallyExclusive("boot-time", other)
+	}
 	return c
 }
 
@@ -119,6 +123,9 @@ func (b *benchmark) complete() error {
 		if n < 1 {
 			return fmt.Errorf("--machines: must be at least 1, not %d", n)
 		}
+	}
+	if b.options.BootTime < 0 {
+		return fmt.Errorf("--boot-time: must not be negative, is %s", b.options.BootTime)
 	}
 	if b.options.Blocked < 0 {
 		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)
