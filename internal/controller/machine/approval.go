@@ -29,7 +29,9 @@ func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.all[key]; r != nil {
-		r.instance = instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)}
+		if r.instance.nodeName != i.NodeName || !slices.Equal(r.instance.addresses, i.Addresses) {
+			m.sees(r, instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)})
+		}
 		r.placed.zone = cmp.Or(i.Zone, r.placed.zone)
 	}
 }
@@ -45,17 +47,34 @@ func (m memory) instanceOf(o client.Object) instance {
 	return instance{}
 }
 
+// hosts are the host names of instance.
+func (i instance) hosts() []string {
+	out := append(namesIn(i.addresses), i.nodeName)
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
+}
+
+// sees replaces what was seen of the instance of r; the lock is held.
+func (m memory) sees(r *remembered, now instance) {
+	for _, host := range r.instance.hosts() {
+		if left := slices.DeleteFunc(m.hosts[host], func(uid types.UID) bool { return uid == r.uid }); len(left) > 0 {
+			m.hosts[host] = left
+		} else {
+			delete(m.hosts, host)
+		}
+	}
+	r.instance = now
+	for _, host := range now.hosts() {
+		m.hosts[host] = append(m.hosts[host], r.uid)
+	}
+}
+
 // hasNamed reports whether the instance of another machine than that with the UID was seen
 // with the host name, which caches may not show on that machine yet.
 func (m memory) hasNamed(uid, host string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.all {
-		if string(r.uid) != uid && (r.instance.nodeName == host || slices.Contains(namesIn(r.instance.addresses), host)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.hosts[host], func(of types.UID) bool { return string(of) != uid })
 }
 
 // Approvals are the machines for whose nodes certificates may be asked.

@@ -16,6 +16,8 @@ import (
 type memory struct {
 	mu  *sync.Mutex
 	all map[types.NamespacedName]*remembered
+	// hosts are the UIDs of the machines whose instances were seen with a host name.
+	hosts map[string][]types.UID
 	// shortages are shared by all machines.
 	shortages *shortages
 	// versions are of the machines that are remembered.
@@ -23,7 +25,10 @@ type memory struct {
 }
 
 func newMemory() memory {
-	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, shortages: newShortages(), versions: &written.Versions{}}
+	return memory{
+		mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, hosts: map[string][]types.UID{}, shortages: newShortages(),
+		versions: &written.Versions{},
+	}
 }
 
 // remembered is about one machine. Only the worker that has the machine in
@@ -112,6 +117,7 @@ func (m memory) wentBack(key types.NamespacedName) {
 func (m memory) drop(key types.NamespacedName) {
 	if r := m.all[key]; r != nil {
 		m.versions.Forget(r.uid)
+		m.sees(r, instance{})
 		delete(m.all, key)
 	}
 }
