@@ -89,7 +89,10 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics, Tracer: a.process.Tracer,
 		Connectivity: a.process.Prober, Handover: machine.Handover,
 	})
-	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing}
+	s := machine.Setup{
+		Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing,
+		NewQueue: run.Queue(ctx, r.Waiting),
+	}
 	a.approvals = append(a.approvals, r)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
 	if err := r.SetupWithManager(ctx, mgr, s); err != nil {

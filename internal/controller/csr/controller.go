@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/turn"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/runtime/pace"
 )
 
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=get;list;watch
@@ -65,6 +67,7 @@ type Approver struct {
 // Reconcile looks at one request. A request that has to wait is looked at again
 // after a quarter of its age, and at once when a machine it may be for changes.
 func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx = pace.WithClass(ctx, turn.Joining)
 	var r certificatesv1.CertificateSigningRequest
 	err := a.Client.Get(ctx, req.NamespacedName, &r)
 	if apierrors.IsNotFound(err) {

@@ -13,19 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // Request is an object to look at again, and how long to gather what else happens
-// before. Of those that wait for a worker the ones of the highest priority go first; a
-// pass that asks for another keeps its own.
+// before.
 type Request struct {
 	reconcile.Request
-	After    time.Duration
-	Priority int
+	After time.Duration
 }
 
 // For wakes the object o at once.
@@ -55,22 +52,6 @@ func Reported(before, after client.Object) []Request {
 	w := For(after)
 	w.After = reportPause
 	return []Request{w}
-}
-
-// Priority says which of the objects that wait for a worker go first: the higher it is,
-// the sooner. An object that needs little more goes before one that is only beginning,
-// so that in a burst the first are done while the last wait.
-type Priority func(ctx context.Context, key types.NamespacedName) int
-
-// With returns f with the priority of each object that it wakes.
-func (f Func) With(priority Priority) Func {
-	return func(ctx context.Context, before, after client.Object) []Request {
-		out := f(ctx, before, after)
-		for i := range out {
-			out[i].Priority = priority(ctx, out[i].NamespacedName)
-		}
-		return out
-	}
 }
 
 // Either is the object that a change is about: as it is, or as it was last.
@@ -119,14 +100,10 @@ func (f Func) Generic(ctx context.Context, e event.GenericEvent, q queue) {
 }
 
 func (f Func) enqueue(ctx context.Context, before, after client.Object, q queue) {
-	ranked, _ := q.(priorityqueue.PriorityQueue[reconcile.Request])
 	for _, w := range f(ctx, before, after) {
-		switch {
-		case w.Priority != 0 && ranked != nil:
-			ranked.AddWithOpts(priorityqueue.AddOpts{After: w.After, Priority: &w.Priority}, w.Request)
-		case w.After > 0:
+		if w.After > 0 {
 			q.AddAfter(w.Request, w.After)
-		default:
+		} else {
 			q.Add(w.Request)
 		}
 	}

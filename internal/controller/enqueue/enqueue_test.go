@@ -2,6 +2,7 @@ package enqueue_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -32,34 +32,26 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// TestPriority: who has the higher priority goes first, whenever it was woken, once its
-// pause is over; a queue without priorities takes all.
-func TestPriority(t *testing.T) {
+// taken is a queue that takes down what is added at once, and after what time.
+type taken struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	at map[string]time.Duration
+}
+
+func (q taken) Add(r reconcile.Request)                           { q.at[r.Name] = 0 }
+func (q taken) AddAfter(r reconcile.Request, after time.Duration) { q.at[r.Name] = after }
+
+// TestPauses: what is woken after a pause is added after it, and all else at once.
+func TestPauses(t *testing.T) {
 	wakes := enqueue.Func(func(_ context.Context, _, after client.Object) []enqueue.Request {
-		w := enqueue.For(after)
-		if after.GetName() == "pausing" {
-			w.After = time.Hour
-		}
-		return []enqueue.Request{w}
-	}).With(func(_ context.Context, key types.NamespacedName) int {
-		return map[string]int{"done": 2, "pausing": 2, "soon": 1}[key.Name]
+		now, later := enqueue.For(after), enqueue.For(after)
+		later.Name, later.After = "later", time.Minute
+		return []enqueue.Request{now, later}
 	})
-	plain := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	for name, q := range map[string]workqueue.TypedRateLimitingInterface[reconcile.Request]{"ranked": priorityqueue.New[reconcile.Request](t.Name()), "plain": plain} {
-		for _, name := range []string{"first", "second", "pausing", "soon", "done"} {
-			wakes.Create(t.Context(), event.CreateEvent{Object: &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}}}, q)
-		}
-		want := map[string]string{"ranked": "done soon first second ", "plain": "first second soon done "}[name]
-		got := ""
-		for range 4 {
-			req, _ := q.Get()
-			got += req.Name + " "
-			q.Done(req)
-		}
-		if got != want {
-			t.Errorf("%s: in the order %s, want %s", name, got, want)
-		}
-		q.ShutDown()
+	q := taken{at: map[string]time.Duration{}}
+	wakes.Create(t.Context(), event.CreateEvent{Object: &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "now"}}}, q)
+	if want := (map[string]time.Duration{"now": 0, "later": time.Minute}); !maps.Equal(q.at, want) {
+		t.Errorf("added %v, want %v", q.at, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/internal/engine/choice"
@@ -23,9 +24,31 @@ const mostTries = 5
 type shortages struct {
 	mu       sync.Mutex
 	accounts map[string]choice.Shortages
+	// waiting are the machines that wait for capacity.
+	waiting map[types.NamespacedName]bool
 }
 
-func newShortages() *shortages { return &shortages{accounts: map[string]choice.Shortages{}} }
+func newShortages() *shortages {
+	return &shortages{accounts: map[string]choice.Shortages{}, waiting: map[types.NamespacedName]bool{}}
+}
+
+// waits notes whether a machine waits for capacity.
+func (s *shortages) waits(machine types.NamespacedName, waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if waits {
+		s.waiting[machine] = true
+	} else {
+		delete(s.waiting, machine)
+	}
+}
+
+// any reports whether some machine waits for capacity.
+func (s *shortages) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting) > 0
+}
 
 // pick chooses for one machine; others see at once that it tries.
 func (s *shortages) pick(account string, now time.Time, choices []provider.Choice, unanswered string) choice.Picked {

@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/turn"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestWakesOfAStatus: what we write ourselves wakes nobody, or each write would
@@ -81,22 +84,38 @@ func TestOwnWritesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestWakesHavePriority: a machine whose node is about to be Ready goes before one that has
-// no instance yet, and one under deletion before both.
-func TestWakesHavePriority(t *testing.T) {
-	priority := func(edit func(*machinev1.Machine)) int {
+// TestWaiting: what the queue is shown of a machine tells one that has no instance yet from one whose instance runs, and whether machines wait
+// for capacity.
+func TestWaiting(t *testing.T) {
+	waiting := func(edit func(*machinev1.Machine)) turn.Class {
 		g := openshiftRig(t, edit)
-		return g.r.Priority(t.Context(), client.ObjectKeyFromObject(g.read()))
+		m, short, found := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read()))
+		if !found {
+			t.Fatal("the machine was not found")
+		}
+		return lifecycle.Turn(m, short)
 	}
-	created := priority(func(*machinev1.Machine) {})
-	joining := priority(func(m *machinev1.Machine) {
+	if got := waiting(func(*machinev1.Machine) {}); got != turn.Asking {
+		t.Errorf("a new machine waits under class %d", got)
+	}
+	if got := waiting(func(m *machinev1.Machine) {
 		m.Spec.ProviderID, m.Status.Phase = ptr.To("sim:///zone-a/i-7"), ptr.To("Provisioned")
-	})
-	if created != 0 || joining <= created {
-		t.Errorf("a new machine has priority %d, one whose instance runs %d", created, joining)
+	}); got != turn.Joining {
+		t.Errorf("one whose instance runs waits under class %d", got)
 	}
 	g := openshiftRig(t)
-	if got := g.r.Priority(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"}); got != 0 {
-		t.Errorf("a machine that is gone has priority %d", got)
+	if _, _, found := g.r.Waiting(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"}); found {
+		t.Error("a machine that does not exist was found")
+	}
+	g.cloud.createErr = provider.Errorf(provider.Exhausted, "no capacity")
+	g.pass()
+	if _, short, _ := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read())); !short {
+		t.Error("a machine lacks capacity, and none is said to wait for it")
+	}
+	g.cloud.createErr = nil
+	g.clock.Step(time.Hour)
+	g.pass()
+	if _, short, _ := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read())); short {
+		t.Error("a machine is said to wait for capacity that it has")
 	}
 }

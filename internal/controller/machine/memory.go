@@ -117,6 +117,7 @@ func (m memory) wentBack(key types.NamespacedName) {
 func (m memory) drop(key types.NamespacedName) {
 	if r := m.all[key]; r != nil {
 		m.versions.Forget(r.uid)
+		m.shortages.waits(key, false)
 		m.sees(r, instance{})
 		delete(m.all, key)
 	}

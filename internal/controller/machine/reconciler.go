@@ -139,13 +139,13 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
 	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.told.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
-	ctx = pace.WithRank(ctx, lifecycle.Priority(p.view))
+	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 	p.observe(ctx)
 	p.world.Token = p.token().state()
 	answered := map[lifecycle.Question]bool{"": true}
 	var last lifecycle.Decision
 	for range maxSteps {
-		ctx := pace.WithRank(ctx, lifecycle.Priority(p.view))
+		ctx := pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
 		if q := d.Asks(p.view); !answered[q] {
 			answered[q] = true
@@ -216,6 +216,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 		before = p.m.DeepCopyObject().(M)
 	}
 	p.waiters.Wait(client.ObjectKeyFromObject(p.m), awaitsCorrection(p.mem.tries, out))
+	p.memory.shortages.waits(client.ObjectKeyFromObject(p.m), lacksCapacity(out))
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Preserving.Drain))
 	err := p.object().record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
@@ -226,6 +227,11 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	}
 	p.teller().tell(ctx, before, out)
 	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that went away needs no preserving
+}
+
+// lacksCapacity reports whether the machine waits for capacity that others hold.
+func lacksCapacity(out lifecycle.Outcome) bool {
+	return out.Waits() && out.World.Retry.Step == lifecycle.Create && provider.KindOf(out.World.Retry.Err) == provider.Exhausted
 }
 
 // underDrain reports whether pods are waited for.

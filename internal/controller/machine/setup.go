@@ -38,6 +38,8 @@ type Setup struct {
 	// Target is the cache of the cluster that the machines join; nil when
 	// they join none.
 	Target cache.Cache
+	// NewQueue makes the queue in which machines wait for a worker; nil for that of controller-runtime.
+	NewQueue func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
 	// Around, if there is one, is put around the reconciler.
 	Around func(reconcile.Reconciler) reconcile.Reconciler
 	// Also are other objects whose changes concern machines.
@@ -66,10 +68,13 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	if err := r.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	wakes := enqueue.Func(r.Wakes).With(r.Priority)
+	wakes := enqueue.Func(r.Wakes)
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
 		Watches(r.Dialect.New(), wakes).
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter(), LogConstructor: r.logs(mgr.GetLogger(), s.Name)})
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter(), LogConstructor: r.logs(mgr.GetLogger(), s.Name),
+			NewQueue: s.NewQueue,
+		})
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
@@ -85,14 +90,14 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	return b.Complete(s.Around(r))
 }
 
-// Priority is that of [lifecycle.Priority] for the machine of this name, as the cache has
-// it.
-func (r *Reconciler[M]) Priority(ctx context.Context, key types.NamespacedName) int {
-	m := r.Dialect.New()
-	if err := r.Client.Get(ctx, key, m, client.UnsafeDisableDeepCopy); err != nil {
-		return 0 // it is gone, or the pass will say what is wrong
+// Waiting is what [lifecycle.Turn] has to know of a machine that waits for a worker: the machine as the cache has it, and whether others
+// wait for capacity.
+func (r *Reconciler[M]) Waiting(ctx context.Context, key types.NamespacedName) (m lifecycle.Machine, short, found bool) {
+	o := r.Dialect.New()
+	if err := r.Client.Get(ctx, key, o, client.UnsafeDisableDeepCopy); err != nil {
+		return m, false, false // it does not exist any more, or the pass says what is wrong
 	}
-	return lifecycle.Priority(r.Dialect.View(m))
+	return r.Dialect.View(o), r.memory.shortages.any(), true
 }
 
 // Limiter backs off per machine only. The usual shared bucket of 10 a second

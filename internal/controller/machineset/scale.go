@@ -14,6 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/turn"
+	"github.com/millwright-dev/millwright/internal/runtime/pace"
 )
 
 // hands make machines and delete them.
@@ -66,7 +68,7 @@ func (h hands[S]) enterCreated(attempts []attempt) (made []client.Object) {
 
 func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
 	m, from := h.lens.NewMachine(h.object, a.name), h.Clock.Now()
-	err := h.Client.Create(ctx, m)
+	err := h.Client.Create(pace.WithClass(ctx, turn.Asking), m)
 	switch {
 	case err == nil:
 		a.made = m

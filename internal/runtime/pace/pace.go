@@ -1,10 +1,8 @@
 // Package pace keeps a process from sending its API server more writes at once than that
-// answers in time, and says which of those that wait go first.
+// answers in time. Those that wait have turns ([turn.Line]).
 package pace
 
 import (
-	"cmp"
-	"container/heap"
 	"context"
 	"net/http"
 	"strings"
@@ -13,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
 // A process has no more writes under way than its API server answers within goal:
@@ -33,78 +33,42 @@ func Wrap(c *rest.Config) {
 	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return tripper{rt, l} })
 }
 
-// turn is what a context says of its writes.
-type turn struct {
-	rank int
-	// came is when its work began, as a number that only grows.
+// work is what a context says of the work that its writes are part of.
+type work struct {
+	class turn.Class
+	// came is when the work began, as a number that only grows.
 	came int64
 }
 
-type turnKey struct{}
+type workKey struct{}
 
 var begun atomic.Int64
 
-// WithRank returns a context whose writes go before those of a lower rank where many wait,
-// and among those of the same rank before what began later: what is begun is finished before
-// the next begins. The first call of a context says when its work began. Writes without a
-// rank have 0.
-func WithRank(ctx context.Context, rank int) context.Context {
-	t := turnOf(ctx)
-	t.rank = rank
-	return context.WithValue(ctx, turnKey{}, t)
+// WithClass returns a context whose writes wait for their turn under this class. Among those of the same class the writes of work that
+// began earlier go first: what is begun is finished before the next begins. The first call for a context says when its work began. Writes
+// without a class are [turn.Settled].
+func WithClass(ctx context.Context, class turn.Class) context.Context {
+	w := workOf(ctx)
+	w.class = class
+	return context.WithValue(ctx, workKey{}, w)
 }
 
-func turnOf(ctx context.Context) turn {
-	if t, ok := ctx.Value(turnKey{}).(turn); ok {
-		return t
+func workOf(ctx context.Context) work {
+	if w, ok := ctx.Value(workKey{}).(work); ok {
+		return w
 	}
-	return turn{came: begun.Add(1)}
+	return work{came: begun.Add(1)}
 }
 
-// line is where writes wait for those that are under way.
+// line is where writes wait for those that are under way. What waits is a channel, which is closed when the write may begin.
 type line struct {
 	mu      sync.Mutex
 	limit   float64
 	under   int
-	waiting waiting
+	waiting turn.Line[chan struct{}]
 }
 
 func newLine() *line { return &line{limit: first} }
-
-// place is that of one write in the line, which may begin when its channel is closed.
-type place struct {
-	turn
-	may chan struct{}
-	// at is its index among those that wait.
-	at int
-}
-
-// waiting is a heap: the highest rank first, and among the same whose work began first.
-type waiting []*place
-
-func (w waiting) Len() int { return len(w) }
-func (w waiting) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(w[j].rank, w[i].rank), cmp.Compare(w[i].came, w[j].came)) < 0
-}
-
-func (w waiting) Swap(i, j int) {
-	w[i], w[j] = w[j], w[i]
-	w[i].at, w[j].at = i, j
-}
-
-func (w *waiting) Push(x any) {
-	p := x.(*place)
-	p.at = len(*w)
-	*w = append(*w, p)
-}
-
-func (w *waiting) Pop() any {
-	last := len(*w) - 1
-	p := (*w)[last]
-	(*w)[last] = nil
-	*w = (*w)[:last]
-	return p
-}
 
 type tripper struct {
 	http.RoundTripper
@@ -143,22 +107,22 @@ func (l *line) begin(ctx context.Context) error {
 		l.mu.Unlock()
 		return nil
 	}
-	mine := &place{turn: turnOf(ctx), may: make(chan struct{})}
-	heap.Push(&l.waiting, mine)
+	w, may := workOf(ctx), make(chan struct{})
+	place := l.waiting.Push(w.class, w.came, may)
 	l.mu.Unlock()
 	select {
-	case <-mine.may:
+	case <-may:
 		return nil
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-mine.may: // its turn came meanwhile, and is another's
+	case <-may: // its turn came meanwhile, and is another's
 		l.under--
 		l.next()
 	default:
-		heap.Remove(&l.waiting, mine.at)
+		l.waiting.Drop(place)
 	}
 	return ctx.Err()
 }
@@ -181,7 +145,7 @@ func (l *line) end(answered, late bool) {
 // next lets as many begin as may.
 func (l *line) next() {
 	for l.waiting.Len() > 0 && float64(l.under) < l.limit {
-		close(heap.Pop(&l.waiting).(*place).may)
+		close(l.waiting.Pop())
 		l.under++
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
 // answers answers each request with code after a while; without a code it fails.
@@ -151,9 +153,9 @@ func TestPaceLetsPass(t *testing.T) {
 	})
 }
 
-// TestRank: what is nearly done goes before what begins, and among the same rank what
-// began first, whenever its write comes.
-func TestRank(t *testing.T) {
+// TestTurns: writes have turns by the class of the work that they are part of, and in a class the writes of the work that began first go
+// first, whenever they come.
+func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
 		l.limit = 1
@@ -170,19 +172,19 @@ func TestRank(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		early := WithRank(t.Context(), 0)
-		gone, leave := context.WithCancel(WithRank(t.Context(), 2))
+		early := WithClass(t.Context(), turn.Settled)
+		canceled, cancel := context.WithCancel(WithClass(t.Context(), turn.Joining))
 		enter(t.Context(), "an event")
-		enter(WithRank(t.Context(), 1), "first of rank 1")
-		enter(gone, "who gives up")
-		enter(WithRank(t.Context(), 3), "rank 3")
-		enter(WithRank(t.Context(), 1), "second of rank 1")
-		enter(WithRank(early, 1), "of rank 1 by now, and begun before")
-		leave()
+		enter(WithClass(t.Context(), turn.Joining), "first that joins")
+		enter(canceled, "canceled")
+		enter(WithClass(t.Context(), turn.Asking), "asks")
+		enter(WithClass(t.Context(), turn.Joining), "second that joins")
+		enter(WithClass(early, turn.Joining), "joins by now, and began before")
+		cancel()
 		synctest.Wait()
 		l.end(false, false)
 		synctest.Wait()
-		want := []string{"rank 3", "of rank 1 by now, and begun before", "first of rank 1", "second of rank 1", "an event"}
+		want := []string{"asks", "joins by now, and began before", "an event", "first that joins", "second that joins"}
 		if !slices.Equal(order, want) || l.under != 0 {
 			t.Errorf("%v, and %d under way, want %v", order, l.under, want)
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/internal/runtime/pace"
+	"github.com/millwright-dev/millwright/internal/runtime/queue"
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
@@ -108,6 +109,11 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 		}
 	}
 	return p, nil
+}
+
+// Queue makes the queue of a machine controller, by what that says of machines that wait.
+func Queue(ctx context.Context, waiting queue.Waiting) queue.Constructor {
+	return queue.OfMachines(ctx, waiting)
 }
 
 // look makes the prober of both clusters.

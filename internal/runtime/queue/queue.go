@@ -1,0 +1,205 @@
+// Package queue is the queue of controllers whose objects are not all equally urgent: of those that wait for a worker, the one whose turn it
+// is by [turn.Line] goes first.
+//
+// Everything else is client-go's: an object waits once, no two workers have it at the same time, and the metrics are the usual ones. One thing
+// differs: a pass that begins takes the place of all wakes that were asked for before, also of those that are not due yet. In client-go's
+// delaying queue these come later all the same, as passes that find nothing to do.
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/turn"
+)
+
+type request = reconcile.Request
+
+// Queue implements [workqueue.TypedRateLimitingInterface].
+type Queue struct {
+	workqueue.TypedRateLimitingInterface[request]
+	// classOf says what kind of work a request is at the time that it begins to wait.
+	classOf func(request) turn.Class
+	limiter workqueue.TypedRateLimiter[request]
+	clock   clock.WithDelayedExecution
+
+	// mu is locked after the lock of the inner queue, never before it.
+	mu     sync.Mutex
+	line   turn.Line[request]
+	places map[request]*turn.Place[request]
+	// classes are those of requests that are about to wait.
+	classes map[request]turn.Class
+	pushed  int64
+	due     map[request]wake
+}
+
+// wake is one that is not due yet.
+type wake struct {
+	at    time.Time
+	timer clock.Timer
+}
+
+// Waiting looks at a machine that begins to wait, and says whether others wait for capacity.
+type Waiting func(context.Context, types.NamespacedName) (m lifecycle.Machine, short, found bool)
+
+// OfMachines returns a constructor of queues of machines, for controller-runtime's controllers.
+func OfMachines(ctx context.Context, waiting Waiting) Constructor {
+	classOf := func(r request) turn.Class {
+		m, short, found := waiting(ctx, r.NamespacedName)
+		if !found {
+			return turn.Settled
+		}
+		return lifecycle.Turn(m, short)
+	}
+	return func(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request] {
+		return newQueue(name, limiter, classOf, clock.RealClock{})
+	}
+}
+
+// Constructor makes a queue that has a name, for metrics, and a limiter of retries.
+type Constructor = func(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request]
+
+// withTimers is what a queue needs of a clock.
+type withTimers interface {
+	clock.WithTicker
+	clock.WithDelayedExecution
+}
+
+func newQueue(name string, limiter workqueue.TypedRateLimiter[request], classOf func(request) turn.Class, clk withTimers) *Queue {
+	q := &Queue{
+		classOf: classOf, limiter: limiter, clock: clk,
+		places: map[request]*turn.Place[request]{}, classes: map[request]turn.Class{}, due: map[request]wake{},
+	}
+	active := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[request]{Name: name, Clock: clk, Queue: (*storage)(q)})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[request]{Name: name, Clock: clk, Queue: active})
+	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[request]{DelayingQueue: delaying})
+	return q
+}
+
+// Add lets a request wait for a worker.
+func (q *Queue) Add(r request) {
+	q.classify(r)
+	q.TypedRateLimitingInterface.Add(r)
+}
+
+// AddAfter lets a request wait for a worker from then on. Of several wakes that are not due yet, the first counts.
+func (q *Queue) AddAfter(r request, after time.Duration) {
+	if after <= 0 {
+		q.Add(r)
+		return
+	}
+	if q.ShuttingDown() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := q.clock.Now().Add(after)
+	if w, waits := q.due[r]; waits {
+		if !at.Before(w.at) {
+			return
+		}
+		w.timer.Stop()
+	}
+	q.due[r] = wake{at, q.clock.AfterFunc(after, func() { q.ring(r, at) })}
+}
+
+// AddRateLimited lets a request wait for a worker once the limiter lets it.
+func (q *Queue) AddRateLimited(r request) { q.AddAfter(r, q.limiter.When(r)) }
+
+// ShutDown ends the queue. What is not due yet is dropped.
+func (q *Queue) ShutDown() {
+	q.TypedRateLimitingInterface.ShutDown()
+	q.drop()
+}
+
+// ShutDownWithDrain ends the queue once no worker has an object in hand.
+func (q *Queue) ShutDownWithDrain() {
+	q.TypedRateLimitingInterface.ShutDownWithDrain()
+	q.drop()
+}
+
+func (q *Queue) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, w := range q.due {
+		w.timer.Stop()
+	}
+	clear(q.due)
+}
+
+// ring lets a request wait for a worker whose wake is due, unless a pass has begun meanwhile.
+func (q *Queue) ring(r request, at time.Time) {
+	q.mu.Lock()
+	w, waits := q.due[r]
+	if waits = waits && w.at.Equal(at); waits {
+		delete(q.due, r)
+	}
+	q.mu.Unlock()
+	if waits {
+		q.classify(r)
+		q.TypedRateLimitingInterface.AddAfter(r, 0) // at once; a delayed wake is counted as a retry
+	}
+}
+
+// classify notes the class of a request before the inner queue is locked: what tells it may take a lock of its own.
+func (q *Queue) classify(r request) {
+	class := q.classOf(r)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.classes[r] = class
+}
+
+// storage is where requests of the inner queue wait, which calls it under its own lock.
+type storage Queue
+
+// Push implements [workqueue.Queue].
+func (s *storage) Push(r request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push(r, s.classes[r])
+}
+
+func (s *storage) push(r request, class turn.Class) {
+	delete(s.classes, r)
+	s.pushed++
+	s.places[r] = s.line.Push(class, s.pushed, r)
+}
+
+// Touch implements [workqueue.Queue]: a request that has become more urgent while it waits moves up.
+func (s *storage) Touch(r request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	class, p := s.classes[r], s.places[r]
+	delete(s.classes, r)
+	if class > p.Class() {
+		s.line.Drop(p)
+		s.push(r, class)
+	}
+}
+
+// Len implements [workqueue.Queue].
+func (s *storage) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line.Len()
+}
+
+// Pop implements [workqueue.Queue]. The pass that begins takes the place of wakes that are not due yet.
+func (s *storage) Pop() request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.line.Pop()
+	delete(s.places, r)
+	if w, waits := s.due[r]; waits {
+		w.timer.Stop()
+		delete(s.due, r)
+	}
+	return r
+}
