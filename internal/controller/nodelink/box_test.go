@@ -168,8 +168,9 @@ func (b *box) declare(m *machinev1.Machine) *machinev1.Machine {
 	m.ObjectMeta = metav1.ObjectMeta{Namespace: b.namespace, Name: m.Name}
 	status := m.Status
 	b.must(b.Create(b.Context(), m))
+	made := m.DeepCopy()
 	m.Status = status
-	b.must(b.Status().Update(b.Context(), m))
+	b.must(b.Status().Patch(b.Context(), m, client.MergeFrom(made))) // no matter what the controller has written meanwhile
 	return m
 }
 
@@ -180,8 +181,9 @@ func (b *box) join(name, id string, ips ...string) *corev1.Node {
 	n.UID, n.CreationTimestamp = "", metav1.Time{}
 	status := n.Status
 	b.must(b.Create(b.Context(), n))
+	made := n.DeepCopy()
 	n.Status = status
-	b.must(b.Status().Update(b.Context(), n))
+	b.must(b.Status().Patch(b.Context(), n, client.MergeFrom(made))) // no matter what controllers have written meanwhile
 	return n
 }
 
