@@ -66,8 +66,10 @@ func TestScopeOf(t *testing.T) {
 		{"the narrowest where it does not say", provider.Errorf(provider.Exhausted, "full"), provider.ScopeType},
 		{"and where nobody classified it", errors.New("full"), provider.ScopeType},
 	} {
-		if got := provider.ScopeOf(c.err); got != c.want {
-			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := provider.ScopeOf(c.err); got != c.want {
+				t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+			}
+		})
 	}
 }

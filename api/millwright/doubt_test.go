@@ -39,20 +39,22 @@ func TestDoubts(t *testing.T) {
 		{"a person's key on a node", millwright.Carrier{Kind: "Node", Annotations: map[string]string{millwright.SkipRemediation: "true"}}, []string{"metadata.annotations[|has no effect on a Node: it is for Machine"}},
 		{"a key of an earlier version", millwright.Carrier{Kind: "MachineSet", Annotations: map[string]string{ours + "capacity-labels": "x"}}, nil},
 	} {
-		got := millwright.Doubts(c.of)
-		if len(got) != len(c.want) {
-			t.Errorf("%s: %v, want %d", c.reason, got, len(c.want))
-			continue
-		}
-		for i, want := range c.want {
-			begins, has, _ := strings.Cut(want, "|")
-			if text := got[i].String(); !strings.HasPrefix(text, begins) || !strings.Contains(text, has) {
-				t.Errorf("%s: %q, want %q", c.reason, text, want)
+		t.Run(c.reason, func(t *testing.T) {
+			got := millwright.Doubts(c.of)
+			if len(got) != len(c.want) {
+				t.Errorf("%s: %v, want %d", c.reason, got, len(c.want))
+				return
 			}
-			if typo := strings.Contains(got[i].Message, "there is no such"); typo != got[i].Unknown {
-				t.Errorf("%s: unknown is %v", c.reason, got[i].Unknown)
+			for i, want := range c.want {
+				begins, has, _ := strings.Cut(want, "|")
+				if text := got[i].String(); !strings.HasPrefix(text, begins) || !strings.Contains(text, has) {
+					t.Errorf("%s: %q, want %q", c.reason, text, want)
+				}
+				if typo := strings.Contains(got[i].Message, "there is no such"); typo != got[i].Unknown {
+					t.Errorf("%s: unknown is %v", c.reason, got[i].Unknown)
+				}
 			}
-		}
+		})
 	}
 }
 

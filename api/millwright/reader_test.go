@@ -117,14 +117,16 @@ func TestReader(t *testing.T) {
 		{millwright.Reboot, `{"a":1}`, none, "of another shape: who reads it says what that means"},
 	}
 	for _, c := range cases {
-		r := millwright.Read(map[string]string{c.key: c.value})
-		want, faults := c.want, 0
-		if want == bad {
-			want, faults = none, 1
-		}
-		if got := read(r, key(t, c.key)); got != want || len(r.Faults()) != faults {
-			t.Errorf("%s: %s=%q reads as %q with faults %v, because %s", c.key, c.key, c.value, got, r.Faults(), c.reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			r := millwright.Read(map[string]string{c.key: c.value})
+			want, faults := c.want, 0
+			if want == bad {
+				want, faults = none, 1
+			}
+			if got := read(r, key(t, c.key)); got != want || len(r.Faults()) != faults {
+				t.Errorf("%s: %s=%q reads as %q with faults %v, because %s", c.key, c.key, c.value, got, r.Faults(), c.reason)
+			}
+		})
 	}
 }
 

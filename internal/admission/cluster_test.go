@@ -74,13 +74,15 @@ func TestClusterSaysWhereItRuns(t *testing.T) {
 			admission.Cluster{Type: "VSphere", Platform: platform(provider.Platform{ID: "id-1", Region: "flagged"})},
 		},
 	} {
-		f := admission.NewFacts(dynamicClient(c.objects...), given)
-		if err := f.Refresh(t.Context()); err != nil {
-			t.Errorf("%s: %v", c.reason, err)
-		}
-		if diff := cmp.Diff(c.want, f.Now()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			f := admission.NewFacts(dynamicClient(c.objects...), given)
+			if err := f.Refresh(t.Context()); err != nil {
+				t.Errorf("%s: %v", c.reason, err)
+			}
+			if diff := cmp.Diff(c.want, f.Now()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }
 

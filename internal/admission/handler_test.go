@@ -132,23 +132,25 @@ func TestDefaultsArePatches(t *testing.T) {
 			`{"metadata":{"name":"s"},"spec":{"template":{"spec":{"providerSpec":{"value":{"region":"x"}}}}}}`,
 		},
 	} {
-		answer := ask(t, handlers(nil)[c.path], c.object, nil)
-		if len(answer.Warnings) > 0 {
-			t.Errorf("%s: warned %q of what it filled in itself", c.reason, answer.Warnings)
-		}
-		got := []byte(c.object)
-		if answer.Patch != nil {
-			patch, err := jsonpatch.DecodePatch(answer.Patch)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(c.reason, func(t *testing.T) {
+			answer := ask(t, handlers(nil)[c.path], c.object, nil)
+			if len(answer.Warnings) > 0 {
+				t.Errorf("%s: warned %q of what it filled in itself", c.reason, answer.Warnings)
 			}
-			if got, err = patch.Apply(got); err != nil {
-				t.Fatal(err)
+			got := []byte(c.object)
+			if answer.Patch != nil {
+				patch, err := jsonpatch.DecodePatch(answer.Patch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err = patch.Apply(got); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if !answer.Allowed || !jsonpatch.Equal(got, []byte(c.want)) {
-			t.Errorf("%s: allowed %v, %s, want %s", c.reason, answer.Allowed, got, c.want)
-		}
+			if !answer.Allowed || !jsonpatch.Equal(got, []byte(c.want)) {
+				t.Errorf("%s: allowed %v, %s, want %s", c.reason, answer.Allowed, got, c.want)
+			}
+		})
 	}
 	if answer := ask(t, handlers(nil)[defaultSet], set(""), nil); answer.Allowed || answer.Result.Message != noValue || answer.Result.Code != http.StatusForbidden {
 		t.Errorf("a set without a spec: %+v", answer.Result)
@@ -235,12 +237,14 @@ func TestAnswers(t *testing.T) {
 			`{"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"},"providerSpec":{},"nodeTemplate":{"capacity":{},"instanceType":"t","region":"r","zone":"z"}}`, nil, "", nil,
 		},
 	} {
-		answer := ask(t, handlers(c.secrets)[c.path], c.now, c.old)
-		if answer.Allowed != (c.refused == "") || answer.Result.Message != c.refused {
-			t.Errorf("%s: allowed %v, %q, want %q", c.reason, answer.Allowed, answer.Result.Message, c.refused)
-		}
-		if diff := cmp.Diff(c.warnings, answer.Warnings); diff != "" {
-			t.Errorf("%s: warnings (-want +got):\n%s", c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			answer := ask(t, handlers(c.secrets)[c.path], c.now, c.old)
+			if answer.Allowed != (c.refused == "") || answer.Result.Message != c.refused {
+				t.Errorf("%s: allowed %v, %q, want %q", c.reason, answer.Allowed, answer.Result.Message, c.refused)
+			}
+			if diff := cmp.Diff(c.warnings, answer.Warnings); diff != "" {
+				t.Errorf("%s: warnings (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }

@@ -120,13 +120,15 @@ func TestMachine(t *testing.T) {
 		{"lifecycle hooks", "of both", machine(good, deleting, preDrain(b), preTerminate(a)), machine(good, deleting), "[" + hooksFirst + "[{Name:b Owner:o}], " + hooksLast + "[{Name:a Owner:o}]]", nil},
 		{"lifecycle hooks", "they may go, whatever the spec is worth", machine(sizeless, deleting, preDrain(b)), machine(sizeless, deleting, preDrain(a, b)), "", nil},
 	} {
-		v := rules().Machine(c.now, c.old)
-		if got := message(v); got != c.refused {
-			t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
-		}
-		if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			v := rules().Machine(c.now, c.old)
+			if got := message(v); got != c.refused {
+				t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
+			}
+			if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
+			}
+		})
 	}
 }
 
@@ -169,13 +171,15 @@ func TestMachineSet(t *testing.T) {
 		{"MachineSet template", "a set in deletion is let go in silence", set(sizeless, unmatched, gone), set(sizeless, unmatched, gone, func(s *machinev1.MachineSet) { s.Finalizers = []string{"foregroundDeletion"} }), "", nil},
 		{"Errors", "several are one message", set(sizeless, unmatched), nil, "[" + mismatch + ", " + noSize + "]", nil},
 	} {
-		v := rules().MachineSet(c.now, c.old)
-		if got := message(v); got != c.refused {
-			t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
-		}
-		if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			v := rules().MachineSet(c.now, c.old)
+			if got := message(v); got != c.refused {
+				t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
+			}
+			if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
+			}
+		})
 	}
 }
 
@@ -204,15 +208,17 @@ func TestCredentials(t *testing.T) {
 		`{"size":"s","credentialsSecret":{"name":"n"}}`:                     {Name: "n"},
 		`{"size":"s","credentialsSecret":{"name":"n","namespace":"other"}}`: {Name: "n", Namespace: "other"},
 	} {
-		if got := rules().Machine(machine(spec), nil).Credentials; got != want {
-			t.Errorf("%s: %+v, want %+v", spec, got, want)
-		}
-		if got := rules().MachineSet(set(spec), set(sizeless)).Credentials; got != want {
-			t.Errorf("%s of a set that changes: %+v, want %+v", spec, got, want)
-		}
-		if got := rules().Machine(machine(spec, annotated), machine(spec)).Credentials; got.Name != "" {
-			t.Errorf("%s that was written before: %+v", spec, got)
-		}
+		t.Run(spec, func(t *testing.T) {
+			if got := rules().Machine(machine(spec), nil).Credentials; got != want {
+				t.Errorf("%s: %+v, want %+v", spec, got, want)
+			}
+			if got := rules().MachineSet(set(spec), set(sizeless)).Credentials; got != want {
+				t.Errorf("%s of a set that changes: %+v, want %+v", spec, got, want)
+			}
+			if got := rules().Machine(machine(spec, annotated), machine(spec)).Credentials; got.Name != "" {
+				t.Errorf("%s that was written before: %+v", spec, got)
+			}
+		})
 	}
 }
 
@@ -245,18 +251,20 @@ func TestDefaults(t *testing.T) {
 			"providerSpec.value: Invalid value: json: cannot unmarshal number into Go struct field fakeSpec.size of type string",
 		},
 	} {
-		got, faults := rules().DefaultMachine(c.m)
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", c.row, c.reason, diff)
-		}
-		if text := message(admission.Verdict{Faults: faults}); text != c.refused {
-			t.Errorf("%s: %s: refused %q, want %q", c.row, c.reason, text, c.refused)
-		}
-		s := set("")
-		s.Spec.Template.Spec.ProviderSpec = c.m.Spec.ProviderSpec
-		if of, _ := rules().DefaultMachineSet(s); of.Labels != nil || string(of.Spec) != string(c.want.Spec) {
-			t.Errorf("%s: %s: of a set: %+v", c.row, c.reason, of)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got, faults := rules().DefaultMachine(c.m)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", c.row, c.reason, diff)
+			}
+			if text := message(admission.Verdict{Faults: faults}); text != c.refused {
+				t.Errorf("%s: %s: refused %q, want %q", c.row, c.reason, text, c.refused)
+			}
+			s := set("")
+			s.Spec.Template.Spec.ProviderSpec = c.m.Spec.ProviderSpec
+			if of, _ := rules().DefaultMachineSet(s); of.Labels != nil || string(of.Spec) != string(c.want.Spec) {
+				t.Errorf("%s: %s: of a set: %+v", c.row, c.reason, of)
+			}
+		})
 	}
 }
 

@@ -39,23 +39,25 @@ func TestReadBreaker(t *testing.T) {
 		{"no unit", dialect.BackoffAnnotation, "2", nil, `must be a duration like "1m", is "2"`},
 	}
 	for _, tt := range tests {
-		want, faults := health.DefaultBreaker(), []lifecycle.Fault(nil)
-		if tt.want != nil {
-			tt.want(&want)
-		}
-		if tt.message != "" {
-			faults = []lifecycle.Fault{{Field: "metadata.annotations[" + tt.key + "]", Message: tt.message}}
-		}
-		got, found := dialect.ReadBreaker(map[string]string{tt.key: tt.value})
-		if got.Rate.Of(100) == want.Rate.Of(100) {
-			got.Rate = want.Rate // it keeps the text, too
-		}
-		if got != want {
-			t.Errorf("%s: %s=%q reads as %+v", tt.reason, tt.key, tt.value, got)
-		}
-		if diff := cmp.Diff(faults, found); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
-		}
+		t.Run(tt.reason, func(t *testing.T) {
+			want, faults := health.DefaultBreaker(), []lifecycle.Fault(nil)
+			if tt.want != nil {
+				tt.want(&want)
+			}
+			if tt.message != "" {
+				faults = []lifecycle.Fault{{Field: "metadata.annotations[" + tt.key + "]", Message: tt.message}}
+			}
+			got, found := dialect.ReadBreaker(map[string]string{tt.key: tt.value})
+			if got.Rate.Of(100) == want.Rate.Of(100) {
+				got.Rate = want.Rate // it keeps the text, too
+			}
+			if got != want {
+				t.Errorf("%s: %s=%q reads as %+v", tt.reason, tt.key, tt.value, got)
+			}
+			if diff := cmp.Diff(faults, found); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
 	}
 }
 
@@ -73,8 +75,10 @@ func TestReadOwn(t *testing.T) {
 		{"what cannot be read is passed over", map[string]string{millwright.CreationTimeout: "soon"}, health.Own{}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, dialect.ReadOwn(tt.annotations)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
-		}
+		t.Run(tt.reason, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, dialect.ReadOwn(tt.annotations)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
 	}
 }

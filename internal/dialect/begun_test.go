@@ -16,8 +16,10 @@ func TestStartedConditions(t *testing.T) {
 		}
 	}
 	for _, foreign := range []string{"Started", "KubeletStarted", "Drain", "Drained", "DrainStartedTwice"} {
-		if got := dialect.StartedStep(foreign); got != "" {
-			t.Errorf("%s is taken for %q", foreign, got)
-		}
+		t.Run(foreign, func(t *testing.T) {
+			if got := dialect.StartedStep(foreign); got != "" {
+				t.Errorf("%s is taken for %q", foreign, got)
+			}
+		})
 	}
 }

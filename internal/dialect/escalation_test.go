@@ -29,10 +29,12 @@ func TestReadEscalation(t *testing.T) {
 		{"a word that is not known", map[string]string{dialect.EscalationAnnotation: "Reboot"}, time.Minute, health.Escalation{Patience: time.Minute}, dialect.EscalationAnnotation},
 		{"no time at all", map[string]string{dialect.EscalationAnnotation: "reboot", dialect.RebootTimeoutAnnotation: "0s"}, time.Minute, health.Escalation{Reboot: true, Patience: time.Minute}, dialect.RebootTimeoutAnnotation},
 	} {
-		got, faults := dialect.ReadEscalation(c.says, c.startup)
-		if got != c.want || (len(faults) > 0) != (c.fault != "") || c.fault != "" && !strings.Contains(faults[0].Field, c.fault) {
-			t.Errorf("%s: %+v, faults %v", c.reason, got, faults)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got, faults := dialect.ReadEscalation(c.says, c.startup)
+			if got != c.want || (len(faults) > 0) != (c.fault != "") || c.fault != "" && !strings.Contains(faults[0].Field, c.fault) {
+				t.Errorf("%s: %+v, faults %v", c.reason, got, faults)
+			}
+		})
 	}
 }
 

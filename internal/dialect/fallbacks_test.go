@@ -28,12 +28,14 @@ func TestFallbacks(t *testing.T) {
 		"a machine may want none":       {[]client.Object{with(`[]`), with(`[{"zone":"b"}]`)}, ""},
 		"what is no list is told later": {[]client.Object{with(`{"zone":"b"`)}, `{"zone":"b"`},
 	} {
-		var got []string
-		for _, f := range dialect.Fallbacks(tc.objects...) {
-			got = append(got, string(f))
-		}
-		if text := strings.Join(got, "|"); text != tc.want {
-			t.Errorf("%s: %s, want %s", reason, text, tc.want)
-		}
+		t.Run(reason, func(t *testing.T) {
+			var got []string
+			for _, f := range dialect.Fallbacks(tc.objects...) {
+				got = append(got, string(f))
+			}
+			if text := strings.Join(got, "|"); text != tc.want {
+				t.Errorf("%s: %s, want %s", reason, text, tc.want)
+			}
+		})
 	}
 }

@@ -26,13 +26,15 @@ func TestStoppedUntilItIsSeen(t *testing.T) {
 		{"it is missing", "", nil, time.Minute, missing},
 		{"it was missing, and is there", missing, runs, 0, ""},
 	} {
-		m := &corev1.Node{}
-		SetAnnotation(m, StoppedAnnotation, tt.was)
-		w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: tt.instances}, Unlisted: lifecycle.Unlisted{QuietFor: tt.quiet, ReadLag: 10 * time.Second}}
-		v := lifecycle.Machine{UID: "u", Recorded: lifecycle.Recorded{ProviderID: id, Provisioned: true}, Stage: lifecycle.StageLost}
-		RecordStopped(m, lifecycle.Outcome{World: w}, v)
-		if got := m.Annotations[StoppedAnnotation]; got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
-		}
+		t.Run(tt.reason, func(t *testing.T) {
+			m := &corev1.Node{}
+			SetAnnotation(m, StoppedAnnotation, tt.was)
+			w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: tt.instances}, Unlisted: lifecycle.Unlisted{QuietFor: tt.quiet, ReadLag: 10 * time.Second}}
+			v := lifecycle.Machine{UID: "u", Recorded: lifecycle.Recorded{ProviderID: id, Provisioned: true}, Stage: lifecycle.StageLost}
+			RecordStopped(m, lifecycle.Outcome{World: w}, v)
+			if got := m.Annotations[StoppedAnnotation]; got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
+			}
+		})
 	}
 }

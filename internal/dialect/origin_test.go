@@ -37,11 +37,13 @@ func TestLocate(t *testing.T) {
 		"restored under another UID":    {"its instance is where it was", foreign, true, "blue", "north"},
 		"unreadable":                    {"the object is at fault; a deletion makes do", "{", true, "green", "south"},
 	} {
-		m := keeping(c.origin)
-		got := provider.Class{Cluster: "green", Region: "south"}
-		if Locate(&got, m, "", c.recorded); got.Cluster != c.cluster || got.Region != c.region {
-			t.Errorf("%s: cluster %s in %s, want %s in %s: %s", name, got.Cluster, got.Region, c.cluster, c.region, c.reason)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := keeping(c.origin)
+			got := provider.Class{Cluster: "green", Region: "south"}
+			if Locate(&got, m, "", c.recorded); got.Cluster != c.cluster || got.Region != c.region {
+				t.Errorf("%s: cluster %s in %s, want %s in %s: %s", name, got.Cluster, got.Region, c.cluster, c.region, c.reason)
+			}
+		})
 	}
 }
 
@@ -68,11 +70,13 @@ func TestRecordOrigin(t *testing.T) {
 		"copied manifest":    {"from now on its own", foreign, green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`, false},
 		"unreadable":         {"a person has to mend it", "{", green, "{", false},
 	} {
-		m := keeping(c.origin)
-		RecordOrigin(m, c.used, c.recorded)
-		if got := m.Annotations[OriginAnnotation]; got != c.want || m.Annotations["a"] != "b" {
-			t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := keeping(c.origin)
+			RecordOrigin(m, c.used, c.recorded)
+			if got := m.Annotations[OriginAnnotation]; got != c.want || m.Annotations["a"] != "b" {
+				t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
+			}
+		})
 	}
 }
 
@@ -89,10 +93,12 @@ func TestOrigin(t *testing.T) {
 		"restored":        {"its instance is where it was", foreign, true, "one"},
 		"made of a set":   {"nothing was asked for that machine either", `{"uid":"uid-0"}`, true, ""},
 	} {
-		got, _ := Origin(keeping(c.origin), c.recorded)
-		if (got == nil) != (c.account == "") || got != nil && got.Account != c.account {
-			t.Errorf("%s: %+v, want account %q: %s", name, got, c.account, c.reason)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, _ := Origin(keeping(c.origin), c.recorded)
+			if (got == nil) != (c.account == "") || got != nil && got.Account != c.account {
+				t.Errorf("%s: %+v, want account %q: %s", name, got, c.account, c.reason)
+			}
+		})
 	}
 }
 
@@ -106,9 +112,11 @@ func TestHoldOrigin(t *testing.T) {
 		"has an instance":   {lifecycle.Machine{Recorded: lifecycle.Recorded{Provisioned: true}}, ""},
 		"was begun already": {lifecycle.Machine{Stage: lifecycle.StageCreating}, ""},
 	} {
-		m := keeping("")
-		if HoldOrigin(m, c.was); m.Annotations[OriginAnnotation] != c.want {
-			t.Errorf("%s: %q, want %q", name, m.Annotations[OriginAnnotation], c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := keeping("")
+			if HoldOrigin(m, c.was); m.Annotations[OriginAnnotation] != c.want {
+				t.Errorf("%s: %q, want %q", name, m.Annotations[OriginAnnotation], c.want)
+			}
+		})
 	}
 }

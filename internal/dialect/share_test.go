@@ -44,11 +44,13 @@ func TestReadDeletionGuard(t *testing.T) {
 		}},
 	}
 	for name, tc := range tests {
-		o := &corev1.Node{}
-		o.Annotations = tc.annotations
-		if diff := cmp.Diff(tc.want, ReadDeletionGuard(o)); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := &corev1.Node{}
+			o.Annotations = tc.annotations
+			if diff := cmp.Diff(tc.want, ReadDeletionGuard(o)); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+			}
+		})
 	}
 }
 
@@ -71,11 +73,13 @@ func TestHandDeletionGuard(t *testing.T) {
 		"used up":     {notes{share: "30%"}, notes{share: "20%", approve: "4"}, notes{share: "30%"}},
 	}
 	for name, tc := range tests {
-		d, s := &corev1.Node{}, &corev1.Node{}
-		d.Annotations, s.Annotations = tc.deployment, tc.set
-		HandDeletionGuard(d, s)
-		if diff := cmp.Diff(tc.want, s.Annotations); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			d, s := &corev1.Node{}, &corev1.Node{}
+			d.Annotations, s.Annotations = tc.deployment, tc.set
+			HandDeletionGuard(d, s)
+			if diff := cmp.Diff(tc.want, s.Annotations); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		})
 	}
 }

@@ -23,16 +23,18 @@ func TestVersionsOfCRDs(t *testing.T) {
 		"another": {groups{"machine.openshift.io": {"v1", "v2"}}, "the cluster has CRDs of machine.openshift.io as v1, v2, and not as v1beta1"},
 		"ours":    {groups{"machine.openshift.io": {"v1", "v1beta1"}}, ""},
 	} {
-		got := ""
-		if err := c.has.check(machinev1.GroupVersion); err != nil {
-			got = err.Error()
-			if !atOnce(err) {
-				t.Errorf("%s: time does not mend that", name)
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := c.has.check(machinev1.GroupVersion); err != nil {
+				got = err.Error()
+				if !atOnce(err) {
+					t.Errorf("%s: time does not mend that", name)
+				}
 			}
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+			if got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -49,9 +51,11 @@ func TestAtOnce(t *testing.T) {
 		"conflict":  {"it is tried again", apierrors.NewConflict(schema.GroupResource{}, "y", errors.New("no")), false},
 		"other":     {"an API server may be away", errors.New("connection refused"), false},
 	} {
-		if got := atOnce(c.err); got != c.want {
-			t.Errorf("%s: %s: %v", name, c.reason, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := atOnce(c.err); got != c.want {
+				t.Errorf("%s: %s: %v", name, c.reason, got)
+			}
+		})
 	}
 }
 
@@ -77,9 +81,11 @@ func TestForeign(t *testing.T) {
 		"bundle":      {"it is the service CA's", "service-ca-operator", update, "", `{"f:webhooks":{"k:{\"name\":\"a\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`, false},
 		"policy":      {"it is not", "x", update, "", `{"f:webhooks":{"k:{\"name\":\"a\"}":{"f:clientConfig":{"f:caBundle":{}},"f:failurePolicy":{}}}}`, true},
 	} {
-		e := metav1.ManagedFieldsEntry{Manager: c.manager, Operation: c.operation, Subresource: c.subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(c.fields)}}
-		if got := isForeign(e); got != c.want {
-			t.Errorf("%s: %s: %v, want %v", name, c.reason, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			e := metav1.ManagedFieldsEntry{Manager: c.manager, Operation: c.operation, Subresource: c.subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(c.fields)}}
+			if got := isForeign(e); got != c.want {
+				t.Errorf("%s: %s: %v, want %v", name, c.reason, got, c.want)
+			}
+		})
 	}
 }

@@ -42,23 +42,25 @@ func TestPlanOfMany(t *testing.T) {
 // TestPlanOfHeldGrowth: a plan knows the guard of growth.
 func TestPlanOfHeldGrowth(t *testing.T) {
 	for _, api := range []string{"openshift", "gardener"} {
-		for _, object := range []string{"machineset/mill", "machinedeployment/fleet"} {
-			objects := planWorld(api)
-			for _, o := range objects {
-				if o.GetName() == "mill" || o.GetName() == "fleet" {
-					a := o.GetAnnotations()
-					if a == nil {
-						a = map[string]string{}
+		t.Run(api, func(t *testing.T) {
+			for _, object := range []string{"machineset/mill", "machinedeployment/fleet"} {
+				objects := planWorld(api)
+				for _, o := range objects {
+					if o.GetName() == "mill" || o.GetName() == "fleet" {
+						a := o.GetAnnotations()
+						if a == nil {
+							a = map[string]string{}
+						}
+						a["millwright.dev/max-creation-share"] = "50%"
+						o.SetAnnotations(a)
 					}
-					a["millwright.dev/max-creation-share"] = "50%"
-					o.SetAnnotations(a)
+				}
+				text, _ := ask(planCluster(nil, objects), "", object, "--api="+api, "--replicas=1000000")
+				if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "no machine is created") || !strings.Contains(flat, "999997 machines would be added to 3") {
+					t.Errorf("%s of %s:\n%s", object, api, text)
 				}
 			}
-			text, _ := ask(planCluster(nil, objects), "", object, "--api="+api, "--replicas=1000000")
-			if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat, "no machine is created") || !strings.Contains(flat, "999997 machines would be added to 3") {
-				t.Errorf("%s of %s:\n%s", object, api, text)
-			}
-		}
+		})
 	}
 }
 

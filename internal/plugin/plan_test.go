@@ -436,17 +436,19 @@ func TestPlanForScripts(t *testing.T) {
 // TestPlanStoresNothing: an API server is asked for trials only.
 func TestPlanStoresNothing(t *testing.T) {
 	for _, api := range []string{"openshift", "gardener"} {
-		c := planCluster(nil, planWorld(api))
-		for _, args := range [][]string{{"machineset/mill", "--replicas=1"}, {"machineset/mill", "--delete"}, {"-f", "-"}, append([]string{"machinedeployment/fleet"}, roll[api]...)} {
-			if _, code := ask(c, manifests[api], args...); code != 1 {
-				t.Errorf("%s: %v: exit code %d, want 1", api, args, code)
+		t.Run(api, func(t *testing.T) {
+			c := planCluster(nil, planWorld(api))
+			for _, args := range [][]string{{"machineset/mill", "--replicas=1"}, {"machineset/mill", "--delete"}, {"-f", "-"}, append([]string{"machinedeployment/fleet"}, roll[api]...)} {
+				if _, code := ask(c, manifests[api], args...); code != 1 {
+					t.Errorf("%s: %v: exit code %d, want 1", api, args, code)
+				}
 			}
-		}
-		if text, code := ask(c, "", "machineset/mill", "--replicas=3"); code != 0 {
-			t.Errorf("%s: something was stored: exit code %d: %s", api, code, text)
-		}
-		if _, code := ask(c, "", "machineset/more", "--replicas=3"); code != 2 {
-			t.Errorf("%s: the set of the manifest was stored", api)
-		}
+			if text, code := ask(c, "", "machineset/mill", "--replicas=3"); code != 0 {
+				t.Errorf("%s: something was stored: exit code %d: %s", api, code, text)
+			}
+			if _, code := ask(c, "", "machineset/more", "--replicas=3"); code != 2 {
+				t.Errorf("%s: the set of the manifest was stored", api)
+			}
+		})
 	}
 }

@@ -86,12 +86,14 @@ func TestRolloutRefuses(t *testing.T) {
 		{"pause -f testdata/rollout/others/cluster-api.yaml", `unknown API "cluster.x-k8s.io"`},
 		{"pause -n elsewhere -f testdata/rollout/pools.yaml", "the manifest is for namespace blue, and -n says elsewhere"},
 	} {
-		for _, api := range []string{"openshift", "gardener"} {
-			out, err := rolled(t, rollClient(api), &stepClock{now: planNow}, strings.Fields(c.args)...)
-			if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
-				t.Errorf("%s of %s: %q, %v; want %q", c.args, api, out, err, c.says)
+		t.Run(c.says, func(t *testing.T) {
+			for _, api := range []string{"openshift", "gardener"} {
+				out, err := rolled(t, rollClient(api), &stepClock{now: planNow}, strings.Fields(c.args)...)
+				if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
+					t.Errorf("%s of %s: %q, %v; want %q", c.args, api, out, err, c.says)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -130,22 +132,24 @@ func TestRolloutChooses(t *testing.T) {
 		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "folders are read"},
 		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the mistakes are told, and the others are done"},
 	} {
-		var objects []client.Object
-		for _, api := range []string{"openshift", "gardener"} {
-			for _, o := range planWorld(api) {
-				if o.GetName() == "fleet" && strings.HasSuffix(titled(o), "/fleet") && strings.HasPrefix(titled(o), "machinedeployment.") {
-					other := o.DeepCopyObject().(client.Object)
-					other.SetName("other")
-					other.SetLabels(map[string]string{"pool": "a"})
-					objects = append(objects, o, other)
+		t.Run(c.args, func(t *testing.T) {
+			var objects []client.Object
+			for _, api := range []string{"openshift", "gardener"} {
+				for _, o := range planWorld(api) {
+					if o.GetName() == "fleet" && strings.HasSuffix(titled(o), "/fleet") && strings.HasPrefix(titled(o), "machinedeployment.") {
+						other := o.DeepCopyObject().(client.Object)
+						other.SetName("other")
+						other.SetLabels(map[string]string{"pool": "a"})
+						objects = append(objects, o, other)
+					}
 				}
 			}
-		}
-		k := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).Build()
-		out, err := rolled(t, k, &stepClock{now: planNow}, append([]string{"pause"}, strings.Fields(c.args)...)...)
-		if out != c.prints || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-			t.Errorf("pause %s (%s): %q, %v", c.args, c.because, out, err)
-		}
+			k := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).Build()
+			out, err := rolled(t, k, &stepClock{now: planNow}, append([]string{"pause"}, strings.Fields(c.args)...)...)
+			if out != c.prints || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("pause %s (%s): %q, %v", c.args, c.because, out, err)
+			}
+		})
 	}
 }
 

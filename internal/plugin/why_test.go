@@ -48,16 +48,18 @@ func TestQuestion(t *testing.T) {
 		{args: []string{"machine/a"}, flags: []string{"--api=capi"}, err: `--api: unknown API "capi"`},
 		{args: []string{"a"}, err: "want <kind>/<name>"},
 	} {
-		got, err := asked(t, test.flags...).question(test.args)
-		if test.err != "" {
-			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%v: %v, want %s", test.args, err, test.err)
+		t.Run(test.err, func(t *testing.T) {
+			got, err := asked(t, test.flags...).question(test.args)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("%v: %v, want %s", test.args, err, test.err)
+				}
+				return
 			}
-			continue
-		}
-		if err != nil || got != test.want {
-			t.Errorf("%v: %+v %v, want %+v", test.args, got, err, test.want)
-		}
+			if err != nil || got != test.want {
+				t.Errorf("%v: %+v %v, want %+v", test.args, got, err, test.want)
+			}
+		})
 	}
 }
 
@@ -155,8 +157,10 @@ func TestCompletion(t *testing.T) {
 		{"the formats of answers", "jsonpath", []string{"kubectl_complete-machine", "why", "-o", "json"}},
 		{"names cannot be offered, and that is no failure", ":4\n", []string{"kubectl_complete-machine", "why", "machine/a"}},
 	} {
-		if out, messages, code := plugged(t, test.line...); code != 0 || !strings.Contains(out, test.want) {
-			t.Errorf("%s: %v: exit code %d, offers %q %q, want %q", test.reason, test.line, code, out, messages, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			if out, messages, code := plugged(t, test.line...); code != 0 || !strings.Contains(out, test.want) {
+				t.Errorf("%s: %v: exit code %d, offers %q %q, want %q", test.reason, test.line, code, out, messages, test.want)
+			}
+		})
 	}
 }

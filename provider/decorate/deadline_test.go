@@ -147,23 +147,25 @@ var limits = decorate.Deadlines{Read: time.Minute, Write: 5 * time.Minute}
 // not known. One that does not heed that is left behind after a second.
 func TestCallsEnd(t *testing.T) {
 	for verb, limit := range map[string]time.Duration{decorate.Find: time.Minute, decorate.Create: 5 * time.Minute, decorate.Delete: 5 * time.Minute} {
-		for _, deaf := range []bool{false, true} {
-			w := newWorld()
-			p := newStuck(w, verb, deaf)
-			s := open(t, w, decorate.Deadline(p, w.clock, limits))
-			ended := calling(func() error { return verbs(s)[verb](t.Context(), ref("a")) })
-			<-p.begun
-			w.passes(t, limit-time.Millisecond)
-			select {
-			case err := <-ended:
-				t.Fatalf("%s ended before its time: %v", verb, err)
-			case <-time.After(20 * time.Millisecond):
+		t.Run(verb, func(t *testing.T) {
+			for _, deaf := range []bool{false, true} {
+				w := newWorld()
+				p := newStuck(w, verb, deaf)
+				s := open(t, w, decorate.Deadline(p, w.clock, limits))
+				ended := calling(func() error { return verbs(s)[verb](t.Context(), ref("a")) })
+				<-p.begun
+				w.passes(t, limit-time.Millisecond)
+				select {
+				case err := <-ended:
+					t.Fatalf("%s ended before its time: %v", verb, err)
+				case <-time.After(20 * time.Millisecond):
+				}
+				if err := w.ends(t, time.Second, ended); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "its outcome is not known") {
+					t.Errorf("%s, deaf %v: %v", verb, deaf, err)
+				}
+				close(p.free)
 			}
-			if err := w.ends(t, time.Second, ended); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "its outcome is not known") {
-				t.Errorf("%s, deaf %v: %v", verb, deaf, err)
-			}
-			close(p.free)
-		}
+		})
 	}
 }
 
@@ -471,14 +473,16 @@ func TestPanicsReachTheCaller(t *testing.T) {
 		"find": func() { _, _ = s.Find(t.Context(), ref("a")) },
 		"list": func() { _, _ = collect(s.List(t.Context())) },
 	} {
-		func() {
-			defer func() {
-				if recover() != "a defect" {
-					t.Errorf("%s: the panic is lost", name)
-				}
+		t.Run(name, func(t *testing.T) {
+			func() {
+				defer func() {
+					if recover() != "a defect" {
+						t.Errorf("%s: the panic is lost", name)
+					}
+				}()
+				call()
 			}()
-			call()
-		}()
+		})
 	}
 }
 

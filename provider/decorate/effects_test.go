@@ -75,18 +75,20 @@ func TestListingThatShowsTheWriteIsBelieved(t *testing.T) {
 		{"it is up to date, whatever it may be at other times", 0, false},
 		{"it is behind: the instance is not there, or as it was before", 5 * time.Second, true},
 	} {
-		w, s, names := lagging(t, tc.lag, bare)
-		if _, err := s.Create(t.Context(), ref("new"), provider.Want{}); err != nil {
-			t.Fatal(err)
-		}
-		remove(t, s, names[0], mustFind(t, s, names[0])...)
-		w.reset()
-		listed(t, w, s, names[1:])
-		for _, n := range []string{"new", names[0]} {
-			if alone, found := askedFor(t, w, s, n); alone != tc.alone {
-				t.Errorf("%s: %s is asked for alone: %t, found %v", tc.reason, n, alone, found)
+		t.Run(tc.reason, func(t *testing.T) {
+			w, s, names := lagging(t, tc.lag, bare)
+			if _, err := s.Create(t.Context(), ref("new"), provider.Want{}); err != nil {
+				t.Fatal(err)
 			}
-		}
+			remove(t, s, names[0], mustFind(t, s, names[0])...)
+			w.reset()
+			listed(t, w, s, names[1:])
+			for _, n := range []string{"new", names[0]} {
+				if alone, found := askedFor(t, w, s, n); alone != tc.alone {
+					t.Errorf("%s: %s is asked for alone: %t, found %v", tc.reason, n, alone, found)
+				}
+			}
+		})
 	}
 }
 

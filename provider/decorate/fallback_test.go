@@ -164,21 +164,23 @@ func TestUnusableFallbacks(t *testing.T) {
 		"in another region":     {`{"region":"s"}`, "would not be found"},
 		"not a spec any longer": {`[]`, "no spec"},
 	} {
-		var sold []string
-		full := map[string]bool{}
-		s := begin(t, shop{full: full, sold: &sold}, tc.fallback)
-		if diff := cmp.Diff([]string{"large in a"}, names(t, s)); diff != "" {
-			t.Error(reason, diff)
-		}
-		if _, err := s.Create(t.Context(), provider.Ref{}, provider.Want{}); err != nil {
-			t.Error(reason, err)
-		}
-		full["large in a"] = true
-		_, err := s.Create(t.Context(), provider.Ref{}, provider.Want{Choice: "large in a"})
-		if provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType ||
-			!strings.Contains(err.Error(), "fallback 1 is not tried: ") || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: %v", reason, err)
-		}
+		t.Run(reason, func(t *testing.T) {
+			var sold []string
+			full := map[string]bool{}
+			s := begin(t, shop{full: full, sold: &sold}, tc.fallback)
+			if diff := cmp.Diff([]string{"large in a"}, names(t, s)); diff != "" {
+				t.Error(reason, diff)
+			}
+			if _, err := s.Create(t.Context(), provider.Ref{}, provider.Want{}); err != nil {
+				t.Error(reason, err)
+			}
+			full["large in a"] = true
+			_, err := s.Create(t.Context(), provider.Ref{}, provider.Want{Choice: "large in a"})
+			if provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType ||
+				!strings.Contains(err.Error(), "fallback 1 is not tried: ") || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: %v", reason, err)
+			}
+		})
 	}
 }
 

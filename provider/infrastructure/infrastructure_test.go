@@ -49,8 +49,10 @@ func TestRead(t *testing.T) {
 func TestCloudCABundle(t *testing.T) {
 	ref := provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "openshift-config-managed", Name: "kube-cloud-config"}
 	for raw, want := range map[string]string{`{"data":{"ca-bundle.pem":"PEM"}}`: "PEM", `{"data":{}}`: "", `{}`: ""} {
-		if got, err := infrastructure.CloudCABundle(t.Context(), objects{ref: ref, raw: raw}); string(got) != want || err != nil {
-			t.Errorf("%s: %q, %v", raw, got, err)
-		}
+		t.Run(raw, func(t *testing.T) {
+			if got, err := infrastructure.CloudCABundle(t.Context(), objects{ref: ref, raw: raw}); string(got) != want || err != nil {
+				t.Errorf("%s: %q, %v", raw, got, err)
+			}
+		})
 	}
 }

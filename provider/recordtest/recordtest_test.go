@@ -90,11 +90,13 @@ func TestDifferences(t *testing.T) {
 		{"made alone", refused, sends(nil), nil, Difference{How: Makes, Has: `"machine":"m-1"`}, 0},
 		{"made alone, and a row that refuses", refused, sends(nil), nil, Difference{How: Refuses}, 1},
 	} {
-		all, _ := r.record.compare(r.ours, r.err)
-		rest := slices.DeleteFunc(all, func(d deviation) bool { return r.row.explains(r.record, d) })
-		if len(rest) != r.rest {
-			t.Errorf("%s: %v is left", r.reason, rest)
-		}
+		t.Run(r.reason, func(t *testing.T) {
+			all, _ := r.record.compare(r.ours, r.err)
+			rest := slices.DeleteFunc(all, func(d deviation) bool { return r.row.explains(r.record, d) })
+			if len(rest) != r.rest {
+				t.Errorf("%s: %v is left", r.reason, rest)
+			}
+		})
 	}
 }
 
@@ -183,9 +185,11 @@ func TestFields(t *testing.T) {
 		{"a name that is not needed", refuses("disks.size"), index, 1},
 		{"nothing is compared", func(Record) error { return nil }, nil, 1},
 	} {
-		f := &failures{TB: t}
-		if Fields(f, all, r.decode, r.names, 1); len(f.said) != r.said {
-			t.Errorf("%s: %v", r.reason, f.said)
-		}
+		t.Run(r.reason, func(t *testing.T) {
+			f := &failures{TB: t}
+			if Fields(f, all, r.decode, r.names, 1); len(f.said) != r.said {
+				t.Errorf("%s: %v", r.reason, f.said)
+			}
+		})
 	}
 }

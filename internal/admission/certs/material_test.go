@@ -74,20 +74,22 @@ func TestRenewed(t *testing.T) {
 		{"the certificate is garbage", without(func(m *Material) { m.Cert = []byte("x") }), day, []string{service}, false, true, true},
 		{"the bundle is garbage", without(func(m *Material) { m.Bundle = []byte("x") }), day, []string{service}, true, true, false},
 	} {
-		now := epoch.Add(c.after)
-		m := renewed(t, c.m, now, c.names...)
-		if ca := string(m.CAKey) != string(c.m.CAKey); ca != c.ca {
-			t.Errorf("%s: the CA is made anew: %v", c.reason, ca)
-		}
-		if cert := string(m.Cert) != string(c.m.Cert); cert != c.cert {
-			t.Errorf("%s: the certificate is made anew: %v", c.reason, cert)
-		}
-		if err := trusted(c.m.Bundle, m, now, service); (err == nil) != c.trustsBefore {
-			t.Errorf("%s: who has not heard of a new CA yet: %v", c.reason, err)
-		}
-		if again := renewed(t, m, now, c.names...); !again.Equal(m) {
-			t.Errorf("%s: what was just renewed is renewed again", c.reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			now := epoch.Add(c.after)
+			m := renewed(t, c.m, now, c.names...)
+			if ca := string(m.CAKey) != string(c.m.CAKey); ca != c.ca {
+				t.Errorf("%s: the CA is made anew: %v", c.reason, ca)
+			}
+			if cert := string(m.Cert) != string(c.m.Cert); cert != c.cert {
+				t.Errorf("%s: the certificate is made anew: %v", c.reason, cert)
+			}
+			if err := trusted(c.m.Bundle, m, now, service); (err == nil) != c.trustsBefore {
+				t.Errorf("%s: who has not heard of a new CA yet: %v", c.reason, err)
+			}
+			if again := renewed(t, m, now, c.names...); !again.Equal(m) {
+				t.Errorf("%s: what was just renewed is renewed again", c.reason)
+			}
+		})
 	}
 }
 

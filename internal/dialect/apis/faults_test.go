@@ -43,12 +43,14 @@ func TestFaults(t *testing.T) {
 			[]string{"nodeTemplate.capacity: must have the key gpu", "nodeTemplate.region: must be set", "nodeTemplate.zone: must be set"},
 		},
 	} {
-		var got []string
-		for _, f := range apis.Faults(c.object, start) {
-			got = append(got, f.String())
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var got []string
+			for _, f := range apis.Faults(c.object, start) {
+				got = append(got, f.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }

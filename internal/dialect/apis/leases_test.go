@@ -23,8 +23,10 @@ func TestLeadsMachines(t *testing.T) {
 		{"whose sets have another", other, other.SetLease(), false},
 		{"another program's", one, "kube-scheduler", false},
 	} {
-		if got := test.api.LeadsMachines(test.lease); got != test.want {
-			t.Errorf("%s: %s leads machines: %v", test.reason, test.lease, got)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			if got := test.api.LeadsMachines(test.lease); got != test.want {
+				t.Errorf("%s: %s leads machines: %v", test.reason, test.lease, got)
+			}
+		})
 	}
 }

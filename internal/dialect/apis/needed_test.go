@@ -15,13 +15,15 @@ func TestNeeded(t *testing.T) {
 		provider.OpenShift: {"Machine", "MachineSet"},
 		provider.Gardener:  {"Machine", "MachineSet", "MachineClass"},
 	} {
-		api, _ := apis.Of(name)
-		var got []string
-		for _, k := range api.Needed() {
-			got = append(got, k.Name)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s needs %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			api, _ := apis.Of(name)
+			var got []string
+			for _, k := range api.Needed() {
+				got = append(got, k.Name)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s needs %q, want %q", name, got, want)
+			}
+		})
 	}
 }

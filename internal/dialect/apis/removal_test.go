@@ -40,13 +40,15 @@ func TestRemovalIsTold(t *testing.T) {
 		{"its deletion begins", provider.Gardener, gardener.Machines{}.Events(other, deleting, lifecycle.Outcome{}), false},
 		{"it is gone", provider.Gardener, gardener.Machines{}.Events(deleting, deleting, gone), true},
 	} {
-		api, _ := Of(test.api)
-		want := api.Removal.Begins
-		if test.last {
-			want = []string{api.Removal.Ends}
-		}
-		if !slices.ContainsFunc(test.events, func(e dialect.Event) bool { return slices.Contains(want, e.Reason) }) {
-			t.Errorf("%s, %s: told %+v, want one of %q", test.api, test.reason, test.events, want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			api, _ := Of(test.api)
+			want := api.Removal.Begins
+			if test.last {
+				want = []string{api.Removal.Ends}
+			}
+			if !slices.ContainsFunc(test.events, func(e dialect.Event) bool { return slices.Contains(want, e.Reason) }) {
+				t.Errorf("%s, %s: told %+v, want one of %q", test.api, test.reason, test.events, want)
+			}
+		})
 	}
 }

@@ -102,14 +102,16 @@ func TestFailure(t *testing.T) {
 		{&machinev1.Machine{}, "", "", "nothing failed"},
 		{&corev1.Pod{}, "", "", "something else"},
 	} {
-		err := apis.Said(test.object).Failure
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if got != test.want || provider.KindOf(err) != test.kind {
-			t.Errorf("%s: got %q of kind %q, want %q of kind %q", test.reason, got, provider.KindOf(err), test.want, test.kind)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			err := apis.Said(test.object).Failure
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != test.want || provider.KindOf(err) != test.kind {
+				t.Errorf("%s: got %q of kind %q, want %q of kind %q", test.reason, got, provider.KindOf(err), test.want, test.kind)
+			}
+		})
 	}
 }
 
@@ -145,9 +147,11 @@ func TestSaidOfGroups(t *testing.T) {
 		{"and phases", &machinev1.Machine{Status: machinev1.MachineStatus{Phase: ptr.To("Running")}}, dialect.Said{Phase: "Running"}},
 		{"something else says nothing", &corev1.Pod{}, dialect.Said{}},
 	} {
-		if diff := cmp.Diff(test.want, apis.Said(test.object)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, apis.Said(test.object)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+			}
+		})
 	}
 }
 
@@ -187,9 +191,11 @@ func TestSaidSecrets(t *testing.T) {
 		{"a class without", of(nil, nil), nil},
 		{"something else", &corev1.Pod{}, nil},
 	} {
-		if got := apis.Said(test.object).Secrets; !slices.Equal(got, test.want) {
-			t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			if got := apis.Said(test.object).Secrets; !slices.Equal(got, test.want) {
+				t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)
+			}
+		})
 	}
 }
 

@@ -206,11 +206,13 @@ func TestMachinePolicy(t *testing.T) {
 			return len(p.Health.Conditions) == 0
 		}},
 	} {
-		m := freshMachine()
-		c.edit(m)
-		if p := (gardener.Machines{Defaults: gardener.StandardDefaults()}).Policy(m); !c.ok(p) {
-			t.Errorf("%s: %s: %+v", c.name, c.reason, p)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := freshMachine()
+			c.edit(m)
+			if p := (gardener.Machines{Defaults: gardener.StandardDefaults()}).Policy(m); !c.ok(p) {
+				t.Errorf("%s: %s: %+v", c.name, c.reason, p)
+			}
+		})
 	}
 	if p := (gardener.Machines{}).Policy(freshMachine()); p.Delays.Exhausted != 10*time.Minute {
 		t.Errorf("--resource-exhausted-retry=0 stands for 10m, not %v", p.Delays.Exhausted)

@@ -36,38 +36,40 @@ func TestCreationTimeouts(t *testing.T) {
 		{"an annotation that wins over a negative spec", span(-time.Hour), "5m", 5 * time.Minute, 5 * time.Minute, "spec.creationTimeout"},
 		{"no duration", span(time.Minute), "soon", time.Minute, time.Minute, ""},
 	} {
-		m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", Finalizers: []string{v1alpha1.FinalizerMachine}}}
-		m.Spec.Class = v1alpha1.ClassSpec{Kind: "MachineClass", Name: "pool"}
-		m.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineCreationTimeout: c.spec}
-		if c.annotation != "" {
-			m.Annotations = map[string]string{key: c.annotation}
-		}
-		lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
-		if got := lens.Policy(m).Join.Timeout; got != c.join {
-			t.Errorf("%s: may take %v to join, want %v", c.reason, got, c.join)
-		}
-		scheme := fake.NewClientBuilder().Build().Scheme()
-		if err := v1alpha1.AddToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
-		var r client.Reader = fake.NewClientBuilder().WithScheme(scheme).Build()
-		class, _ := gardener.Resolver{Reader: r, Defaults: lens.Defaults}.Class(t.Context(), m)
-		if class.TokenLifetime != c.token {
-			t.Errorf("%s: the token lives for %v, want %v", c.reason, class.TokenLifetime, c.token)
-		}
-		said := lifecycle.Describe(lens.View(m).Faults)
-		if (said == "") != (c.fault == "") || !strings.HasPrefix(said, c.fault) {
-			t.Errorf("%s: faults %q, want %s", c.reason, said, c.fault)
-		}
-		m.Spec.ProviderID = "x"
-		if faults := lens.View(m).Faults; len(faults) > 0 {
-			t.Errorf("%s: a machine that has its instance is not looked after: %v", c.reason, faults)
-		}
-		m.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-		m.Spec.ProviderID = ""
-		d := lifecycle.Decide(time.Now(), lens.View(m), lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}}, lens.Policy(m))
-		if d.Step != lifecycle.Terminate {
-			t.Errorf("%s: on deletion %s, want Terminate", c.reason, d.Step)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", Finalizers: []string{v1alpha1.FinalizerMachine}}}
+			m.Spec.Class = v1alpha1.ClassSpec{Kind: "MachineClass", Name: "pool"}
+			m.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineCreationTimeout: c.spec}
+			if c.annotation != "" {
+				m.Annotations = map[string]string{key: c.annotation}
+			}
+			lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
+			if got := lens.Policy(m).Join.Timeout; got != c.join {
+				t.Errorf("%s: may take %v to join, want %v", c.reason, got, c.join)
+			}
+			scheme := fake.NewClientBuilder().Build().Scheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			var r client.Reader = fake.NewClientBuilder().WithScheme(scheme).Build()
+			class, _ := gardener.Resolver{Reader: r, Defaults: lens.Defaults}.Class(t.Context(), m)
+			if class.TokenLifetime != c.token {
+				t.Errorf("%s: the token lives for %v, want %v", c.reason, class.TokenLifetime, c.token)
+			}
+			said := lifecycle.Describe(lens.View(m).Faults)
+			if (said == "") != (c.fault == "") || !strings.HasPrefix(said, c.fault) {
+				t.Errorf("%s: faults %q, want %s", c.reason, said, c.fault)
+			}
+			m.Spec.ProviderID = "x"
+			if faults := lens.View(m).Faults; len(faults) > 0 {
+				t.Errorf("%s: a machine that has its instance is not looked after: %v", c.reason, faults)
+			}
+			m.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+			m.Spec.ProviderID = ""
+			d := lifecycle.Decide(time.Now(), lens.View(m), lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}}, lens.Policy(m))
+			if d.Step != lifecycle.Terminate {
+				t.Errorf("%s: on deletion %s, want Terminate", c.reason, d.Step)
+			}
+		})
 	}
 }

@@ -49,10 +49,12 @@ func TestPatient(t *testing.T) {
 		{"on its way out", func(m *v1alpha1.Machine) { m.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }, func(t *health.Target) { t.Deleting = true }},
 		{"marked", func(m *v1alpha1.Machine) { gardener.Patients{}.Mark(m) }, func(t *health.Target) { t.Marked = true }},
 	} {
-		want := base
-		c.want(&want)
-		if d := cmp.Diff(want, gardener.Patients{}.Patient(machine(c.edit), nil)); d != "" {
-			t.Errorf("%s:\n%s", c.reason, d)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			want := base
+			c.want(&want)
+			if d := cmp.Diff(want, gardener.Patients{}.Patient(machine(c.edit), nil)); d != "" {
+				t.Errorf("%s:\n%s", c.reason, d)
+			}
+		})
 	}
 }

@@ -43,15 +43,17 @@ func removalOf(t *testing.T, o lifecycle.Outcome) v1alpha1.LastOperation {
 // other means.
 func TestNodeLabelStays(t *testing.T) {
 	for recorded, want := range map[string]string{"": "node-2", "node-1": "node-1"} {
-		m := &v1alpha1.Machine{}
-		if recorded != "" {
-			m.Labels = map[string]string{v1alpha1.LabelKeyNode: recorded}
-		}
-		Machines{}.Record(m, lifecycle.Outcome{
-			World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}}},
+		t.Run(recorded, func(t *testing.T) {
+			m := &v1alpha1.Machine{}
+			if recorded != "" {
+				m.Labels = map[string]string{v1alpha1.LabelKeyNode: recorded}
+			}
+			Machines{}.Record(m, lifecycle.Outcome{
+				World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}}},
+			})
+			if got := m.Labels[v1alpha1.LabelKeyNode]; got != want {
+				t.Errorf("recorded %q, found node-2: the label is %q, want %q", recorded, got, want)
+			}
 		})
-		if got := m.Labels[v1alpha1.LabelKeyNode]; got != want {
-			t.Errorf("recorded %q, found node-2: the label is %q, want %q", recorded, got, want)
-		}
 	}
 }

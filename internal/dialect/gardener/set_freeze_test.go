@@ -150,8 +150,10 @@ func TestSetCrowdCountsWhatRuns(t *testing.T) {
 		{"its instance may run", machine(true, v1alpha1.FinalizerMachine, "example.com/backup"), 1},
 		{"only others hold it", machine(true, "example.com/backup"), 0},
 	} {
-		if got := (Sets{}).Crowd(&v1alpha1.MachineSet{}, nil, []client.Object{tc.machine}).Machines; got != tc.want {
-			t.Errorf("%s: %d machines, want %d", tc.reason, got, tc.want)
-		}
+		t.Run(tc.reason, func(t *testing.T) {
+			if got := (Sets{}).Crowd(&v1alpha1.MachineSet{}, nil, []client.Object{tc.machine}).Machines; got != tc.want {
+				t.Errorf("%s: %d machines, want %d", tc.reason, got, tc.want)
+			}
+		})
 	}
 }

@@ -105,11 +105,13 @@ func TestUpdateTimeout(t *testing.T) {
 // TestForceDrainIsExact: of the labels that are parsed, this one is not (1.7).
 func TestForceDrainIsExact(t *testing.T) {
 	for value, want := range map[string]bool{"True": true, "true": false, "1": false, "": false} {
-		m := freshMachine()
-		m.Labels["force-drain"] = value
-		if got := machines.View(m).ForceDrain; got != want {
-			t.Errorf("force-drain=%q is taken for %v", value, got)
-		}
+		t.Run(value, func(t *testing.T) {
+			m := freshMachine()
+			m.Labels["force-drain"] = value
+			if got := machines.View(m).ForceDrain; got != want {
+				t.Errorf("force-drain=%q is taken for %v", value, got)
+			}
+		})
 	}
 }
 

@@ -107,11 +107,13 @@ func TestCluster(t *testing.T) {
 		}},
 		{"nothing kept", "a machine that never had an instance", "default", func(m *machinev1.Machine) { m.Labels = nil }},
 	} {
-		m := freshMachine()
-		c.edit(m)
-		got, err := resolver.Class(t.Context(), m)
-		if err != nil || got.Cluster != c.want {
-			t.Errorf("%s: cluster %q (%v), want %q: %s", c.name, got.Cluster, err, c.want, c.reason)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := freshMachine()
+			c.edit(m)
+			got, err := resolver.Class(t.Context(), m)
+			if err != nil || got.Cluster != c.want {
+				t.Errorf("%s: cluster %q (%v), want %q: %s", c.name, got.Cluster, err, c.want, c.reason)
+			}
+		})
 	}
 }

@@ -205,11 +205,13 @@ func TestRecordKeepsDefaults(t *testing.T) {
 		"not asked for": {"it may be mended yet", "", lifecycle.Outcome{Decision: await, World: w}},
 	}
 	for name, tc := range tests {
-		m := blueMachine()
-		Machines{}.Record(m, tc.o)
-		if got := m.Annotations[DefaultsAnnotation]; got != tc.want {
-			t.Errorf("%s: %s: keeps %q, want %q", name, tc.reason, got, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := blueMachine()
+			Machines{}.Record(m, tc.o)
+			if got := m.Annotations[DefaultsAnnotation]; got != tc.want {
+				t.Errorf("%s: %s: keeps %q, want %q", name, tc.reason, got, tc.want)
+			}
+		})
 	}
 }
 

@@ -125,10 +125,12 @@ func TestSetPolicyOfTheAPI(t *testing.T) {
 	for name, first := range map[string]replicas.Criterion{
 		"": replicas.UnlinkedFirst, "Random": replicas.UnlinkedFirst, "Oldest": replicas.OldestFirst, "Newest": replicas.NewestFirst,
 	} {
-		s := &machinev1.MachineSet{Spec: machinev1.MachineSetSpec{DeletePolicy: name, MinReadySeconds: 7}}
-		want := replicas.Policy{Burst: 500, Order: []replicas.Criterion{first}, MinReady: 7 * time.Second}
-		if diff := cmp.Diff(want, Sets{}.View(s).Policy); diff != "" {
-			t.Errorf("delete policy %q (-want +got)\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := &machinev1.MachineSet{Spec: machinev1.MachineSetSpec{DeletePolicy: name, MinReadySeconds: 7}}
+			want := replicas.Policy{Burst: 500, Order: []replicas.Criterion{first}, MinReady: 7 * time.Second}
+			if diff := cmp.Diff(want, Sets{}.View(s).Policy); diff != "" {
+				t.Errorf("delete policy %q (-want +got)\n%s", name, diff)
+			}
+		})
 	}
 }

@@ -121,9 +121,11 @@ func TestDeploymentMakesItsOwnHash(t *testing.T) {
 	d := sampleDeployment(func(d *v1beta1.MachineDeployment) { d.Spec.Template.Labels[TemplateHashLabel] = "copied" })
 	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	for place, l := range map[string]map[string]string{"labels": s.Labels, "selector": s.Spec.Selector.MatchLabels, "template": s.Spec.Template.Labels} {
-		if l[TemplateHashLabel] != "ljc445l" {
-			t.Errorf("%s: %v", place, l)
-		}
+		t.Run(place, func(t *testing.T) {
+			if l[TemplateHashLabel] != "ljc445l" {
+				t.Errorf("%s: %v", place, l)
+			}
+		})
 	}
 }
 

@@ -124,11 +124,13 @@ func TestDeploymentStrategies(t *testing.T) {
 		"OnDelete":      {"a machine is replaced while it leaves, as sets do", rollout.OnDelete, false, false},
 	}
 	for name, tc := range tests {
-		d := sampleDeployment(strategy(name), rollingBlock(v1beta1.MachineRollingUpdateDeployment{}))
-		v, p := Deployments{}.View(d, setNow), Deployments{}.View(d, setNow).Policy
-		if v.Strategy != tc.want || (v.Surge != nil) != tc.bounded || p.LeavingTakesRoom != tc.leaving || len(v.Faults) > 0 {
-			t.Errorf("%q (%s): %s, surge %v, leaving takes room %v, faults %v", name, tc.reason, v.Strategy, v.Surge, p.LeavingTakesRoom, v.Faults)
-		}
+		t.Run(name, func(t *testing.T) {
+			d := sampleDeployment(strategy(name), rollingBlock(v1beta1.MachineRollingUpdateDeployment{}))
+			v, p := Deployments{}.View(d, setNow), Deployments{}.View(d, setNow).Policy
+			if v.Strategy != tc.want || (v.Surge != nil) != tc.bounded || p.LeavingTakesRoom != tc.leaving || len(v.Faults) > 0 {
+				t.Errorf("%q (%s): %s, surge %v, leaving takes room %v, faults %v", name, tc.reason, v.Strategy, v.Surge, p.LeavingTakesRoom, v.Faults)
+			}
+		})
 	}
 }
 

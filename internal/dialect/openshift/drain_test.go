@@ -70,14 +70,16 @@ func TestDrainIsSkippedForGood(t *testing.T) {
 		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalUnderway}, Instances: lifecycle.Instances{Own: []provider.Instance{other}, Substitute: true}}, false},
 		{"nothing was removed", lifecycle.World{Instances: lifecycle.Instances{Own: []provider.Instance{one}}}, false},
 	} {
-		deleted := metav1.NewTime(compatNow)
-		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted, Finalizers: []string{machinev1.MachineFinalizer}}}
-		tt.world.Instances.Looked, tt.world.Node.Looked = true, true
-		Machines{}.Record(m, lifecycle.Outcome{
-			Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonTerminating, Stage: lifecycle.StageDeleting}, World: tt.world, At: compatNow,
+		t.Run(tt.reason, func(t *testing.T) {
+			deleted := metav1.NewTime(compatNow)
+			m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted, Finalizers: []string{machinev1.MachineFinalizer}}}
+			tt.world.Instances.Looked, tt.world.Node.Looked = true, true
+			Machines{}.Record(m, lifecycle.Outcome{
+				Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonTerminating, Stage: lifecycle.StageDeleting}, World: tt.world, At: compatNow,
+			})
+			if got := (Machines{}).View(m).Deletion.Drained; got != tt.over {
+				t.Errorf("%s: the drain is over: %t, want %t", tt.reason, got, tt.over)
+			}
 		})
-		if got := (Machines{}).View(m).Deletion.Drained; got != tt.over {
-			t.Errorf("%s: the drain is over: %t, want %t", tt.reason, got, tt.over)
-		}
 	}
 }

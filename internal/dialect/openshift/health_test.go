@@ -149,13 +149,15 @@ func TestHealthSelectors(t *testing.T) {
 		{"a bad one is none", bad, false, false},
 		{"by label", some, true, true},
 	} {
-		var is lenient.MachineHealthCheck
-		var was v1alpha1.MachineHealthCheck
-		is.Spec.Selector, was.Spec.Selector = c.selector, c.selector
-		m := labels.Set{"a": "b"}
-		if old, now := (openshift.OldHealthChecks{}).Selector(&was).Matches(m), (openshift.HealthChecks{}).Selector(&is).Matches(m); old != c.old || now != c.now {
-			t.Errorf("%s: old %v, now %v", c.reason, old, now)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var is lenient.MachineHealthCheck
+			var was v1alpha1.MachineHealthCheck
+			is.Spec.Selector, was.Spec.Selector = c.selector, c.selector
+			m := labels.Set{"a": "b"}
+			if old, now := (openshift.OldHealthChecks{}).Selector(&was).Matches(m), (openshift.HealthChecks{}).Selector(&is).Matches(m); old != c.old || now != c.now {
+				t.Errorf("%s: old %v, now %v", c.reason, old, now)
+			}
+		})
 	}
 }
 
@@ -245,17 +247,19 @@ func TestParseConditions(t *testing.T) {
 		{"no name", cm("items:\n- {status: True, timeout: 1m}"), nil, []string{"configmap ns/cm: data.conditions.items[0].name"}},
 		{"no duration", cm("items:\n- {name: A, status: True, timeout: soon}"), nil, []string{"configmap ns/cm: data.conditions.items[0].timeout"}},
 	} {
-		got := openshift.ParseConditions(c.cm)
-		var have, faults []string
-		for _, k := range got.Conditions {
-			have = append(have, k.Type+"="+k.Status)
-		}
-		for _, f := range got.Faults {
-			faults = append(faults, f.Field)
-		}
-		if !slices.Equal(have, c.want) || !slices.Equal(faults, c.faults) {
-			t.Errorf("%s: %v, %v", c.reason, have, got.Faults)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got := openshift.ParseConditions(c.cm)
+			var have, faults []string
+			for _, k := range got.Conditions {
+				have = append(have, k.Type+"="+k.Status)
+			}
+			for _, f := range got.Faults {
+				faults = append(faults, f.Field)
+			}
+			if !slices.Equal(have, c.want) || !slices.Equal(faults, c.faults) {
+				t.Errorf("%s: %v, %v", c.reason, have, got.Faults)
+			}
+		})
 	}
 }
 
@@ -302,12 +306,14 @@ func TestRecordHealth(t *testing.T) {
 			is("ExternalRemediationTemplateAvailable", "False", "Error", "ExternalRemediationTemplateNotFound", "gone"), well,
 		}},
 	} {
-		o := &lenient.MachineHealthCheck{Status: lenient.MachineHealthCheckStatus{Conditions: c.was}}
-		c.o.Now = dialecttest.Now.Add(time.Millisecond)
-		openshift.HealthChecks{}.Record(o, c.o)
-		if d := cmp.Diff(c.want, o.Status.Conditions); d != "" {
-			t.Errorf("%s:\n%s", c.reason, d)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			o := &lenient.MachineHealthCheck{Status: lenient.MachineHealthCheckStatus{Conditions: c.was}}
+			c.o.Now = dialecttest.Now.Add(time.Millisecond)
+			openshift.HealthChecks{}.Record(o, c.o)
+			if d := cmp.Diff(c.want, o.Status.Conditions); d != "" {
+				t.Errorf("%s:\n%s", c.reason, d)
+			}
+		})
 	}
 }
 

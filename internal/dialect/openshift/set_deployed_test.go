@@ -38,20 +38,24 @@ func TestDeployedSetOrder(t *testing.T) {
 		"no controller":  {APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineDeployment"},
 		"broken version": {APIVersion: "a/b/c", Kind: "MachineDeployment", Controller: ptr.To(true)},
 	} {
-		s := deployedSet(func(s *machinev1.MachineSet) { s.OwnerReferences = []metav1.OwnerReference{ref} })
-		if order := (Sets{}).View(s).Policy.Order; len(order) != 1 {
-			t.Errorf("owned by %s: %v", name, order)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := deployedSet(func(s *machinev1.MachineSet) { s.OwnerReferences = []metav1.OwnerReference{ref} })
+			if order := (Sets{}).View(s).Policy.Order; len(order) != 1 {
+				t.Errorf("owned by %s: %v", name, order)
+			}
+		})
 	}
 }
 
 func TestHeldSetDoesNotGrow(t *testing.T) {
 	for value, held := range map[string]bool{"true": true, "": true, "false": false} {
-		s := deployedSet(func(s *machinev1.MachineSet) { s.Annotations[ScaleUpDisabledAnnotation] = value })
-		d := replicas.Decide(setNow, Sets{}.View(s).Set, nil, Sets{}.View(s).Policy)
-		if got := d.Reason == replicas.Held && d.Create == 0; got != held {
-			t.Errorf("%q: %s, creates %d", value, d.Reason, d.Create)
-		}
+		t.Run(value, func(t *testing.T) {
+			s := deployedSet(func(s *machinev1.MachineSet) { s.Annotations[ScaleUpDisabledAnnotation] = value })
+			d := replicas.Decide(setNow, Sets{}.View(s).Set, nil, Sets{}.View(s).Policy)
+			if got := d.Reason == replicas.Held && d.Create == 0; got != held {
+				t.Errorf("%q: %s, creates %d", value, d.Reason, d.Create)
+			}
+		})
 	}
 }
 

@@ -55,18 +55,20 @@ func TestErrorReasonIsOfTheLastFailure(t *testing.T) {
 		{"late", lifecycle.Decision{Reason: lifecycle.ReasonJoinTimeout, Message: "too late"}, machinev1.JoinClusterTimeoutMachineError},
 		{"refused", lifecycle.Decision{Reason: lifecycle.ReasonCreateFailed, Message: "no", Err: provider.Errorf(provider.Invalid, "no")}, machinev1.InvalidConfigurationMachineError},
 	} {
-		for _, stale := range []machinev1.MachineStatusError{"", machinev1.CreateMachineError, machinev1.JoinClusterTimeoutMachineError} {
-			m := &machinev1.Machine{}
-			if stale != "" {
-				m.Status.ErrorReason, m.Status.ErrorMessage = ptr.To(stale), ptr.To("before")
+		t.Run(c.reason, func(t *testing.T) {
+			for _, stale := range []machinev1.MachineStatusError{"", machinev1.CreateMachineError, machinev1.JoinClusterTimeoutMachineError} {
+				m := &machinev1.Machine{}
+				if stale != "" {
+					m.Status.ErrorReason, m.Status.ErrorMessage = ptr.To(stale), ptr.To("before")
+				}
+				d := c.why
+				d.Step, d.Stage = lifecycle.Fail, lifecycle.StageFailed
+				Machines{}.Record(m, lifecycle.Outcome{Decision: d, Steps: []lifecycle.Decision{d}, World: lifecycle.World{Instances: lifecycle.Instances{Looked: true}}, At: time.Unix(1000, 0)})
+				if got := ptr.Deref(m.Status.ErrorReason, ""); got != c.want || ptr.Deref(m.Status.ErrorMessage, "") != d.Message {
+					t.Errorf("%s, after %q: %q, %q", c.reason, stale, got, ptr.Deref(m.Status.ErrorMessage, ""))
+				}
 			}
-			d := c.why
-			d.Step, d.Stage = lifecycle.Fail, lifecycle.StageFailed
-			Machines{}.Record(m, lifecycle.Outcome{Decision: d, Steps: []lifecycle.Decision{d}, World: lifecycle.World{Instances: lifecycle.Instances{Looked: true}}, At: time.Unix(1000, 0)})
-			if got := ptr.Deref(m.Status.ErrorReason, ""); got != c.want || ptr.Deref(m.Status.ErrorMessage, "") != d.Message {
-				t.Errorf("%s, after %q: %q, %q", c.reason, stale, got, ptr.Deref(m.Status.ErrorMessage, ""))
-			}
-		}
+		})
 	}
 }
 
@@ -82,14 +84,16 @@ func TestNodeRefStaysOnTheWayOut(t *testing.T) {
 		{"a wanted machine follows its node", nil, "second"},
 		{"one on its way out does not", ptr.To(metav1.NewTime(time.Unix(1000, 0))), "first"},
 	} {
-		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}}
-		m.Status.NodeRef = linked.DeepCopy()
-		Machines{}.Record(m, lifecycle.Outcome{
-			World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "second"}}}},
-			At:    time.Unix(2000, 0),
+		t.Run(c.reason, func(t *testing.T) {
+			m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}}
+			m.Status.NodeRef = linked.DeepCopy()
+			Machines{}.Record(m, lifecycle.Outcome{
+				World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "second"}}}},
+				At:    time.Unix(2000, 0),
+			})
+			if got := m.Status.NodeRef.UID; got != c.want {
+				t.Errorf("%s: linked to %s, want %s", c.reason, got, c.want)
+			}
 		})
-		if got := m.Status.NodeRef.UID; got != c.want {
-			t.Errorf("%s: linked to %s, want %s", c.reason, got, c.want)
-		}
 	}
 }

@@ -38,13 +38,15 @@ func TestTimeoutsAreAskedFor(t *testing.T) {
 		{"no durations", map[string]string{dialect.CreationTimeoutAnnotation: "long", dialect.HealthTimeoutAnnotation: "-1m"}, asked{}},
 		{"zero is none", map[string]string{dialect.CreationTimeoutAnnotation: "0s", dialect.HealthTimeoutAnnotation: "0"}, asked{}},
 	} {
-		p := Machines{}.Policy(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}})
-		if d := cmp.Diff(c.want, asked{p.Join.Timeout, p.Health.Timeout, p.Health.Tracked, p.Health.Conditions}); d != "" {
-			t.Errorf("%s:\n%s", c.reason, d)
-		}
-		if p.Health.FailedRecovers || p.Health.NodeLossDeletes {
-			t.Errorf("%s: what is Failed recovers, or who loses a node is deleted", c.reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			p := Machines{}.Policy(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}})
+			if d := cmp.Diff(c.want, asked{p.Join.Timeout, p.Health.Timeout, p.Health.Tracked, p.Health.Conditions}); d != "" {
+				t.Errorf("%s:\n%s", c.reason, d)
+			}
+			if p.Health.FailedRecovers || p.Health.NodeLossDeletes {
+				t.Errorf("%s: what is Failed recovers, or who loses a node is deleted", c.reason)
+			}
+		})
 	}
 }
 
@@ -56,10 +58,12 @@ func TestGroups(t *testing.T) {
 		{"none: the cluster's", "", "blue", ClusterLabel, "blue"},
 		{"neither", "", "", ClusterLabel, ""},
 	} {
-		key, value := Machines{}.Group(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{SetLabel: c.set, ClusterLabel: c.cluster}}})
-		if key != c.key || value != c.value {
-			t.Errorf("%s: %s=%s", c.reason, key, value)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			key, value := Machines{}.Group(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{SetLabel: c.set, ClusterLabel: c.cluster}}})
+			if key != c.key || value != c.value {
+				t.Errorf("%s: %s=%s", c.reason, key, value)
+			}
+		})
 	}
 }
 

@@ -73,9 +73,11 @@ func TestSpreads(t *testing.T) {
 		{"all are ranked", listed("xa", "xb"), false},
 		{"the last two are equal", listed("xa", "xb", "=xc"), true},
 	} {
-		if got := choice.Spreads(tc.choices); got != tc.want {
-			t.Errorf("%s: %v", tc.reason, got)
-		}
+		t.Run(tc.reason, func(t *testing.T) {
+			if got := choice.Spreads(tc.choices); got != tc.want {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+		})
 	}
 }
 

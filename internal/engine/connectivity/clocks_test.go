@@ -64,16 +64,18 @@ func TestWallClockIsSet(t *testing.T) {
 		{"an hour ahead and back", func(c *clocks) { c.run(1, time.Hour); c.run(10, 0); c.run(1, -time.Hour); c.run(10, 0) }, 7 * time.Minute, 9 * time.Minute},
 		{"an hour ahead while one cluster is down", func(c *clocks) { c.blind = true; c.run(2, time.Hour); c.blind = false; c.run(1, 0) }, 8 * time.Minute, 8 * time.Minute},
 	} {
-		clk := newClocks()
-		clk.run(20, 0)
-		from := start
-		c.steps(clk)
-		if left := clk.state.Remaining(from, timeout, clk.now()); left < c.least || left > c.most {
-			t.Errorf("%s: %v are left, want %v to %v", c.reason, left, c.least, c.most)
-		}
-		if why := clk.state.Frozen(clk.now()); why != "" {
-			t.Errorf("%s: frozen: %s", c.reason, why)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			clk := newClocks()
+			clk.run(20, 0)
+			from := start
+			c.steps(clk)
+			if left := clk.state.Remaining(from, timeout, clk.now()); left < c.least || left > c.most {
+				t.Errorf("%s: %v are left, want %v to %v", c.reason, left, c.least, c.most)
+			}
+			if why := clk.state.Frozen(clk.now()); why != "" {
+				t.Errorf("%s: frozen: %s", c.reason, why)
+			}
+		})
 	}
 }
 
@@ -117,22 +119,24 @@ func TestSilenceOutlivesTheClock(t *testing.T) {
 		{"silent for too long, then the clock is set back to when it still answered", 8, -48 * time.Second, true},
 		{"silent, but not for too long, and the clock is set back", 3, -time.Hour, false},
 	} {
-		clk := newClocks()
-		clk.run(20, 0)
-		clk.blind = true
-		clk.run(c.blind, 0)
-		for _, deleting := range []bool{false, true} {
-			want := c.frozen && !deleting // it is the target that is silent
-			if why := clk.state.Blocked(clk.now().Add(c.by), deleting); (why != "") != want {
-				t.Errorf("%s: deleting %v: held %q, want %v", c.reason, deleting, why, want)
+		t.Run(c.reason, func(t *testing.T) {
+			clk := newClocks()
+			clk.run(20, 0)
+			clk.blind = true
+			clk.run(c.blind, 0)
+			for _, deleting := range []bool{false, true} {
+				want := c.frozen && !deleting // it is the target that is silent
+				if why := clk.state.Blocked(clk.now().Add(c.by), deleting); (why != "") != want {
+					t.Errorf("%s: deleting %v: held %q, want %v", c.reason, deleting, why, want)
+				}
 			}
-		}
-		clk.ahead += c.by
-		clk.blind = false
-		clk.run(1, 0)
-		if why := clk.state.Frozen(clk.now()); why != "" {
-			t.Errorf("%s: it answers again, and is frozen: %s", c.reason, why)
-		}
+			clk.ahead += c.by
+			clk.blind = false
+			clk.run(1, 0)
+			if why := clk.state.Frozen(clk.now()); why != "" {
+				t.Errorf("%s: it answers again, and is frozen: %s", c.reason, why)
+			}
+		})
 	}
 }
 

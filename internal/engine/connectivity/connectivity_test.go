@@ -51,16 +51,18 @@ func TestHeld(t *testing.T) {
 		{"who does not look any more does not see: a process that slept", "ss ss", 100, "the control cluster has not answered", "the control cluster has not answered"},
 		{"the next look is a little late", "ss ss", 6 + 47, "", ""},
 	} {
-		s := looks(c.looks)
-		for deleting, want := range map[bool]string{false: c.living, true: c.deleting} {
-			got := s.Blocked(at(c.now), deleting)
-			if (got == "") != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("%s: deleting %v: got %q, want %q", c.reason, deleting, got, want)
+		t.Run(c.reason, func(t *testing.T) {
+			s := looks(c.looks)
+			for deleting, want := range map[bool]string{false: c.living, true: c.deleting} {
+				got := s.Blocked(at(c.now), deleting)
+				if (got == "") != (want == "") || !strings.Contains(got, want) {
+					t.Errorf("%s: deleting %v: got %q, want %q", c.reason, deleting, got, want)
+				}
 			}
-		}
-		if got := s.Frozen(at(c.now)); got != s.Blocked(at(c.now), false) {
-			t.Errorf("%s: frozen %q", c.reason, got)
-		}
+			if got := s.Frozen(at(c.now)); got != s.Blocked(at(c.now), false) {
+				t.Errorf("%s: frozen %q", c.reason, got)
+			}
+		})
 	}
 }
 
@@ -76,13 +78,15 @@ func TestThawed(t *testing.T) {
 		{"a cluster that is late at the start has frozen nothing", times(9, "sx") + "ss", -1},
 		{"denied thaws: it answers", "ss " + times(6, "xs") + "ds", 42},
 	} {
-		got, want := looks(c.looks).Recovered(), at(c.want)
-		if c.want < 0 {
-			want = time.Time{}
-		}
-		if !got.Equal(want) {
-			t.Errorf("%s: thawed %v, want %v", c.reason, got, want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got, want := looks(c.looks).Recovered(), at(c.want)
+			if c.want < 0 {
+				want = time.Time{}
+			}
+			if !got.Equal(want) {
+				t.Errorf("%s: thawed %v, want %v", c.reason, got, want)
+			}
+		})
 	}
 }
 
@@ -104,9 +108,11 @@ func TestLeft(t *testing.T) {
 		{"a timer that began in the outage begins with its end", "ss ss xs ss ss ss", 14, 30, 300 - 12},
 		{"nothing was ever seen", times(9, "sx"), -1000, 50, 300},
 	} {
-		if got := looks(c.looks).Remaining(at(c.from), timeout*time.Second, at(c.now)); got != time.Duration(c.left)*time.Second {
-			t.Errorf("%s: left %v, want %ds", c.reason, got, c.left)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := looks(c.looks).Remaining(at(c.from), timeout*time.Second, at(c.now)); got != time.Duration(c.left)*time.Second {
+				t.Errorf("%s: left %v, want %ds", c.reason, got, c.left)
+			}
+		})
 	}
 }
 
@@ -129,9 +135,11 @@ func TestSettle(t *testing.T) {
 		{"sight is not back while the other cluster is out", before + times(9, "sx") + "xs", 200, 354, 60},
 		{"nor does it come back while questions are denied", before + times(9, "dd"), 200, 348, 60},
 	} {
-		if got := looks(c.looks).Remaining(start, time.Duration(c.timeout)*time.Second, at(c.now)); got != time.Duration(c.left)*time.Second {
-			t.Errorf("%s: left %v, want %ds", c.reason, got, c.left)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := looks(c.looks).Remaining(start, time.Duration(c.timeout)*time.Second, at(c.now)); got != time.Duration(c.left)*time.Second {
+				t.Errorf("%s: left %v, want %ds", c.reason, got, c.left)
+			}
+		})
 	}
 }
 
@@ -163,9 +171,11 @@ func TestPast(t *testing.T) {
 		{"and that looked for long enough", times(11, "ss"), -5, 60, true},
 		{"nothing was seen yet", "xx xx", 0, 100, false},
 	} {
-		if got := looks(c.looks).Past(at(c.deadline), at(c.now)); got != c.want {
-			t.Errorf("%s: %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := looks(c.looks).Past(at(c.deadline), at(c.now)); got != c.want {
+				t.Errorf("%s: %v", c.reason, got)
+			}
+		})
 	}
 }
 

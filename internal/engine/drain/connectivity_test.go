@@ -58,13 +58,15 @@ func TestWaitsAreWatched(t *testing.T) {
 			func(d Decision) bool { return len(d.Evict) == 1 },
 		},
 	} {
-		for since, want := range map[time.Duration]bool{2 * time.Hour: true, 10 * time.Second: false} {
-			p := c.policy
-			p.Connectivity = watching(since)
-			if d := Decide(now, c.facts, c.memory, p); c.over(d) != want {
-				t.Errorf("%s, watched for %v: over %v, want %v (%s)", c.reason, since, !want, want, d.Message)
+		t.Run(c.reason, func(t *testing.T) {
+			for since, want := range map[time.Duration]bool{2 * time.Hour: true, 10 * time.Second: false} {
+				p := c.policy
+				p.Connectivity = watching(since)
+				if d := Decide(now, c.facts, c.memory, p); c.over(d) != want {
+					t.Errorf("%s, watched for %v: over %v, want %v (%s)", c.reason, since, !want, want, d.Message)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -25,8 +25,10 @@ func TestOnlyVolumes(t *testing.T) {
 		{"a pod is deleted", Decision{Waiting: []Blocker{volume}, Delete: []Target{{}}}, false},
 		{"the node could not be cordoned, and nothing was looked at", Decision{Message: "another node's turn", Next: time.Second}, false},
 	} {
-		if got := c.d.OnlyVolumes(); got != c.want {
-			t.Errorf("%s: %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := c.d.OnlyVolumes(); got != c.want {
+				t.Errorf("%s: %v", c.reason, got)
+			}
+		})
 	}
 }

@@ -248,9 +248,11 @@ func TestNear(t *testing.T) {
 		"quite-different":     nil,
 		"":                    {"mill-worker-a-x7k2p", "mill-worker-a-zzzzz", "mill-worker-b-x7k2p", "other"},
 	} {
-		if got := explain.Near(name, names); !slices.Equal(got, want) {
-			t.Errorf("near %q: %v, want %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := explain.Near(name, names); !slices.Equal(got, want) {
+				t.Errorf("near %q: %v, want %v", name, got, want)
+			}
+		})
 	}
 }
 

@@ -24,9 +24,11 @@ func TestRequested(t *testing.T) {
 		"waits":   {"nobody has looked at it", machine, postmortem.Request{Created: now.Add(-2 * time.Minute)}, "see whether an approver runs"},
 		"refused": {"it is known why", machine, postmortem.Request{Created: now.Add(-2 * time.Minute), Verdict: string(approval.Refuse), Reason: string(approval.ReasonTokenGone)}, "delete the machine"},
 	} {
-		a := explain.Requested(now, explain.RequestFacts{Subject: explain.Subject{Kind: "CertificateSigningRequest", Name: "csr-1"}, Request: c.request, Machine: c.machine})
-		if !strings.HasPrefix(a.Next, c.want) {
-			t.Errorf("%s: %s: %q, want %q", name, c.reason, a.Next, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := explain.Requested(now, explain.RequestFacts{Subject: explain.Subject{Kind: "CertificateSigningRequest", Name: "csr-1"}, Request: c.request, Machine: c.machine})
+			if !strings.HasPrefix(a.Next, c.want) {
+				t.Errorf("%s: %s: %q, want %q", name, c.reason, a.Next, c.want)
+			}
+		})
 	}
 }

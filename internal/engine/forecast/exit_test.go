@@ -90,11 +90,13 @@ func TestVolumes(t *testing.T) {
 		{"that could not be read", nil, nil, nil, drain.Policy{VolumesOneByOne: true}, "volumes were not read", "whether it waits for volumes is not known"},
 		{"that could not be read, in an API that waits for none", nil, nil, nil, drain.Policy{}, "volumes were not read", ""},
 	} {
-		e := exitOf(test.pods...)
-		e.Pods.Volumes, e.Pods.Attachments, e.VolumesUnread, e.Policy.Drain.Policy = test.volumes, test.attachments, test.unread, test.policy
-		if got := leave(epoch, e).waitsFor(); got != test.want {
-			t.Errorf("a volume %s: %q, want %q", test.reason, got, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			e := exitOf(test.pods...)
+			e.Pods.Volumes, e.Pods.Attachments, e.VolumesUnread, e.Policy.Drain.Policy = test.volumes, test.attachments, test.unread, test.policy
+			if got := leave(epoch, e).waitsFor(); got != test.want {
+				t.Errorf("a volume %s: %q, want %q", test.reason, got, test.want)
+			}
+		})
 	}
 }
 
@@ -119,13 +121,15 @@ func TestTogether(t *testing.T) {
 		{"with room for both they have", []Subject{subject("1", 1, 2), subject("1", 1, 2)}, ""},
 		{"what one alone is told is not told again", []Subject{subject("1", 2, 1), subject("1", 1, 1)}, ""},
 	} {
-		got := ""
-		for _, b := range together(test.all) {
-			got += b.Message
-		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", test.reason, got, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			got := ""
+			for _, b := range together(test.all) {
+				got += b.Message
+			}
+			if got != test.want {
+				t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+			}
+		})
 	}
 }
 
@@ -236,23 +240,25 @@ func TestLeave(t *testing.T) {
 			},
 		},
 	} {
-		got := leave(epoch, test.exit())
-		all := got.Stays + got.Slow
-		got.Budgets = nil
-		for i := range got.Blocked {
-			all += got.Blocked[i].Message
-			got.Blocked[i].Message = ""
-		}
-		if !strings.Contains(all, test.says) {
-			t.Errorf("%s: %q does not say %q", test.reason, all, test.says)
-		}
-		for _, text := range []*string{&got.Stays, &got.Slow} {
-			if *text != "" {
-				*text = "*"
+		t.Run(test.reason, func(t *testing.T) {
+			got := leave(epoch, test.exit())
+			all := got.Stays + got.Slow
+			got.Budgets = nil
+			for i := range got.Blocked {
+				all += got.Blocked[i].Message
+				got.Blocked[i].Message = ""
 			}
-		}
-		if !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s:\n%+v, want\n%+v", test.reason, got, test.want)
-		}
+			if !strings.Contains(all, test.says) {
+				t.Errorf("%s: %q does not say %q", test.reason, all, test.says)
+			}
+			for _, text := range []*string{&got.Stays, &got.Slow} {
+				if *text != "" {
+					*text = "*"
+				}
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%s:\n%+v, want\n%+v", test.reason, got, test.want)
+			}
+		})
 	}
 }

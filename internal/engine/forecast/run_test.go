@@ -159,11 +159,13 @@ func TestRun(t *testing.T) {
 			},
 		},
 	} {
-		f := Run(epoch, test.pool(), test.d, nil)
-		took := f.Took.Length.Truncate(time.Second)
-		if got := kinds(f); got != test.steps || took != test.took || f.Took.Known != test.known || strings.Join(f.Waits, ", ") != test.waits || f.Rest != test.rest {
-			t.Errorf("%s: %s; %v known %v; waits %q; %d in the end", test.reason, got, took, f.Took.Known, f.Waits, f.Rest)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			f := Run(epoch, test.pool(), test.d, nil)
+			took := f.Took.Length.Truncate(time.Second)
+			if got := kinds(f); got != test.steps || took != test.took || f.Took.Known != test.known || strings.Join(f.Waits, ", ") != test.waits || f.Rest != test.rest {
+				t.Errorf("%s: %s; %v known %v; waits %q; %d in the end", test.reason, got, took, f.Took.Known, f.Waits, f.Rest)
+			}
+		})
 	}
 }
 
@@ -214,13 +216,15 @@ func TestWhy(t *testing.T) {
 		{reason: "a reason of its own", change: func(m *replicas.Member) { m.Failed = true }, want: "failed"},
 		{reason: "no difference", change: func(m *replicas.Member) { m.Created = epoch.Add(-9 * time.Hour) }, want: "surplus, by name before those that stay"},
 	} {
-		p := poolOf(1, "a", "b")
-		if test.change != nil {
-			test.change(&p.members[0])
-		}
-		f := Run(epoch, p, known, nil)
-		if len(f.Steps) == 0 || len(f.Steps[0].Machines) != 1 || f.Steps[0].Machines[0].Name != "a" || f.Steps[0].Machines[0].Reason != test.want {
-			t.Errorf("%s: %+v, want a: %s", test.reason, f.Steps, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			p := poolOf(1, "a", "b")
+			if test.change != nil {
+				test.change(&p.members[0])
+			}
+			f := Run(epoch, p, known, nil)
+			if len(f.Steps) == 0 || len(f.Steps[0].Machines) != 1 || f.Steps[0].Machines[0].Name != "a" || f.Steps[0].Machines[0].Reason != test.want {
+				t.Errorf("%s: %+v, want a: %s", test.reason, f.Steps, test.want)
+			}
+		})
 	}
 }

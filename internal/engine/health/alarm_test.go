@@ -36,19 +36,21 @@ func TestAlarms(t *testing.T) {
 			[]string{"3 of 4 machines of template bad fell ill", "5 of 5 machines of template worse fell ill"},
 		},
 	} {
-		check := readyCheck(mode(c.mode))
-		check.Paused = c.paused
-		var got []string
-		for _, a := range check.Alarms(Memory{Storms: c.storms}) {
-			text := a.String()
-			if !a.Enforced {
-				text += " (reported)"
+		t.Run(name, func(t *testing.T) {
+			check := readyCheck(mode(c.mode))
+			check.Paused = c.paused
+			var got []string
+			for _, a := range check.Alarms(Memory{Storms: c.storms}) {
+				text := a.String()
+				if !a.Enforced {
+					text += " (reported)"
+				}
+				got = append(got, text)
 			}
-			got = append(got, text)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s: got %q, want %q", name, c.reason, got, c.want)
-		}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %s: got %q, want %q", name, c.reason, got, c.want)
+			}
+		})
 	}
 }
 
@@ -59,9 +61,11 @@ func TestAlarmStands(t *testing.T) {
 	}{
 		"under way": {time.Time{}, true}, "cooling down": {t0.Add(1), true}, "the cooldown is over": {t0, false},
 	} {
-		if got := (Alarm{Until: c.until}).Stands(t0); got != c.want {
-			t.Errorf("%s: stands %v", reason, got)
-		}
+		t.Run(reason, func(t *testing.T) {
+			if got := (Alarm{Until: c.until}).Stands(t0); got != c.want {
+				t.Errorf("%s: stands %v", reason, got)
+			}
+		})
 	}
 }
 
@@ -77,11 +81,13 @@ func TestAlarmsThatMeanTheSame(t *testing.T) {
 		"enforced":     {func(a *Alarm) { a.Enforced = false }, false},
 		"over":         {func(a *Alarm) { a.Until = time.Time{} }, false},
 	} {
-		b := a
-		c.edit(&b)
-		if a.Same(b) != c.same {
-			t.Errorf("%s: same %v", name, !c.same)
-		}
+		t.Run(name, func(t *testing.T) {
+			b := a
+			c.edit(&b)
+			if a.Same(b) != c.same {
+				t.Errorf("%s: same %v", name, !c.same)
+			}
+		})
 	}
 }
 
@@ -108,12 +114,14 @@ func TestTheBlindFindNoStorm(t *testing.T) {
 		"cools down":      {"time goes by all the same", well, dark, []Storm{over}, []Storm{over}},
 		"has cooled down": {"and is forgotten", well, dark, []Storm{{Group: over.Group, Over: ago(10 * time.Minute)}}, nil},
 	} {
-		p := ward(readyCheck(mode(Enforce)), c.machines...).plan(t0, c.sight, Memory{Storms: c.before})
-		if !slices.Equal(p.Memory.Storms, c.want) || !slices.Equal(p.Storms, c.want) {
-			t.Errorf("%s: %s: remembers %+v, want %+v", name, c.reason, p.Memory.Storms, c.want)
-		}
-		if p.Due.Before(t0) && !p.Due.IsZero() {
-			t.Errorf("%s: due %s, which has been", name, p.Due)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := ward(readyCheck(mode(Enforce)), c.machines...).plan(t0, c.sight, Memory{Storms: c.before})
+			if !slices.Equal(p.Memory.Storms, c.want) || !slices.Equal(p.Storms, c.want) {
+				t.Errorf("%s: %s: remembers %+v, want %+v", name, c.reason, p.Memory.Storms, c.want)
+			}
+			if p.Due.Before(t0) && !p.Due.IsZero() {
+				t.Errorf("%s: due %s, which has been", name, p.Due)
+			}
+		})
 	}
 }

@@ -51,18 +51,20 @@ func TestSafetyForeignCluster(t *testing.T) {
 		{"the identity may not be read", gone(5), Cluster{Recorded: 20, There: 15}, "", 5},
 		{"it could not be read for the moment", sick, Cluster{Unknown: "timeout"}, "TargetClusterUnknown", 0},
 	} {
-		s := seen
-		s.Cluster = c.cluster
-		p := fleet(readyCheck(limit("100%")), names("m", 5), c.edit).plan(t0, s, Memory{})
-		if len(done(p)) != c.acts || p.Distrust.Reason != c.waits {
-			t.Errorf("%s: %v, waits for %q", c.reason, done(p), p.Distrust.Reason)
-		}
-		if c.waits == "" {
-			continue
-		}
-		if p.Due.IsZero() || p.Due.After(t0.Add(time.Minute)) || p.Remaining != 0 || !strings.Contains(p.Sentence, p.Distrust.Text) || len(p.Storms) > 0 {
-			t.Errorf("%s: looked at again at %s, %d may follow, %d storms: %s", c.reason, p.Due, p.Remaining, len(p.Storms), p.Sentence)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			s := seen
+			s.Cluster = c.cluster
+			p := fleet(readyCheck(limit("100%")), names("m", 5), c.edit).plan(t0, s, Memory{})
+			if len(done(p)) != c.acts || p.Distrust.Reason != c.waits {
+				t.Errorf("%s: %v, waits for %q", c.reason, done(p), p.Distrust.Reason)
+			}
+			if c.waits == "" {
+				return
+			}
+			if p.Due.IsZero() || p.Due.After(t0.Add(time.Minute)) || p.Remaining != 0 || !strings.Contains(p.Sentence, p.Distrust.Text) || len(p.Storms) > 0 {
+				t.Errorf("%s: looked at again at %s, %d may follow, %d storms: %s", c.reason, p.Due, p.Remaining, len(p.Storms), p.Sentence)
+			}
+		})
 	}
 }
 
@@ -86,12 +88,14 @@ func TestSafetyNodesMissingTogether(t *testing.T) {
 		{"machines that failed before they joined", failed, Cluster{UID: "ours", Recorded: 10, There: 4}, 5},
 		{"two were seen to be deleted", gone(5), Cluster{UID: "ours", Recorded: 5, Deleted: map[types.UID]bool{"uid-m00": true, "uid-m03": true}}, 2},
 	} {
-		s := seen
-		s.Cluster = c.cluster
-		p := fleet(readyCheck(limit("100%")), names("m", 5), c.edit).plan(t0, s, Memory{})
-		if waits := p.Distrust.Reason == lifecycle.ReasonNodeDoubted; len(done(p)) != c.acts || waits != (c.acts < 5) {
-			t.Errorf("%s: %v, waits for %q", c.reason, done(p), p.Distrust.Text)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			s := seen
+			s.Cluster = c.cluster
+			p := fleet(readyCheck(limit("100%")), names("m", 5), c.edit).plan(t0, s, Memory{})
+			if waits := p.Distrust.Reason == lifecycle.ReasonNodeDoubted; len(done(p)) != c.acts || waits != (c.acts < 5) {
+				t.Errorf("%s: %v, waits for %q", c.reason, done(p), p.Distrust.Text)
+			}
+		})
 	}
 }
 

@@ -48,26 +48,28 @@ func TestTimersStandStill(t *testing.T) {
 		{"conditions, by the machine's own timeout", linked(shows("Ready", "Unknown", 3*time.Hour), own(Own{Health: ptr.To(8 * time.Minute)})), 8 * time.Minute},
 		{"the machine's own conditions", linked(shows("Disk", "True", 3*time.Hour), own(Own{Health: ptr.To(8 * time.Minute), Conditions: []string{"Disk"}})), 8 * time.Minute},
 	} {
-		check := readyCheck()
-		if v := Evaluate(t0, steadily(3*time.Hour), &check, &c.target); v.State != Unhealthy {
-			t.Errorf("%s, watched: %s (%s)", c.reason, v.State, v.Message)
-		}
-		if v := Evaluate(t0, looks(0), &check, &c.target); v.State == Unhealthy || !v.Due.Equal(t0.Add(c.settled+margin)) {
-			t.Errorf("%s, we have just begun to look: %s, due in %s, want %s", c.reason, v.State, v.Due.Sub(t0), c.settled+margin)
-		}
-		blind := looks(3*time.Hour, 3*time.Hour-watch.Interval).After(connectivity.Probe{At: ago(time.Second)})
-		if v := Evaluate(t0, blind, &check, &c.target); v.State == Unhealthy {
-			t.Errorf("%s, in an outage: %s (%s)", c.reason, v.State, v.Message)
-		}
-		// Almost all was watched, then came an outage, which is over.
-		late := looks(3 * time.Hour)
-		for b := 3*time.Hour - watch.Interval; b > 10*time.Minute; b -= watch.Interval {
-			late = late.After(connectivity.Probe{At: ago(b), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
-		}
-		late = late.After(connectivity.Probe{At: t0, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
-		if v := Evaluate(t0, late, &check, &c.target); v.State == Unhealthy && c.reason != "start, though the status changes" || v.State == Healthy {
-			t.Errorf("%s, back just now: %s (%s)", c.reason, v.State, v.Message)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			check := readyCheck()
+			if v := Evaluate(t0, steadily(3*time.Hour), &check, &c.target); v.State != Unhealthy {
+				t.Errorf("%s, watched: %s (%s)", c.reason, v.State, v.Message)
+			}
+			if v := Evaluate(t0, looks(0), &check, &c.target); v.State == Unhealthy || !v.Due.Equal(t0.Add(c.settled+margin)) {
+				t.Errorf("%s, we have just begun to look: %s, due in %s, want %s", c.reason, v.State, v.Due.Sub(t0), c.settled+margin)
+			}
+			blind := looks(3*time.Hour, 3*time.Hour-watch.Interval).After(connectivity.Probe{At: ago(time.Second)})
+			if v := Evaluate(t0, blind, &check, &c.target); v.State == Unhealthy {
+				t.Errorf("%s, in an outage: %s (%s)", c.reason, v.State, v.Message)
+			}
+			// Almost all was watched, then came an outage, which is over.
+			late := looks(3 * time.Hour)
+			for b := 3*time.Hour - watch.Interval; b > 10*time.Minute; b -= watch.Interval {
+				late = late.After(connectivity.Probe{At: ago(b), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
+			}
+			late = late.After(connectivity.Probe{At: t0, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
+			if v := Evaluate(t0, late, &check, &c.target); v.State == Unhealthy && c.reason != "start, though the status changes" || v.State == Healthy {
+				t.Errorf("%s, back just now: %s (%s)", c.reason, v.State, v.Message)
+			}
+		})
 	}
 }
 

@@ -64,9 +64,11 @@ func TestMemoryEnds(t *testing.T) {
 		{"another, to an hour", kept(rateWindow-1, newer), 2},
 		{"not longer", kept(rateWindow, newer), 1},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %d kept, want %d", c.reason, c.got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if c.got != c.want {
+				t.Errorf("%s: %d kept, want %d", c.reason, c.got, c.want)
+			}
+		})
 	}
 	for age, want := range map[time.Duration]int{rateWindow - 1: 1, rateWindow: 0} {
 		if n, _ := (Memory{Past: []Past{{At: ago(age)}}}).within(t0); n != want {
@@ -107,9 +109,11 @@ func TestMemoryEqual(t *testing.T) {
 		{"another end", with(func(m *Memory) { m.Storms[0].Over = ago(1) }), false},
 		{"no storm", with(func(m *Memory) { m.Storms = nil }), false},
 	} {
-		if base.Equal(c.m) != c.want || c.m.Equal(base) != c.want {
-			t.Errorf("%s: equal %v", c.reason, !c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if base.Equal(c.m) != c.want || c.m.Equal(base) != c.want {
+				t.Errorf("%s: equal %v", c.reason, !c.want)
+			}
+		})
 	}
 }
 
@@ -163,9 +167,11 @@ func TestWeather(t *testing.T) {
 		{"over for long enough", []Storm{{Group: a, Over: over}}, nil, nil, time.Minute},
 		{"over for not quite", []Storm{{Group: a, Over: over}}, nil, []Storm{{Group: a, Over: over}}, time.Minute + 1},
 	} {
-		if got := (Memory{Storms: k.was}).weather(t0, k.present, k.cooldown).Storms; !slices.Equal(got, k.want) {
-			t.Errorf("%s: %v, want %v", k.reason, got, k.want)
-		}
+		t.Run(k.reason, func(t *testing.T) {
+			if got := (Memory{Storms: k.was}).weather(t0, k.present, k.cooldown).Storms; !slices.Equal(got, k.want) {
+				t.Errorf("%s: %v, want %v", k.reason, got, k.want)
+			}
+		})
 	}
 }
 

@@ -69,23 +69,25 @@ func TestEscalation(t *testing.T) {
 		{"a request that is no time is none", readyCheck(escalating), linked(sick, func(t *Target) { t.Reboot.Request = "now" }), Do, Restart, "", 0},
 		{"a paused check", readyCheck(escalating, func(c *Check) { c.Paused = true }), linked(sick), Leave, Restart, "paused", 0},
 	} {
-		w := watching(c.check)
-		w.put(t0, c.target)
-		p := w.plan(t0, seen, Memory{})
-		if len(p.Cases) != 1 {
-			t.Errorf("%s: %d cases", c.reason, len(p.Cases))
-			continue
-		}
-		k := p.Cases[0]
-		if k.Act != c.act || k.Remedy != c.remedy || !strings.Contains(k.Why+" "+k.Tried, c.why) {
-			t.Errorf("%s: %s %s (why %q, tried %q), want %s %s, %q", c.reason, k.Act, k.Remedy, k.Why, k.Tried, c.act, c.remedy, c.why)
-		}
-		if due := p.Due.Sub(t0); c.due > 0 && due != c.due {
-			t.Errorf("%s: due in %s, want %s", c.reason, due, c.due)
-		}
-		if k.Act == Do && k.Remedy == Restart && (!k.Request.Equal(t0) || !k.Until.Equal(t0.Add(patience))) {
-			t.Errorf("%s: request %s until %s", c.reason, k.Request, k.Until)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			w := watching(c.check)
+			w.put(t0, c.target)
+			p := w.plan(t0, seen, Memory{})
+			if len(p.Cases) != 1 {
+				t.Errorf("%s: %d cases", c.reason, len(p.Cases))
+				return
+			}
+			k := p.Cases[0]
+			if k.Act != c.act || k.Remedy != c.remedy || !strings.Contains(k.Why+" "+k.Tried, c.why) {
+				t.Errorf("%s: %s %s (why %q, tried %q), want %s %s, %q", c.reason, k.Act, k.Remedy, k.Why, k.Tried, c.act, c.remedy, c.why)
+			}
+			if due := p.Due.Sub(t0); c.due > 0 && due != c.due {
+				t.Errorf("%s: due in %s, want %s", c.reason, due, c.due)
+			}
+			if k.Act == Do && k.Remedy == Restart && (!k.Request.Equal(t0) || !k.Until.Equal(t0.Add(patience))) {
+				t.Errorf("%s: request %s until %s", c.reason, k.Request, k.Until)
+			}
+		})
 	}
 }
 
@@ -107,9 +109,11 @@ func TestRebootsAreRemedies(t *testing.T) {
 		{"a storm", some(9, mode(Enforce)), 0},
 		{"the blind", fleet(readyCheck(escalating), names("m", 3), sickFirst(1)).plan(t0, Connectivity{Blind: "dark"}, Memory{}), 0},
 	} {
-		if got := done(c.plan); len(got) != c.begun || len(c.plan.Memory.Past) != c.begun {
-			t.Errorf("%s: %v, remembered %v, want %d", c.reason, got, c.plan.Memory.Past, c.begun)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := done(c.plan); len(got) != c.begun || len(c.plan.Memory.Past) != c.begun {
+				t.Errorf("%s: %v, remembered %v, want %d", c.reason, got, c.plan.Memory.Past, c.begun)
+			}
+		})
 	}
 }
 
@@ -160,11 +164,13 @@ func TestRequestsOfTheHealthyAreWithdrawn(t *testing.T) {
 		{"nothing was asked for", nil, false},
 		{"still ill", []func(*Target){shows("Ready", "False", time.Hour), asked(time.Minute, "", 0, "")}, false},
 	} {
-		w := watching(readyCheck(escalating))
-		w.put(t0, linked(c.edit...))
-		if got := len(w.plan(t0, seen, Memory{}).Withdrawn) == 1; got != c.want {
-			t.Errorf("%s: withdrawn %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			w := watching(readyCheck(escalating))
+			w.put(t0, linked(c.edit...))
+			if got := len(w.plan(t0, seen, Memory{}).Withdrawn) == 1; got != c.want {
+				t.Errorf("%s: withdrawn %v", c.reason, got)
+			}
+		})
 	}
 }
 

@@ -224,9 +224,11 @@ func TestStirs(t *testing.T) {
 		{"a node of the same name", n, changed(func(n *corev1.Node) { n.UID = "2" }), true},
 		{"a request to restart", n, changed(func(n *corev1.Node) { n.Annotations = map[string]string{RebootAnnotation: ""} }), true},
 	} {
-		if got := Stirs(c.before, c.after); got != c.want {
-			t.Errorf("%s: %v, want %v", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := Stirs(c.before, c.after); got != c.want {
+				t.Errorf("%s: %v, want %v", c.reason, got, c.want)
+			}
+		})
 	}
 	beat := heard(n)
 	if got := testing.AllocsPerRun(100, func() { Stirs(n, beat) }); got != 0 {

@@ -72,14 +72,16 @@ func TestStands(t *testing.T) {
 		{"W10: the same again, before its moment", sick, sick, due.Add(-1), true},
 		{"W5: the same again at its moment", sick, sick, due, false},
 	} {
-		check := readyCheck()
-		before := Judge(t0, connectivity.State{}, &check, nil, &c.before)
-		if got := before.Stands(c.now, &c.after); got != c.want {
-			t.Errorf("%s: %v", c.reason, got)
-		}
-		if got := before.Due(c.now); got == c.want && c.before.equal(&c.after) {
-			t.Errorf("%s: due: %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			check := readyCheck()
+			before := Judge(t0, connectivity.State{}, &check, nil, &c.before)
+			if got := before.Stands(c.now, &c.after); got != c.want {
+				t.Errorf("%s: %v", c.reason, got)
+			}
+			if got := before.Due(c.now); got == c.want && c.before.equal(&c.after) {
+				t.Errorf("%s: due: %v", c.reason, got)
+			}
+		})
 	}
 }
 

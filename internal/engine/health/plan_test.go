@@ -128,23 +128,25 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 		{"nobody waits for more than an hour", names("m", 2), nil, []Past{past("x", time.Hour)}, 0},
 		{"nobody replaces what nobody controls", names("m", 2), nil, []Past{{Machine: "uid-x", At: ago(time.Minute)}}, 0},
 	} {
-		edit := func(i int, t *Target) {
-			if t.Name == "m00" && strings.Contains(c.reason, "still there") {
-				t.Deleting = true
+		t.Run(c.reason, func(t *testing.T) {
+			edit := func(i int, t *Target) {
+				if t.Name == "m00" && strings.Contains(c.reason, "still there") {
+					t.Deleting = true
+				}
+				if c.edit != nil {
+					c.edit(i, t)
+				}
 			}
-			if c.edit != nil {
-				c.edit(i, t)
+			w := fleet(readyCheck(limit("1")), c.present, edit)
+			p := w.plan(t0, seen, Memory{Past: c.past})
+			if p.Missing != c.missing {
+				t.Errorf("%s: %d missing, want %d", c.reason, p.Missing, c.missing)
 			}
-		}
-		w := fleet(readyCheck(limit("1")), c.present, edit)
-		p := w.plan(t0, seen, Memory{Past: c.past})
-		if p.Missing != c.missing {
-			t.Errorf("%s: %d missing, want %d", c.reason, p.Missing, c.missing)
-		}
-		again := w.plan(t0, seen, p.Memory)
-		if again.Missing != c.missing || !again.Memory.Equal(p.Memory) {
-			t.Errorf("%s: looked at again: %d missing", c.reason, again.Missing)
-		}
+			again := w.plan(t0, seen, p.Memory)
+			if again.Missing != c.missing || !again.Memory.Equal(p.Memory) {
+				t.Errorf("%s: looked at again: %d missing", c.reason, again.Missing)
+			}
+		})
 	}
 	// One of three is sick, one was remedied and is gone: with room for one, it
 	// has to wait.

@@ -32,12 +32,14 @@ func TestRestricts(t *testing.T) {
 		{"two nodes are gone", []*Judged{machine("a", Lost, old), machine("b", Lost, old)}, false, true},
 		{"as many as may be", []*Judged{machine("a", Unhealthy, old), machine("b", Healthy, old)}, true, false},
 	} {
-		check := readyCheck(mode(Off), limit("1"))
-		check.StartupTimeout = 10 * time.Minute
-		p := Decide(t0, Cohort{Check: check, Machines: c.machines}, Connectivity{}, Memory{})
-		if p.Allowed != c.allowed || p.Restricts != c.restricts {
-			t.Errorf("%s: allowed %v, restricts %v", c.reason, p.Allowed, p.Restricts)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			check := readyCheck(mode(Off), limit("1"))
+			check.StartupTimeout = 10 * time.Minute
+			p := Decide(t0, Cohort{Check: check, Machines: c.machines}, Connectivity{}, Memory{})
+			if p.Allowed != c.allowed || p.Restricts != c.restricts {
+				t.Errorf("%s: allowed %v, restricts %v", c.reason, p.Allowed, p.Restricts)
+			}
+		})
 	}
 	check := readyCheck(mode(Off), limit("1"))
 	check.Faults = append(check.Faults, lifecycle.Fault{Field: MaxUnhealthyField})

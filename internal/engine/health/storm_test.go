@@ -69,13 +69,15 @@ func TestStorms(t *testing.T) {
 		{"55 % are the share", slices.Concat(many(55, placed{sick: true}), many(45, placed{})), []string{"55 of 100 fleet "}},
 		{"three here and there among many", slices.Concat(many(3, placed{zone: "a", template: "t", sick: true}), many(97, placed{zone: "a", template: "t"})), nil},
 	} {
-		var got []string
-		for _, s := range ward(readyCheck(), c.machines...).storms(1000) {
-			got = append(got, fmt.Sprintf("%d of %d %s %s", s.Sick, s.Total, s.Kind, s.Name))
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var got []string
+			for _, s := range ward(readyCheck(), c.machines...).storms(1000) {
+				got = append(got, fmt.Sprintf("%d of %d %s %s", s.Sick, s.Total, s.Kind, s.Name))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
+			}
+		})
 	}
 }
 
@@ -210,11 +212,13 @@ func TestRate(t *testing.T) {
 		t.Errorf("what was begun goes on: %v", got)
 	}
 	for text, want := range map[string]int{"2": 2, "0": 0, "50%": 15, "1%": 3} {
-		b := DefaultBreaker()
-		b.Rate, _ = ParseLimit(text)
-		if got := b.rate(30); got != want {
-			t.Errorf("rate %s of 30 is %d, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			b := DefaultBreaker()
+			b.Rate, _ = ParseLimit(text)
+			if got := b.rate(30); got != want {
+				t.Errorf("rate %s of 30 is %d, want %d", text, got, want)
+			}
+		})
 	}
 }
 
@@ -249,19 +253,21 @@ func TestReclaimedMachinesAreNotHeld(t *testing.T) {
 		{"nor does its absence", []func(*Check){mode(Enforce)}, reclaimed("Terminating", "False", 17), 0, 1},
 		{"without a reboot", []func(*Check){mode(Enforce), escalating}, reclaimed("Terminating", "True", 12), 13, 0},
 	} {
-		w := fleet(readyCheck(append(c.edit, notice)...), names("m", 30), c.ill)
-		p := w.plan(t0, seen, Memory{})
-		if len(done(p)) != c.done || len(p.Memory.Storms) != c.storms {
-			t.Errorf("%s: %d remedied, want %d; storms %v", c.reason, len(done(p)), c.done, p.Memory.Storms)
-		}
-		for _, what := range done(p) {
-			if machine := strings.TrimPrefix(what, "Restart "); machine != what && machine < "m12" {
-				t.Errorf("%s: %s", c.reason, what)
+		t.Run(c.reason, func(t *testing.T) {
+			w := fleet(readyCheck(append(c.edit, notice)...), names("m", 30), c.ill)
+			p := w.plan(t0, seen, Memory{})
+			if len(done(p)) != c.done || len(p.Memory.Storms) != c.storms {
+				t.Errorf("%s: %d remedied, want %d; storms %v", c.reason, len(done(p)), c.done, p.Memory.Storms)
 			}
-		}
-		if n, _ := p.Memory.within(t0); c.done > 0 && n != 1 {
-			t.Errorf("%s: %d count against the rate, want the one that is sick", c.reason, n)
-		}
+			for _, what := range done(p) {
+				if machine := strings.TrimPrefix(what, "Restart "); machine != what && machine < "m12" {
+					t.Errorf("%s: %s", c.reason, what)
+				}
+			}
+			if n, _ := p.Memory.within(t0); c.done > 0 && n != 1 {
+				t.Errorf("%s: %d count against the rate, want the one that is sick", c.reason, n)
+			}
+		})
 	}
 }
 
@@ -284,30 +290,32 @@ func TestBackoff(t *testing.T) {
 		{"too long ago", Memory{Past: []Past{{Machine: "before", Owner: "set", At: ago(7 * time.Hour), Again: 3}}}, time.Hour, 0, 0},
 		{"of another set", Memory{Past: []Past{{Machine: "before", Owner: "other", At: ago(20 * time.Minute), Settled: true}}}, 15 * time.Minute, 0, 0},
 	} {
-		w := fleet(readyCheck(mode(Enforce)), names("m", 5), func(i int, t *Target) {
-			if i == 0 {
-				shows("Ready", "Unknown", 6*time.Minute)(t)
-				t.Created = ago(c.created)
+		t.Run(c.reason, func(t *testing.T) {
+			w := fleet(readyCheck(mode(Enforce)), names("m", 5), func(i int, t *Target) {
+				if i == 0 {
+					shows("Ready", "Unknown", 6*time.Minute)(t)
+					t.Created = ago(c.created)
+				}
+			})
+			p := w.plan(t0, seen, c.memory)
+			if c.delay > 0 {
+				if len(done(p)) > 0 || !p.Due.Equal(t0.Add(c.delay)) {
+					t.Errorf("%s: %v, due %s", c.reason, done(p), p.Due)
+				}
+				p = w.plan(t0.Add(c.delay-1), Connectivity{}, p.Memory)
+				if len(done(p)) > 0 {
+					t.Errorf("%s: %v too early", c.reason, done(p))
+				}
+				p = w.plan(t0.Add(c.delay), Connectivity{}, p.Memory)
+			}
+			if len(done(p)) != 1 {
+				t.Errorf("%s: %v after %s (%s)", c.reason, done(p), c.delay, p.Sentence)
+				return
+			}
+			if got := p.Memory.Past[len(p.Memory.Past)-1].Again; got != c.again {
+				t.Errorf("%s: again %d, want %d", c.reason, got, c.again)
 			}
 		})
-		p := w.plan(t0, seen, c.memory)
-		if c.delay > 0 {
-			if len(done(p)) > 0 || !p.Due.Equal(t0.Add(c.delay)) {
-				t.Errorf("%s: %v, due %s", c.reason, done(p), p.Due)
-			}
-			p = w.plan(t0.Add(c.delay-1), Connectivity{}, p.Memory)
-			if len(done(p)) > 0 {
-				t.Errorf("%s: %v too early", c.reason, done(p))
-			}
-			p = w.plan(t0.Add(c.delay), Connectivity{}, p.Memory)
-		}
-		if len(done(p)) != 1 {
-			t.Errorf("%s: %v after %s (%s)", c.reason, done(p), c.delay, p.Sentence)
-			continue
-		}
-		if got := p.Memory.Past[len(p.Memory.Past)-1].Again; got != c.again {
-			t.Errorf("%s: again %d, want %d", c.reason, got, c.again)
-		}
 	}
 }
 
@@ -364,9 +372,11 @@ func TestSentence(t *testing.T) {
 			"0 of 2 machines are unhealthy; zone a is left alone until 2026-11-21T12:09:00Z, after a storm, which the breaker only reports",
 		},
 	} {
-		if c.plan.Sentence != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.reason, c.plan.Sentence, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if c.plan.Sentence != c.want {
+				t.Errorf("%s:\n got %s\nwant %s", c.reason, c.plan.Sentence, c.want)
+			}
+		})
 	}
 }
 

@@ -206,9 +206,11 @@ func TestAlike(t *testing.T) {
 		"the request": func(u *Update) { u.Request = RequestStray }, "the answer": func(u *Update) { u.Answer = AnswerUnknown },
 		"the state": func(u *Update) { u.Phase = PhaseFailed },
 	} {
-		other := begun
-		if change(&other); begun.Alike(other) {
-			t.Errorf("%s is not seen to have changed", reason)
-		}
+		t.Run(reason, func(t *testing.T) {
+			other := begun
+			if change(&other); begun.Alike(other) {
+				t.Errorf("%s is not seen to have changed", reason)
+			}
+		})
 	}
 }

@@ -176,9 +176,11 @@ func TestDecide(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		if diff := cmp.Diff(c.want, Decide(now, withDeadline(c.node, c.node.Deadline), c.report)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Decide(now, withDeadline(c.node, c.node.Deadline), c.report)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }
 
@@ -208,18 +210,20 @@ func TestMerge(t *testing.T) {
 		{"a notice counts, whatever else is said", Report{}, Report{Notices: []Notice{reboot}, Clear: clear(Maintenance)}, Report{Notices: []Notice{reboot}}},
 	}
 	for _, c := range cases {
-		got := Merge(c.known, c.look)
-		if diff := cmp.Diff(c.want.Notices, got.Notices); diff != "" {
-			t.Errorf("%s: notices (-want +got):\n%s", c.reason, diff)
-		}
-		for _, k := range Kinds {
-			if got.Clear[k] != c.want.Clear[k] {
-				t.Errorf("%s: clear of %s is %v", c.reason, k, got.Clear[k])
+		t.Run(c.reason, func(t *testing.T) {
+			got := Merge(c.known, c.look)
+			if diff := cmp.Diff(c.want.Notices, got.Notices); diff != "" {
+				t.Errorf("%s: notices (-want +got):\n%s", c.reason, diff)
 			}
-		}
-		if want := len(c.want.Notices) == 0 && len(c.want.Clear) == 0; got.Empty() != want {
-			t.Errorf("%s: empty is %v", c.reason, got.Empty())
-		}
+			for _, k := range Kinds {
+				if got.Clear[k] != c.want.Clear[k] {
+					t.Errorf("%s: clear of %s is %v", c.reason, k, got.Clear[k])
+				}
+			}
+			if want := len(c.want.Notices) == 0 && len(c.want.Clear) == 0; got.Empty() != want {
+				t.Errorf("%s: empty is %v", c.reason, got.Empty())
+			}
+		})
 	}
 }
 
@@ -236,8 +240,10 @@ func TestStands(t *testing.T) {
 		{"a deadline alone", Node{Deadline: "2026-11-21T10:03:00Z"}, true},
 	}
 	for _, c := range cases {
-		if got := c.node.Stands(); got != c.want {
-			t.Errorf("%s: stands is %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := c.node.Stands(); got != c.want {
+				t.Errorf("%s: stands is %v", c.reason, got)
+			}
+		})
 	}
 }

@@ -29,8 +29,10 @@ func TestAsks(t *testing.T) {
 		"a person has them forced off": {lifecycle.Decision{Step: lifecycle.Drain, Force: true}, hurried, ""},
 		"its group may not let it":     {lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonFailureWithheld}, machine(), lifecycle.AskGroup},
 	} {
-		if got := c.d.Asks(c.m); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.d.Asks(c.m); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
 	}
 }

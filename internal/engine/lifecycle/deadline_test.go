@@ -32,14 +32,16 @@ func TestDeadline(t *testing.T) {
 		{"a node that is silent has been taken away", in(-time.Hour), corev1.ConditionUnknown, true, ""},
 		{"what cannot be read is none, and said", "soon", corev1.ConditionTrue, false, unread},
 	} {
-		n := node(c.ready)
-		if c.text != "" {
-			n.Annotations = map[string]string{"millwright.dev/termination-deadline": c.text}
-		}
-		at, remark := lifecycle.Deadline(now, n)
-		if at.IsZero() == c.heeded || c.heeded && at.UTC().Format(time.RFC3339) != c.text || remark != c.remark {
-			t.Errorf("%s: %v, %q", c.reason, at, remark)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			n := node(c.ready)
+			if c.text != "" {
+				n.Annotations = map[string]string{"millwright.dev/termination-deadline": c.text}
+			}
+			at, remark := lifecycle.Deadline(now, n)
+			if at.IsZero() == c.heeded || c.heeded && at.UTC().Format(time.RFC3339) != c.text || remark != c.remark {
+				t.Errorf("%s: %v, %q", c.reason, at, remark)
+			}
+		})
 	}
 }
 

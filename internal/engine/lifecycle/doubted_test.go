@@ -22,9 +22,11 @@ func TestDoubted(t *testing.T) {
 		{"next to nothing is", listed[:1], nil, "1 of the 3 instances"},
 		{"a listing that broke off says nothing, whatever it has shown", listed, errors.New("page 2: reset"), "as a whole: page 2: reset"},
 	} {
-		got := lifecycle.Doubted(recorded, c.listed, c.err)
-		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%s: %q", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got := lifecycle.Doubted(recorded, c.listed, c.err)
+			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("%s: %q", c.reason, got)
+			}
+		})
 	}
 }

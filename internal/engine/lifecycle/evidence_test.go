@@ -53,10 +53,12 @@ func TestContradiction(t *testing.T) {
 		{"of a machine that never had one, nothing is expected", leaving(never), world(doubtful), ""},
 		{"doubles go without it", leaving(), world(joined(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{instance(provider.Running)} }), ""},
 	} {
-		got := r.w.Contradiction(r.m)
-		if r.want == "" && got != "" || !strings.Contains(got, r.want) || (got != "") != lifecycle.Contradicts(got) {
-			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
-		}
+		t.Run(r.reason, func(t *testing.T) {
+			got := r.w.Contradiction(r.m)
+			if r.want == "" && got != "" || !strings.Contains(got, r.want) || (got != "") != lifecycle.Contradicts(got) {
+				t.Errorf("%s: %q, want %q", r.reason, got, r.want)
+			}
+		})
 	}
 }
 

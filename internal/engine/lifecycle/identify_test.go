@@ -53,17 +53,19 @@ func TestIdentity(t *testing.T) {
 		"the infrastructure did not answer":                                {func(f *facts) { f.w.Instances.Looked = false }, ""},
 		"the instance stands in for the one recorded":                      {func(f *facts) { f.w.Instances.Substitute = true }, ""},
 	} {
-		n := node(corev1.ConditionTrue)
-		n.Spec.ProviderID = ""
-		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address[0].Address}}
-		i := instance(provider.Running)
-		i.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address[0].Address}}
-		f := facts{machine(stage(lifecycle.StageRunning, time.Hour)), world(having(i), joined(n))}
-		f.w.Session.IdentifiesNodes = true
-		tc.change(&f)
-		if got := f.w.Identity(f.m, f.w.Node.Object); got != tc.want {
-			t.Errorf("%s: %q, want %q", reason, got, tc.want)
-		}
+		t.Run(reason, func(t *testing.T) {
+			n := node(corev1.ConditionTrue)
+			n.Spec.ProviderID = ""
+			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address[0].Address}}
+			i := instance(provider.Running)
+			i.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address[0].Address}}
+			f := facts{machine(stage(lifecycle.StageRunning, time.Hour)), world(having(i), joined(n))}
+			f.w.Session.IdentifiesNodes = true
+			tc.change(&f)
+			if got := f.w.Identity(f.m, f.w.Node.Object); got != tc.want {
+				t.Errorf("%s: %q, want %q", reason, got, tc.want)
+			}
+		})
 	}
 }
 

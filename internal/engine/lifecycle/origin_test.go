@@ -23,10 +23,12 @@ func TestOriginFirst(t *testing.T) {
 		"found":        {"an instance is there, and recording it records where", nil, world(having(instance(provider.Running))), lifecycle.Await},
 		"not possible": {"without a session there is no where", nil, world(classless(errTransient)), lifecycle.Await},
 	} {
-		m := fresh(func(m *lifecycle.Machine) { m.Recorded.Origin = c.origin })
-		if d := lifecycle.Decide(now, m, c.w, patient); d.Step != c.want {
-			t.Errorf("%s: %s (%s), want %s: %s", name, d.Step, d.Reason, c.want, c.reason)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := fresh(func(m *lifecycle.Machine) { m.Recorded.Origin = c.origin })
+			if d := lifecycle.Decide(now, m, c.w, patient); d.Step != c.want {
+				t.Errorf("%s: %s (%s), want %s: %s", name, d.Step, d.Reason, c.want, c.reason)
+			}
+		})
 	}
 }
 

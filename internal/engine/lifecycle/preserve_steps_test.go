@@ -86,11 +86,13 @@ func TestPreserveSteps(t *testing.T) {
 		{"it ends, without a node", keeping(failed, asks(lifecycle.WishNone, keepEnd)), world(runningOn(nil)), nil, lifecycle.ReasonFailed},
 		{"in the pass that gives the machine up, which is what is recorded", failing, keptOn(sick, lifecycle.NodePreservation{}, allowed), []lifecycle.Step{lifecycle.Fail, store, mark, moves, tell}, lifecycle.ReasonHealthTimeout},
 	} {
-		f := facts{m: c.m, w: c.w, p: keeper()}
-		got, last := f.walk(t, "")
-		if !slices.Equal(got, c.want) || last.Reason != c.ends {
-			t.Errorf("%s: %q and then %s, want %q and %s", c.reason, got, last.Reason, c.want, c.ends)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			f := facts{m: c.m, w: c.w, p: keeper()}
+			got, last := f.walk(t, "")
+			if !slices.Equal(got, c.want) || last.Reason != c.ends {
+				t.Errorf("%s: %q and then %s, want %q and %s", c.reason, got, last.Reason, c.want, c.ends)
+			}
+		})
 	}
 }
 

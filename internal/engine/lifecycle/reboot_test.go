@@ -89,10 +89,12 @@ func TestReboot(t *testing.T) {
 			w.Connectivity = connectivity.Begin(now, connectivity.Policy{Timeout: time.Minute, Interval: 10 * time.Second}, connectivity.Target)
 		}), false},
 	} {
-		d := lifecycle.Decide(now, c.m, c.w, lifecycle.Policy{Delays: lifecycle.Delays{Transient: 5 * time.Second}})
-		if got := d.Step == lifecycle.Reboot; got != c.want {
-			t.Errorf("%s: %s (%s)", c.reason, d.Step, d.Reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			d := lifecycle.Decide(now, c.m, c.w, lifecycle.Policy{Delays: lifecycle.Delays{Transient: 5 * time.Second}})
+			if got := d.Step == lifecycle.Reboot; got != c.want {
+				t.Errorf("%s: %s (%s)", c.reason, d.Step, d.Reason)
+			}
+		})
 	}
 }
 
@@ -108,14 +110,16 @@ func TestRebootAnswers(t *testing.T) {
 		{"not with these credentials", errDenied, lifecycle.RebootFailed},
 		{"not at all", errInvalid, lifecycle.RebootFailed},
 	} {
-		r, call := lifecycle.Rebooting{Request: rebootAt, Until: now.Add(time.Minute)}.Begin(now, lifecycle.RebootsEachTime)
-		if !call || r.Current() != lifecycle.RebootBegun || r.Calls != 1 {
-			t.Fatalf("%s: begun as %+v, call %v", c.reason, r, call)
-		}
-		later := now.Add(time.Second)
-		if r = r.End(later, c.err); r.Current() != c.want || !r.At.Equal(later) || (r.Message == "") != (c.err == nil) {
-			t.Errorf("%s: %+v", c.reason, r)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			r, call := lifecycle.Rebooting{Request: rebootAt, Until: now.Add(time.Minute)}.Begin(now, lifecycle.RebootsEachTime)
+			if !call || r.Current() != lifecycle.RebootBegun || r.Calls != 1 {
+				t.Fatalf("%s: begun as %+v, call %v", c.reason, r, call)
+			}
+			later := now.Add(time.Second)
+			if r = r.End(later, c.err); r.Current() != c.want || !r.At.Equal(later) || (r.Message == "") != (c.err == nil) {
+				t.Errorf("%s: %+v", c.reason, r)
+			}
+		})
 	}
 	if r, call := (lifecycle.Rebooting{Request: rebootAt}).Begin(now, ""); call || r.Current() != lifecycle.RebootUnsupported {
 		t.Errorf("without the power: %+v, call %v", r, call)

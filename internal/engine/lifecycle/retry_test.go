@@ -22,9 +22,11 @@ func TestPoll(t *testing.T) {
 		{time.Minute, 15 * time.Second, "the longest pause begins at a minute"},
 		{10 * time.Minute, 15 * time.Second, "what takes 10 minutes is seen at most 15 s late"},
 	} {
-		if got := lifecycle.Poll(c.pendingFor); got != c.want {
-			t.Errorf("Poll(%v) = %v, want %v: %s", c.pendingFor, got, c.want, c.reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := lifecycle.Poll(c.pendingFor); got != c.want {
+				t.Errorf("Poll(%v) = %v, want %v: %s", c.pendingFor, got, c.want, c.reason)
+			}
+		})
 	}
 }
 
@@ -49,9 +51,11 @@ func TestLookAgain(t *testing.T) {
 		"its class cannot be read":               {runs, lifecycle.World{Session: lifecycle.Session{Err: errTransient}, Retry: lifecycle.Retry{Failures: 1}}, 500 * time.Millisecond},
 		"it has none yet: that is a decision":    {fresh(), fails(errTransient, 1), 0},
 	} {
-		if got := lifecycle.LookAgain(c.m, c.w, brisk); got != c.want {
-			t.Errorf("%s: %v, want %v", reason, got, c.want)
-		}
+		t.Run(reason, func(t *testing.T) {
+			if got := lifecycle.LookAgain(c.m, c.w, brisk); got != c.want {
+				t.Errorf("%s: %v, want %v", reason, got, c.want)
+			}
+		})
 	}
 }
 
@@ -116,9 +120,11 @@ func TestDecideLooksAgain(t *testing.T) {
 		{"a reboot that is left to rest", machine(askedFor(begunFor(0, 2))), world(having(i), powered(lifecycle.RebootsOnce)), time.Second},
 		{"on its way out: that is a decision", leaving(askedFor()), world(having(i)), 0},
 	} {
-		p := lifecycle.Policy{Targetless: true, Delays: lifecycle.Delays{Transient: 5 * time.Second}}
-		if d := lifecycle.Decide(now, c.m, c.w, p); d.After != c.want {
-			t.Errorf("%s: %s after %v, want %v", c.reason, d.Reason, d.After, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			p := lifecycle.Policy{Targetless: true, Delays: lifecycle.Delays{Transient: 5 * time.Second}}
+			if d := lifecycle.Decide(now, c.m, c.w, p); d.After != c.want {
+				t.Errorf("%s: %s after %v, want %v", c.reason, d.Reason, d.After, c.want)
+			}
+		})
 	}
 }

@@ -26,10 +26,12 @@ func TestForeignTarget(t *testing.T) {
 		{"it did not join any that is known", "", "b", "", false},
 		{"roles that do not allow to read it: nothing can be compared", "a", "", "", false},
 	} {
-		text := lifecycle.ForeignTarget(c.recorded, c.now, c.accepted)
-		if (text != "") != c.foreign || c.foreign != lifecycle.Distrusts(text) {
-			t.Errorf("%s: %q", c.reason, text)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			text := lifecycle.ForeignTarget(c.recorded, c.now, c.accepted)
+			if (text != "") != c.foreign || c.foreign != lifecycle.Distrusts(text) {
+				t.Errorf("%s: %q", c.reason, text)
+			}
+		})
 	}
 }
 
@@ -46,9 +48,11 @@ func TestAbsent(t *testing.T) {
 		{"fewer than half", 5, 2, true},
 		{"none of a fleet", 20, 0, true},
 	} {
-		if text := lifecycle.Absent(c.recorded, c.there); (text != "") != c.doubted || c.doubted != lifecycle.Distrusts(text) {
-			t.Errorf("%s: %q", c.reason, text)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if text := lifecycle.Absent(c.recorded, c.there); (text != "") != c.doubted || c.doubted != lifecycle.Distrusts(text) {
+				t.Errorf("%s: %q", c.reason, text)
+			}
+		})
 	}
 }
 
@@ -85,12 +89,14 @@ func TestDrainOfHosts(t *testing.T) {
 		{"the nodes of the fleet are missing together", nil, []worldEdit{doubted}, lifecycle.Await, lifecycle.ReasonNodeDoubted},
 		{"a person forces that", []machineEdit{forced}, []worldEdit{doubted}, lifecycle.Terminate, lifecycle.ReasonDeleting},
 	} {
-		m := machine(append([]machineEdit{stage(lifecycle.StageDeleting, time.Minute), onNode1, deleted}, c.edits...)...)
-		w := world(append([]worldEdit{having(instance(provider.Running))}, c.world...)...)
-		d := lifecycle.Decide(now, m, w, brisk)
-		if d.Step != c.step || d.Reason != c.why {
-			t.Errorf("%s: %s (%s) %s, want %s (%s)", c.reason, d.Step, d.Reason, d.Message, c.step, c.why)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			m := machine(append([]machineEdit{stage(lifecycle.StageDeleting, time.Minute), onNode1, deleted}, c.edits...)...)
+			w := world(append([]worldEdit{having(instance(provider.Running))}, c.world...)...)
+			d := lifecycle.Decide(now, m, w, brisk)
+			if d.Step != c.step || d.Reason != c.why {
+				t.Errorf("%s: %s (%s) %s, want %s (%s)", c.reason, d.Step, d.Reason, d.Message, c.step, c.why)
+			}
+		})
 	}
 }
 

@@ -34,11 +34,13 @@ func TestDropToken(t *testing.T) {
 		{"released, however old", leaving(born(200 * time.Hour)), world(over), unknown, true},
 		{"on its way out, its instance may still join", leaving(), world(runningOn(well)), made, false},
 	} {
-		f := facts{m: c.m, w: c.w, p: brisk}
-		f.w.Token = c.token
-		if got := f.decide().Step == lifecycle.DropToken; got != c.want {
-			t.Errorf("%s: dropped %v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			f := facts{m: c.m, w: c.w, p: brisk}
+			f.w.Token = c.token
+			if got := f.decide().Step == lifecycle.DropToken; got != c.want {
+				t.Errorf("%s: dropped %v", c.reason, got)
+			}
+		})
 	}
 }
 

@@ -30,8 +30,10 @@ func TestTurn(t *testing.T) {
 		{"it is deleted, others lack capacity, and it holds none", Machine{Deleted: at}, true, turn.Leaving},
 		{"others lack capacity, as it does", Machine{Stage: StageCrashing}, true, turn.Asking},
 	} {
-		if got := Turn(c.m, c.short); got != c.want {
-			t.Errorf("%s: class %d, want %d", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := Turn(c.m, c.short); got != c.want {
+				t.Errorf("%s: class %d, want %d", c.reason, got, c.want)
+			}
+		})
 	}
 }

@@ -31,8 +31,10 @@ func TestUnwell(t *testing.T) {
 		"on its way out":         {"the phase is overwritten, the node is well", StageDeleting, well, false},
 		"on its way out, silent": {"the phase is overwritten, the node is not well", StageDeleting, silent, true},
 	} {
-		if got := Unwell(Machine{Stage: tc.stage}, tc.node, p); got != tc.want {
-			t.Errorf("%s: %s: %v", name, tc.reason, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Unwell(Machine{Stage: tc.stage}, tc.node, p); got != tc.want {
+				t.Errorf("%s: %s: %v", name, tc.reason, got)
+			}
+		})
 	}
 }

@@ -38,13 +38,15 @@ func TestUpkeepHasItsTurn(t *testing.T) {
 		"a step of its life comes first":    {provider.Running, lifecycle.Upkeep{Due: true}, func(_ *lifecycle.Machine, w *lifecycle.World) { w.Node.Stale = true }, false},
 		"its instance is not the machine's": {provider.Running, lifecycle.Upkeep{Due: true}, func(_ *lifecycle.Machine, w *lifecycle.World) { w.Instances.Own = nil }, false},
 	} {
-		m, w := machine(stage(lifecycle.StageRunning, time.Hour)), world(runningOn(node(corev1.ConditionTrue)), having(instance(tc.state)))
-		w.Upkeep = tc.upkeep
-		if tc.change != nil {
-			tc.change(&m, &w)
-		}
-		if d := lifecycle.Decide(now, m, w, patient); (d.Step == lifecycle.Maintain) != tc.want {
-			t.Errorf("%s: %s", reason, d.Step)
-		}
+		t.Run(reason, func(t *testing.T) {
+			m, w := machine(stage(lifecycle.StageRunning, time.Hour)), world(runningOn(node(corev1.ConditionTrue)), having(instance(tc.state)))
+			w.Upkeep = tc.upkeep
+			if tc.change != nil {
+				tc.change(&m, &w)
+			}
+			if d := lifecycle.Decide(now, m, w, patient); (d.Step == lifecycle.Maintain) != tc.want {
+				t.Errorf("%s: %s", reason, d.Step)
+			}
+		})
 	}
 }

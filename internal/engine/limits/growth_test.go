@@ -26,10 +26,12 @@ func TestGrowth(t *testing.T) {
 		{"from nothing again", &Growth{Limit: Limit{10, 1}}, 0, 5, 0, ""},
 		{"what was not understood is said", &Growth{Limit: Limit{20, 1}, Misread: "x is no share"}, 30, 5, 5, "x is no share"},
 	} {
-		is, why := c.guard.Hold(c.wanted, c.there)
-		if is != c.is || !strings.Contains(why, c.says) || (why == "") != (c.says == "") {
-			t.Errorf("%s: %d, %q", c.reason, is, why)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			is, why := c.guard.Hold(c.wanted, c.there)
+			if is != c.is || !strings.Contains(why, c.says) || (why == "") != (c.says == "") {
+				t.Errorf("%s: %d, %q", c.reason, is, why)
+			}
+		})
 	}
 }
 

@@ -51,9 +51,11 @@ func TestRefusalSaysHowManyMayGo(t *testing.T) {
 
 func TestParseLimit(t *testing.T) {
 	for text, percent := range map[string]int{"1%": 1, "30%": 30, "100%": 100, "0%": 0, "101%": 0, "-5%": 0, "30": 0, "": 0, "%": 0, "a third": 0} {
-		l, err := limits.ParseLimit(text)
-		if (err == nil) != (percent > 0) || l.Percent != percent {
-			t.Errorf("%q: %+v, %v", text, l, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			l, err := limits.ParseLimit(text)
+			if (err == nil) != (percent > 0) || l.Percent != percent {
+				t.Errorf("%q: %+v, %v", text, l, err)
+			}
+		})
 	}
 }

@@ -20,8 +20,10 @@ func TestScant(t *testing.T) {
 		{"in whatever spelling", []string{"aws:///EU-1/I-1", "azure:///y/vm-2", "a/i-7", "a/i-8"}, ""},
 		{"less is not", []string{"aws:///eu-1a/i-1", "a/i-7", "a/i-8"}, "it shows 1 of the 3 instances that other machines have recorded"},
 	} {
-		if got := Scant(tt.ids, listed); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
-		}
+		t.Run(tt.reason, func(t *testing.T) {
+			if got := Scant(tt.ids, listed); got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
+			}
+		})
 	}
 }

@@ -454,9 +454,11 @@ func TestWantedForAnotherCause(t *testing.T) {
 		{"its machine has turned up, and has another one", []orphan.Machine{other}, orphan.ReasonStray, "machine ns/m-1 has another one, aws:///eu-1a/i-2"},
 		{"that was known", []orphan.Machine{other}, orphan.ReasonDouble, ""},
 	} {
-		v.Cause = c.cause
-		if got := orphan.Wanted(v, c.machines); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			v.Cause = c.cause
+			if got := orphan.Wanted(v, c.machines); got != c.want {
+				t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
+			}
+		})
 	}
 }

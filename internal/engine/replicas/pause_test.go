@@ -16,8 +16,10 @@ func TestStatusPause(t *testing.T) {
 		{"it follows their number", 500, 1500 * time.Millisecond},
 		{"people wait for the last counters", 5000, 3 * time.Second},
 	} {
-		if got := StatusPause(c.machines); got != c.want {
-			t.Errorf("%s: %s", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := StatusPause(c.machines); got != c.want {
+				t.Errorf("%s: %s", c.reason, got)
+			}
+		})
 	}
 }

@@ -41,8 +41,10 @@ func TestActionsInOrder(t *testing.T) {
 		}
 	}
 	for name, d := range map[string]draft{"rollout.Finish": {finished: true}, "rollout.RollBack": {back: &RollBack{}, sets: make([]SetWant, 1)}} {
-		if all := d.plan().Actions; fmt.Sprintf("%T", all[0]) != name || fmt.Sprintf("%T", all[1]) != "rollout.Report" {
-			t.Errorf("%s comes with %v", name, all)
-		}
+		t.Run(name, func(t *testing.T) {
+			if all := d.plan().Actions; fmt.Sprintf("%T", all[0]) != name || fmt.Sprintf("%T", all[1]) != "rollout.Report" {
+				t.Errorf("%s comes with %v", name, all)
+			}
+		})
 	}
 }

@@ -178,11 +178,13 @@ func TestAlarmIsTold(t *testing.T) {
 		"nobody asked":    {[]Set{old("a", 4), current("b", 1, alarm(AlarmUnsure, ""))}, false},
 		"no current set":  {[]Set{old("a", 4, told)}, false},
 	} {
-		d := rolls(4, "3", "1")
-		p := Decide(now, d, tc.sets, counting).Status.Progress
-		if got := strings.HasSuffix(p.Message, "; check c says so"); got != tc.tell {
-			t.Errorf("%s: tells %q", name, p.Message)
-		}
+		t.Run(name, func(t *testing.T) {
+			d := rolls(4, "3", "1")
+			p := Decide(now, d, tc.sets, counting).Status.Progress
+			if got := strings.HasSuffix(p.Message, "; check c says so"); got != tc.tell {
+				t.Errorf("%s: tells %q", name, p.Message)
+			}
+		})
 	}
 }
 

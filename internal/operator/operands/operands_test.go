@@ -281,9 +281,11 @@ func TestTLS(t *testing.T) {
 		"strict, none":  {"Intermediate is the default", configv1.APIServerSpec{TLSAdherence: configv1.TLSAdherencePolicyStrictAllComponents}, "VersionTLS12", 9},
 		"later policy":  {"what is not known is strict", configv1.APIServerSpec{TLSSecurityProfile: old, TLSAdherence: "Tomorrow"}, "VersionTLS10", 21},
 	} {
-		if got := TLSOf(c.in); got.MinVersion != c.want || len(got.Suites) != c.suites {
-			t.Errorf("%s: %s: %v, want %s and %d", name, c.reason, got, c.want, c.suites)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := TLSOf(c.in); got.MinVersion != c.want || len(got.Suites) != c.suites {
+				t.Errorf("%s: %s: %v, want %s and %d", name, c.reason, got, c.want, c.suites)
+			}
+		})
 	}
 }
 
@@ -301,15 +303,17 @@ func TestProxyTLS(t *testing.T) {
 		"modern":       {"TLS 1.3 has its own", TLS{"VersionTLS13", []string{"TLS_AES_256_GCM_SHA384"}}, false},
 		"no suites":    {"the proxy has its own", TLS{"VersionTLS12", nil}, false},
 	} {
-		f := facts(t, "AWS")
-		f.TLS = c.profile
-		o := render(t, f)
-		if got := slices.Contains(container(t, o, "kube-rbac-proxy-machine-mtrc").Args, "--http2-disable"); got != c.want {
-			t.Errorf("%s: %s: told to do without HTTP/2: %t", name, c.reason, got)
-		}
-		if slices.Contains(container(t, o, "machineset-controller").Args, "--http2-disable") {
-			t.Errorf("%s: machineset-controller has no such flag", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := facts(t, "AWS")
+			f.TLS = c.profile
+			o := render(t, f)
+			if got := slices.Contains(container(t, o, "kube-rbac-proxy-machine-mtrc").Args, "--http2-disable"); got != c.want {
+				t.Errorf("%s: %s: told to do without HTTP/2: %t", name, c.reason, got)
+			}
+			if slices.Contains(container(t, o, "machineset-controller").Args, "--http2-disable") {
+				t.Errorf("%s: machineset-controller has no such flag", name)
+			}
+		})
 	}
 }
 

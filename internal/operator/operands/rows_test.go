@@ -21,24 +21,26 @@ func TestImageOfEachPlatform(t *testing.T) {
 		all["clusterAPIController"+platform] = "image of " + platform
 	}
 	for _, platform := range machines {
-		f := facts(t, platform)
-		f.Images = all
-		o := render(t, f)
-		want := "image of " + platform
-		if got := container(t, o, "machine-controller").Image; got != want {
-			t.Errorf("%s: the machine controller runs %q", platform, got)
-		}
-		for _, own := range []string{"machineset-controller", "nodelink-controller", "machine-healthcheck-controller"} {
-			if got := container(t, o, own).Image; got != "mao" {
-				t.Errorf("%s: %s runs %q", platform, own, got)
+		t.Run(platform, func(t *testing.T) {
+			f := facts(t, platform)
+			f.Images = all
+			o := render(t, f)
+			want := "image of " + platform
+			if got := container(t, o, "machine-controller").Image; got != want {
+				t.Errorf("%s: the machine controller runs %q", platform, got)
 			}
-		}
-		if (o.Termination != nil) != slices.Contains(interruptible, platform) {
-			t.Errorf("%s: the termination handler is %v", platform, o.Termination)
-		}
-		if o.Termination != nil && o.Termination.Spec.Template.Spec.Containers[0].Image != want {
-			t.Errorf("%s: the termination handler runs %q", platform, o.Termination.Spec.Template.Spec.Containers[0].Image)
-		}
+			for _, own := range []string{"machineset-controller", "nodelink-controller", "machine-healthcheck-controller"} {
+				if got := container(t, o, own).Image; got != "mao" {
+					t.Errorf("%s: %s runs %q", platform, own, got)
+				}
+			}
+			if (o.Termination != nil) != slices.Contains(interruptible, platform) {
+				t.Errorf("%s: the termination handler is %v", platform, o.Termination)
+			}
+			if o.Termination != nil && o.Termination.Spec.Template.Spec.Containers[0].Image != want {
+				t.Errorf("%s: the termination handler runs %q", platform, o.Termination.Spec.Template.Spec.Containers[0].Image)
+			}
+		})
 	}
 }
 
@@ -72,9 +74,11 @@ func TestPod(t *testing.T) {
 			"target.workload.openshift.io/management": `{"effect": "PreferredDuringScheduling"}`, "openshift.io/required-scc": "restricted-v2",
 		}},
 	} {
-		if diff := cmp.Diff(row.want, row.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", row.what, diff)
-		}
+		t.Run(row.what, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, row.got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", row.what, diff)
+			}
+		})
 	}
 }
 
@@ -203,8 +207,10 @@ func TestDefaultGates(t *testing.T) {
 		"MachineAPIMigration": false, "AWSDedicatedHosts": false, "AzureWorkloadIdentity": true, "VSphereHostVMGroupZonal": true,
 		"VSphereMultiVCenterDay2": false, "MachineAPIOperatorDisableMachineHealthCheckController": false,
 	} {
-		if got := DefaultGates()[name]; got != want {
-			t.Errorf("%s is on: %t, want %t", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := DefaultGates()[name]; got != want {
+				t.Errorf("%s is on: %t, want %t", name, got, want)
+			}
+		})
 	}
 }

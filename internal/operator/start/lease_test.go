@@ -37,9 +37,11 @@ func TestLeaseTimes(t *testing.T) {
 		{"no object says so", fake.NewClientBuilder().WithScheme(scheme).Build(), usual},
 		{"a cluster without that kind", fake.NewClientBuilder().WithScheme(run.Scheme()).Build(), usual},
 	} {
-		if got := timesOf(t.Context(), c.from); got != c.want {
-			t.Errorf("%s: %v, want %v", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := timesOf(t.Context(), c.from); got != c.want {
+				t.Errorf("%s: %v, want %v", c.reason, got, c.want)
+			}
+		})
 	}
 }
 

@@ -210,10 +210,12 @@ func TestHandlerRollout(t *testing.T) {
 		"not updated": {"a pod is as before", ready(func(d *appsv1.DaemonSet) { d.Status.UpdatedNumberScheduled = 1 }), 5 * time.Second, false},
 		"unavailable": {"a pod does not run", ready(func(d *appsv1.DaemonSet) { d.Status.NumberUnavailable = 1 }), 5 * time.Second, false},
 	} {
-		w, err := DaemonSet(c.in)
-		if w.After != c.after || (err != nil) != c.fails || (w.For == "") != (c.after == 0) {
-			t.Errorf("%s: %s: %+v, %v", name, c.reason, w, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			w, err := DaemonSet(c.in)
+			if w.After != c.after || (err != nil) != c.fails || (w.For == "") != (c.after == 0) {
+				t.Errorf("%s: %s: %+v, %v", name, c.reason, w, err)
+			}
+		})
 	}
 }
 

@@ -38,9 +38,11 @@ func TestParse(t *testing.T) {
 		"a": "want <kind>/<name>", "machine/": "want <kind>/<name>", "machine/a/b": "want <kind>/<name>",
 		"pod/a": `unknown kind "pod"`, "machines.cluster.x-k8s.io/a": `unknown API "cluster.x-k8s.io"`,
 	} {
-		if _, err := collect.Parse(arg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", arg, err, want)
-		}
+		t.Run(arg, func(t *testing.T) {
+			if _, err := collect.Parse(arg); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", arg, err, want)
+			}
+		})
 	}
 }
 
@@ -143,10 +145,12 @@ func TestNamesAreListedByAPI(t *testing.T) {
 	for kind, want := range map[string]string{
 		"Machine": "`kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io`", "MachineClass": "`kubectl get machineclasses.machine.sapcloud.io`",
 	} {
-		a, err := ask(t, cluster(t, nil), collect.Question{Kind: kind, Name: "none"})
-		if err != nil || !strings.Contains(a.Next, want) {
-			t.Errorf("%s: next %q, %v; want %s", kind, a.Next, err, want)
-		}
+		t.Run(kind, func(t *testing.T) {
+			a, err := ask(t, cluster(t, nil), collect.Question{Kind: kind, Name: "none"})
+			if err != nil || !strings.Contains(a.Next, want) {
+				t.Errorf("%s: next %q, %v; want %s", kind, a.Next, err, want)
+			}
+		})
 	}
 }
 

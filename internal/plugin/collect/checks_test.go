@@ -52,15 +52,17 @@ func TestChecksNotRead(t *testing.T) {
 		{"the kind is not installed", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "MachineHealthCheck"}}, 0},
 		{"it may not be read", errors.New("user jane may not"), 1},
 	} {
-		refuse := func(what string) error {
-			if what == "*lenient.MachineHealthCheckList" {
-				return c.err
+		t.Run(c.reason, func(t *testing.T) {
+			refuse := func(what string) error {
+				if what == "*lenient.MachineHealthCheckList" {
+					return c.err
+				}
+				return nil
 			}
-			return nil
-		}
-		a, err := ask(t, cluster(t, refuse, append(atWork(), openshiftMachine("Running", 5*time.Hour, withNodeO), silent)...), collect.Question{Kind: "Machine", Name: "mill-a-x"})
-		if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
-			t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
-		}
+			a, err := ask(t, cluster(t, refuse, append(atWork(), openshiftMachine("Running", 5*time.Hour, withNodeO), silent)...), collect.Question{Kind: "Machine", Name: "mill-a-x"})
+			if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
+				t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
+			}
+		})
 	}
 }

@@ -219,16 +219,18 @@ func TestOverviewEverywhere(t *testing.T) {
 		{"two namespaces", list(failed("green"), failed("blue"), class), explain.Failed, 2},
 		{"a set without its machine is no echo of that elsewhere", list(failed("blue"), openshiftSet(1, 0, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 2},
 	} {
-		clear(lists)
-		a, err := ask(t, cluster(t, counted, append(atWork(), test.objects...)...), collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
-		if err != nil || a.State != test.state || len(a.Because) != test.wrong || !strings.HasPrefix(a.Sentence, "Cluster west ") {
-			t.Errorf("%s: %+v, %v", test.reason, a, err)
-		}
-		for _, kind := range []string{"*v1beta1.MachineList", "*v1beta1.MachineSetList", "*v1alpha1.MachineList"} {
-			if lists[kind] > 2 { // there are two kinds of this name
-				t.Errorf("%s: %s was listed %d times", test.reason, kind, lists[kind])
+		t.Run(test.reason, func(t *testing.T) {
+			clear(lists)
+			a, err := ask(t, cluster(t, counted, append(atWork(), test.objects...)...), collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
+			if err != nil || a.State != test.state || len(a.Because) != test.wrong || !strings.HasPrefix(a.Sentence, "Cluster west ") {
+				t.Errorf("%s: %+v, %v", test.reason, a, err)
 			}
-		}
+			for _, kind := range []string{"*v1beta1.MachineList", "*v1beta1.MachineSetList", "*v1alpha1.MachineList"} {
+				if lists[kind] > 2 { // there are two kinds of this name
+					t.Errorf("%s: %s was listed %d times", test.reason, kind, lists[kind])
+				}
+			}
+		})
 	}
 }
 

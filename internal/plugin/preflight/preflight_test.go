@@ -74,16 +74,18 @@ func TestBlocks(t *testing.T) {
 		{"an account that lacks nothing", sound(func(f *preflight.Facts) { f.Lacks = []preflight.Lack{{Account: "x/y", Role: "r"}} }), "", ""},
 		{"what was not seen is not taken for nothing", sound(func(f *preflight.Facts) { f.Gaps = []string{"nodes: denied"} }), preflight.ReasonUnread, "was not seen: nodes: denied"},
 	} {
-		r := preflight.Judge(now, c.facts)
-		if c.reason == "" {
-			if !r.Ready || len(r.Blocks) > 0 {
-				t.Errorf("%s: stands in the way: %+v", c.why, r.Blocks)
+		t.Run(c.reason, func(t *testing.T) {
+			r := preflight.Judge(now, c.facts)
+			if c.reason == "" {
+				if !r.Ready || len(r.Blocks) > 0 {
+					t.Errorf("%s: stands in the way: %+v", c.why, r.Blocks)
+				}
+				return
 			}
-			continue
-		}
-		if r.Ready || len(r.Blocks) != 1 || r.Blocks[0].Reason != c.reason || !strings.Contains(r.Blocks[0].What, c.says) || r.Blocks[0].Do == "" {
-			t.Errorf("%s: %+v; want %s, %q", c.why, r.Blocks, c.reason, c.says)
-		}
+			if r.Ready || len(r.Blocks) != 1 || r.Blocks[0].Reason != c.reason || !strings.Contains(r.Blocks[0].What, c.says) || r.Blocks[0].Do == "" {
+				t.Errorf("%s: %+v; want %s, %q", c.why, r.Blocks, c.reason, c.says)
+			}
+		})
 	}
 }
 
@@ -105,11 +107,13 @@ func TestEffects(t *testing.T) {
 		{"not well", func(o *preflight.Object) { o.State, o.Sentence = explain.Degraded, "is not ready" }, preflight.Watches, "is not ready"},
 		{"failed", func(o *preflight.Object) { o.State, o.Sentence = explain.Failed, "has failed" }, preflight.Watches, "has failed"},
 	} {
-		r := preflight.Judge(now, sound(object(c.change)))
-		v := r.Objects[0]
-		if v.Effect != c.effect || v.Text != c.says || r.Quiet != (c.effect == preflight.Bookkeeping) || !r.Ready {
-			t.Errorf("%s: %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
-		}
+		t.Run(c.why, func(t *testing.T) {
+			r := preflight.Judge(now, sound(object(c.change)))
+			v := r.Objects[0]
+			if v.Effect != c.effect || v.Text != c.says || r.Quiet != (c.effect == preflight.Bookkeeping) || !r.Ready {
+				t.Errorf("%s: %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
+			}
+		})
 	}
 }
 

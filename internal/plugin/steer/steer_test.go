@@ -74,14 +74,16 @@ func TestChanges(t *testing.T) {
 		{"nor while the object is at fault", undo(0), sample(faulty), "", "cannot be rolled back before its fault is mended: spec.replicas: must not be negative, is -1"},
 		{"nor when it goes", undo(0), sample(deleting), "", "is being deleted"},
 	} {
-		got, err := c.command(c.d)
-		says := got.Done
-		if err != nil {
-			says = err.Error()
-		}
-		if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-			t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got, err := c.command(c.d)
+			says := got.Done
+			if err != nil {
+				says = err.Error()
+			}
+			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
+				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+			}
+		})
 	}
 }
 
@@ -114,19 +116,21 @@ func TestRestart(t *testing.T) {
 		{"deleting", sample(deleting), "metadata", "", "is being deleted"},
 		{"a template that has no set is not rolled out yet", sample(noCurrent), "metadata", "", "has no set of its present template yet, which would be the one to restart: its controller has to make it first"},
 	} {
-		got, err := steer.Restart(now, c.d, func(patch map[string]any) (steer.Deployment, error) {
-			if strings.Contains(text(t, patch), c.rolls) {
-				return sample(noCurrent), nil
+		t.Run(c.reason, func(t *testing.T) {
+			got, err := steer.Restart(now, c.d, func(patch map[string]any) (steer.Deployment, error) {
+				if strings.Contains(text(t, patch), c.rolls) {
+					return sample(noCurrent), nil
+				}
+				return sample(), nil
+			})
+			says := got.Done
+			if err != nil {
+				says = err.Error()
 			}
-			return sample(), nil
+			if patch := text(t, got.Patch); patch != c.patch || says != c.says {
+				t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+			}
 		})
-		says := got.Done
-		if err != nil {
-			says = err.Error()
-		}
-		if patch := text(t, got.Patch); patch != c.patch || says != c.says {
-			t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
-		}
 	}
 	if _, err := steer.Restart(now, sample(), func(map[string]any) (steer.Deployment, error) { return steer.Deployment{}, fmt.Errorf("lost") }); err == nil {
 		t.Error("a trial that fails is no error")
@@ -166,14 +170,16 @@ func TestStatus(t *testing.T) {
 		{"on its way out", sample(deleting), 0, false, "is being deleted"},
 		{"none are wanted, and there are none", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
 	} {
-		got, err := steer.Status(c.d, c.revision)
-		says := got.Text
-		if err != nil {
-			says = err.Error()
-		}
-		if got.Done != c.done || says != c.says {
-			t.Errorf("%s: %v %q; want %v %q", c.reason, got.Done, says, c.done, c.says)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got, err := steer.Status(c.d, c.revision)
+			says := got.Text
+			if err != nil {
+				says = err.Error()
+			}
+			if got.Done != c.done || says != c.says {
+				t.Errorf("%s: %v %q; want %v %q", c.reason, got.Done, says, c.done, c.says)
+			}
+		})
 	}
 }
 

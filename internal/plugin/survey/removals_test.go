@@ -42,10 +42,12 @@ func TestTook(t *testing.T) {
 		{"clocks that disagree", g, []corev1.Event{about(g, "m", "Deleting", time.Minute), about(g, "m", "Deleted", 0)}, nil},
 		{"a machine of the other API", g, []corev1.Event{about(o, "m", "Deleting", 0), about(o, "m", "Deleted", time.Minute)}, nil},
 	} {
-		got := took(test.api, test.events)
-		slices.Sort(got)
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.reason, got, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			got := took(test.api, test.events)
+			slices.Sort(got)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v, want %v", test.reason, got, test.want)
+			}
+		})
 	}
 }

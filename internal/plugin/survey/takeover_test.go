@@ -27,9 +27,11 @@ func TestLeader(t *testing.T) {
 		{"kube-scheduler", "", ""},
 		{"", "", ""},
 	} {
-		if got := leader(c.lease, c.api); got != c.leads {
-			t.Errorf("under %q of %q leads %q, want %q", c.lease, c.api, got, c.leads)
-		}
+		t.Run(c.lease, func(t *testing.T) {
+			if got := leader(c.lease, c.api); got != c.leads {
+				t.Errorf("under %q of %q leads %q, want %q", c.lease, c.api, got, c.leads)
+			}
+		})
 	}
 }
 

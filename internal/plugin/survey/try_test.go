@@ -21,21 +21,23 @@ func TestApplied(t *testing.T) {
 		{"annotations of controllers stay", head + `,"annotations":{}},"spec":{"replicas":2}}`, head + `},"spec":{"replicas":2}}`, `{}`},
 		{"what was applied before goes", head + `,"annotations":{}},"spec":{"replicas":2,"deletePolicy":"Oldest"}}`, head + `},"spec":{"replicas":2}}`, `{"spec":{"deletePolicy":null}}`},
 	} {
-		now := &machinev1.MachineSet{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineSet"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Annotations: map[string]string{"controller": "1"}},
-			Spec:       machinev1.MachineSetSpec{Replicas: ptr.To[int32](2), DeletePolicy: "Oldest"},
-		}
-		if test.last != "" {
-			now.Annotations[corev1.LastAppliedConfigAnnotation] = test.last
-		}
-		docs, _, err := Documents(strings.NewReader(test.manifest), "default")
-		if err != nil || len(docs) != 1 {
-			t.Fatalf("%s: %v %v", test.reason, docs, err)
-		}
-		if got, err := applied(now, docs[0]); err != nil || string(got) != test.want {
-			t.Errorf("%s: %s %v, want %s", test.reason, got, err, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			now := &machinev1.MachineSet{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineSet"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Annotations: map[string]string{"controller": "1"}},
+				Spec:       machinev1.MachineSetSpec{Replicas: ptr.To[int32](2), DeletePolicy: "Oldest"},
+			}
+			if test.last != "" {
+				now.Annotations[corev1.LastAppliedConfigAnnotation] = test.last
+			}
+			docs, _, err := Documents(strings.NewReader(test.manifest), "default")
+			if err != nil || len(docs) != 1 {
+				t.Fatalf("%s: %v %v", test.reason, docs, err)
+			}
+			if got, err := applied(now, docs[0]); err != nil || string(got) != test.want {
+				t.Errorf("%s: %s %v, want %s", test.reason, got, err, test.want)
+			}
+		})
 	}
 }
 

@@ -84,8 +84,10 @@ func TestLine(t *testing.T) {
 		{"what would begin another line is a space", "a\nb\tc", 80, "a b c"},
 		{"there is no room at all", "a", 0, ""},
 	} {
-		if got := Line(test.text, test.width); got != test.want {
-			t.Errorf("%s: %q, want %q", test.reason, got, test.want)
-		}
+		t.Run(test.reason, func(t *testing.T) {
+			if got := Line(test.text, test.width); got != test.want {
+				t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+			}
+		})
 	}
 }

@@ -105,10 +105,12 @@ func TestObjectAndRead(t *testing.T) {
 		"expiration": func(s *corev1.Secret) { s.Data["expiration"] = []byte("soon") },
 	}
 	for what, edit := range spoil {
-		bad := token.Object()
-		edit(bad)
-		if _, err := Read(bad); err == nil {
-			t.Errorf("a wrong %s was read", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			bad := token.Object()
+			edit(bad)
+			if _, err := Read(bad); err == nil {
+				t.Errorf("a wrong %s was read", what)
+			}
+		})
 	}
 }

@@ -50,12 +50,14 @@ func TestTermErr(t *testing.T) {
 		{"others count whole seconds of the lease", odd, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(2 * time.Second) }, ErrExpiring},
 		{"without an election there is nobody else", election{}, func(t *Term, c *testclock.FakeClock) { c.Step(time.Hour) }, nil},
 	} {
-		clk := testclock.NewFakeClock(epoch)
-		term := c.election.term(clk)
-		c.do(term, clk)
-		if err := term.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {
-			t.Errorf("%s: %v, want %v", c.reason, err, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			clk := testclock.NewFakeClock(epoch)
+			term := c.election.term(clk)
+			c.do(term, clk)
+			if err := term.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {
+				t.Errorf("%s: %v, want %v", c.reason, err, c.want)
+			}
+		})
 	}
 }
 

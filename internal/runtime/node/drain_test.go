@@ -135,9 +135,11 @@ func TestDrainIsWokenByItsBudget(t *testing.T) {
 		"is counted":    {with(0, 1), with(0, 1), false},
 		"is gone":       {with(0, 1), nil, true},
 	} {
-		if got := BudgetOpened(tt.before, tt.after); got != tt.want {
-			t.Errorf("a budget that %s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := BudgetOpened(tt.before, tt.after); got != tt.want {
+				t.Errorf("a budget that %s: %t", name, got)
+			}
+		})
 	}
 }
 

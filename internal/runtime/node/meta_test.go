@@ -181,10 +181,12 @@ func TestPlan(t *testing.T) {
 
 func TestPlanNamesAnUnreadableRecord(t *testing.T) {
 	for _, key := range []string{appliedKey, capacityKey} {
-		_, _, err := Plan(node("n", withAnnotation(key, "{")), threeWay(Want{}))
-		if err == nil || !strings.Contains(err.Error(), "node n: annotation "+key) {
-			t.Errorf("got %v, want an error that names %s", err, key)
-		}
+		t.Run(key, func(t *testing.T) {
+			_, _, err := Plan(node("n", withAnnotation(key, "{")), threeWay(Want{}))
+			if err == nil || !strings.Contains(err.Error(), "node n: annotation "+key) {
+				t.Errorf("got %v, want an error that names %s", err, key)
+			}
+		})
 	}
 }
 

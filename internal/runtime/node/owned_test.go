@@ -38,26 +38,28 @@ func TestForgedRecord(t *testing.T) {
 		{"another effect is another taint", &Owned{Taints: []string{"quarantine:NoExecute"}}, "node-restriction.kubernetes.io/tenant a c quarantine x.io/v"},
 		{"a machine that was taken over does not know", nil, "node-restriction.kubernetes.io/tenant quarantine"},
 	} {
-		n, _, err := Plan(suspect(), threeWay(Want{Owned: c.owned}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var left []string
-		for _, k := range []string{"node-restriction.kubernetes.io/tenant", "a"} {
-			if _, ok := n.Labels[k]; ok {
-				left = append(left, k)
+		t.Run(c.reason, func(t *testing.T) {
+			n, _, err := Plan(suspect(), threeWay(Want{Owned: c.owned}))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if n.Annotations["c"] != "" {
-			left = append(left, "c")
-		}
-		for _, taint := range n.Spec.Taints {
-			left = append(left, taint.Key)
-		}
-		left = append(left, names(n.Status.Capacity)...)
-		if got := strings.Join(left, " "); got != c.left {
-			t.Errorf("%s: left are %q, want %q", c.reason, got, c.left)
-		}
+			var left []string
+			for _, k := range []string{"node-restriction.kubernetes.io/tenant", "a"} {
+				if _, ok := n.Labels[k]; ok {
+					left = append(left, k)
+				}
+			}
+			if n.Annotations["c"] != "" {
+				left = append(left, "c")
+			}
+			for _, taint := range n.Spec.Taints {
+				left = append(left, taint.Key)
+			}
+			left = append(left, names(n.Status.Capacity)...)
+			if got := strings.Join(left, " "); got != c.left {
+				t.Errorf("%s: left are %q, want %q", c.reason, got, c.left)
+			}
+		})
 	}
 }
 
@@ -142,8 +144,10 @@ func TestOwnedIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %v", len(raw), o)
 	}
 	for _, bad := range []string{"", "{", `{"labels":1}`} {
-		if o := ReadOwned(map[string]string{millwright.OnNode: bad}); o != nil {
-			t.Errorf("%q is read as %v", bad, o)
-		}
+		t.Run(bad, func(t *testing.T) {
+			if o := ReadOwned(map[string]string{millwright.OnNode: bad}); o != nil {
+				t.Errorf("%q is read as %v", bad, o)
+			}
+		})
 	}
 }

@@ -65,13 +65,15 @@ func TestFindUnseen(t *testing.T) {
 		{"nobody reads all nodes who is not asked to", lists(func(q *Query) { q.Search = false }), []client.Object{node("w1", withProviderID("sim:///a/1"))}, "", ""},
 		{"nor where the name is known", lists(func(q *Query) { q.Name = "w9" }), []client.Object{node("w1", withProviderID("sim:///a/1"))}, "", ""},
 	} {
-		got, err := blinded(t, nil, tt.nodes...).Find(t.Context(), tt.query)
-		name := ""
-		if got != nil {
-			name = got.Name
-		}
-		if name != tt.want || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: %q, %v", tt.reason, name, err)
-		}
+		t.Run(tt.reason, func(t *testing.T) {
+			got, err := blinded(t, nil, tt.nodes...).Find(t.Context(), tt.query)
+			name := ""
+			if got != nil {
+				name = got.Name
+			}
+			if name != tt.want || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %q, %v", tt.reason, name, err)
+			}
+		})
 	}
 }

@@ -230,9 +230,11 @@ func TestAttachmentMoved(t *testing.T) {
 		"marked":   {AttachmentMoved(after, after.DeepCopy()), false},
 		"gone":     {AttachmentMoved(after, nil), true},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: passes %v", name, tt.got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("%s: passes %v", name, tt.got)
+			}
+		})
 	}
 }
 
@@ -298,22 +300,24 @@ func TestVolumesOfOldAreFollowedByTheNode(t *testing.T) {
 		{"the infrastructure fails to tell", namer{part: "v-1", err: errors.New("it is away")}, false},
 		{"another volume's is known", namer{part: "v-2"}, false},
 	} {
-		objects := stateful("w1", "a")[:3]
-		objects[2].(*corev1.PersistentVolume).Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
-			Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "v-1"},
-		}
-		w := newWorld(t, interceptor.Funcs{}, objects...)
-		w.Volumes = c.names
-		n := node("w1")
-		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/cinder/v-1"}}
-		if _, err := w.Drain(t.Context(), n, volumesCount); err != nil {
-			t.Fatal(err)
-		}
-		w.must(t, client.IgnoreNotFound(w.Client.Delete(t.Context(), objects[0])))
-		w.clock.SetTime(w.clock.Now().Add(time.Second))
-		d, err := w.Drain(t.Context(), n, volumesCount)
-		if err != nil || d.Done == c.waits {
-			t.Errorf("%s: done %v, error %v: %s", c.reason, d.Done, err, d.Message)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			objects := stateful("w1", "a")[:3]
+			objects[2].(*corev1.PersistentVolume).Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
+				Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "v-1"},
+			}
+			w := newWorld(t, interceptor.Funcs{}, objects...)
+			w.Volumes = c.names
+			n := node("w1")
+			n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/cinder/v-1"}}
+			if _, err := w.Drain(t.Context(), n, volumesCount); err != nil {
+				t.Fatal(err)
+			}
+			w.must(t, client.IgnoreNotFound(w.Client.Delete(t.Context(), objects[0])))
+			w.clock.SetTime(w.clock.Now().Add(time.Second))
+			d, err := w.Drain(t.Context(), n, volumesCount)
+			if err != nil || d.Done == c.waits {
+				t.Errorf("%s: done %v, error %v: %s", c.reason, d.Done, err, d.Message)
+			}
+		})
 	}
 }

@@ -92,21 +92,23 @@ func TestApplyAsksAnewWhoseItIs(t *testing.T) {
 		{"another machine did", withAnnotation(MachineAnnotation, "ns/m2"), true},
 		{"another process did, for this machine", withAnnotation(MachineAnnotation, "ns/m1"), false},
 	} {
-		w := newWorld(t, interceptor.Funcs{}, node("w1"))
-		stale, now := w.read(t, "w1"), w.read(t, "w1")
-		withAnnotation("heard", "1")(now)
-		tt.mark(now)
-		if err := w.Client.Update(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-		want := additive(Want{
-			MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
-			Taints:          []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
+		t.Run(tt.reason, func(t *testing.T) {
+			w := newWorld(t, interceptor.Funcs{}, node("w1"))
+			stale, now := w.read(t, "w1"), w.read(t, "w1")
+			withAnnotation("heard", "1")(now)
+			tt.mark(now)
+			if err := w.Client.Update(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			want := additive(Want{
+				MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
+				Taints:          []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
+			})
+			_, wrote, err := w.Apply(t.Context(), stale, want)
+			if apierrors.IsConflict(err) != tt.conflict || wrote == tt.conflict {
+				t.Errorf("%s: wrote %v, %v", tt.reason, wrote, err)
+			}
 		})
-		_, wrote, err := w.Apply(t.Context(), stale, want)
-		if apierrors.IsConflict(err) != tt.conflict || wrote == tt.conflict {
-			t.Errorf("%s: wrote %v, %v", tt.reason, wrote, err)
-		}
 	}
 }
 
@@ -239,27 +241,29 @@ func TestApplyProviderID(t *testing.T) {
 		{"it was given another since", "", withProviderID("theirs"), "theirs", true},
 		{"it reports another address since", "", func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.0.0.9" }, "", true},
 	} {
-		w := newWorld(t, interceptor.Funcs{}, node("w1", withIPs("10.0.0.1"), withProviderID(tt.has)))
-		seen := w.read(t, "w1")
-		if tt.meanwhile != nil {
-			now := w.read(t, "w1")
-			tt.meanwhile(now)
-			if err := w.Client.Update(t.Context(), now.DeepCopy()); err != nil {
-				t.Fatal(err)
+		t.Run(tt.reason, func(t *testing.T) {
+			w := newWorld(t, interceptor.Funcs{}, node("w1", withIPs("10.0.0.1"), withProviderID(tt.has)))
+			seen := w.read(t, "w1")
+			if tt.meanwhile != nil {
+				now := w.read(t, "w1")
+				tt.meanwhile(now)
+				if err := w.Client.Update(t.Context(), now.DeepCopy()); err != nil {
+					t.Fatal(err)
+				}
+				status := w.read(t, "w1")
+				status.Status = now.Status
+				if err := w.Client.Status().Update(t.Context(), status); err != nil {
+					t.Fatal(err)
+				}
 			}
-			status := w.read(t, "w1")
-			status.Status = now.Status
-			if err := w.Client.Status().Update(t.Context(), status); err != nil {
-				t.Fatal(err)
+			_, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"}))
+			if apierrors.IsConflict(err) != tt.conflict || err != nil && !tt.conflict {
+				t.Errorf("%s: %v", tt.reason, err)
 			}
-		}
-		_, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"}))
-		if apierrors.IsConflict(err) != tt.conflict || err != nil && !tt.conflict {
-			t.Errorf("%s: %v", tt.reason, err)
-		}
-		if got := w.read(t, "w1").Spec.ProviderID; got != tt.want {
-			t.Errorf("%s: it shows %q, want %q", tt.reason, got, tt.want)
-		}
+			if got := w.read(t, "w1").Spec.ProviderID; got != tt.want {
+				t.Errorf("%s: it shows %q, want %q", tt.reason, got, tt.want)
+			}
+		})
 	}
 }
 

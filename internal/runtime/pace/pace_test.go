@@ -94,15 +94,17 @@ func TestPaceSeesLateAnswers(t *testing.T) {
 		{"refused", answers{code: http.StatusTooManyRequests}, func(l float64) bool { return l < first }},
 		{"no answer", answers{after: time.Minute}, func(l float64) bool { return l == first }},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newLine()
-			answer, err := tripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
-			if err == nil {
-				_ = answer.Body.Close()
-			}
-			if !tc.want(p.limit) || p.under != 0 {
-				t.Errorf("%s: %.1f may be under way and %d are", tc.reason, p.limit, p.under)
-			}
+		t.Run(tc.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newLine()
+				answer, err := tripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
+				if err == nil {
+					_ = answer.Body.Close()
+				}
+				if !tc.want(p.limit) || p.under != 0 {
+					t.Errorf("%s: %.1f may be under way and %d are", tc.reason, p.limit, p.under)
+				}
+			})
 		})
 	}
 }

@@ -42,13 +42,15 @@ func TestComplete(t *testing.T) {
 		{"underscores for dashes", "--concurrent_syncs=5 --machine_safety_apiserver_statuscheck_timeout=10s", ""},
 		{"flags of the originals that mean nothing here", "--cloud-provider=x --leader-elect-resource-lock=leases --controller-start-interval=0s --kube-api-content-type=application/json", ""},
 	} {
-		err := parsed(t, strings.Fields(c.args)...).Complete()
-		switch {
-		case c.want == "" && err != nil:
-			t.Errorf("%s: %q is refused: %v", c.reason, c.args, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: %q gives %v, want %q", c.reason, c.args, err, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			err := parsed(t, strings.Fields(c.args)...).Complete()
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("%s: %q is refused: %v", c.reason, c.args, err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%s: %q gives %v, want %q", c.reason, c.args, err, c.want)
+			}
+		})
 	}
 }
 
@@ -63,14 +65,16 @@ func TestElection(t *testing.T) {
 		{"a shorter one", "--leader-elect-lease-duration=30s", "30s 20s 4s"},
 		{"all are given", "--leader-elect-lease-duration=120s --leader-elect-renew-deadline=60s --leader-elect-retry-period=5s", "2m0s 1m0s 5s"},
 	} {
-		f := parsed(t, strings.Fields(c.args)...)
-		if err := f.Complete(); err != nil {
-			t.Fatal(err)
-		}
-		e := f.Election
-		if got := fmt.Sprintf("%s %s %s", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod); got != c.want {
-			t.Errorf("%s: %q gives %s, want %s", c.reason, c.args, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			f := parsed(t, strings.Fields(c.args)...)
+			if err := f.Complete(); err != nil {
+				t.Fatal(err)
+			}
+			e := f.Election
+			if got := fmt.Sprintf("%s %s %s", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod); got != c.want {
+				t.Errorf("%s: %q gives %s, want %s", c.reason, c.args, got, c.want)
+			}
+		})
 	}
 }
 
@@ -135,9 +139,11 @@ func TestPlaces(t *testing.T) {
 		{"health checks", "machine-healthcheck", false, Place{APIs: openshift, Metrics: ":8083", Health: ":9442", Port: 1, Plain: true}},
 		{"links, without any port", "nodelink-controller", false, Place{APIs: openshift, Metrics: "0", Port: 1, Plain: true}},
 	} {
-		if got := PlaceOf(c.name, c.provider, 1); fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: %s has %+v, want %+v", c.reason, c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := PlaceOf(c.name, c.provider, 1); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("%s: %s has %+v, want %+v", c.reason, c.name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -148,10 +154,12 @@ func TestNamespace(t *testing.T) {
 		{"set: the same for both", "--namespace=mill", "mill", "mill"},
 		{"set to nothing: everywhere in both", "--namespace=", "", ""},
 	} {
-		f := parsed(t, strings.Fields(c.args)...)
-		if o, g := f.NamespaceOf(provider.OpenShift), f.NamespaceOf(provider.Gardener); o != c.openshift || g != c.gardener {
-			t.Errorf("%s: %q and %q, want %q and %q", c.reason, o, g, c.openshift, c.gardener)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			f := parsed(t, strings.Fields(c.args)...)
+			if o, g := f.NamespaceOf(provider.OpenShift), f.NamespaceOf(provider.Gardener); o != c.openshift || g != c.gardener {
+				t.Errorf("%s: %q and %q, want %q and %q", c.reason, o, g, c.openshift, c.gardener)
+			}
+		})
 	}
 }
 
@@ -161,9 +169,11 @@ func TestMetricsAddress(t *testing.T) {
 		"--address=127.0.0.1 --port=9":          "127.0.0.1:9",
 		"--metrics-bind-address=:8081 --port=9": ":8081",
 	} {
-		f := parsed(t, strings.Fields(args)...)
-		if err := f.Complete(); err != nil || f.MetricsAddress != want {
-			t.Errorf("%q: metrics at %q (%v), want %q", args, f.MetricsAddress, err, want)
-		}
+		t.Run(args, func(t *testing.T) {
+			f := parsed(t, strings.Fields(args)...)
+			if err := f.Complete(); err != nil || f.MetricsAddress != want {
+				t.Errorf("%q: metrics at %q (%v), want %q", args, f.MetricsAddress, err, want)
+			}
+		})
 	}
 }

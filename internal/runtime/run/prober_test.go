@@ -42,9 +42,11 @@ func TestAnswerOf(t *testing.T) {
 		{"nobody answers", errors.New("dial tcp: connection refused"), connectivity.Unreachable},
 		{"it took too long", context.DeadlineExceeded, connectivity.Unreachable},
 	} {
-		if got := AnswerOf(c.err); got != c.want {
-			t.Errorf("%s: %s, want %s", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := AnswerOf(c.err); got != c.want {
+				t.Errorf("%s: %s, want %s", c.reason, got, c.want)
+			}
+		})
 	}
 }
 
@@ -158,26 +160,28 @@ func TestSetBackEndsTheProcess(t *testing.T) {
 		{"it did not answer meanwhile", []time.Duration{0, down, -time.Hour}, "was set back by 1h0m0s"},
 		{"it has not answered before", []time.Duration{down, -time.Hour}, ""},
 	} {
-		own := testclock.NewFakeClock(epoch)
-		clk, by := clockOf(own), time.Duration(0)
-		l := NewProber(map[connectivity.Cluster]Probe{connectivity.Control: func(context.Context) (string, error) {
-			if by == down {
-				return "", errors.New("connection refused")
+		t.Run(c.reason, func(t *testing.T) {
+			own := testclock.NewFakeClock(epoch)
+			clk, by := clockOf(own), time.Duration(0)
+			l := NewProber(map[connectivity.Cluster]Probe{connectivity.Control: func(context.Context) (string, error) {
+				if by == down {
+					return "", errors.New("connection refused")
+				}
+				clk.Answered(own.Now(), own.Now().Add(by).Truncate(time.Second))
+				return "", nil
+			}}, connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, logr.Discard())
+			var err error
+			for _, by = range c.offs {
+				if err != nil {
+					t.Errorf("%s: it ended before: %v", c.reason, err)
+				}
+				err = l.Look(t.Context())
+				own.Step(6 * time.Second)
 			}
-			clk.Answered(own.Now(), own.Now().Add(by).Truncate(time.Second))
-			return "", nil
-		}}, connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, logr.Discard())
-		var err error
-		for _, by = range c.offs {
-			if err != nil {
-				t.Errorf("%s: it ended before: %v", c.reason, err)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, want %q", c.reason, err, c.want)
 			}
-			err = l.Look(t.Context())
-			own.Step(6 * time.Second)
-		}
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", c.reason, err, c.want)
-		}
+		})
 	}
 }
 
@@ -320,20 +324,22 @@ func TestSightFlags(t *testing.T) {
 		{"6.3: the period must not be shorter than the timeout", period + "10s", connectivity.Policy{}, "must not be shorter"},
 		{"below zero", timeout + "-1s", connectivity.Policy{}, "negative"},
 	} {
-		var f Flags
-		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		f.AddFlags(fs, Place{Port: 1})
-		if err := fs.Parse(strings.Fields(c.args)); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Complete(); c.err != "" || err != nil {
-			if err == nil || !strings.Contains(err.Error(), c.err) || c.err == "" {
-				t.Errorf("%s: %v, want %q", c.reason, err, c.err)
+		t.Run(c.reason, func(t *testing.T) {
+			var f Flags
+			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			f.AddFlags(fs, Place{Port: 1})
+			if err := fs.Parse(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
 			}
-			continue
-		}
-		if got := f.connectivityPolicy(); got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.reason, got, c.want)
-		}
+			if err := f.Complete(); c.err != "" || err != nil {
+				if err == nil || !strings.Contains(err.Error(), c.err) || c.err == "" {
+					t.Errorf("%s: %v, want %q", c.reason, err, c.err)
+				}
+				return
+			}
+			if got := f.connectivityPolicy(); got != c.want {
+				t.Errorf("%s: %+v, want %+v", c.reason, got, c.want)
+			}
+		})
 	}
 }

@@ -39,16 +39,18 @@ func TestServingFlags(t *testing.T) {
 		{"in the place of an original", "machineset-controller", "", false, ""},
 		{"in the place of an original, when asked to", "machineset-controller", "--metrics-secure", true, ""},
 	} {
-		var f Flags
-		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		f.AddFlags(fs, PlaceOf(c.program, false, 10259))
-		if err := fs.Parse(strings.Fields(c.args)); err != nil {
-			t.Fatal(err)
-		}
-		err := f.Complete()
-		if c.err == "" && (err != nil || f.serving.secure != c.secure) || c.err != "" && (err == nil || err.Error() != c.err) {
-			t.Errorf("%s: %s: secure %t, %v", c.reason, c.args, f.serving.secure, err)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var f Flags
+			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			f.AddFlags(fs, PlaceOf(c.program, false, 10259))
+			if err := fs.Parse(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
+			}
+			err := f.Complete()
+			if c.err == "" && (err != nil || f.serving.secure != c.secure) || c.err != "" && (err == nil || err.Error() != c.err) {
+				t.Errorf("%s: %s: secure %t, %v", c.reason, c.args, f.serving.secure, err)
+			}
+		})
 	}
 }
 
@@ -64,22 +66,24 @@ func TestTLSFlags(t *testing.T) {
 		{"no such version", "--tls-min-version=1.3", 0, 0, "--tls-min-version: "},
 		{"no such suite", "--tls-cipher-suites=AES", 0, 0, "--tls-cipher-suites: "},
 	} {
-		f := parsed(t, strings.Fields(c.args)...)
-		settings, err := f.TLS()
-		if again := f.Complete(); (err == nil) != (again == nil) {
-			t.Errorf("%s: %v where it is used, and %v at the start", c.reason, err, again)
-		}
-		if err != nil || c.err != "" {
-			if err == nil || !strings.HasPrefix(err.Error(), c.err) || c.err == "" {
-				t.Errorf("%s: %v, want %q", c.reason, err, c.err)
+		t.Run(c.reason, func(t *testing.T) {
+			f := parsed(t, strings.Fields(c.args)...)
+			settings, err := f.TLS()
+			if again := f.Complete(); (err == nil) != (again == nil) {
+				t.Errorf("%s: %v where it is used, and %v at the start", c.reason, err, again)
 			}
-			continue
-		}
-		got := &tls.Config{}
-		settings(got)
-		if got.MinVersion != c.lowest || len(got.CipherSuites) != c.suites {
-			t.Errorf("%s: version %x, %d suites", c.reason, got.MinVersion, len(got.CipherSuites))
-		}
+			if err != nil || c.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), c.err) || c.err == "" {
+					t.Errorf("%s: %v, want %q", c.reason, err, c.err)
+				}
+				return
+			}
+			got := &tls.Config{}
+			settings(got)
+			if got.MinVersion != c.lowest || len(got.CipherSuites) != c.suites {
+				t.Errorf("%s: version %x, %d suites", c.reason, got.MinVersion, len(got.CipherSuites))
+			}
+		})
 	}
 }
 

@@ -351,12 +351,14 @@ func TestCloudByNode(t *testing.T) {
 		{"not known yet", "", "names none of aws, azure, gcp"},
 	}
 	for _, c := range cases {
-		nodes := newCluster()
-		nodes.node.Spec.ProviderID = c.id
-		_, err := (&ByNode{Clouds: clouds, Nodes: nodes, Node: "n"}).Look(t.Context(), 0)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %q", c.reason, err, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			nodes := newCluster()
+			nodes.node.Spec.ProviderID = c.id
+			_, err := (&ByNode{Clouds: clouds, Nodes: nodes, Node: "n"}).Look(t.Context(), 0)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: got %v, want %q", c.reason, err, c.want)
+			}
+		})
 	}
 
 	nodes := newCluster()

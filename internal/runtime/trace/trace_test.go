@@ -66,9 +66,11 @@ func TestID(t *testing.T) {
 		{"none of theirs", "uid-1", "4a49acf8a6bd727728495d1e541a8408"},
 		{"an ID of nothing but zeros is none", "00000000-0000-0000-0000-000000000000", "12b9377cbe7e5c94e8a70d9d23929523"},
 	} {
-		if got := ID(c.uid).String(); got != c.want {
-			t.Errorf("%s: %s: %s, want %s", c.reason, c.uid, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := ID(c.uid).String(); got != c.want {
+				t.Errorf("%s: %s: %s, want %s", c.reason, c.uid, got, c.want)
+			}
+		})
 	}
 }
 
@@ -126,12 +128,14 @@ func TestPasses(t *testing.T) {
 			"provider find < Pass (0s) millwright.provider=p millwright.verb=find millwright.providerID=p://1",
 		}},
 	} {
-		l, _, told := process(Million)
-		ctx, over := l.Pass(t.Context(), uid)
-		c.do(l, ctx)
-		over("machine", "a/m")
-		t.Log(c.reason)
-		check(t, told, c.want...)
+		t.Run(c.reason, func(t *testing.T) {
+			l, _, told := process(Million)
+			ctx, over := l.Pass(t.Context(), uid)
+			c.do(l, ctx)
+			over("machine", "a/m")
+			t.Log(c.reason)
+			check(t, told, c.want...)
+		})
 	}
 }
 
@@ -171,9 +175,11 @@ func TestFailureOf(t *testing.T) {
 		"Conflict":  apierrors.NewConflict(schema.GroupResource{}, "m", errors.New("newer")),
 		"Transient": errors.New("connection refused"),
 	} {
-		if got := failureOf(err); got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := failureOf(err); got != want {
+				t.Errorf("%v: %q, want %q", err, got, want)
+			}
+		})
 	}
 }
 

@@ -24,9 +24,11 @@ func TestOf(t *testing.T) {
 		{"sources without their history", "", built(), "devel (no commit" + with},
 		{"a program that says nothing", "", nil, "devel (no commit" + with},
 	} {
-		if got := of(c.release, c.info); got != c.want {
-			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			if got := of(c.release, c.info); got != c.want {
+				t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+			}
+		})
 	}
 }
 

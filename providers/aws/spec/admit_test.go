@@ -260,19 +260,23 @@ func TestAdmitTexts(t *testing.T) {
 		`{"cpuOptions":{}}`:                         `providerSpec.CPUOptions: Invalid value: "{}": At least one field must be set if cpuOptions is provided`,
 		`{"cpuOptions":{"confidentialCompute":""}}`: `providerSpec.CPUOptions.ConfidentialCompute: Invalid value: "": Allowed values are Disabled, AMDEncryptedVirtualizationNestedPaging and omitted`,
 	} {
-		_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, patch)))
-		if len(faults) != 1 || faults[0].Error() != want {
-			t.Errorf("%s is %v, want %s", patch, faults, want)
-		}
+		t.Run(patch, func(t *testing.T) {
+			_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, patch)))
+			if len(faults) != 1 || faults[0].Error() != want {
+				t.Errorf("%s is %v, want %s", patch, faults, want)
+			}
+		})
 	}
 }
 
 func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `{`, `{"ami":[]}`, `{"placement":"us-east-1a"}`, `{"deviceIndex":"one"}`, `{"ami":` + strings.Repeat("[", 20000)} {
-		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
-		if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
-			t.Errorf("%.50s: %q, %v", raw, warnings, faults)
-		}
+		t.Run(raw, func(t *testing.T) {
+			warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+			if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
+				t.Errorf("%.50s: %q, %v", raw, warnings, faults)
+			}
+		})
 	}
 }
 

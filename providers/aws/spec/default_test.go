@@ -77,15 +77,17 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		`{"ami":{"id":"ami-1"},"placement":null,"userDataSecret":{},"instanceType":null}`,
 		`{"ami":{"id":"ami-1"},"instancetype":"","Placement":{"REGION":null},"userdatasecret":{"Name":""}}`,
 	} {
-		a := admittest.Admission([]byte(raw))
-		a.Platform.Region = "us-east-1"
-		filled, err := spec.Admitter{}.Default(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Spec = filled
-		_, faults := spec.Admitter{}.Admit(a)
-		admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+		t.Run(raw, func(t *testing.T) {
+			a := admittest.Admission([]byte(raw))
+			a.Platform.Region = "us-east-1"
+			filled, err := spec.Admitter{}.Default(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Spec = filled
+			_, faults := spec.Admitter{}.Admit(a)
+			admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+		})
 	}
 }
 

@@ -85,13 +85,15 @@ func TestProviderSpecsOfClasses(t *testing.T) {
 		{"a number where text belongs", "keyName", `7`, ""},
 		{"a list where a text belongs", "ami", `[]`, "ami"},
 	} {
-		_, err := spec.DecodeProviderSpec(patched(t, c.field, c.value))
-		switch {
-		case c.fault == "" && err != nil:
-			t.Errorf("%s: %v", c.reason, err)
-		case c.fault != "" && (provider.KindOf(err) != provider.Invalid && err != nil || err == nil || !strings.Contains(err.Error(), c.fault+": ")):
-			t.Errorf("%s: %v, want a fault at %s", c.reason, err, c.fault)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			_, err := spec.DecodeProviderSpec(patched(t, c.field, c.value))
+			switch {
+			case c.fault == "" && err != nil:
+				t.Errorf("%s: %v", c.reason, err)
+			case c.fault != "" && (provider.KindOf(err) != provider.Invalid && err != nil || err == nil || !strings.Contains(err.Error(), c.fault+": ")):
+				t.Errorf("%s: %v, want a fault at %s", c.reason, err, c.fault)
+			}
+		})
 	}
 }
 
@@ -174,10 +176,12 @@ func TestConfigsThatInstancesAreMadeOf(t *testing.T) {
 		{"a host that is allocated", usual + `"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"allocationStrategy":"Dynamic"}}}}`, ""},
 		{"another strategy, with a host", usual + `"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-01234567","allocationStrategy":"Later"}}}}`, ""},
 	} {
-		_, err := spec.DecodeConfig([]byte(c.raw))
-		if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault+": ") {
-			t.Errorf("%s: %v, want a fault at %q", c.reason, err, c.fault)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			_, err := spec.DecodeConfig([]byte(c.raw))
+			if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault+": ") {
+				t.Errorf("%s: %v, want a fault at %q", c.reason, err, c.fault)
+			}
+		})
 	}
 }
 
@@ -193,8 +197,10 @@ func TestRegionsOfRefusedSpecs(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"placement":{"region":"eu-west-1","tenancy":[]},"ami":"x"}`: "eu-west-1", `{"region":"eu-west-1"}`: "", `{"placement":"x"}`: "",
 	} {
-		if got := spec.RegionOf(provider.OpenShift, []byte(raw)); got != want {
-			t.Errorf("%s: region %q, want %q", raw, got, want)
-		}
+		t.Run(raw, func(t *testing.T) {
+			if got := spec.RegionOf(provider.OpenShift, []byte(raw)); got != want {
+				t.Errorf("%s: region %q, want %q", raw, got, want)
+			}
+		})
 	}
 }

@@ -30,13 +30,15 @@ func TestGardenerIsReadAsByTheOriginal(t *testing.T) {
 		{"a group of reservations", `"zone":1`, `"zone":1,"capacityReservation":{"capacityReservationGroupID":"` + group + `"}`, ""},
 		{"a reservation in it", `"zone":1`, `"zone":1,"capacityReservation":{"capacityReservationGroupID":"` + group + `/capacityReservations/one"}`, "properties.capacityReservation.capacityReservationGroupID"},
 	} {
-		_, err := spec.DecodeGardener([]byte(strings.Replace(gardenerSpec, r.old, r.new, 1)))
-		switch {
-		case r.field == "" && err != nil:
-			t.Errorf("%s: %v", r.reason, err)
-		case r.field != "" && (provider.KindOf(err) != provider.Invalid || !strings.HasPrefix(err.Error(), r.field+":")):
-			t.Errorf("%s: %v", r.reason, err)
-		}
+		t.Run(r.reason, func(t *testing.T) {
+			_, err := spec.DecodeGardener([]byte(strings.Replace(gardenerSpec, r.old, r.new, 1)))
+			switch {
+			case r.field == "" && err != nil:
+				t.Errorf("%s: %v", r.reason, err)
+			case r.field != "" && (provider.KindOf(err) != provider.Invalid || !strings.HasPrefix(err.Error(), r.field+":")):
+				t.Errorf("%s: %v", r.reason, err)
+			}
+		})
 	}
 }
 
@@ -51,20 +53,22 @@ func TestOpenShiftIsNoStricterThanTheController(t *testing.T) {
 		{"encryption of a trusted machine", secured(launch("TrustedLaunch", secureBoot), "VMGuestStateOnly"), "securityProfile.settings.securityType"},
 		{"a name is no ID", `{"capacityReservationGroupID":"crg"}`, "capacityReservationGroupID"},
 	} {
-		var base, patch map[string]any
-		if err := json.Unmarshal([]byte(`{"vmSize":"s","vnet":"v","subnet":"s","image":{"resourceID":"/resourceGroups/g/x"},"osDisk":{"diskSizeGB":30}}`), &base); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(r.patch), &patch); err != nil {
-			t.Fatalf("%s: %v", r.patch, err)
-		}
-		for key, value := range patch {
-			base[key] = value
-		}
-		raw, _ := json.Marshal(base)
-		_, err := spec.DecodeOpenShift(raw)
-		if r.field == "" && err != nil || r.field != "" && (err == nil || !strings.HasPrefix(err.Error(), r.field+":")) {
-			t.Errorf("%s: %v", r.reason, err)
-		}
+		t.Run(r.reason, func(t *testing.T) {
+			var base, patch map[string]any
+			if err := json.Unmarshal([]byte(`{"vmSize":"s","vnet":"v","subnet":"s","image":{"resourceID":"/resourceGroups/g/x"},"osDisk":{"diskSizeGB":30}}`), &base); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(r.patch), &patch); err != nil {
+				t.Fatalf("%s: %v", r.patch, err)
+			}
+			for key, value := range patch {
+				base[key] = value
+			}
+			raw, _ := json.Marshal(base)
+			_, err := spec.DecodeOpenShift(raw)
+			if r.field == "" && err != nil || r.field != "" && (err == nil || !strings.HasPrefix(err.Error(), r.field+":")) {
+				t.Errorf("%s: %v", r.reason, err)
+			}
+		})
 	}
 }

@@ -86,15 +86,17 @@ func TestDefaultedIsAdmitted(t *testing.T) {
 		Path: field.NewPath("providerSpec"), Machine: "m", Platform: cluster,
 	}
 	for _, architecture := range []string{"amd64", "arm64"} {
-		a.Platform.Architecture = architecture
-		raw, err := spec.Admitter{}.Default(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
-		if len(warnings)+len(faults) > 0 {
-			t.Errorf("%s: %q, %v", raw, warnings, faults)
-		}
+		t.Run(architecture, func(t *testing.T) {
+			a.Platform.Architecture = architecture
+			raw, err := spec.Admitter{}.Default(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
+			if len(warnings)+len(faults) > 0 {
+				t.Errorf("%s: %q, %v", raw, warnings, faults)
+			}
+		})
 	}
 }
 

@@ -68,10 +68,12 @@ func TestDecodeGardener(t *testing.T) {
 		{"GPUs of nothing", `{"gpu": {}, "scheduling": {"onHostMaintenance": "TERMINATE"}}`, []string{"gpu.acceleratorType", "gpu.count"}},
 		{"two accounts", `{"serviceAccounts": [{"email": "a"}, {"email": "b"}]}`, []string{"serviceAccounts"}},
 	} {
-		_, err := spec.DecodeGardener(admittest.Patched(t, wholeGardener, r.patch))
-		if got := faultyFields(t, err); !slices.Equal(got, r.want) {
-			t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
-		}
+		t.Run(r.name, func(t *testing.T) {
+			_, err := spec.DecodeGardener(admittest.Patched(t, wholeGardener, r.patch))
+			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
+				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
+			}
+		})
 	}
 	if _, err := spec.DecodeGardener([]byte(`{"disks": 1}`)); provider.KindOf(err) != provider.Invalid {
 		t.Errorf("what is no spec: %v", err)
@@ -99,10 +101,12 @@ func TestDecodeOpenShift(t *testing.T) {
 		{"spot that is restarted", `{"preemptible": true, "restartPolicy": "Always"}`, []string{"restartPolicy"}},
 		{"another word for maintenance", `{"onHostMaintenance": "SUSPEND"}`, []string{"onHostMaintenance"}},
 	} {
-		_, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
-		if got := faultyFields(t, err); !slices.Equal(got, r.want) {
-			t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
-		}
+		t.Run(r.name, func(t *testing.T) {
+			_, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
+			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
+				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
+			}
+		})
 	}
 	if _, err := spec.DecodeOpenShift([]byte(strings.Replace(whole, `"disks": [`, `"disks": 1, "x": [`, 1))); provider.KindOf(err) != provider.Invalid {
 		t.Errorf("what is no spec: %v", err)

@@ -118,10 +118,12 @@ func TestSelector(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	for raw, want := range map[string]string{whole: "machines/worker-user-data hosts", installed: "/worker-user-data-managed ", `{}`: "/ "} {
-		userData, credentials, err := spec.OpenShiftSecrets([]byte(raw))
-		if got := userData.Namespace + "/" + userData.Name + " " + credentials.Name; err != nil || got != want {
-			t.Errorf("%q names %q, %v; want %q", raw, got, err, want)
-		}
+		t.Run(raw, func(t *testing.T) {
+			userData, credentials, err := spec.OpenShiftSecrets([]byte(raw))
+			if got := userData.Namespace + "/" + userData.Name + " " + credentials.Name; err != nil || got != want {
+				t.Errorf("%q names %q, %v; want %q", raw, got, err, want)
+			}
+		})
 	}
 }
 

@@ -178,10 +178,12 @@ func TestNoWorkspaceIsOneFault(t *testing.T) {
 
 func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `{`, `{"workspace":[]}`, `{"network":{"devices":{}}}`, `{"numCPUs":"two"}`, `{"template":` + strings.Repeat("[", 20000)} {
-		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
-		if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
-			t.Errorf("%.50s: %q, %v", raw, warnings, faults)
-		}
+		t.Run(raw, func(t *testing.T) {
+			warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+			if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
+				t.Errorf("%.50s: %q, %v", raw, warnings, faults)
+			}
+		})
 	}
 }
 

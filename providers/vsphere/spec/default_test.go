@@ -66,14 +66,16 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		`{"template":"rhcos","workspace":{"server":"vc"},"network":{"devices":[{"networkName":"n"}]}}`,
 		`{"template":"rhcos","workspace":{"server":"vc"},"network":{"devices":[{"networkName":"n"}]},"UserDataSecret":null,"credentialsSecret":null}`,
 	} {
-		a := admittest.Admission([]byte(raw))
-		filled, err := spec.Admitter{}.Default(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Spec = filled
-		_, faults := spec.Admitter{}.Admit(a)
-		admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+		t.Run(raw, func(t *testing.T) {
+			a := admittest.Admission([]byte(raw))
+			filled, err := spec.Admitter{}.Default(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Spec = filled
+			_, faults := spec.Admitter{}.Admit(a)
+			admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+		})
 	}
 }
 

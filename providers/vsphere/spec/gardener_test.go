@@ -67,17 +67,19 @@ func TestGardenerOwnership(t *testing.T) {
 		`{"mcm.gardener.cloud/cluster":"c","mcm.gardener.cloud/role":"node"}`:   {"mcm.gardener.cloud/cluster=c", "mcm.gardener.cloud/role=node"},
 		`{"x":"y"}`: nil,
 	} {
-		s, err := spec.DecodeGardener([]byte(strings.Replace(wholeClass, `{"kubernetes.io/cluster/shoot--a--b":"1","kubernetes.io/role/node":"1","other":"x"}`, tags, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		own := s.Ownership()
-		var got []string
-		for _, k := range slices.Sorted(maps.Keys(own)) {
-			got = append(got, k+"="+own[k])
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", tags, got, want)
-		}
+		t.Run(tags, func(t *testing.T) {
+			s, err := spec.DecodeGardener([]byte(strings.Replace(wholeClass, `{"kubernetes.io/cluster/shoot--a--b":"1","kubernetes.io/role/node":"1","other":"x"}`, tags, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := s.Ownership()
+			var got []string
+			for _, k := range slices.Sorted(maps.Keys(own)) {
+				got = append(got, k+"="+own[k])
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", tags, got, want)
+			}
+		})
 	}
 }

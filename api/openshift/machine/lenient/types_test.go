@@ -24,15 +24,17 @@ func TestDecodesWhatTheSchemaAdmits(t *testing.T) {
 		{"a percentage", `{"selector":{},"unhealthyConditions":null,"maxUnhealthy":"40%"}`},
 		{"fields that are not there stay so", `{"selector":{},"unhealthyConditions":[{}]}`},
 	} {
-		var spec MachineHealthCheckSpec
-		if err := json.Unmarshal([]byte(c.spec), &spec); err != nil {
-			t.Errorf("%s: %v", c.reason, err)
-			continue
-		}
-		out, err := json.Marshal(spec)
-		if err != nil || string(out) != c.spec {
-			t.Errorf("%s: got %s (%v), want %s", c.reason, out, err, c.spec)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var spec MachineHealthCheckSpec
+			if err := json.Unmarshal([]byte(c.spec), &spec); err != nil {
+				t.Errorf("%s: %v", c.reason, err)
+				return
+			}
+			out, err := json.Marshal(spec)
+			if err != nil || string(out) != c.spec {
+				t.Errorf("%s: got %s (%v), want %s", c.reason, out, err, c.spec)
+			}
+		})
 	}
 	var published machinev1.MachineHealthCheckSpec
 	if json.Unmarshal([]byte(`{"nodeStartupTimeout":"0abc"}`), &published) == nil {

@@ -16,19 +16,21 @@ import (
 func TestOneSchemeForTheGroup(t *testing.T) {
 	published, ours := machinev1.Install, AddToScheme
 	for name, order := range map[string][]func(*runtime.Scheme) error{"published first": {published, ours}, "ours first": {ours, published}} {
-		scheme := runtime.NewScheme()
-		for _, add := range order {
-			if err := add(scheme); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		for _, kind := range []string{"Machine", "MachineSet", KindMachineDeployment, KindCluster} {
-			for _, suffix := range []string{"", "List"} {
-				if !scheme.Recognizes(machinev1.GroupVersion.WithKind(kind + suffix)) {
-					t.Errorf("%s: %s%s is unknown", name, kind, suffix)
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			for _, add := range order {
+				if err := add(scheme); err != nil {
+					t.Fatalf("%s: %v", name, err)
 				}
 			}
-		}
+			for _, kind := range []string{"Machine", "MachineSet", KindMachineDeployment, KindCluster} {
+				for _, suffix := range []string{"", "List"} {
+					if !scheme.Recognizes(machinev1.GroupVersion.WithKind(kind + suffix)) {
+						t.Errorf("%s: %s%s is unknown", name, kind, suffix)
+					}
+				}
+			}
+		})
 	}
 }
 

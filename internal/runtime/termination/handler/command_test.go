@@ -39,21 +39,23 @@ func TestFlags(t *testing.T) {
 		{reason: "no pause", args: "--node-name=n --poll-interval-seconds=0", err: "--poll-interval-seconds: must be at least 1, is 0"},
 		{reason: "a cloud that nobody knows", args: "--node-name=n --provider=nimbus", err: `--provider: unknown cloud "nimbus": want one of aws, azure, gcp, or nothing to find out`},
 	} {
-		var o options
-		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		o.addFlags(fs)
-		fs.Bool("logtostderr", false, "")
-		fs.Int("v", 0, "")
-		if err := fs.Parse(strings.Fields(c.args)); err != nil {
-			t.Fatal(err)
-		}
-		err := o.check()
-		switch {
-		case c.err != "" && (err == nil || err.Error() != c.err):
-			t.Errorf("%s: got %v, want %q", c.reason, err, c.err)
-		case c.err == "" && (err != nil || o != c.want):
-			t.Errorf("%s: got %+v, %v", c.reason, o, err)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			var o options
+			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			o.addFlags(fs)
+			fs.Bool("logtostderr", false, "")
+			fs.Int("v", 0, "")
+			if err := fs.Parse(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
+			}
+			err := o.check()
+			switch {
+			case c.err != "" && (err == nil || err.Error() != c.err):
+				t.Errorf("%s: got %v, want %q", c.reason, err, c.err)
+			case c.err == "" && (err != nil || o != c.want):
+				t.Errorf("%s: got %+v, %v", c.reason, o, err)
+			}
+		})
 	}
 }
 

@@ -128,8 +128,10 @@ func TestAWS(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		aws, _ := newAWS(newIMDS(t, c.pages))
-		look(t, c.reason, aws, c.want, c.fails)
+		t.Run(c.reason, func(t *testing.T) {
+			aws, _ := newAWS(newIMDS(t, c.pages))
+			look(t, c.reason, aws, c.want, c.fails)
+		})
 	}
 }
 
@@ -190,12 +192,14 @@ func TestAWSWithoutTokens(t *testing.T) {
 		{reason: "no token is to be had, and one is needed", put: page{status: 503}, insists: true, fails: "answered 503"},
 	}
 	for _, c := range cases {
-		s := newIMDS(t, map[string]page{"PUT " + awsToken: c.put})
-		if !c.insists {
-			s.token = ""
-		}
-		aws, _ := newAWS(s)
-		look(t, c.reason, aws, c.want, c.fails)
+		t.Run(c.reason, func(t *testing.T) {
+			s := newIMDS(t, map[string]page{"PUT " + awsToken: c.put})
+			if !c.insists {
+				s.token = ""
+			}
+			aws, _ := newAWS(s)
+			look(t, c.reason, aws, c.want, c.fails)
+		})
 	}
 }
 

@@ -84,7 +84,9 @@ func TestAzure(t *testing.T) {
 		{reason: "a name that is none", pages: map[string]page{"GET " + azureName: {body: "<html>"}, azureNew: {body: `{"Events": []}`}}, fails: "not a name"},
 	}
 	for _, c := range cases {
-		look(t, c.reason, NewAzure(NewHTTP(), azureDouble(t, c.pages).URL), c.want, c.fails)
+		t.Run(c.reason, func(t *testing.T) {
+			look(t, c.reason, NewAzure(NewHTTP(), azureDouble(t, c.pages).URL), c.want, c.fails)
+		})
 	}
 }
 

@@ -56,7 +56,9 @@ func TestGCP(t *testing.T) {
 		{reason: "maintenance: garbage", pages: map[string]page{"GET " + gcpMaintenance: {body: "<html>"}}, want: interruption.Report{Clear: healthy}, fails: "not an event"},
 	}
 	for _, c := range cases {
-		look(t, c.reason, NewGCP(NewHTTP(), gcpDouble(t, c.pages).URL), c.want, c.fails)
+		t.Run(c.reason, func(t *testing.T) {
+			look(t, c.reason, NewGCP(NewHTTP(), gcpDouble(t, c.pages).URL), c.want, c.fails)
+		})
 	}
 }
 

@@ -41,22 +41,24 @@ func TestCollectorOf(t *testing.T) {
 		{reason: "a timeout that is none", endpoint: "http://c", env: map[string]string{"OTEL_EXPORTER_OTLP_TIMEOUT": "10s"}, err: "want milliseconds"},
 		{reason: "a compression that is none", endpoint: "http://c", env: map[string]string{"OTEL_EXPORTER_OTLP_COMPRESSION": "zip"}, err: "want gzip or none"},
 	} {
-		got, err := CollectorOf(c.endpoint, func(name string) string { return c.env[name] })
-		said := ""
-		if err != nil {
-			said = err.Error()
-		}
-		if c.err == "" && said != "" || !strings.Contains(said, c.err) || strings.Contains(said, "hunter2") {
-			t.Errorf("%s: error %q, want %q", c.reason, said, c.err)
-		}
-		if is := ""; err == nil {
-			if got.URL != nil {
-				is = got.URL.String()
+		t.Run(c.reason, func(t *testing.T) {
+			got, err := CollectorOf(c.endpoint, func(name string) string { return c.env[name] })
+			said := ""
+			if err != nil {
+				said = err.Error()
 			}
-			if is != c.url {
-				t.Errorf("%s: %q, want %q", c.reason, is, c.url)
+			if c.err == "" && said != "" || !strings.Contains(said, c.err) || strings.Contains(said, "hunter2") {
+				t.Errorf("%s: error %q, want %q", c.reason, said, c.err)
 			}
-		}
+			if is := ""; err == nil {
+				if got.URL != nil {
+					is = got.URL.String()
+				}
+				if is != c.url {
+					t.Errorf("%s: %q, want %q", c.reason, is, c.url)
+				}
+			}
+		})
 	}
 }
 
