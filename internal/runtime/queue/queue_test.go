@@ -2,11 +2,13 @@ package queue
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/millwright-dev/millwright/internal/engine/turn"
@@ -182,33 +184,28 @@ func TestShutDown(t *testing.T) {
 	}
 }
 
-// TestConcurrent: many workers and wakes, with the race detector.
+// TestConcurrent: many workers and wakes, with the race detector. The clock is the real one: a fake one rings in the goroutine that steps it.
 func TestConcurrent(t *testing.T) {
-	w := newWorld(t, limiter())
-	const items = 200
+	q := newQueue("", limiter(), func(request) turn.Class { return turn.Settled }, clock.RealClock{})
 	go func() {
-		for n := range 10 * items {
+		for n := range 2000 {
 			name := string(rune('a' + n%26))
-			w.Add(req(name))
-			w.AddAfter(req(name), time.Duration(n%3)*time.Second)
-			w.clock.Step(time.Second)
+			q.Add(req(name))
+			q.AddAfter(req(name), time.Duration(n%3)*time.Millisecond)
 		}
-		w.ShutDownWithDrain()
+		q.ShutDownWithDrain()
 	}()
-	done := make(chan struct{})
+	var workers sync.WaitGroup
 	for range 8 {
-		go func() {
-			defer func() { done <- struct{}{} }()
+		workers.Go(func() {
 			for {
-				r, ended := w.Get()
+				r, ended := q.Get()
 				if ended {
 					return
 				}
-				w.Done(r)
+				q.Done(r)
 			}
-		}()
+		})
 	}
-	for range 8 {
-		<-done
-	}
+	workers.Wait()
 }
