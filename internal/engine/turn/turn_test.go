@@ -73,31 +73,34 @@ func TestNoStarvation(t *testing.T) {
 			turns  int // that others have had since
 		}
 		var l Line[*item]
-		var places []*Place[*item]
+		waiting := map[int64]*Place[*item]{}
 		came := int64(0)
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 20).Draw(t, "items") {
 					class := Class(rapid.IntRange(0, classes-1).Draw(t, "class"))
-					i := &item{class: class, before: len(l.waiting[class])}
 					came++
-					places = append(places, l.Push(class, came, i))
+					waiting[came] = l.Push(class, came, &item{class: class, before: len(l.waiting[class])})
 				}
 			case 3:
-				if len(places) > 0 {
-					l.Drop(places[rapid.IntRange(0, len(places)-1).Draw(t, "dropped")])
+				if dropped := rapid.Int64Range(0, came).Draw(t, "dropped"); waiting[dropped] != nil {
+					l.Drop(waiting[dropped])
+					delete(waiting, dropped)
 				}
 			default:
-				if l.Len() == 0 {
-					continue
-				}
-				got := l.Pop()
-				if bound := (got.before+1)*sum/int(shares[got.class]) + classes; got.turns > bound {
-					t.Fatalf("an item of class %d with %d before it waited for %d turns, more than %d", got.class, got.before, got.turns, bound)
-				}
-				for _, p := range places {
-					p.Item.turns++
+				for range min(l.Len(), 20) {
+					got := l.Pop()
+					for n, p := range waiting {
+						if p.Item == got {
+							delete(waiting, n)
+							continue
+						}
+						p.Item.turns++
+						if bound := (p.Item.before+1)*sum/int(shares[p.class]) + classes; p.Item.turns > bound {
+							t.Fatalf("an item of class %d with %d before it waits for more than %d turns", p.class, p.Item.before, bound)
+						}
+					}
 				}
 			}
 		}
