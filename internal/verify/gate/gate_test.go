@@ -297,7 +297,7 @@ func TestInputs(t *testing.T) {
 		{"dev/clouds/ec2/double.go", ""},
 		{"providers/aws/cloud/provider.go", ""},
 		{".golangci.yml", "lint lint-clouds"},
-		{"Makefile", "rights chart rehearsal install"},
+		{"Makefile", "lint lint-clouds rights chart rehearsal install"},
 		{"something/new.go", "lint lint-clouds rights chart rehearsal install"},
 	} {
 		var got []string

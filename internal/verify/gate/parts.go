@@ -90,7 +90,7 @@ func mainSources(files []string) []string {
 			patterns = append(patterns, "!"+dir+"/")
 		}
 	}
-	return append(patterns, "go.mod", "go.sum", ".golangci.yml", "hack/tool")
+	return append(patterns, "go.mod", "go.sum", ".golangci.yml", "hack/tool", "Makefile")
 }
 
 // linted are the modules of clouds and adapters. Linters read those whose own files have changed, and one that the main module's changes may touch.
