@@ -170,10 +170,12 @@ func runAll(ctx context.Context, slot tree, records store, verdicts []gate.Verdi
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
+	case r.err != nil:
+		return r.err
 	case r.failed > 0:
 		return fmt.Errorf("%d parts failed", r.failed)
 	}
-	return r.err
+	return nil
 }
 
 // runner runs parts, at most two at a time.
@@ -256,7 +258,7 @@ func (l *lines) end() {
 	}
 }
 
-// command is make, with the lowest priority for what computes beside a part that waits: that is about time.
+// command is make. A part that computes is niced: the tests of a part that waits have deadlines.
 func command(ctx context.Context, v gate.Verdict) *exec.Cmd {
 	args := slices.Concat([]string{"make", "--no-print-directory"}, v.Arguments())
 	if v.Part.Lane == gate.Computing {

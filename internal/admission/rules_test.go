@@ -121,14 +121,19 @@ func TestMachine(t *testing.T) {
 		{"lifecycle hooks", "they may go, whatever the spec is worth", machine(sizeless, deleting, preDrain(b)), machine(sizeless, deleting, preDrain(a, b)), "", nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			v := rules().Machine(c.now, c.old)
-			if got := message(v); got != c.refused {
-				t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
-			}
-			if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
-			}
+			judged(t, c.row, rules().Machine(c.now, c.old), c.refused, c.warnings)
 		})
+	}
+}
+
+// judged fails the test where a verdict is not refused with this message, empty for not refused, or has other warnings.
+func judged(t *testing.T, row string, v admission.Verdict, refused string, warnings []string) {
+	t.Helper()
+	if got := message(v); got != refused {
+		t.Errorf("%s:\ngot  %s\nwant %s", row, got, refused)
+	}
+	if diff := cmp.Diff(warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: warnings (-want +got):\n%s", row, diff)
 	}
 }
 
@@ -172,13 +177,7 @@ func TestMachineSet(t *testing.T) {
 		{"Errors", "several are one message", set(sizeless, unmatched), nil, "[" + mismatch + ", " + noSize + "]", nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			v := rules().MachineSet(c.now, c.old)
-			if got := message(v); got != c.refused {
-				t.Errorf("%s: %s:\ngot  %s\nwant %s", c.row, c.reason, got, c.refused)
-			}
-			if diff := cmp.Diff(c.warnings, v.Warnings, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s: %s: warnings (-want +got):\n%s", c.row, c.reason, diff)
-			}
+			judged(t, c.row, rules().MachineSet(c.now, c.old), c.refused, c.warnings)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	defer m.mu.Unlock()
 	if r := m.all[key]; r != nil {
 		if r.instance.nodeName != i.NodeName || !slices.Equal(r.instance.addresses, i.Addresses) {
-			m.sees(r, instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)})
+			m.setInstance(r, instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)})
 		}
 		r.placed.zone = cmp.Or(i.Zone, r.placed.zone)
 	}
@@ -54,8 +54,8 @@ func (i instance) hosts() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
 }
 
-// sees replaces what was seen of the instance of r; the lock is held.
-func (m memory) sees(r *remembered, now instance) {
+// setInstance replaces what was seen of the instance of r, and indexes its host names; the lock is held.
+func (m memory) setInstance(r *remembered, now instance) {
 	for _, host := range r.instance.hosts() {
 		if left := slices.DeleteFunc(m.hosts[host], func(uid types.UID) bool { return uid == r.uid }); len(left) > 0 {
 			m.hosts[host] = left

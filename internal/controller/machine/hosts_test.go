@@ -61,7 +61,7 @@ func TestHasNamed(t *testing.T) {
 				last[uid] = i
 			}
 			for _, h := range hosts {
-				for _, asks := range append([]string{"nobody"}, fmt.Sprint("uid-", uids)) {
+				for _, asks := range append([]string{"uid-0"}, fmt.Sprint("uid-", uids)) {
 					want := false
 					for uid, i := range last {
 						want = want || uid != asks && (i.NodeName == h || i.Addresses[0].Address == h)

@@ -118,7 +118,7 @@ func (m memory) drop(key types.NamespacedName) {
 	if r := m.all[key]; r != nil {
 		m.versions.Forget(r.uid)
 		m.shortages.waits(key, false)
-		m.sees(r, instance{})
+		m.setInstance(r, instance{})
 		delete(m.all, key)
 	}
 }

@@ -148,7 +148,7 @@ func (q *Queue) ring(r request, at time.Time) {
 	}
 }
 
-// classify notes the class of a request before the inner queue is locked: what tells it may take a lock of its own.
+// classify notes the class of a request before the inner queue is locked, since classOf may take locks of its own.
 func (q *Queue) classify(r request) {
 	class := q.classOf(r)
 	q.mu.Lock()

@@ -105,7 +105,7 @@ func lostMutant(name string) Mutation {
 	return Mutation{Name: name, Finds: []string{judge.OneInstance}, View: func(m *lifecycle.Machine) { m.Recorded.ProviderID, m.Recorded.Provisioned = "", false }}
 }
 
-// heedlessMutant hides as well that listings run behind: after a takeover either guard alone makes do.
+// heedlessMutant hides as well that listings run behind: after a takeover either guard suffices.
 func heedlessMutant() Mutation {
 	return cloudMutant("an instance is asked for whoever has its interface", []string{judge.OneInstance}, func(s *brokenSession, _ client.Client) {
 		s.hasty = true
