@@ -126,7 +126,8 @@ func (q *input) create() bool {
 }
 
 // birth is with how many machines a new set begins. It may be none: the set is
-// there, so that the template has its revision.
+// there, so that the template has its revision. A set that was deleted while
+// machines are updated in place is created again, and those will come to it.
 func (q *input) birth() int {
 	switch {
 	case q.d.Frozen != "", q.d.Strategy == Recreate && !q.cleared():
@@ -136,11 +137,8 @@ func (q *input) birth() int {
 	case q.d.Strategy == InPlace && (q.d.ByHand || q.p.Nodeless) && q.rolling():
 		return max(0, q.d.Replicas-q.total())
 	}
-	n := min(q.d.Replicas, q.room())
-	if q.rolling() {
-		n = min(n, q.canary())
-	}
-	return n
+	q.limit = q.canary()
+	return max(0, min(q.room(), q.grown()))
 }
 
 // cleared reports whether nothing is left of old machines, and none is on its way.

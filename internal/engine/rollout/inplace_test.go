@@ -165,6 +165,11 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			d:      surging.by(canaryOf("2")), sets: []Set{old("a", 3, held, wants(4), first(3, candidate), first(1, updating)), current("b", 1)},
 			plan: []string{"a 4->3"},
 		},
+		"4.5 f the new set was deleted, with one under way": {
+			reason: "that one will come to the set that is created for it, which begins without another",
+			d:      surging.by(canaryOf("1")), sets: []Set{old("a", 4, held, first(4, candidate), first(1, updating))},
+			plan: []string{"create with 0 as revision 2"},
+		},
 		"another strategy while one is under way": {
 			reason: "it is not taken back; the others are no candidates any more",
 			d:      rolls(3, "1", "0"), sets: []Set{old("a", 3, first(3, candidate), first(1, updating)), current("b", 1, first(1, pending))},
