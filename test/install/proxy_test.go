@@ -82,6 +82,16 @@ func (s scraper) read(ctx context.Context, url string, c *tls.Config) (page stri
 	return string(body), err
 }
 
+// answered reads until the status is the wanted one, for 30 seconds: the proxies' containers have no readiness probe, as the original's, and a
+// proxy answers 502 before its controller listens.
+func (s scraper) answered(ctx context.Context, url string, c *tls.Config) (page string, err error) {
+	err = eventually(ctx, 30*time.Second, func() (err error) {
+		page, err = s.read(ctx, url, c.Clone())
+		return err
+	})
+	return page, err
+}
+
 // guards reads the metrics of the operands through the proxies before them.
 func (h *installation) guards(t *testing.T) {
 	t.Helper()
@@ -96,7 +106,7 @@ func (h *installation) guards(t *testing.T) {
 		port := h.must(t, "-n", h.namespace, "get", "pods", "-l", pod, "-o", fmt.Sprintf("jsonpath={.items[0].spec.containers[*].ports[?(@.name==%q)].containerPort}", name))
 		url := "https://" + net.JoinHostPort(ip, strings.TrimSpace(port)) + "/metrics"
 		for _, s := range scrapers {
-			page, err := s.read(t.Context(), url, &tls.Config{InsecureSkipVerify: true}) // the proxy makes its certificate itself
+			page, err := s.answered(t.Context(), url, &tls.Config{InsecureSkipVerify: true}) // the proxy creates its certificate itself
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -149,8 +159,7 @@ func TestProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, trusted := h.proxied(t, c.profile)
 			for _, s := range scrapers {
-				err := eventually(t.Context(), 15*time.Second, func() error { _, err := s.read(t.Context(), url, trusted.Clone()); return err })
-				if err != nil {
+				if _, err := s.answered(t.Context(), url, trusted); err != nil {
 					t.Errorf("%s: %v", c.reason, err)
 				}
 			}
