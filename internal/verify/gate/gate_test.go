@@ -282,7 +282,7 @@ func TestInputs(t *testing.T) {
 		file string
 		in   string // names of parts that have it as an input
 	}{
-		{"internal/engine/drain/decide.go", "lint lint-clouds rights chart rehearsal install fuzz"},
+		{"internal/engine/drain/decide.go", "lint lint-clouds mod-tidy rights chart rehearsal install fuzz"},
 		{"internal/engine/drain/decide_test.go", "lint fuzz"},
 		{"docs/faq.md", ""},
 		{"docs/uninstall.md", "install"},
@@ -297,8 +297,8 @@ func TestInputs(t *testing.T) {
 		{"dev/clouds/ec2/double.go", ""},
 		{"providers/aws/cloud/provider.go", ""},
 		{".golangci.yml", "lint lint-clouds"},
-		{"Makefile", "lint lint-clouds rights chart rehearsal install"},
-		{"something/new.go", "lint lint-clouds rights chart rehearsal install"},
+		{"Makefile", "lint lint-clouds mod-tidy rights chart rehearsal install"},
+		{"something/new.go", "lint lint-clouds mod-tidy rights chart rehearsal install"},
 	} {
 		var got []string
 		for name, part := range parts {
@@ -325,9 +325,9 @@ func TestClouds(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"providers/aws/cloud/provider.go":        "clouds/providers/aws/cloud lint-clouds/providers/aws/cloud rehearsal/aws",
+		"providers/aws/cloud/provider.go":        "clouds/providers/aws/cloud lint-clouds/providers/aws/cloud mod-tidy/providers/aws/cloud rehearsal/aws",
 		"docs/providers/aws-policy.json":         "clouds/providers/aws/cloud clouds/providers/azure/cloud clouds/providers/gcp/cloud clouds/providers/kubevirt/cloud clouds/providers/libvirt/cloud clouds/providers/metal3/cloud clouds/providers/openstack/cloud clouds/providers/vsphere/cloud",
-		"dev/clouds/metal3/host/host.go":         "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift clouds/dev/clouds clouds/dev/clouds/metal3 lint-clouds/dev/clouds/metal3 rehearsal/metal3",
+		"dev/clouds/metal3/host/host.go":         "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift clouds/dev/clouds clouds/dev/clouds/metal3 lint-clouds/dev/clouds/metal3 mod-tidy/dev/clouds/metal3 rehearsal/metal3",
 		"cmd/machine-controller-manager/main.go": "clouds/adapters/gardener clouds/adapters/gardener/test/local clouds/adapters/gardener/test/older clouds/adapters/openshift",
 	} {
 		var got []string

@@ -34,7 +34,7 @@ var played = []struct{ cloud, double string }{
 func Parts(files, fuzzed []string) []Part {
 	return []Part{
 		{Name: "core", Target: "test-core", Proves: "the rules of the repository and all pure decisions, run anew each time, whatever a cache knows"},
-		{Name: "clean", Target: "verify-quick", Proves: "generated files, formats, go.mod and go.sum are current; modules agree on versions"},
+		{Name: "clean", Target: "verify-quick", Proves: "generated files, formats, go.mod and go.sum of the main module are current; modules agree on versions"},
 		{
 			Name: "lint", Lane: Computing, Target: "lint-core", Policy: Changed, Proves: "linters find nothing in the main module",
 			Inputs: mainSources(files),
@@ -56,6 +56,10 @@ func Parts(files, fuzzed []string) []Part {
 		{
 			Name: "lint-clouds", Lane: Computing, Target: "lint-clouds", Policy: Turns, Proves: "linters find nothing in the modules of clouds and adapters",
 			Inputs: with(mainSources(files), "!*_test.go"), Variable: "CLOUDS", Members: linted(files),
+		},
+		{
+			Name: "mod-tidy", Lane: Computing, Target: "tidy-modules", Policy: Turns, Proves: "go.mod and go.sum of the other modules say what is needed",
+			Inputs: with(mainSources(files), "!*_test.go", "!.golangci.yml", "!hack/tool"), Variable: "MODULES", Members: tidied(files),
 		},
 		{
 			Name: "chart", Lane: Computing, Target: "test-chart", Policy: Changed, Proves: "the chart is what config/ has, and Helm installs it on a real API server",
@@ -85,10 +89,8 @@ func Parts(files, fuzzed []string) []Part {
 // mainSources are what linters of the main module look at.
 func mainSources(files []string) []string {
 	patterns := []string{"*.go"}
-	for _, file := range files {
-		if dir := path.Dir(file); path.Base(file) == "go.mod" && dir != "." {
-			patterns = append(patterns, "!"+dir+"/")
-		}
+	for _, dir := range submodules(files) {
+		patterns = append(patterns, "!"+dir+"/")
 	}
 	return append(patterns, "go.mod", "go.sum", ".golangci.yml", "hack/tool", "Makefile")
 }
@@ -96,15 +98,28 @@ func mainSources(files []string) []string {
 // linted are the modules of clouds and adapters. Linters read those whose own files have changed, and one that the main module's changes may touch.
 func linted(files []string) (members []Member) {
 	for _, dir := range cloudModules(files) {
-		own := []string{dir + "/"}
-		for _, other := range cloudModules(files) {
-			if strings.HasPrefix(other, dir+"/") {
-				own = append(own, "!"+other+"/")
-			}
-		}
-		members = append(members, Member{Name: dir, Own: append(own, "!*.md", ".golangci.yml", "hack/tool")})
+		members = append(members, Member{Name: dir, Own: append(sources(dir, files), ".golangci.yml", "hack/tool")})
 	}
 	return members
+}
+
+// tidied are all modules but the main one. What a module needs changes with its own files, and with what the main module imports.
+func tidied(files []string) (members []Member) {
+	for _, dir := range submodules(files) {
+		members = append(members, Member{Name: dir, Own: sources(dir, files)})
+	}
+	return members
+}
+
+// sources are the files in the folder of a module that are not of a module below it.
+func sources(dir string, files []string) []string {
+	own := []string{dir + "/"}
+	for _, other := range submodules(files) {
+		if strings.HasPrefix(other, dir+"/") {
+			own = append(own, "!"+other+"/")
+		}
+	}
+	return append(own, "!*.md")
 }
 
 // modules are the Go modules that are tested as clouds, whose tests open files of the repository that lie outside of their module, or build programs.
@@ -126,8 +141,13 @@ func modules(files []string) (members []Member) {
 
 // cloudModules are the folders of the modules of clouds and adapters.
 func cloudModules(files []string) (folders []string) {
+	return slices.DeleteFunc(submodules(files), func(dir string) bool { return !isCloud(dir) })
+}
+
+// submodules are the folders of all modules but the main one.
+func submodules(files []string) (folders []string) {
 	for _, file := range files {
-		if dir := path.Dir(file); path.Base(file) == "go.mod" && isCloud(dir) {
+		if dir := path.Dir(file); path.Base(file) == "go.mod" && dir != "." {
 			folders = append(folders, dir)
 		}
 	}
