@@ -49,7 +49,8 @@ type Plugin struct {
 
 // Env is what a provider may need to know of the process it runs in.
 type Env struct {
-	// Target is the cluster that the machines join; nil when they join none. Control is the
+	// Target is the cluster that the machines join; nil when they join none. Its writes are not bounded as those of the controllers
+	// are: a provider that plays nodes writes what kubelets would. Control is the
 	// one that holds the machine objects.
 	Target, Control *rest.Config
 	// Background runs f beside the controllers while the process leads
@@ -169,10 +170,10 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 // time, they are limited, reads are shared, other specs are fallen back on, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Control: process.Control, Namespace: s.flags.NamespaceOf, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
-	if process.Target != nil {
-		env.Target = process.Target.GetConfig()
-	}
 	var err error
+	if _, env.Target, err = process.Flags.Configs(); err != nil {
+		return nil, err
+	}
 	if env.Objects, err = objectsOf(process); err != nil {
 		return nil, err
 	}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -18,6 +20,9 @@ import (
 // next turn when nobody asks for it.
 const retryAfter = 250 * time.Millisecond
 
+// atOnce is how many instances get on at the same time: real ones boot without regard to each other.
+const atOnce = 32
+
 // Cloud runs the instances of a store.
 type Cloud struct {
 	store  Store
@@ -25,6 +30,9 @@ type Cloud struct {
 	bodies map[string]Body
 	agenda *agenda
 	dice   *dice
+	// running says that Run does what is due. A caller who looks at instances does not wait for that then: a listing of a thousand that have booted
+	// would last as long as all of them take to join.
+	running atomic.Bool
 }
 
 // New makes a cloud of a store and the bodies of its back ends.
@@ -152,9 +160,12 @@ func (c *Cloud) List(ctx context.Context, cluster string, pageSize int) iter.Seq
 	}
 }
 
-// observe looks at an instance, first doing for it what is due.
+// observe looks at an instance, for which it first does what is due, or has Run do it.
 func (c *Cloud) observe(ctx context.Context, r Record) (s Sight, exists bool) {
-	if c.due(r) {
+	switch due := c.due(r); {
+	case due && c.running.Load():
+		c.agenda.set(r.appointment(), c.clock.Now())
+	case due:
 		now, err := c.advance(ctx, r)
 		if err != nil {
 			behind(ctx, err, r.ID)
@@ -295,13 +306,19 @@ func (c *Cloud) died(r Record) bool {
 // Sync does all that is due and says when something will be due again; zero
 // when nothing is known to.
 func (c *Cloud) Sync(ctx context.Context) (next time.Time, err error) {
-	var errs []error
-	for _, m := range c.agenda.take(c.clock.Now()) {
-		if err := c.keep(ctx, m); err != nil {
-			errs = append(errs, err)
-			c.agenda.set(m, c.clock.Now().Add(retryAfter))
-		}
+	due := c.agenda.take(c.clock.Now())
+	errs := make([]error, len(due))
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for n, m := range due {
+		all.Go(func() error {
+			if errs[n] = c.keep(ctx, m); errs[n] != nil {
+				c.agenda.set(m, c.clock.Now().Add(retryAfter))
+			}
+			return nil
+		})
 	}
+	_ = all.Wait() // each error is in its place
 	return c.agenda.next(), errors.Join(errs...)
 }
 
@@ -334,7 +351,9 @@ func (c *Cloud) Recall(ctx context.Context, pageSize int) error {
 			if err != nil {
 				return err
 			}
-			c.agenda.set(s.appointment(), s.LifeAt(c.clock.Now()).Next)
+			if !c.due(s.Record) { // what is due is on the agenda already
+				c.agenda.set(s.appointment(), s.LifeAt(c.clock.Now()).Next)
+			}
 		}
 	}
 	return nil
@@ -346,6 +365,8 @@ const coalesce = 20 * time.Millisecond
 
 // Run does what is due when it is due, until ctx is done.
 func (c *Cloud) Run(ctx context.Context, pageSize int) error {
+	c.running.Store(true)
+	defer c.running.Store(false)
 	if err := c.Recall(ctx, pageSize); err != nil && ctx.Err() == nil {
 		// Those that were not recalled are seen to when they are looked at.
 		logr.FromContextOrDiscard(ctx).Error(err, "not all instances were recalled")
