@@ -266,12 +266,14 @@ sim: ## Run the simulator on many seeds: SEEDS=100000
 mutants: ## Put defects into the product and report which tests find them: ROOM=lifecycle,drain SIM=1 GENERATED=20
 	nice go run ./internal/verify/mutants/cmd/mutants -room='$(ROOM)' -sim='$(SIM)' -generated=$(GENERATED) $(ARGS)
 
-# Of ARGS='--provider aws' that cloud, which is built as well.
+# Of ARGS='--provider aws' that cloud, which is built as well. Ten minutes; of three rounds half an hour. FIGURES= is where the figures are kept, which the next
+# run prints beside its own.
+FIGURES ?= bin/figures.json
 BENCHED = $(filter $(PLAYED),$(subst =, ,$(ARGS)))
 .PHONY: bench
 bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener', or --roll, --heartbeats 1000, --provider aws
 	@set -e; for cloud in $(BENCHED); do $(MAKE) --no-print-directory cloud PROVIDER=$$cloud; done
-	bin/millwright bench $(ARGS)
+	bin/millwright bench $(if $(filter --provider% --blocked% --heartbeats%,$(ARGS)),,--store $(FIGURES)) $(ARGS)
 
 ##@ Check
 

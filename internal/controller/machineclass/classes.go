@@ -29,7 +29,7 @@ func (c *Classes) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	var machines v1alpha1.MachineList
-	err := c.Client.List(ctx, &machines, client.InNamespace(req.Namespace), client.MatchingFields{ClassIndex: req.Name}, client.UnsafeDisableDeepCopy)
+	err := c.Client.List(ctx, &machines, client.InNamespace(req.Namespace), client.MatchingFields{ClassIndex: req.Name}, client.Limit(1), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("list the machines of class %s: %w", req, err)
 	}

@@ -98,6 +98,8 @@ type memory struct {
 	recorded time.Time
 	headline headline
 	told     told
+	// rests is until when no other pass begins.
+	rests time.Time
 }
 
 // New returns a reconciler of the deployments that lens reads.
@@ -130,8 +132,11 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, d.GetUID())
-	c.Awaited = &m.awaited
 	now := r.Clock.Now()
+	if left := m.rests.Sub(now); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	c.Awaited = &m.awaited
 	v := r.lens.View(d, now)
 	about := &subject[D, S]{
 		Reconciler: r, Client: c, Nodes: r.nodeClient(), memory: m, object: d, now: now,
@@ -140,6 +145,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	about.facts.Connectivity = seen
 	p := &pass[D, S]{subject: about, roster: &roster[D, S]{subject: about}}
 	err = p.run(ctx)
+	m.rests = now.Add(replicas.Rest(len(p.machines)))
 	p.again(c.Settle(ctx, now))
 	if p.Nodes != nil {
 		p.again(p.Nodes.Settle(ctx, now))

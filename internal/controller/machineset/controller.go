@@ -118,6 +118,8 @@ type memory struct {
 	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
+	// rests is until when no other pass begins.
+	rests time.Time
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.
@@ -169,6 +171,9 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
+	if left := m.rests.Sub(r.Clock.Now()); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
 	c.Awaited = &m.awaited
 	v := r.lens.View(s)
 	about := &subject[S]{
@@ -178,6 +183,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
+	m.rests = about.now.Add(replicas.Rest(len(p.machines)))
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)

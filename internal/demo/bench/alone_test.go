@@ -38,7 +38,7 @@ func TestLeaving(t *testing.T) {
 
 func TestAloneIsPrintedWithItsCeiling(t *testing.T) {
 	for p99, exceeded := range map[float64]bool{0.9: false, 1.1: true} {
-		m := Measured{Phase: remove, Machines: 10, Alone: &Alone{Latency: Latency{P50: 0.01, P99: p99 + 0.0001}, Ceiling: Latency{P50: 0.004, P99: 0.005}}}
+		m := Measured{Subject: Subject{Phase: remove, Machines: 10}, Alone: &Alone{Latency: Latency{P50: 0.01, P99: p99 + 0.0001}, Ceiling: Latency{P50: 0.004, P99: 0.005}}}
 		m.round()
 		var out strings.Builder
 		if err := (&Report{Runs: []Measured{m}}).Print(&out); err != nil {

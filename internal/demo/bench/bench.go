@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/ports"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // Options say what to measure.
@@ -23,6 +24,8 @@ type Options struct {
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
+	// Rounds are how often all that is measured, by turns: once, unless given.
+	Rounds int
 	// BootTime is how long an instance that was asked for takes until its node registers: none, unless given. It shows what it costs to ask
 	// late. The raw client waits as long.
 	BootTime time.Duration
@@ -78,19 +81,41 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Roll {
 		report.Decisions = decisions()
 	}
+	for round := range max(o.Rounds, 1) {
+		if o.Rounds > 1 {
+			fmt.Fprintf(o.Log, "round %d of %d\n", round+1, o.Rounds)
+		}
+		if err := o.round(ctx, report); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// round measures each API with each number of machines once.
+func (o Options) round(ctx context.Context, report *Report) error {
 	for _, api := range o.APIs {
 		shape, err := shapeOf(api, o.BootTime)
 		if err != nil {
-			return report, err
+			return err
 		}
 		for i, n := range o.Machines {
 			s := &session{Options: o, shape: shape, machines: n, restful: i == len(o.Machines)-1}
 			if err := s.run(ctx, report); err != nil {
-				return report, fmt.Errorf("measure %s with %d machines: %w", api, n, err)
+				return fmt.Errorf("measure %s with %d machines: %w", api, n, err)
 			}
 		}
 	}
-	return report, nil
+	return nil
+}
+
+// newMeasured begins what is measured in a phase.
+func newMeasured(s *session, phase string) Measured {
+	m := Measured{Subject: Subject{API: s.shape.API, Phase: phase, Machines: s.machines}, Program: version.String()}
+	if s.BootTime > 0 {
+		m.BootTime = s.BootTime.String()
+	}
+	return m
 }
 
 // session is one control plane, on which one API is measured with one number

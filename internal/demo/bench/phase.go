@@ -108,11 +108,9 @@ func (s *session) phase(ctx context.Context, t task, bounds ceilings) (Measured,
 	if err := s.quiet(ctx); err != nil {
 		return Measured{}, err
 	}
-	m := Measured{
-		API: s.shape.API, Phase: t.phase, Machines: s.machines,
-		CPUSeconds: after.cpuSeconds - before.cpuSeconds, PeakRSSBytes: after.peakRSS,
-		BytesPerMachine: (after.peakRSS - before.rss) / int64(s.machines),
-	}
+	m := newMeasured(s, t.phase)
+	m.CPUSeconds, m.PeakRSSBytes = after.cpuSeconds-before.cpuSeconds, after.peakRSS
+	m.BytesPerMachine = (after.peakRSS - before.rss) / int64(s.machines)
 	return m, s.judge(ctx, &m, bounds, window{begin: begin, seen: seen, writes: s.plane.audit.since(begin)})
 }
 

@@ -8,7 +8,10 @@ import (
 
 // Report is what was measured.
 type Report struct {
+	// Runs are the phases, once for each round.
 	Runs []Measured `json:"runs"`
+	// Before is an earlier report to compare with; nil for none.
+	Before *Report `json:"-"`
 	// Blocked are what blocked drains cost others, where that was measured.
 	Blocked []Blocked `json:"blocked,omitempty"`
 	// Heartbeats are what heartbeats of nodes cost, where that was measured.
@@ -23,17 +26,26 @@ type Report struct {
 	Decisions []Decision `json:"decisions,omitempty"`
 }
 
-// Measured is one phase of one API with one number of machines.
-type Measured struct {
+// Subject is what is measured.
+type Subject struct {
 	API string `json:"api"`
 	// Phase is "create", from no machine until all are Running with Ready
 	// nodes, "delete", from there until no machine and no node is left, or
 	// "roll", from a change of the template until all machines are replaced
 	// and the deployment says so. Figures per machine are then per machine
 	// replaced.
-	Phase    string  `json:"phase"`
-	Machines int     `json:"machines"`
-	Seconds  float64 `json:"seconds"`
+	Phase    string `json:"phase"`
+	Machines int    `json:"machines"`
+	// BootTime is for how long instances boot, as in "1m0s"; empty for not at all.
+	BootTime string `json:"bootTime,omitempty"`
+}
+
+// Measured is one phase of one API with one number of machines.
+type Measured struct {
+	Subject
+	// Program is the version of the programs.
+	Program string  `json:"program,omitempty"`
+	Seconds float64 `json:"seconds"`
 	// CeilingSeconds is how long the raw client took, Ratio how many times as
 	// long the controllers did.
 	CeilingSeconds float64 `json:"ceilingSeconds"`

@@ -43,7 +43,7 @@ func TestSumAndList(t *testing.T) {
 // rolled is a rolling update that keeps to everything.
 func rolled() Measured {
 	return Measured{
-		API: "machine.sapcloud.io", Phase: roll, Machines: 10, Ratio: 1.2,
+		Subject: Subject{API: "machine.sapcloud.io", Phase: roll, Machines: 10}, Ratio: 1.2,
 		WritesPerMachine:      map[string]float64{"create machines": 1, "patch machines/status": 2, "patch nodes": 2, "patch nodes (marks)": 3},
 		OtherWritesPerMachine: map[string]float64{"create events": 4},
 		Roll:                  &Rolled{Most: 11, MostAllowed: 11, Least: 10, LeastAllowed: 10},
@@ -102,9 +102,9 @@ func TestRatioThatCounts(t *testing.T) {
 		raw, joining float64
 		exceeded     string
 	}{
-		{create, 4, 1.2, ""},
-		{create, 1, 1.3, "ratio to the raw ceiling with nodes joining"},
-		{remove, 1.3, 0, "ratio to the raw ceiling"},
+		{create, 4, 1, ""},
+		{create, 1, 1.1, "ratio to the raw ceiling with nodes joining"},
+		{remove, 1.2, 0, "ratio to the raw ceiling"},
 		{roll, 1.2, 4, ""},
 	}
 	for _, c := range cases {

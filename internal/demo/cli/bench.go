@@ -25,6 +25,7 @@ type benchmark struct {
 	print     plugin.Output
 	backend   string
 	limits    map[string]string
+	store     string
 	profiling bool
 }
 
@@ -42,10 +43,12 @@ what drains that a budget blocks cost machines that come and go meanwhile; with
 --heartbeats what heartbeats of nodes cost, with a health check and without; with
 --provider how often a cloud, which is then played on this machine, is asked for
 each machine by a fleet that is made, rests and goes. Each figure
-is printed with its budget, with -o in one document at the end. The machine should
-have nothing else to do.`,
+is printed with its budget, with -o in one document at the end; with --rounds the median
+of so many. With --store a file keeps the figures, and those of the last time stand
+beside the new ones. The machine should have nothing else to do.`,
 		Args: cobra.NoArgs,
 		Example: `  millwright bench --machines 100 --api gardener
+  millwright bench --machines 1000 --boot-time 60s --rounds 3 --store figures.json
   millwright bench --provider aws
   millwright bench --provider aws --machines 200 --limit RunInstances=2/5`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,6 +60,8 @@ have nothing else to do.`,
 	}
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
+	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "how often to measure, by turns; what is printed is the median")
+	c.Flags().StringVar(&b.store, "store", "", "file to keep the figures in; those that it has are printed beside the new ones")
 	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "how long instances boot until their nodes register, which shows what it costs to ask for them late")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
@@ -77,6 +82,10 @@ have nothing else to do.`,
 	for _, other := range []string{"roll", "blocked", "heartbeats", "provider"} {
 		c.MarkFlagsMutuallyExclusive("boot-time", other)
 	}
+	for _, other := range []string{"blocked", "heartbeats", "provider"} {
+		c.MarkFlagsMutuallyExclusive("rounds", other)
+		c.MarkFlagsMutuallyExclusive("store", other)
+	}
 	return c
 }
 
@@ -92,7 +101,18 @@ func (b *benchmark) run(ctx context.Context) error {
 		defer os.RemoveAll(dir)
 		b.options.Dir = dir
 	}
+	var before *bench.Report
+	if b.store != "" {
+		var err error
+		if before, err = bench.Load(b.store); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
+	}
 	report, err := bench.Run(ctx, b.options)
+	report.Before = before
+	if err == nil && b.store != "" {
+		err = report.Store(b.store)
+	}
 	return errors.Join(err, b.show(report))
 }
 
@@ -123,6 +143,9 @@ func (b *benchmark) complete() error {
 		if n < 1 {
 			return fmt.Errorf("--machines: must be at least 1, not %d", n)
 		}
+	}
+	if b.options.Rounds < 0 {
+		return fmt.Errorf("--rounds: must not be negative, is %d", b.options.Rounds)
 	}
 	if b.options.BootTime < 0 {
 		return fmt.Errorf("--boot-time: must not be negative, is %s", b.options.BootTime)

@@ -23,3 +23,22 @@ func TestStatusPause(t *testing.T) {
 		})
 	}
 }
+
+func TestRest(t *testing.T) {
+	for _, c := range []struct {
+		reason   string
+		machines int
+		want     time.Duration
+	}{
+		{"a small set acts at once", 200, 0},
+		{"a pass over a thousand takes 2.5 ms", 1000, 50 * time.Millisecond},
+		{"ten thousand", 10_000, 500 * time.Millisecond},
+		{"people wait for no more than a second", 100_000, time.Second},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if got := Rest(c.machines); got != c.want {
+				t.Errorf("%s: %s, want %s", c.reason, got, c.want)
+			}
+		})
+	}
+}
