@@ -157,11 +157,13 @@ func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Ob
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
 	if was == nil || is == nil || node.Matters(was, is) {
+		var keys []string
 		for _, n := range []*corev1.Node{was, is} {
 			if n != nil {
-				out = append(out, enqueue.Requests(r.MachinesOf(ctx, n), 0)...)
+				keys = append(keys, nodeKeys(n)...)
 			}
 		}
+		out = enqueue.Requests(r.requests(ctx, keys, func(M) bool { return true }), 0)
 	}
 	if node.VolumesLeft(was, is) {
 		out = append(out, enqueue.Requests(r.DrainsOf(ctx, is.Name), 0)...)
@@ -179,8 +181,8 @@ func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconci
 	return r.requests(ctx, keys, r.WaitsForPods)
 }
 
-// MachinesOf are the machines that the node may belong to.
-func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconcile.Request {
+// nodeKeys are those under which [index.Node] has the machines that the node may belong to.
+func nodeKeys(n *corev1.Node) []string {
 	keys := []string{index.NodeNameKey(n.Name)}
 	if key := index.ProviderIDKey(n.Spec.ProviderID); key != "" {
 		keys = append(keys, key)
@@ -190,7 +192,7 @@ func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconc
 			keys = append(keys, index.NodeIPKey(a.Address))
 		}
 	}
-	return r.requests(ctx, keys, func(M) bool { return true })
+	return keys
 }
 
 // WaitsForPods reports whether the machine may be waiting for pods to go:
@@ -201,9 +203,10 @@ func (r *Reconciler[M]) WaitsForPods(m M) bool {
 
 func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(M) bool) []reconcile.Request {
 	found := map[types.NamespacedName]bool{}
-	for _, key := range keys {
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
 		list := r.Dialect.NewList()
-		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}); err != nil {
+		// Each node is written to some ten times while it joins: what is listed is only read.
+		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}, client.UnsafeDisableDeepCopy); err != nil {
 			continue // the index is ours and the cache in memory: there is nothing to be done
 		}
 		for m := range dialect.Items[M](list) {
