@@ -259,21 +259,27 @@ func TestFaultsAreNamed(t *testing.T) {
 	b.infrastructure(configv1.AWSPlatformType)
 	well()
 
-	var binding rbacv1.RoleBinding
-	b.must(b.Get(t.Context(), client.ObjectKey{Namespace: home, Name: "machine-api-operator"}, &binding))
-	b.must(b.Delete(t.Context(), &binding))
-	i = configv1.Infrastructure{}
 	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
-	i.Annotations = map[string]string{"touched": "1"}
-	b.must(b.Update(t.Context(), &i))
-	degraded("a right that is not there", "is forbidden: User")
-	b.apply("../../../config/rbac/machine-api-operator/role_binding.yaml")
-	well()
-
 	i.Status.PlatformStatus.Type = configv1.NonePlatformType
 	b.must(b.Status().Update(t.Context(), &i))
 	b.conditioned("nobody manages machines there", configv1.OperatorAvailable, "True/AsExpected", "Cluster Machine API Operator is in NoOp mode")
 	untouched()
+}
+
+// TestWithoutItsRoleBinding: Degraded names the right that is missed first, and the rights come back as the binding does.
+func TestWithoutItsRoleBinding(t *testing.T) {
+	b := begun(t, nil)
+	var binding rbacv1.RoleBinding
+	b.must(b.Get(t.Context(), client.ObjectKey{Namespace: home, Name: "machine-api-operator"}, &binding))
+	b.must(b.Delete(t.Context(), &binding))
+	var i configv1.Infrastructure
+	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
+	i.Annotations = map[string]string{"touched": "1"}
+	b.must(b.Update(t.Context(), &i))
+	b.conditioned("a right that lacks", configv1.OperatorDegraded, "True/SyncingFailed", "is forbidden: User")
+	b.conditioned("what runs, runs", configv1.OperatorAvailable, "True/AsExpected", "")
+	b.apply("../../../config/rbac/machine-api-operator/role_binding.yaml")
+	b.conditioned("it is mended", configv1.OperatorDegraded, "False/AsExpected", "")
 }
 
 // TestPoliciesOfVSphere: they come with their gate, with the rights that the operator has.

@@ -43,5 +43,4 @@ var Denied = []Excuse{
 	{Verb: "create", Resource: "secrets", Why: "the machine controller asks, in a dry run, whether it is kept from writing secrets of kube-system other than bootstrap tokens"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},
-	{Account: "machine-api-operator", Verb: "get", Why: "a story takes its binding away, and demands that Degraded names the right that is missed first"},
 }
