@@ -167,7 +167,7 @@ func (r release) cli(ctx context.Context, p platform, program string) error {
 // compile has Go do it.
 func compile(ctx context.Context, r release, p platform, pkg, file string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + r.version
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", file, pkg)
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", file, pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=")
 	c.Stderr = os.Stderr
 	return c.Run()

@@ -12,7 +12,7 @@ import (
 
 // build builds the controllers of the sources in a folder.
 func build(ctx context.Context, sources, into string) error {
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", into+string(filepath.Separator), "./cmd/"+fleet.Sets, "./cmd/"+fleet.Machines)
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-o", into+string(filepath.Separator), "./cmd/"+fleet.Sets, "./cmd/"+fleet.Machines)
 	c.Dir = sources
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the controllers of %s: %w\n%s", sources, err, out)

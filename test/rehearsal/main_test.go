@@ -60,7 +60,7 @@ func build(module, program string) error {
 	if err != nil {
 		return err
 	}
-	c := exec.Command("go", "build", "-trimpath", "-o", bin, program)
+	c := exec.Command("go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-o", bin, program)
 	c.Dir = filepath.Join(root, module)
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", program, err, out)

@@ -40,7 +40,7 @@ func buildFlags(kubernetes string) []string {
 			link += " -X " + pkg + "." + variable
 		}
 	}
-	return []string{"-tags", buildTags, "-trimpath", "-ldflags", link}
+	return []string{"-tags", buildTags, "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", link}
 }
 
 // goTool runs the go command in the sources' folder. Nothing of the caller's own build leaks into this one.

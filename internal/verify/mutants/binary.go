@@ -28,7 +28,7 @@ func (b broken) Error() string { return "it does not compile: " + firstLines(b.o
 
 // build runs the go command, verb and the rest as given. The error is broken where that is so.
 func build(ctx context.Context, root, overlay, verb string, rest ...string) error {
-	args := append([]string{verb, "-trimpath", "-ldflags=-s -w", "-overlay=" + overlay}, rest...)
+	args := append([]string{verb, "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-overlay=" + overlay}, rest...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	output, err := cmd.CombinedOutput()
