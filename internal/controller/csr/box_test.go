@@ -47,10 +47,16 @@ type fleet struct {
 	refused  []string
 }
 
-func (f *fleet) list(context.Context) ([]approval.Machine, error) {
+func (f *fleet) list(context.Context, approval.Subject) ([]approval.Machine, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]approval.Machine(nil), f.machines...), nil
+}
+
+func (f *fleet) count(context.Context) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.machines), nil
 }
 
 func (f *fleet) latest(_ context.Context, shown approval.Machine) (approval.Machine, bool, error) {
@@ -92,7 +98,7 @@ func startApprover(t *testing.T, env *devplanetest.Env, f *fleet) {
 	}
 	a := &Approver{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Policy: approval.DefaultPolicy(),
-		Machines: f.list, Latest: f.latest,
+		Machines: f.list, Fleet: f.count, Latest: f.latest,
 		Refused: func(m approval.Machine, reason, _ string) {
 			f.edit(func(f *fleet) { f.refused = append(f.refused, m.Key()+" "+reason) })
 		},

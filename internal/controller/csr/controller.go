@@ -38,8 +38,10 @@ type Approver struct {
 	Live   client.Reader
 	Clock  clock.PassiveClock
 	Policy approval.Policy
-	// Machines lists the machines of all APIs whose nodes join the cluster.
-	Machines func(context.Context) ([]approval.Machine, error)
+	// Machines lists those that a request may be about, of all APIs whose nodes join the
+	// cluster. Fleet counts all of them.
+	Machines func(context.Context, approval.Subject) ([]approval.Machine, error)
+	Fleet    func(context.Context) (int, error)
 	// Latest is one of them as its API server has it now; false where it is gone.
 	Latest func(context.Context, approval.Machine) (approval.Machine, bool, error)
 	// Refused is told, once per change, why a machine's request is not
@@ -58,10 +60,8 @@ type Approver struct {
 	mu   sync.Mutex
 	told map[string]told // by request name
 	// toldOf is how many of these were said of the requests of each joiner.
-	toldOf map[string]int
-	// nodesCounted is how many nodes there were at nodesAt.
-	nodesCounted int
-	nodesAt      time.Time
+	toldOf  map[string]int
+	counted counts
 }
 
 // Reconcile looks at one request. A request that has to wait is looked at again
@@ -72,11 +72,14 @@ func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	err := a.Client.Get(ctx, req.NamespacedName, &r)
 	if apierrors.IsNotFound(err) {
 		a.forget(req.Name)
-		_, err = a.pending(ctx, "")
-		return reconcile.Result{}, err
+		return a.settled(ctx)
 	}
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("reading certificate request %s: %w", req.Name, err)
+	}
+	if kind, pending := approval.Handled(&r); !kind || !pending {
+		a.forget(r.Name)
+		return a.settled(ctx)
 	}
 	now := a.Clock.Now()
 	d, err := a.decide(ctx, now, &r)
@@ -143,24 +146,17 @@ func (a *Approver) decide(ctx context.Context, now time.Time, r *certificatesv1.
 // observe collects what the decision needs.
 func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (approval.Facts, error) {
 	f := approval.Facts{Request: r}
-	if kind, pending := approval.Handled(r); !kind || !pending {
-		_, err := a.pending(ctx, "")
-		return f, err
-	}
+	// Who is asked for comes from the form alone, and is looked up before the form is checked.
+	f.Certificate, f.ParseErr = a.readings.read(r)
 	var err error
-	if f.Machines, err = a.Machines(ctx); err != nil {
+	if f.Machines, err = a.Machines(ctx, approval.Subject{Node: approval.NodeName(f)}); err != nil {
 		return f, fmt.Errorf("listing machines: %w", err)
 	}
-	if f.Pending, err = a.pending(ctx, r.Spec.Username); err != nil {
+	if err = a.crowd(ctx, &f); err != nil {
 		return f, err
 	}
-	if f.Nodes, err = a.nodes(ctx, f); err != nil {
-		return f, err
-	}
-	a.Metrics.limit(approval.MaxPending(len(f.Machines), f.Nodes))
 	// Who asks comes first: only for those who may is a signature checked, and
 	// the API server asked.
-	f.Certificate, f.ParseErr = a.readings.read(r)
 	if !approval.WorthReading(a.Clock.Now(), f, a.Policy) {
 		return f, nil
 	}
@@ -184,6 +180,9 @@ func (a *Approver) observeJoining(ctx context.Context, f *approval.Facts) error 
 			return err
 		}
 		f.TokenOwner, f.TokenUID, f.TokenKnown = owner.Key, owner.UID, known
+		if err := a.addOwner(ctx, f); err != nil {
+			return err
+		}
 	}
 	f.NodeExists, err = nodeExists(ctx, a.Live, approval.NodeName(*f))
 	return err
@@ -201,15 +200,20 @@ func nodeExists(ctx context.Context, r client.Reader, name string) (bool, error)
 	return err == nil, nil
 }
 
-// pending counts the joiners that count against the limit for a request of the user.
-func (a *Approver) pending(ctx context.Context, user string) (int, error) {
-	var list certificatesv1.CertificateSigningRequestList
-	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {
-		return 0, fmt.Errorf("listing pending certificate requests: %w", err)
+// addOwner adds the machine for which the token was made, where it does not name the node.
+func (a *Approver) addOwner(ctx context.Context, f *approval.Facts) error {
+	if f.TokenOwner == "" || slices.ContainsFunc(f.Machines, func(m approval.Machine) bool { return m.Key() == f.TokenOwner }) {
+		return nil
 	}
-	joiners := approval.CountJoiners(a.Clock.Now(), list.Items, a.Policy, a.nodeName)
-	a.Metrics.pending(joiners.Most(), list.Items)
-	return joiners.Against(user), nil
+	owners, err := a.Machines(ctx, approval.Subject{Owner: f.TokenOwner})
+	if err != nil {
+		return fmt.Errorf("look for the machine of the bootstrap token: %w", err)
+	}
+	named := func(m approval.Machine) bool {
+		return slices.ContainsFunc(f.Machines, func(o approval.Machine) bool { return o.UID == m.UID })
+	}
+	f.Machines = append(f.Machines, slices.DeleteFunc(owners, named)...)
+	return nil
 }
 
 // nodeName is the node that a request is for; empty when it cannot be read.
@@ -217,29 +221,6 @@ func (a *Approver) nodeName(r *certificatesv1.CertificateSigningRequest) string 
 	f := approval.Facts{Request: r}
 	f.Certificate, f.ParseErr = a.readings.read(r)
 	return approval.NodeName(f)
-}
-
-// nodesAge is how long a count of the nodes is good for while it decides nothing.
-const nodesAge = 10 * time.Second
-
-// nodes counts the nodes. A count that is a few seconds old will do, except where more
-// joiners wait than it allows.
-func (a *Approver) nodes(ctx context.Context, f approval.Facts) (int, error) {
-	now := a.Clock.Now()
-	a.mu.Lock()
-	n, age, never := a.nodesCounted, now.Sub(a.nodesAt), a.nodesAt.IsZero()
-	a.mu.Unlock()
-	if !never && age >= 0 && age < nodesAge && f.Pending <= approval.MaxPending(len(f.Machines), n) {
-		return n, nil
-	}
-	var list corev1.NodeList
-	if err := a.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return 0, fmt.Errorf("counting nodes: %w", err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.nodesCounted, a.nodesAt = len(list.Items), now
-	return len(list.Items), nil
 }
 
 // approve grants the request. A conflict is returned: the request is judged

@@ -103,8 +103,11 @@ func newScene(t *testing.T, objects ...client.Object) *scene {
 	}
 	s.Approver = &Approver{
 		Client: c, Live: c, Clock: s.clock, Policy: approval.DefaultPolicy(), Events: s.events, OnRequests: s.onRequests, Metrics: metrics,
-		Machines: func(context.Context) ([]approval.Machine, error) { return slices.Clone(s.machines), nil },
-		Latest:   s.latest,
+		Machines: func(context.Context, approval.Subject) ([]approval.Machine, error) {
+			return slices.Clone(s.machines), nil
+		},
+		Fleet:  func(context.Context) (int, error) { return len(s.machines), nil },
+		Latest: s.latest,
 		Refused: func(m approval.Machine, reason, _ string) {
 			s.refused = append(s.refused, m.Key()+" "+reason)
 		},

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -17,8 +18,8 @@ import (
 // have an instance, by [ClaimKeys].
 const Node = "millwright.node"
 
-// NodeNameKey is the key of machines that have recorded a node of the name.
-func NodeNameKey(name string) string { return "name/" + name }
+// NodeNameKey is the key of machines that have recorded a node of the name, compared as in DNS.
+func NodeNameKey(name string) string { return "name/" + approval.FoldName(name) }
 
 // NodeIPKey is the key of machines that have recorded an internal IP.
 func NodeIPKey(ip string) string { return "ip/" + ip }
@@ -34,14 +35,20 @@ func ProviderIDKey(id string) string {
 	return "tail/" + tail
 }
 
+// UIDKey is the key of the machine with the UID.
+func UIDKey(uid string) string { return "uid/" + uid }
+
+// NameKey is the key of the machines with the name, whatever their namespace.
+func NameKey(name string) string { return "machine/" + name }
+
 // ClaimKeys are those by which a machine may have an instance with the UID, name and
 // provider ID.
 func ClaimKeys(uid, name, providerID string) (out []string) {
 	if uid != "" {
-		out = append(out, "uid/"+uid)
+		out = append(out, UIDKey(uid))
 	}
 	if name != "" {
-		out = append(out, "machine/"+name)
+		out = append(out, NameKey(name))
 	}
 	if key := ProviderIDKey(providerID); key != "" {
 		out = append(out, key)

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/provider"
@@ -47,9 +51,12 @@ func (m memory) instanceOf(o client.Object) instance {
 	return instance{}
 }
 
-// hosts are the host names of instance.
+// hosts are the host names of instance, as DNS compares them.
 func (i instance) hosts() []string {
 	out := append(namesIn(i.addresses), i.nodeName)
+	for k, name := range out {
+		out[k] = approval.FoldName(name)
+	}
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
 }
@@ -74,21 +81,56 @@ func (m memory) setInstance(r *remembered, now instance) {
 func (m memory) hasNamed(uid, host string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.hosts[host], func(of types.UID) bool { return string(of) != uid })
+	return slices.ContainsFunc(m.hosts[approval.FoldName(host)], func(of types.UID) bool { return string(of) != uid })
 }
 
-// Approvals are the machines for whose nodes certificates may be asked.
-func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, error) {
+// named are the UIDs of the machines whose instances were seen with the host name.
+func (m memory) named(host string) []types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.hosts[approval.FoldName(host)])
+}
+
+// Approvals are the machines that a certificate request may be about, ordered by namespace
+// and name. Only those are looked at, so that a request costs the same in a fleet of any size.
+func (r *Reconciler[M]) Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error) {
+	found := map[types.UID]approval.Machine{}
+	for _, key := range r.memory.subjectKeys(s) {
+		list := r.Dialect.NewList()
+		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("list machines by %s: %w", key, err)
+		}
+		for m := range dialect.Items[M](list) {
+			if found[m.GetUID()].UID == "" {
+				found[m.GetUID()] = r.approval(m)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b approval.Machine) int { return strings.Compare(a.Key(), b.Key()) }), nil
+}
+
+// subjectKeys are those under which [index.Node] has the machines that a request may be
+// about. What was seen of an instance is in no object yet, so that its machine is found by UID.
+func (m memory) subjectKeys(s approval.Subject) (keys []string) {
+	if s.Node != "" {
+		keys = append(keys, index.NodeNameKey(s.Node))
+	}
+	for _, uid := range m.named(s.Node) {
+		keys = append(keys, index.UIDKey(string(uid)))
+	}
+	if _, name, ok := strings.Cut(s.Owner, "/"); ok {
+		keys = append(keys, index.NameKey(name))
+	}
+	return keys
+}
+
+// Fleet counts the machines.
+func (r *Reconciler[M]) Fleet(ctx context.Context) (int, error) {
 	list := r.Dialect.NewList()
-	// They are asked for with every certificate request, and only read.
 	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list machines: %w", err)
+		return 0, fmt.Errorf("count machines: %w", err)
 	}
-	var out []approval.Machine
-	for m := range dialect.Items[M](list) {
-		out = append(out, r.approval(m))
-	}
-	return out, nil
+	return meta.LenList(list), nil
 }
 
 // Latest is one of them as the API server has it now; false where it is gone, or is of

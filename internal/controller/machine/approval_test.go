@@ -1,6 +1,8 @@
 package machine_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,4 +81,62 @@ func (g *rig[M]) knows(m approval.Machine, ip string) bool {
 		}
 	}
 	return false
+}
+
+// TestApprovalsAreOfTheSubject: a request is judged by the machines that it may be about, also by what was only seen of an
+// instance, and by no others of the fleet.
+func TestApprovalsAreOfTheSubject(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { approvalsAreOfTheSubject(openshiftRig(t)) })
+	t.Run("gardener", func(t *testing.T) { approvalsAreOfTheSubject(gardenerRig(t)) })
+}
+
+func approvalsAreOfTheSubject[M client.Object](g *rig[M]) {
+	first := g.read()
+	g.settle()
+	other := first.DeepCopyObject().(M)
+	other.SetName("m-2")
+	other.SetUID("uid-2")
+	other.SetResourceVersion("")
+	if err := g.control.Create(g.Context(), other); err != nil {
+		g.Fatal(err)
+	}
+	for reason, tt := range map[string]struct {
+		subject approval.Subject
+		want    []string
+	}{
+		"the node's name":                     {approval.Subject{Node: "node-1"}, []string{"m-1"}},
+		"the name as DNS compares it":         {approval.Subject{Node: "NODE-1."}, []string{"m-1"}},
+		"a name that no machine has":          {approval.Subject{Node: "node-2"}, nil},
+		"the owner of the token":              {approval.Subject{Node: "node-2", Owner: ns + "/m-2"}, []string{"m-2"}},
+		"the node's machine, and the token's": {approval.Subject{Node: "node-1", Owner: ns + "/m-2"}, []string{"m-1", "m-2"}},
+		"nothing":                             {approval.Subject{}, nil},
+	} {
+		g.approvals(reason, tt.subject, tt.want...)
+	}
+	if n, err := g.r.Fleet(g.Context()); n != 2 || err != nil {
+		g.Errorf("the fleet has %d machines (%v), want 2", n, err)
+	}
+	first.SetResourceVersion(g.read().GetResourceVersion())
+	seen := client.MergeFrom(g.read()) // from here on the object shows no node, and only the process saw the instance
+	if err := errors.Join(g.control.Patch(g.Context(), first.DeepCopyObject().(M), seen), g.control.Status().Patch(g.Context(), first, seen)); err != nil {
+		g.Fatal(err)
+	}
+	g.approvals("what was only seen", approval.Subject{Node: "node-1"}, "m-1")
+	g.restart()
+	g.approvals("nothing was seen", approval.Subject{Node: "node-1"})
+}
+
+func (g *rig[M]) approvals(reason string, s approval.Subject, want ...string) {
+	g.Helper()
+	all, err := g.r.Approvals(g.Context(), s)
+	if err != nil {
+		g.Fatal(err)
+	}
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Name)
+	}
+	if !slices.Equal(names, want) {
+		g.Errorf("%s: %v, want %v", reason, names, want)
+	}
 }

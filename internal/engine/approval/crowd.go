@@ -28,7 +28,7 @@ func CountJoiners(now time.Time, pending []certificatesv1.CertificateSigningRequ
 		}
 		user, name := r.Spec.Username, ""
 		if !strings.HasPrefix(user, nodeUser) {
-			name = canonical(node(r))
+			name = FoldName(node(r))
 		}
 		if out[user] == nil {
 			out[user] = map[string]bool{}
@@ -108,8 +108,8 @@ func notANode(r *certificatesv1.CertificateSigningRequest) string {
 	return ""
 }
 
-// canonical is a name as DNS compares it: in lower case and without the final dot.
-func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+// FoldName is a name as DNS compares it: in lower case and without the final dot.
+func FoldName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
 // Recent reports whether a pending request counts against the limit.
 func Recent(now time.Time, r *certificatesv1.CertificateSigningRequest) bool {

@@ -161,7 +161,7 @@ func settled(q *input) *Decision {
 // machines: something is wrong, and a human has to look. The request is not read in
 // full yet: the machine is the one that it is about if it is genuine.
 func crowded(q *input) *Decision {
-	limit := MaxPending(len(q.f.Machines), q.f.Nodes)
+	limit := MaxPending(q.f.Fleet, q.f.Nodes)
 	if q.f.Pending <= limit {
 		return nil
 	}

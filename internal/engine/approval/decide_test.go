@@ -177,7 +177,7 @@ func TestClientByServiceAccount(t *testing.T) {
 		{"what is approved stays so", func(s *scene) { s.settle(certificatesv1.CertificateApproved) }, Ignore, ReasonSettled},
 		{"what is denied, too", func(s *scene) { s.settle(certificatesv1.CertificateDenied) }, Ignore, ReasonSettled},
 		{"too many pending requests stop it all", func(s *scene) { s.facts.Pending = 102 }, Wait, ReasonTooMany},
-		{"one for each machine and a hundred are fine", func(s *scene) { s.facts.Pending = 101 }, Approve, ReasonApproved},
+		{"one for each machine and a hundred are fine", func(s *scene) { s.facts.Pending, s.facts.Fleet = 101, 1 }, Approve, ReasonApproved},
 		{"nodes count where they are more", func(s *scene) { s.facts.Pending, s.facts.Nodes = 102, 2 }, Approve, ReasonApproved},
 		{"other signers are not ours", func(s *scene) { s.csr.Spec.SignerName = "example.com/x" }, Ignore, ReasonForeign},
 	})

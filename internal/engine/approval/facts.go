@@ -56,6 +56,10 @@ func (m Machine) Names(node string) bool {
 // Key is "namespace/name".
 func (m Machine) Key() string { return m.Namespace + "/" + m.Name }
 
+// Subject is whom a request may be about: the machines that name a node (see
+// [Machine.Names]), and the owner of a token, "namespace/name". Either may be empty.
+type Subject struct{ Node, Owner string }
+
 // Facts are what is known when a request is judged.
 type Facts struct {
 	Request *certificatesv1.CertificateSigningRequest
@@ -63,8 +67,11 @@ type Facts struct {
 	// could not be decoded or is not its sender's, and then ParseErr says why.
 	Certificate *x509.CertificateRequest
 	ParseErr    error
-	// Machines are all machines whose nodes join the cluster.
+	// Machines are those that the request may be about: all that name its node (see
+	// [Machine.Names]), and the one for which the token was made. Others may be among them.
 	Machines []Machine
+	// Fleet counts all machines whose nodes join the cluster.
+	Fleet int
 	// NodeExists says that there is a node of the name that is asked for.
 	NodeExists bool
 	// Nodes counts the nodes of the cluster, Pending the joiners that count against

@@ -117,10 +117,9 @@ func sameIP(a, b string) bool {
 	return x != nil && x.Equal(y)
 }
 
-// sameName compares as DNS does: without case and without the final dot.
 func sameName(a, b string) bool {
-	a, b = strings.TrimSuffix(a, "."), strings.TrimSuffix(b, ".")
-	return a != "" && strings.EqualFold(a, b)
+	a = FoldName(a)
+	return a != "" && a == FoldName(b)
 }
 
 // sameSet reports whether both have the same elements, each once.

@@ -25,6 +25,9 @@ type Deletions struct {
 
 	mu   sync.Mutex
 	seen map[types.UID]time.Time
+	// swept is how many were left when old ones were last removed. They are removed again at
+	// twice that number: with each deletion, a fleet that goes would cost the square of its size.
+	swept int
 }
 
 // Watched is next, behind which d notes the nodes that a watch sees deleted. What a list
@@ -55,13 +58,20 @@ func (d *Deletions) Note(n *corev1.Node) {
 	if d.seen == nil {
 		d.seen = map[types.UID]time.Time{}
 	}
-	maps.DeleteFunc(d.seen, func(_ types.UID, at time.Time) bool { return now.Sub(at) > deletionKept })
+	if len(d.seen) >= 2*max(d.swept, 64) {
+		maps.DeleteFunc(d.seen, func(_ types.UID, at time.Time) bool { return now.Sub(at) > deletionKept })
+		d.swept = len(d.seen)
+	}
 	d.seen[n.UID] = now
 }
 
 // Of is when the cluster was seen to delete the node with the UID; zero when it was not.
 func (d *Deletions) Of(uid types.UID) time.Time {
+	now := d.Clock.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.seen[uid]
+	if at := d.seen[uid]; now.Sub(at) <= deletionKept {
+		return at
+	}
+	return time.Time{}
 }

@@ -64,7 +64,8 @@ const (
 
 // joiners are the machines of a process, as an approver sees them.
 type joiners interface {
-	Approvals(ctx context.Context) ([]approval.Machine, error)
+	Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error)
+	Fleet(ctx context.Context) (int, error)
 	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
 	Approval(o client.Object) (approval.Machine, bool)
 }
@@ -77,7 +78,7 @@ func (p *process) runApprover(of joiners) {
 	}
 	a := &csr.Approver{
 		Client: p.target, Live: p.targetLive, Clock: p, Policy: approval.DefaultPolicy(),
-		Machines: of.Approvals, Latest: of.Latest, Events: recorder{p},
+		Machines: of.Approvals, Fleet: of.Fleet, Latest: of.Latest, Events: recorder{p},
 	}
 	if m := p.w.o.Mutation; m != nil && m.Papers != nil {
 		m.Papers(a)

@@ -73,8 +73,8 @@ func rejoining(c *profile) {
 func known(edit func(*approval.Machine)) func(*csr.Approver) {
 	return func(a *csr.Approver) {
 		all := a.Machines
-		a.Machines = func(ctx context.Context) ([]approval.Machine, error) {
-			out, err := all(ctx)
+		a.Machines = func(ctx context.Context, s approval.Subject) ([]approval.Machine, error) {
+			out, err := all(ctx, s)
 			for i := range out {
 				edit(&out[i])
 			}
