@@ -152,7 +152,7 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 	if f.Machines, err = a.Machines(ctx, approval.Subject{Node: approval.NodeName(f)}); err != nil {
 		return f, fmt.Errorf("listing machines: %w", err)
 	}
-	if err = a.crowd(ctx, &f); err != nil {
+	if err = a.observeCounts(ctx, &f); err != nil {
 		return f, err
 	}
 	// Who asks comes first: only for those who may is a signature checked, and

@@ -45,8 +45,8 @@ func fresh(now, at time.Time, age time.Duration) bool {
 	return !at.IsZero() && old >= 0 && old < age
 }
 
-// crowd sets the counts of f. What stops everything is counted now.
-func (a *Approver) crowd(ctx context.Context, f *approval.Facts) (err error) {
+// observeCounts sets the counts of f. What stops everything is counted now.
+func (a *Approver) observeCounts(ctx context.Context, f *approval.Facts) (err error) {
 	now, user := a.Clock.Now(), f.Request.Spec.Username
 	c := a.lastCounts()
 	crowded := func() bool { return c.joiners.Against(user) > approval.MaxPending(c.machines, c.nodes) }
@@ -56,7 +56,7 @@ func (a *Approver) crowd(ctx context.Context, f *approval.Facts) (err error) {
 		}
 	}
 	if !c.fleetFresh(now) || crowded() {
-		if c.machines, c.nodes, err = a.fleet(ctx, now); err != nil {
+		if c.machines, c.nodes, err = a.countFleet(ctx, now); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,8 @@ func (a *Approver) lastCounts() counts {
 	return a.counted
 }
 
-// settled counts those that still wait, now or, for one request after the other, a moment later.
+// settled counts the requests that still wait, since one less does. Where many wait they are counted once a second: the first
+// request that settles after a count is looked at again then.
 func (a *Approver) settled(ctx context.Context) (reconcile.Result, error) {
 	a.mu.Lock()
 	later, due := a.counted.joinersFresh(a.Clock.Now()), a.counted.due
@@ -102,8 +103,8 @@ func (a *Approver) pending(ctx context.Context) (approval.Joiners, error) {
 	return joiners, nil
 }
 
-// fleet counts the machines and the nodes.
-func (a *Approver) fleet(ctx context.Context, now time.Time) (machines, nodes int, err error) {
+// countFleet counts the machines and the nodes.
+func (a *Approver) countFleet(ctx context.Context, now time.Time) (machines, nodes int, err error) {
 	if machines, err = a.Fleet(ctx); err != nil {
 		return 0, 0, fmt.Errorf("counting machines: %w", err)
 	}

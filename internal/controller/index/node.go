@@ -77,6 +77,21 @@ func NodeKeys[M client.Object](lens dialect.Machines[M]) client.IndexerFunc {
 	}
 }
 
+// Each calls see with each machine that c has under a key of [Node], a machine of several keys
+// more than once. What is seen is the cache's own, and may only be read.
+func Each[M client.Object](ctx context.Context, c client.Reader, lens dialect.Machines[M], keys []string, see func(M)) error {
+	for _, key := range keys {
+		list := lens.NewList()
+		if err := c.List(ctx, list, client.MatchingFields{Node: key}, client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("list machines by %s: %w", key, err)
+		}
+		for m := range dialect.Items[M](list) {
+			see(m)
+		}
+	}
+	return nil
+}
+
 // SetupNode registers [Node] for the machines that lens reads.
 func SetupNode[M client.Object](ctx context.Context, indexer client.FieldIndexer, lens dialect.Machines[M]) error {
 	if err := indexer.IndexField(ctx, lens.New(), Node, NodeKeys(lens)); err != nil {

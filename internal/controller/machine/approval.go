@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/index"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -79,9 +78,7 @@ func (m memory) setInstance(r *remembered, now instance) {
 // hasNamed reports whether the instance of another machine than that with the UID was seen
 // with the host name, which caches may not show on that machine yet.
 func (m memory) hasNamed(uid, host string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.hosts[approval.FoldName(host)], func(of types.UID) bool { return string(of) != uid })
+	return slices.ContainsFunc(m.named(host), func(of types.UID) bool { return string(of) != uid })
 }
 
 // named are the UIDs of the machines whose instances were seen with the host name.
@@ -95,16 +92,13 @@ func (m memory) named(host string) []types.UID {
 // and name. Only those are looked at, so that a request costs the same in a fleet of any size.
 func (r *Reconciler[M]) Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error) {
 	found := map[types.UID]approval.Machine{}
-	for _, key := range r.memory.subjectKeys(s) {
-		list := r.Dialect.NewList()
-		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("list machines by %s: %w", key, err)
+	err := index.Each(ctx, r.Client, r.Dialect, r.memory.subjectKeys(s), func(m M) {
+		if _, known := found[m.GetUID()]; !known {
+			found[m.GetUID()] = r.approval(m)
 		}
-		for m := range dialect.Items[M](list) {
-			if found[m.GetUID()].UID == "" {
-				found[m.GetUID()] = r.approval(m)
-			}
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b approval.Machine) int { return strings.Compare(a.Key(), b.Key()) }), nil
 }

@@ -24,7 +24,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/index"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
@@ -203,18 +202,12 @@ func (r *Reconciler[M]) WaitsForPods(m M) bool {
 
 func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(M) bool) []reconcile.Request {
 	found := map[types.NamespacedName]bool{}
-	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
-		list := r.Dialect.NewList()
-		// Each node is written to some ten times while it joins: what is listed is only read.
-		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}, client.UnsafeDisableDeepCopy); err != nil {
-			continue // the index is ours and the cache in memory: there is nothing to be done
+	// It fails only without the index, which is ours: there is nothing to be done.
+	_ = index.Each(ctx, r.Client, r.Dialect, slices.Compact(slices.Sorted(slices.Values(keys))), func(m M) {
+		if which(m) {
+			found[client.ObjectKeyFromObject(m)] = true
 		}
-		for m := range dialect.Items[M](list) {
-			if which(m) {
-				found[client.ObjectKeyFromObject(m)] = true
-			}
-		}
-	}
+	})
 	out := make([]reconcile.Request, 0, len(found))
 	for k := range found {
 		out = append(out, reconcile.Request{NamespacedName: k})

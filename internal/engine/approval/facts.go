@@ -56,7 +56,7 @@ func (m Machine) Names(node string) bool {
 // Key is "namespace/name".
 func (m Machine) Key() string { return m.Namespace + "/" + m.Name }
 
-// Subject is whom a request may be about: the machines that name a node (see
+// Subject selects the machines that a request may be about: those that name the node (see
 // [Machine.Names]), and the owner of a token, "namespace/name". Either may be empty.
 type Subject struct{ Node, Owner string }
 

@@ -216,59 +216,72 @@ func TestInputsRollOut(t *testing.T) {
 	})
 }
 
+// steady is a box whose Deployment no fault may change.
+type steady struct {
+	*box
+	generation int64
+}
+
+func begunSteady(t *testing.T) steady {
+	b := begun(t, nil)
+	return steady{b, b.deployment().Generation}
+}
+
+func (b steady) untouched() {
+	b.Helper()
+	if d := b.deployment(); d.Generation != b.generation {
+		b.Errorf("the Deployment was changed: %+v", d.Spec)
+	}
+}
+
+func (b steady) well() {
+	b.Helper()
+	b.conditioned("it is mended", configv1.OperatorDegraded, "False/AsExpected", "")
+	b.untouched()
+}
+
+func (b steady) degraded(reason, message string) {
+	b.Helper()
+	b.conditioned(reason, configv1.OperatorDegraded, "True/SyncingFailed", message)
+	b.conditioned("what runs, runs", configv1.OperatorAvailable, "True/AsExpected", "")
+	b.untouched()
+}
+
 // TestFaultsAreNamed: what is wrong is said, what runs goes on, and all is well again without a restart.
 func TestFaultsAreNamed(t *testing.T) {
-	b := begun(t, nil)
-	generation := b.deployment().Generation
-	untouched := func() {
-		t.Helper()
-		if d := b.deployment(); d.Generation != generation {
-			t.Errorf("the Deployment was changed: %+v", d.Spec)
-		}
-	}
-	well := func() {
-		t.Helper()
-		b.conditioned("it is mended", configv1.OperatorDegraded, "False/AsExpected", "")
-		untouched()
-	}
-	degraded := func(reason, message string) {
-		t.Helper()
-		b.conditioned(reason, configv1.OperatorDegraded, "True/SyncingFailed", message)
-		b.conditioned("what runs, runs", configv1.OperatorAvailable, "True/AsExpected", "")
-		untouched()
-	}
+	b := begunSteady(t)
 	b.say(`{"machineAPIOperator": "x"}`)
-	degraded("a required key", `Failed to resync for operator: 4.2 because images file `+b.images+`: key "kubeRBACProxy" is required`)
+	b.degraded("a required key", `Failed to resync for operator: 4.2 because images file `+b.images+`: key "kubeRBACProxy" is required`)
 	b.say(good)
-	well()
+	b.well()
 	b.must(os.Remove(b.images))
-	degraded("no images file", "--images-json: open ")
+	b.degraded("no images file", "--images-json: open ")
 	b.say(good)
-	well()
+	b.well()
 
 	var i configv1.Infrastructure
 	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
 	i.Status.PlatformStatus.Type = configv1.NutanixPlatformType
 	b.must(b.Status().Update(t.Context(), &i))
-	degraded("a platform without an image", `key "clusterAPIControllerNutanix" is required on Nutanix`)
+	b.degraded("a platform without an image", `key "clusterAPIControllerNutanix" is required on Nutanix`)
 	i.Status.PlatformStatus = nil
 	b.must(b.Status().Update(t.Context(), &i))
-	degraded("a platform that is not said", "no platform provider found on install config")
+	b.degraded("a platform that is not said", "no platform provider found on install config")
 	b.must(b.Delete(t.Context(), &i))
-	degraded("no Infrastructure", "Infrastructure cluster is not there")
+	b.degraded("no Infrastructure", "Infrastructure cluster is not there")
 	b.infrastructure(configv1.AWSPlatformType)
-	well()
+	b.well()
 
 	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
 	i.Status.PlatformStatus.Type = configv1.NonePlatformType
 	b.must(b.Status().Update(t.Context(), &i))
 	b.conditioned("nobody manages machines there", configv1.OperatorAvailable, "True/AsExpected", "Cluster Machine API Operator is in NoOp mode")
-	untouched()
+	b.untouched()
 }
 
 // TestWithoutItsRoleBinding: Degraded names the right that is missed first, and the rights come back as the binding does.
 func TestWithoutItsRoleBinding(t *testing.T) {
-	b := begun(t, nil)
+	b := begunSteady(t)
 	var binding rbacv1.RoleBinding
 	b.must(b.Get(t.Context(), client.ObjectKey{Namespace: home, Name: "machine-api-operator"}, &binding))
 	b.must(b.Delete(t.Context(), &binding))
@@ -276,10 +289,9 @@ func TestWithoutItsRoleBinding(t *testing.T) {
 	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
 	i.Annotations = map[string]string{"touched": "1"}
 	b.must(b.Update(t.Context(), &i))
-	b.conditioned("a right that lacks", configv1.OperatorDegraded, "True/SyncingFailed", "is forbidden: User")
-	b.conditioned("what runs, runs", configv1.OperatorAvailable, "True/AsExpected", "")
+	b.degraded("a right is missing", "is forbidden: User")
 	b.apply("../../../config/rbac/machine-api-operator/role_binding.yaml")
-	b.conditioned("it is mended", configv1.OperatorDegraded, "False/AsExpected", "")
+	b.well()
 }
 
 // TestPoliciesOfVSphere: they come with their gate, with the rights that the operator has.
