@@ -1,5 +1,6 @@
 // Package pace keeps a process from sending its API server more writes at once than that
-// answers in time. Those that wait have turns ([turn.Line]).
+// answers in time: more of them do not make it faster, and keep it from its watches, so that every cache
+// falls behind. How many it answers in time is found out from its answers. Those that wait have turns ([turn.Line]).
 package pace
 
 import (
@@ -13,17 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/millwright-dev/millwright/internal/engine/turn"
-)
-
-// A process has no more writes under way than its API server answers within goal:
-// more of them do not make it faster, and keep it from its watches, so that every cache
-// falls behind. The bound begins with first, grows by one with as many answers in time,
-// and shrinks by a tenth with as many that are late, between least and most.
-const (
-	goal  = 100 * time.Millisecond
-	first = 32
-	least = 16
-	most  = 400
 )
 
 // Wrap puts one bound around the writes of all clients of c, whoever of a process's
@@ -63,12 +53,12 @@ func workOf(ctx context.Context) work {
 // line is where writes wait for those that are under way. What waits is a channel, which is closed when the write may begin.
 type line struct {
 	mu      sync.Mutex
-	limit   float64
+	level   level
 	under   int
 	waiting turn.Line[chan struct{}]
 }
 
-func newLine() *line { return &line{limit: first} }
+func newLine() *line { return &line{level: newLevel()} }
 
 type tripper struct {
 	http.RoundTripper
@@ -83,10 +73,10 @@ func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.line.begin(r.Context()); err != nil {
 		return nil, err
 	}
-	began := time.Now()
+	w := reply{kind: kindOf(r), began: time.Now()}
 	answer, err := t.RoundTripper.RoundTrip(r)
-	late := time.Since(began) > goal || answer != nil && answer.StatusCode == http.StatusTooManyRequests
-	t.line.end(err == nil, late)
+	w.ended, w.answered, w.refused = time.Now(), err == nil, refused(w.kind, answer)
+	t.line.end(w)
 	return answer, err
 }
 
@@ -102,7 +92,7 @@ func waits(r *http.Request) bool {
 // begin returns when a write may begin.
 func (l *line) begin(ctx context.Context) error {
 	l.mu.Lock()
-	if l.waiting.Len() == 0 && float64(l.under) < l.limit {
+	if l.waiting.Len() == 0 && l.level.allows(l.under) {
 		l.under++
 		l.mu.Unlock()
 		return nil
@@ -127,24 +117,18 @@ func (l *line) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// end notes that a write is over, whether it was answered, and whether the answer was late
-// or a refusal of an API server that has too much to do.
-func (l *line) end(answered, late bool) {
+// end notes that a write is over, and what came of it.
+func (l *line) end(r reply) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case answered && late:
-		l.limit = max(l.limit-0.1, least)
-	case answered:
-		l.limit = min(l.limit+1/l.limit, most)
-	}
+	l.level.learn(r, l.under)
 	l.under--
 	l.next()
 }
 
 // next lets as many begin as may.
 func (l *line) next() {
-	for l.waiting.Len() > 0 && float64(l.under) < l.limit {
+	for l.waiting.Len() > 0 && l.level.allows(l.under) {
 		close(l.waiting.Pop())
 		l.under++
 	}

@@ -2,7 +2,6 @@ package pace
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -12,20 +11,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
-
-// answers answers each request with code after a while; without a code it fails.
-type answers struct {
-	code  int
-	after time.Duration
-}
-
-func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	time.Sleep(a.after)
-	if a.code == 0 {
-		return nil, errors.New("no answer")
-	}
-	return &http.Response{StatusCode: a.code, Body: http.NoBody}, nil
-}
 
 // slow answers each request after latency, and counts those under way.
 type slow struct {
@@ -50,63 +35,6 @@ func write(ctx context.Context, method, path string) *http.Request {
 		panic(err)
 	}
 	return r
-}
-
-// TestPaceFollowsLatency: 200 workers have as many writes under way as their API server
-// answers within the goal, also when it becomes faster or slower meanwhile.
-func TestPaceFollowsLatency(t *testing.T) {
-	p := newLine()
-	for _, tc := range []struct {
-		reason    string
-		latency   time.Duration
-		low, high float64
-	}{
-		{"it answers 500 a second: 50 at once take 100 ms", 2 * time.Millisecond, 36, 64},
-		{"it answers 200 a second: 20 at once take 100 ms", 5 * time.Millisecond, least, 27},
-		{"one alone takes 110 ms: nothing helps", 110 * time.Millisecond, least, least},
-		{"it is never late", 0, 199, most},
-		{"it answers 500 a second again", 2 * time.Millisecond, 36, 64},
-	} {
-		for range 100_000 {
-			for p.under < 200 && float64(p.under) < p.limit {
-				if err := p.begin(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p.end(true, tc.latency*time.Duration(p.under) > goal)
-		}
-		if p.limit < tc.low || p.limit > tc.high {
-			t.Errorf("%s: %.1f may be under way, want %.0f to %.0f", tc.reason, p.limit, tc.low, tc.high)
-		}
-	}
-}
-
-// TestPaceSeesLateAnswers: what takes longer than the goal, or is refused for too much to
-// do, is late; what has no answer says nothing.
-func TestPaceSeesLateAnswers(t *testing.T) {
-	for _, tc := range []struct {
-		reason string
-		rt     http.RoundTripper
-		want   func(limit float64) bool
-	}{
-		{"in time", answers{code: http.StatusOK}, func(l float64) bool { return l > first }},
-		{"late", answers{code: http.StatusOK, after: goal + 1}, func(l float64) bool { return l < first }},
-		{"refused", answers{code: http.StatusTooManyRequests}, func(l float64) bool { return l < first }},
-		{"no answer", answers{after: time.Minute}, func(l float64) bool { return l == first }},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newLine()
-				answer, err := tripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
-				if err == nil {
-					_ = answer.Body.Close()
-				}
-				if !tc.want(p.limit) || p.under != 0 {
-					t.Errorf("%s: %.1f may be under way and %d are", tc.reason, p.limit, p.under)
-				}
-			})
-		})
-	}
 }
 
 // TestPaceLetsPass: reads and leases wait for nobody, and who gives up keeps nobody's place.
@@ -160,7 +88,7 @@ func TestPaceLetsPass(t *testing.T) {
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
-		l.limit = 1
+		l.level.limit = 1
 		if err := l.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +97,7 @@ func TestTurns(t *testing.T) {
 			go func() {
 				if l.begin(ctx) == nil {
 					order = append(order, name)
-					l.end(false, false)
+					l.end(reply{})
 				}
 			}()
 			synctest.Wait()
@@ -184,7 +112,7 @@ func TestTurns(t *testing.T) {
 		enter(WithClass(early, turn.Joining), "joins by now, and began before")
 		cancel()
 		synctest.Wait()
-		l.end(false, false)
+		l.end(reply{})
 		synctest.Wait()
 		want := []string{"asks", "joins by now, and began before", "an event", "first that joins", "second that joins"}
 		if !slices.Equal(order, want) || l.under != 0 {
