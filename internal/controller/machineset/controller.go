@@ -118,8 +118,9 @@ type memory struct {
 	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
-	// rests is until when no other pass begins.
-	rests time.Time
+	// rests is until when no other pass begins, unless the spec is of another generation than passed.
+	rests  time.Time
+	passed int64
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.
@@ -171,7 +172,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
-	if left := m.rests.Sub(r.Clock.Now()); left > 0 {
+	if left := m.rests.Sub(r.Clock.Now()); left > 0 && m.passed == s.GetGeneration() {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	c.Awaited = &m.awaited
@@ -183,7 +184,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
-	m.rests = about.now.Add(replicas.Rest(len(p.machines)))
+	m.rests, m.passed = about.now.Add(replicas.Rest(len(p.machines), p.acted)), s.GetGeneration()
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,12 @@ func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 			attempts[i].name = dialect.MachineName(h.set.Name, h.Names())
 		}
 	}
-	tried, err := replicas.SlowStart(n, h.Creates, func(i int) error { return h.createOne(ctx, &attempts[i]) })
+	tried, err := replicas.SlowStart(n, h.Creates, func(i int) error {
+		if !h.stillAsked(ctx) {
+			return errSpecChanged
+		}
+		return h.createOne(ctx, &attempts[i])
+	})
 	made := h.enterCreated(attempts[:tried])
 	h.tellCreated(made)
 	return h.fail(true, err)
@@ -105,10 +111,15 @@ func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 // delete deletes the victims, each by its UID, and returns those that surely are.
 func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
 	errs := make([]error, len(victims))
-	h.Deletes(len(victims), func(i int) { errs[i] = h.deleteOne(ctx, victims[i]) })
+	h.Deletes(len(victims), func(i int) {
+		if errs[i] = errSpecChanged; h.stillAsked(ctx) {
+			errs[i] = h.deleteOne(ctx, victims[i])
+		}
+	})
 	now := h.Clock.Now()
 	for i, v := range victims {
 		switch {
+		case errors.Is(errs[i], errSpecChanged):
 		case errs[i] == nil:
 			h.ledger.DeletionKnown(v.UID)
 			deleted = append(deleted, v)
@@ -118,6 +129,17 @@ func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (delete
 	}
 	h.tellDeleted(deleted)
 	return deleted, h.fail(false, errors.Join(errs...))
+}
+
+// errSpecChanged is that of what is not done any more, because the set asks for something else since the pass began. The next pass decides
+// about that.
+var errSpecChanged = errors.New("the set has another spec")
+
+// stillAsked reports whether the set is as the pass saw it, as far as the cache shows: what a large set does takes seconds.
+func (h hands[S]) stillAsked(ctx context.Context) bool {
+	now := h.lens.New()
+	err := h.Client.Get(ctx, client.ObjectKeyFromObject(h.object), now)
+	return err != nil || now.GetUID() == h.object.GetUID() && now.GetGeneration() <= h.object.GetGeneration()
 }
 
 func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
@@ -145,12 +167,21 @@ func (h hands[S]) trace(uid types.UID, name, what string, from time.Time, about 
 // fail tells a failure, and returns it for the record, shortened: what fails for one
 // usually fails for all alike.
 func (h hands[S]) fail(creating bool, err error) *dialect.SetFailure {
-	if err == nil {
+	if err = withoutSpecChanged(err); err == nil {
 		return nil
 	}
 	f := &dialect.SetFailure{Creating: creating, Err: brief(err)}
 	h.tellFailure(f)
 	return f
+}
+
+// withoutSpecChanged leaves [errSpecChanged] out of errors that are joined.
+func withoutSpecChanged(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(e error) bool { return errors.Is(e, errSpecChanged) })...)
 }
 
 // brief is the first of the errors joined in err, and how many more there are.

@@ -95,7 +95,7 @@ func toSize(now time.Time, set Set, members []Member, p Policy) Decision {
 		if set.NoGrowth != "" {
 			return hold(now, set, counted, p)
 		}
-		return grow(missing, p)
+		return grow(missing, set.Replicas, p)
 	}
 	return shrink(now, set, counted, len(members)-len(counted), p)
 }
@@ -112,14 +112,21 @@ func leave(now time.Time, set Set, members []Member, p Policy) Decision {
 	}
 	living := only(members, func(m Member) bool { return !m.Deleting })
 	d := Decision{Reason: Cascading, Message: fmt.Sprintf("%d members are left, %d of them not deleted yet", len(members), len(living))}
-	for _, m := range Rank(now, living, p)[:min(len(living), p.Burst)] {
+	for _, m := range Rank(now, living, p)[:min(len(living), p.burst(len(members)))] {
 		d.Delete = append(d.Delete, m.victim(WhyCascade))
 	}
 	return d
 }
 
-func grow(missing int, p Policy) Decision {
-	n := min(missing, p.Burst)
+// burstShare is the part of a large set that one pass may create or delete.
+const burstShare = 20
+
+// burst bounds the creations of one pass over so many machines, and its deletions. A pass that deletes reads all machines of the set past the
+// cache first: rounds of the same size would make the reads for a set grow with the square of its size.
+func (p Policy) burst(machines int) int { return max(p.Burst, machines/burstShare) }
+
+func grow(missing, size int, p Policy) Decision {
+	n := min(missing, p.burst(size))
 	return Decision{Create: n, Reason: ScalingUp, Message: fmt.Sprintf("%d members are missing, creating %d", missing, n)}
 }
 
@@ -133,7 +140,7 @@ func hold(now time.Time, set Set, counted []Member, p Policy) Decision {
 	}
 	p.HonourMarks = false
 	out, _ := victims(now, set, counted, p)
-	if d.Delete = out[:min(len(out), p.Burst)]; len(d.Delete) > 0 {
+	if d.Delete = out[:min(len(out), p.burst(len(counted)))]; len(d.Delete) > 0 {
 		d.Message += fmt.Sprintf("; deleting %d that failed", len(d.Delete))
 	}
 	return d
@@ -148,7 +155,7 @@ func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Dec
 	if held != "" {
 		out, surplus = slices.DeleteFunc(out, func(v Victim) bool { return !v.replaced() }), 0
 	}
-	d := Decision{Delete: out[:min(len(out), p.Burst)], Withheld: held}
+	d := Decision{Delete: out[:min(len(out), p.burst(len(counted)))], Withheld: held}
 	switch {
 	case len(out) == 0 && held != "":
 		d.Reason, d.Message = Guarded, held

@@ -128,8 +128,8 @@ func (m Member) availableIn(now time.Time, minReady time.Duration) time.Duration
 // Policy answers the questions on which API groups disagree. Each field is
 // named for the behaviour it selects.
 type Policy struct {
-	// Burst bounds the creations of one pass, and its deletions; it must be
-	// positive.
+	// Burst bounds the creations of one pass, and its deletions, of sets that
+	// are not large ([Policy.burst]); it must be positive.
 	Burst int
 	// Order is how members are given up.
 	Order []Criterion
