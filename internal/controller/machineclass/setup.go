@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 )
 
 // Setup says how the controllers are wired into a manager.
@@ -26,6 +27,9 @@ type Setup struct {
 	// at the start; empty: all namespaces.
 	Namespace string
 }
+
+// gather is how long a class waits for what else happens to its machines: whether it has any costs a look at all of them.
+const gather = 200 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -38,14 +42,14 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	}
 	err := ctrl.NewControllerManagedBy(mgr).Named("machineclass").
 		For(&v1alpha1.MachineClass{}).
-		Watches(&v1alpha1.Machine{}, changes(ClassOf)).
+		Watches(&v1alpha1.Machine{}, changes(ClassOf, gather)).
 		Complete(&Classes{Client: mgr.GetClient(), Live: mgr.GetAPIReader()})
 	if err != nil {
 		return fmt.Errorf("set up the class controller: %w", err)
 	}
 	secrets := &Secrets{Client: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).Named("machineclass-secret").
-		Watches(&v1alpha1.MachineClass{}, changes(SecretsOf)).
+		Watches(&v1alpha1.MachineClass{}, changes(SecretsOf, 0)).
 		WatchesRawSource(secrets.leftovers(s.Namespace)).
 		Complete(secrets)
 	if err != nil {
@@ -86,22 +90,24 @@ func (s *Secrets) leftovers(namespace string) source.Source {
 	})
 }
 
-// changes asks for what an object refers to when it comes or goes, and for what
-// it referred to or refers to now when that changes.
-func changes(refers func(client.Object) []string) handler.EventHandler {
-	add := func(q queue, o client.Object) {
-		for _, name := range refers(o) {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
+// changes wakes what an object refers to when it comes or goes, and what it referred to or refers to now when that changes, after a while.
+func changes(refers func(client.Object) []string, after time.Duration) enqueue.Func {
+	names := func(o client.Object) []string {
+		if o == nil {
+			return nil
 		}
+		return refers(o)
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if !slices.Equal(refers(e.ObjectOld), refers(e.ObjectNew)) {
-				add(q, e.ObjectOld)
-				add(q, e.ObjectNew)
-			}
-		},
+	return func(_ context.Context, before, now client.Object) (all []enqueue.Request) {
+		was, is := names(before), names(now)
+		if before != nil && now != nil && slices.Equal(was, is) {
+			return nil
+		}
+		namespace := enqueue.Either(before, now).GetNamespace()
+		for _, name := range slices.Concat(was, is) {
+			key := types.NamespacedName{Namespace: namespace, Name: name}
+			all = append(all, enqueue.Request{Request: reconcile.Request{NamespacedName: key}, After: after})
+		}
+		return all
 	}
 }

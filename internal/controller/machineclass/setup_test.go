@@ -40,7 +40,7 @@ func updated(h handler.EventHandler, q queue, a, b client.Object) {
 
 func TestSecretEvents(t *testing.T) {
 	ref := func(name string) *corev1.SecretReference { return &corev1.SecretReference{Name: name} }
-	h, q := changes(SecretsOf), newQueue(t)
+	h, q := changes(SecretsOf, 0), newQueue(t)
 	for _, c := range []struct {
 		name, reason, want string
 		send               func()
@@ -66,7 +66,7 @@ func TestSecretEvents(t *testing.T) {
 }
 
 func TestMachineEvents(t *testing.T) {
-	h, q := changes(ClassOf), newQueue(t)
+	h, q := changes(ClassOf, 0), newQueue(t)
 	a, b := machine(ns, "m", "MachineClass", "a"), machine(ns, "m", "MachineClass", "b")
 	updated(h, q, a, b)
 	if got := drain(q); got != "a b" {
