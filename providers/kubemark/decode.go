@@ -189,24 +189,25 @@ func (s Spec) nodeLabels() map[string]string {
 // what is given.
 func (s Spec) traits(has capacity) cloud.Traits {
 	t := cloud.Traits{
-		Backend:       s.Backend,
-		InstanceType:  s.InstanceType,
-		Region:        s.Region,
-		Zone:          s.Zone,
-		Arch:          s.Arch,
-		Cores:         has[corev1.ResourceCPU],
-		Memory:        has[corev1.ResourceMemory],
-		MaxPods:       has[corev1.ResourcePods],
-		Resources:     has.further(),
-		Labels:        s.Labels,
-		Taints:        s.Taints,
-		CreateLatency: duration(s.CreateLatency, 0),
-		BootLatency:   duration(s.BootLatency, 0),
-		DeleteLatency: duration(s.DeleteLatency, duration(s.DeletionTimeout, 0)),
-		Fault:         s.Fault,
-		NeverJoins:    s.NeverJoins,
-		NeedsInit:     s.Initialize,
-		DiesAfter:     duration(s.DiesAfter, 0),
+		Backend:      s.Backend,
+		InstanceType: s.InstanceType,
+		Region:       s.Region,
+		Zone:         s.Zone,
+		Arch:         s.Arch,
+		Cores:        has[corev1.ResourceCPU],
+		Memory:       has[corev1.ResourceMemory],
+		MaxPods:      has[corev1.ResourcePods],
+		Resources:    has.further(),
+		Labels:       s.Labels,
+		Taints:       s.Taints,
+		Latencies: cloud.Latencies{
+			CreateLatency: duration(s.CreateLatency, 0), BootLatency: duration(s.BootLatency, 0), BootSpread: duration(s.BootSpread, 0),
+			DeleteLatency: duration(s.DeleteLatency, duration(s.DeletionTimeout, 0)),
+		},
+		Fault:      s.Fault,
+		NeverJoins: s.NeverJoins,
+		NeedsInit:  s.Initialize,
+		DiesAfter:  duration(s.DiesAfter, 0),
 	}
 	if s.InterruptAfter != nil {
 		t.InterruptAfter = s.InterruptAfter.Duration

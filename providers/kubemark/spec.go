@@ -55,16 +55,7 @@ type Spec struct {
 	// Tags are put on the instance.
 	Tags map[string]string `json:"tags,omitempty"`
 
-	// CreateLatency is the time from create to Running, BootLatency from
-	// there to the start of the body, DeleteLatency from delete to gone.
-	// Default: 0s.
-	CreateLatency *metav1.Duration `json:"createLatency,omitempty"`
-	BootLatency   *metav1.Duration `json:"bootLatency,omitempty"`
-	DeleteLatency *metav1.Duration `json:"deleteLatency,omitempty"`
-	// DeletionTimeout is the ancestor's name for DeleteLatency.
-	DeletionTimeout *metav1.Duration `json:"deletionTimeout,omitempty"`
-	// ReadLag is how long Find and List do not show a new instance.
-	ReadLag *metav1.Duration `json:"readLag,omitempty"`
+	Latencies `json:",inline"`
 
 	// CreateFailureRate and DeleteFailureRate are shares of calls, 0..1.
 	CreateFailureRate float64 `json:"createFailureRate,omitempty"`
@@ -117,6 +108,21 @@ type Moods struct {
 	TurnUnhealthyPeriodically bool             `json:"turnUnhealthyPeriodically,omitempty"`
 	HealthyDuration           *metav1.Duration `json:"healthyDuration,omitempty"`
 	UnhealthyDuration         *metav1.Duration `json:"unhealthyDuration,omitempty"`
+}
+
+// Latencies are how long things take.
+type Latencies struct {
+	// CreateLatency is the time from create to Running, BootLatency from
+	// there to the start of the body, DeleteLatency from delete to gone.
+	// An instance boots for up to BootSpread more or less. Default: 0s.
+	CreateLatency *metav1.Duration `json:"createLatency,omitempty"`
+	BootLatency   *metav1.Duration `json:"bootLatency,omitempty"`
+	BootSpread    *metav1.Duration `json:"bootSpread,omitempty"`
+	DeleteLatency *metav1.Duration `json:"deleteLatency,omitempty"`
+	// DeletionTimeout is the ancestor's name for DeleteLatency.
+	DeletionTimeout *metav1.Duration `json:"deletionTimeout,omitempty"`
+	// ReadLag is how long Find and List do not show a new instance.
+	ReadLag *metav1.Duration `json:"readLag,omitempty"`
 }
 
 // SecretName names a secret in the machine's namespace.

@@ -44,6 +44,7 @@ var faults = []struct{ reason, fields, path string }{
 	{"a number in place of a duration", `"createLatency":5`, "createLatency"},
 	{"a duration without unit", `"diesAfter":"5"`, "diesAfter"},
 	{"a negative duration", `"bootLatency":"-1s"`, "bootLatency"},
+	{"a spread that is longer than what it spreads", `"bootLatency":"1s","bootSpread":"2s"`, "bootSpread"},
 	{"dying at once", `"diesAfter":"0s"`, "diesAfter"},
 	{"interrupted at once", `"interruptAfter":"0s"`, "interruptAfter"},
 	{"both names of one field", `"deletionTimeout":"1s","deleteLatency":"1s"`, "deletionTimeout"},

@@ -189,6 +189,7 @@ func checkDurations(s Spec) (errs []error) {
 	}{
 		{"createLatency", s.CreateLatency, false},
 		{"bootLatency", s.BootLatency, false},
+		{"bootSpread", s.BootSpread, false},
 		{"deleteLatency", s.DeleteLatency, false},
 		{"deletionTimeout", s.DeletionTimeout, false},
 		{"readLag", s.ReadLag, false},
@@ -205,6 +206,9 @@ func checkDurations(s Spec) (errs []error) {
 		case f.value.Duration == 0 && f.positive:
 			errs = append(errs, provider.InvalidField(f.path, "has to be longer than 0s; leave it out for never"))
 		}
+	}
+	if duration(s.BootSpread, 0) > duration(s.BootLatency, 0) {
+		errs = append(errs, provider.InvalidField("bootSpread", "is longer than bootLatency: no instance boots in less than no time"))
 	}
 	if s.DeleteLatency != nil && s.DeletionTimeout != nil {
 		errs = append(errs, provider.InvalidField("deletionTimeout", "is the older name of deleteLatency: give one of them"))

@@ -29,6 +29,10 @@ type Options struct {
 	// BootTime is how long an instance that was asked for takes until its node registers: none, unless given. It shows what it costs to ask
 	// late. The raw client waits as long.
 	BootTime time.Duration
+	// BootSpread is by how much an instance boots longer or shorter at most: all boot alike, unless given.
+	BootSpread time.Duration
+	// Distance is how long a request to the API server is on its way, and back, for controllers and raw client: no time, unless given.
+	Distance time.Duration
 	// Roll measures how a deployment replaces all its machines, instead of how
 	// a set creates and deletes them.
 	Roll bool
@@ -95,7 +99,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // round measures each API with each number of machines once.
 func (o Options) round(ctx context.Context, report *Report) error {
 	for _, api := range o.APIs {
-		shape, err := shapeOf(api, o.BootTime)
+		shape, err := shapeOf(api, o.BootTime, o.BootSpread)
 		if err != nil {
 			return err
 		}
@@ -114,6 +118,12 @@ func newMeasured(s *session, phase string) Measured {
 	m := Measured{Subject: Subject{API: s.shape.API, Phase: phase, Machines: s.machines}, Program: version.String()}
 	if s.BootTime > 0 {
 		m.BootTime = s.BootTime.String()
+	}
+	if s.BootSpread > 0 {
+		m.BootTime += " ± " + s.BootSpread.String()
+	}
+	if s.Distance > 0 {
+		m.Distance = s.Distance.String()
 	}
 	return m
 }
@@ -153,6 +163,11 @@ func (s *session) run(ctx context.Context, report *Report) (err error) {
 			err = fmt.Errorf("take the control plane down: %w", e)
 		}
 	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := s.plane.moveAway(ctx, s.Distance); err != nil {
+		return err
+	}
 	return s.measure(ctx, report)
 }
 
@@ -185,6 +200,11 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err := s.restIfAsked(ctx, report); err != nil {
 		return err
 	}
+	if rest := report.Runs[first].Rest; rest != nil {
+		if rest.Restarted, err = restart(ctx, s); err != nil {
+			return err
+		}
+	}
 	deleted, err := s.phase(ctx, s.removing(), bounds)
 	if err != nil {
 		return err
@@ -198,13 +218,22 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	return s.joinAgain(ctx, &report.Runs[first])
 }
 
-// restIfAsked counts writes at rest in sessions that do so.
+// restIfAsked counts writes at rest in sessions that do so, and what rest costs after the phase that was added last.
 func (s *session) restIfAsked(ctx context.Context, report *Report) error {
 	if !s.restful {
 		return nil
 	}
+	before, err := usageOf(s.plane.Controllers)
+	if err != nil {
+		return err
+	}
 	writes, err := s.rest(ctx)
 	report.WritesAtRest = max(report.WritesAtRest, writes)
+	if err != nil {
+		return err
+	}
+	after, err := usageOf(s.plane.Controllers)
+	report.Runs[len(report.Runs)-1].Rest = &Rest{Percent: rounded(100 * (after.cpuSeconds - before.cpuSeconds) / s.Options.Rest.Seconds())}
 	return err
 }
 

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"strings"
 	"time"
 
@@ -83,13 +85,13 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 		return c, err
 	}
 	begin := time.Now()
-	if c.create, err = client.createAll(names, joining, s.BootTime); err != nil {
+	if c.create, err = client.createAll(names, joining, boots{s.BootTime, s.BootSpread}); err != nil {
 		return c, fmt.Errorf("create without a controller: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {
 		return c, err
 	}
-	c.cloud = sinceScaled(begin.Add(s.BootTime), nodesMade(s.plane.audit.since(begin), prefix))
+	c.cloud = sinceScaled(begin, boots{s.BootTime, s.BootSpread}.asked(nodesMade(s.plane.audit.since(begin), prefix)))
 	if ready := lastOf(s.plane.audit.since(begin), "kwok", "patch nodes/status"); joining && !ready.IsZero() {
 		c.create = max(c.create, ready.Sub(begin))
 	}
@@ -128,6 +130,25 @@ func names(prefix string, n int) []string {
 	return out
 }
 
+// boots are how long instances boot: time, and up to spread more or less.
+type boots struct{ time, spread time.Duration }
+
+// of is how long the instance of a machine boots.
+func (b boots) of(name string) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return b.time + time.Duration((float64(h.Sum32())/math.MaxUint32*2-1)*float64(b.spread))
+}
+
+// asked is when the instances were asked for, by when their nodes were made.
+func (b boots) asked(made map[string]time.Time) map[string]time.Time {
+	out := map[string]time.Time{}
+	for name, at := range made {
+		out[name] = at.Add(-b.of(name))
+	}
+	return out
+}
+
 // each does something for each machine and returns how long it took.
 func each(names []string, do func(name string) error) (time.Duration, error) {
 	begin := time.Now()
@@ -151,9 +172,9 @@ func (s *session) client(ctx context.Context) client {
 	return client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
 }
 
-// createAll creates machines, and with joining their nodes, bootTime after each machine's instance would have been asked for.
-func (c client) createAll(names []string, joining bool, bootTime time.Duration) (time.Duration, error) {
-	if !joining || bootTime == 0 {
+// createAll creates machines, and with joining their nodes, which boot after each machine's instance would have been asked for.
+func (c client) createAll(names []string, joining bool, b boots) (time.Duration, error) {
+	if !joining || b.time == 0 {
 		return each(names, func(name string) error { return c.create(name, joining) })
 	}
 	begin := time.Now()
@@ -169,7 +190,7 @@ func (c client) createAll(names []string, joining bool, bootTime time.Duration) 
 			if err := write(func() error { return c.ask(name) }); err != nil {
 				return err
 			}
-			time.Sleep(bootTime)
+			time.Sleep(b.of(name))
 			return write(func() error { return c.join(name, true) })
 		})
 	}

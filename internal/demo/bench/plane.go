@@ -17,8 +17,9 @@ import (
 // bodies are bytes, answers are not looked at, nothing is throttled.
 type plane struct {
 	*fleet.Fleet
-	raw   rest.Interface
-	audit *auditLog
+	// near is for looks, raw for what is measured.
+	near, raw rest.Interface
+	audit     *auditLog
 }
 
 func startPlane(ctx context.Context, o fleet.Options) (*plane, error) {
@@ -30,14 +31,24 @@ func startPlane(ctx context.Context, o fleet.Options) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1
+	near, err := rawClient(config, config.Host)
+	if err != nil {
+		return nil, err
+	}
+	return &plane{Fleet: f, near: near, raw: near, audit: &auditLog{path: f.Plane.AuditLog()}}, nil
+}
+
+// rawClient sends bytes to the API server at host.
+func rawClient(config *rest.Config, host string) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.Host, config.QPS = host, -1
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme.Scheme)
 	config.UserAgent = agent + "/v0"
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	return &plane{Fleet: f, raw: raw, audit: &auditLog{path: f.Plane.AuditLog()}}, nil
+	return raw, nil
 }
 
 func (p *plane) prepare(ctx context.Context, s *shape) error {
@@ -51,7 +62,7 @@ func (p *plane) prepare(ctx context.Context, s *shape) error {
 
 // get reads one object, or a list.
 func (p *plane) get(ctx context.Context, path string, into any, parameters ...string) error {
-	r := p.raw.Get().AbsPath(path)
+	r := p.near.Get().AbsPath(path)
 	for i := 0; i+1 < len(parameters); i += 2 {
 		r = r.Param(parameters[i], parameters[i+1])
 	}
@@ -70,9 +81,9 @@ func (p *plane) any(ctx context.Context, path string) (bool, error) {
 }
 
 // quiet waits until nobody has written anything for two seconds, leases aside.
-// After a minute it gives up and says who does not rest.
-func (p *plane) quiet(ctx context.Context) (restless string, err error) {
-	const calm, patience = 2 * time.Second, time.Minute
+// When patience is over it gives up and says who does not rest.
+func (p *plane) quiet(ctx context.Context, patience time.Duration) (restless string, err error) {
+	const calm = 2 * time.Second
 	begin := time.Now()
 	for {
 		if err := p.audit.read(); err != nil {
@@ -91,7 +102,7 @@ func (p *plane) quiet(ctx context.Context) (restless string, err error) {
 }
 
 func (s *session) quiet(ctx context.Context) error {
-	restless, err := s.plane.quiet(ctx)
+	restless, err := s.plane.quiet(ctx, time.Minute+time.Duration(s.machines)*20*time.Millisecond)
 	if restless != "" {
 		s.logf("still not quiet: the last write was %s", restless)
 	}

@@ -38,6 +38,8 @@ type Subject struct {
 	Machines int    `json:"machines"`
 	// BootTime is for how long instances boot, as in "1m0s"; empty for not at all.
 	BootTime string `json:"bootTime,omitempty"`
+	// Distance is how long a request and its answer are under way to the API server, as in "100ms"; empty for no time.
+	Distance string `json:"distance,omitempty"`
 }
 
 // Measured is one phase of one API with one number of machines.
@@ -91,6 +93,8 @@ type Measured struct {
 	Alone *Alone `json:"alone,omitempty"`
 	// Roll is what else is known of a rolling update.
 	Roll *Rolled `json:"roll,omitempty"`
+	// Rest is what the controllers do while nothing is to be done, where that was measured.
+	Rest *Rest `json:"rest,omitempty"`
 }
 
 // Rolled is what else is known of a rolling update.

@@ -13,10 +13,14 @@ import (
 
 // String names it for people.
 func (s Subject) String() string {
+	out := fmt.Sprintf("%s: %s %d machines", s.API, s.Phase, s.Machines)
 	if s.BootTime != "" {
-		return fmt.Sprintf("%s: %s %d machines that boot for %s", s.API, s.Phase, s.Machines, s.BootTime)
+		out += " that boot for " + s.BootTime
 	}
-	return fmt.Sprintf("%s: %s %d machines", s.API, s.Phase, s.Machines)
+	if s.Distance != "" {
+		out += ", " + s.Distance + " from the API server"
+	}
+	return out
 }
 
 // subjects are those of the runs, in the order in which they were measured first.
@@ -135,7 +139,7 @@ func Load(file string) (*Report, error) {
 	return r, nil
 }
 
-// Store writes the report to a file. Figures that the file has of what this report did not measure are kept.
+// Store writes the report to a file, and its page beside that. Figures that the file has of what this report did not measure are kept.
 func (r *Report) Store(file string) error {
 	next := *r
 	if r.Before != nil {
@@ -153,7 +157,8 @@ func (r *Report) Store(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("store figures: %w", err)
 	}
-	if err := os.WriteFile(file, append(raw, '\n'), 0o644); err != nil {
+	err = errors.Join(os.WriteFile(file, append(raw, '\n'), 0o644), os.WriteFile(pageOf(file), []byte(next.Page()), 0o644))
+	if err != nil {
 		return fmt.Errorf("store figures: %w", err)
 	}
 	return nil

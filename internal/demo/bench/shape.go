@@ -60,7 +60,7 @@ func (b *body) UnmarshalJSON(raw []byte) error {
 
 func (b body) of(name string) []byte { return bytes.ReplaceAll(b, []byte("NAME"), []byte(name)) }
 
-func shapeOf(api string, bootTime time.Duration) (*shape, error) {
+func shapeOf(api string, bootTime, bootSpread time.Duration) (*shape, error) {
 	known, ok := apis.Of(api)
 	if !ok {
 		return nil, fmt.Errorf("unknown API %q: want %s", api, strings.Join(apis.Names(), " or "))
@@ -71,6 +71,7 @@ func shapeOf(api string, bootTime time.Duration) (*shape, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	raw = bytes.ReplaceAll(raw, []byte("BOOT_TIME"), []byte(bootTime.String()))
+	raw = bytes.ReplaceAll(raw, []byte("BOOT_SPREAD"), []byte(bootSpread.String()))
 	s := &shape{API: known.Name, Version: known.Version}
 	if err := yaml.UnmarshalStrict(raw, s); err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)

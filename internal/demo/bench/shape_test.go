@@ -44,7 +44,7 @@ func strict(t *testing.T, what string, raw []byte, into any) {
 
 func TestShapesSpellTheirAPI(t *testing.T) {
 	for api, types := range kinds {
-		s, err := shapeOf(api, 0)
+		s, err := shapeOf(api, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestShapesNameTheMachine(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for api := range kinds {
-		s, err := shapeOf(api, 0)
+		s, err := shapeOf(api, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestShapesNameTheMachine(t *testing.T) {
 // The ceiling moves as many machines at a time as the deployments may.
 func TestShapesRollWithTheSurgeOfTheCeiling(t *testing.T) {
 	for api := range kinds {
-		s, err := shapeOf(api, 0)
+		s, err := shapeOf(api, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestShapesRollWithTheSurgeOfTheCeiling(t *testing.T) {
 
 func TestChecksCoverTheMachinesOfTheSet(t *testing.T) {
 	for api := range kinds {
-		s, err := shapeOf(api, 0)
+		s, err := shapeOf(api, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestChecksCoverTheMachinesOfTheSet(t *testing.T) {
 }
 
 func TestShapeOfAnUnknownAPI(t *testing.T) {
-	if _, err := shapeOf("cluster.x-k8s.io", 0); err == nil || !strings.Contains(err.Error(), "cluster.x-k8s.io") {
+	if _, err := shapeOf("cluster.x-k8s.io", 0, 0); err == nil || !strings.Contains(err.Error(), "cluster.x-k8s.io") {
 		t.Errorf("%v, want an error that names it", err)
 	}
 }

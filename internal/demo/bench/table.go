@@ -29,6 +29,10 @@ const (
 	lossBudget        = 10.0     // percent of the throughput, by drains that are blocked
 	heartbeatsBudget  = 5.0      // percent of a core, at 1000 nodes
 	missingBudget     = 5.0      // percent of the heartbeats: with fewer, their cost tells little
+	restCPUBudget     = 3.0      // percent of a core, at 10,000 machines
+	restartBudget     = 20.0     // seconds, at 10,000 machines
+	// restartWritesBudget is what a machine that is replaced costs, and some events.
+	restartWritesBudget = 25.0
 )
 
 // figure is a measure beside its budget; a budget below zero is none.
@@ -103,6 +107,15 @@ func (m *Measured) figures() []figure {
 		)
 	}
 	out = append(out, m.latencies()...)
+	if m.Rest != nil {
+		out = append(out, figure{"CPU of the controllers at rest, % of a core", m.Rest.Percent, restCPUBudget, "%.2f"})
+	}
+	if m.Rest != nil && m.Rest.Restarted != nil {
+		r := m.Rest.Restarted
+		out = append(out,
+			figure{"restart until the next instance is asked for, seconds", r.Seconds, restartBudget, "%.2f"},
+			figure{"API writes of a restart, and of one machine replaced", float64(r.Writes), restartWritesBudget, "%.0f"})
+	}
 	return append(out,
 		figure{"CPU of the controllers per machine, ms", 1000 * m.CPUSeconds / float64(m.Machines), m.cpuBudget(), "%.1f"},
 		figure{"peak memory of the controllers, MiB", float64(m.PeakRSSBytes) / (1 << 20), -1, "%.0f"},

@@ -61,8 +61,10 @@ beside the new ones. The machine should have nothing else to do.`,
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
 	c.Flags().IntVar(&b.options.Rounds, "rounds", 1, "how often to measure, by turns; what is printed is the median")
-	c.Flags().StringVar(&b.store, "store", "", "file to keep the figures in; those that it has are printed beside the new ones")
+	c.Flags().StringVar(&b.store, "store", "", "file to keep the figures in; those that it has are printed beside the new ones, and a page with tables and plots of all is written beside it")
 	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "how long instances boot until their nodes register, which shows what it costs to ask for them late")
+	c.Flags().DurationVar(&b.options.BootSpread, "boot-spread", 0, "by how much an instance boots longer or shorter than --boot-time at most")
+	c.Flags().DurationVar(&b.options.Distance, "distance", 0, "how long a request and its answer are under way between the controllers, or the raw client, and the API server")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
@@ -81,6 +83,7 @@ beside the new ones. The machine should have nothing else to do.`,
 	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
 	for _, other := range []string{"roll", "blocked", "heartbeats", "provider"} {
 		c.MarkFlagsMutuallyExclusive("boot-time", other)
+		c.MarkFlagsMutuallyExclusive("distance", other)
 	}
 	for _, other := range []string{"blocked", "heartbeats", "provider"} {
 		c.MarkFlagsMutuallyExclusive("rounds", other)
@@ -116,6 +119,19 @@ func (b *benchmark) run(ctx context.Context) error {
 	return errors.Join(err, b.show(report))
 }
 
+func (b *benchmark) checkTimes() error {
+	if b.options.BootTime < 0 {
+		return fmt.Errorf("--boot-time: must not be negative, is %s", b.options.BootTime)
+	}
+	if b.options.BootSpread < 0 || b.options.BootSpread > b.options.BootTime {
+		return fmt.Errorf("--boot-spread: must be between 0s and --boot-time, %s, is %s", b.options.BootTime, b.options.BootSpread)
+	}
+	if b.options.Distance < 0 {
+		return fmt.Errorf("--distance: must not be negative, is %s", b.options.Distance)
+	}
+	return nil
+}
+
 // show prints what was measured, even if not all could be.
 func (b *benchmark) show(report *bench.Report) error {
 	p, err := b.print.Printer()
@@ -147,8 +163,8 @@ func (b *benchmark) complete() error {
 	if b.options.Rounds < 0 {
 		return fmt.Errorf("--rounds: must not be negative, is %d", b.options.Rounds)
 	}
-	if b.options.BootTime < 0 {
-		return fmt.Errorf("--boot-time: must not be negative, is %s", b.options.BootTime)
+	if err := b.checkTimes(); err != nil {
+		return err
 	}
 	if b.options.Blocked < 0 {
 		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)

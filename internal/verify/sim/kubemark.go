@@ -59,8 +59,10 @@ func (w *World) openHollow() {
 	w.must("open kubemark", err)
 	t := w.profile.cloud
 	w.hollow = &hollow{w: w, real: p, spec: kubemark.Spec{
-		TypeMeta:    metav1.TypeMeta{APIVersion: kubemark.OpenShiftAPIVersion, Kind: kubemark.Kind},
-		BootLatency: &metav1.Duration{Duration: t.Boot}, DeleteLatency: &metav1.Duration{Duration: t.Stop}, ReadLag: &metav1.Duration{Duration: t.Lag},
+		TypeMeta: metav1.TypeMeta{APIVersion: kubemark.OpenShiftAPIVersion, Kind: kubemark.Kind},
+		Latencies: kubemark.Latencies{
+			BootLatency: &metav1.Duration{Duration: t.Boot}, DeleteLatency: &metav1.Duration{Duration: t.Stop}, ReadLag: &metav1.Duration{Duration: t.Lag},
+		},
 	}}
 	if w.profile.percent[cloudHalf] > 0 {
 		w.hollow.spec.CreateFailureRate = float64(usual[cloudHalf]) / 100

@@ -1,6 +1,8 @@
 package cloud
 
 import (
+	"hash/fnv"
+	"math"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -84,7 +86,7 @@ func (r Record) poweredAt(now time.Time) Life {
 	if r.PowerAt.After(since) {
 		since = r.PowerAt
 	}
-	booted := since.Add(r.Traits.BootLatency)
+	booted := since.Add(r.Traits.BootLatency + r.bootShift())
 	l := r.upAt(now, booted)
 	if r.Traits.DiesAfter == 0 {
 		return l
@@ -95,6 +97,16 @@ func (r Record) poweredAt(now time.Time) Life {
 	}
 	l.Next = earlier(l.Next, dead)
 	return l
+}
+
+// bootShift is by how much the instance boots longer or shorter than others: the same each time.
+func (r Record) bootShift() time.Duration {
+	if r.Traits.BootSpread == 0 {
+		return 0
+	}
+	h := fnv.New32a()
+	h.Write([]byte(r.ID))
+	return time.Duration((float64(h.Sum32())/math.MaxUint32*2 - 1) * float64(r.Traits.BootSpread))
 }
 
 // earlier is the earlier of two moments of which the first may be zero: never.

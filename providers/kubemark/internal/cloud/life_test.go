@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,7 +14,24 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 
 const s = time.Second
 
-var slow = Traits{CreateLatency: 10 * s, BootLatency: 5 * s, DeleteLatency: 20 * s}
+var slow = Traits{Latencies: Latencies{CreateLatency: 10 * s, BootLatency: 5 * s, DeleteLatency: 20 * s}}
+
+// TestBootSpread: instances boot for different times, each for the same whenever it is looked at, and none beyond the bounds.
+func TestBootSpread(t *testing.T) {
+	times := map[time.Duration]bool{}
+	var least, most time.Duration
+	for i := range 200 {
+		r := Record{ID: "i-" + strconv.Itoa(i), Traits: Traits{Latencies: Latencies{BootLatency: 60 * s, BootSpread: 20 * s}}}
+		shift := r.bootShift()
+		if shift != r.bootShift() || shift < -20*s || shift > 20*s {
+			t.Fatalf("%s boots for %s longer", r.ID, shift)
+		}
+		times[shift], least, most = true, min(least, shift), max(most, shift)
+	}
+	if len(times) < 190 || least > -18*s || most < 18*s {
+		t.Errorf("%d different times from %s to %s", len(times), least, most)
+	}
+}
 
 var lives = []struct {
 	reason string
@@ -95,7 +113,7 @@ var lives = []struct {
 	},
 	{
 		"an interruption is like a delete by somebody else",
-		Record{Traits: Traits{InterruptAfter: 60 * s, DeleteLatency: 5 * s}, Body: BodyStatus{Want: Up}},
+		Record{Traits: Traits{InterruptAfter: 60 * s, Latencies: Latencies{DeleteLatency: 5 * s}}, Body: BodyStatus{Want: Up}},
 		61, Up, provider.Stopping, 65,
 	},
 	{

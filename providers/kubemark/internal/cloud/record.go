@@ -72,9 +72,7 @@ type Traits struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	Taints  []corev1.Taint    `json:"taints,omitempty"`
 
-	CreateLatency time.Duration `json:"createLatency,omitempty"`
-	BootLatency   time.Duration `json:"bootLatency,omitempty"`
-	DeleteLatency time.Duration `json:"deleteLatency,omitempty"`
+	Latencies
 	// Fault is the [provider.Kind] of the error with which the instance is given up
 	// when it would run; empty where it runs.
 	Fault      string `json:"fault,omitempty"`
@@ -90,6 +88,15 @@ type Traits struct {
 	// for ever. Silent is how long it then stays silent; zero means for ever.
 	Healthy time.Duration `json:"healthy,omitempty"`
 	Silent  time.Duration `json:"silent,omitempty"`
+}
+
+// Latencies are how long things take.
+type Latencies struct {
+	CreateLatency time.Duration `json:"createLatency,omitempty"`
+	BootLatency   time.Duration `json:"bootLatency,omitempty"`
+	// BootSpread is by how much BootLatency is longer or shorter at most, by instance.
+	BootSpread    time.Duration `json:"bootSpread,omitempty"`
+	DeleteLatency time.Duration `json:"deleteLatency,omitempty"`
 }
 
 // GPU is the resource by which pods ask for accelerators.
