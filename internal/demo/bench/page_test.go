@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 
 // TestPageIsCurrent: the page in the documentation is that of the figures beside it.
 func TestPageIsCurrent(t *testing.T) {
-	const folder = "../../../docs/reference/"
+	const folder = "../../../docs/"
 	r, err := Load(folder + "figures.json")
 	if err != nil || r == nil {
 		t.Fatalf("%v, %v", r, err)
@@ -49,6 +49,6 @@ func TestPageIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != r.Page() {
-		t.Error("docs/reference/figures.md is not what its figures say: UPDATE_GOLDEN=1 go test ./internal/demo/bench")
+		t.Error("docs/figures.md is not what its figures say: UPDATE_GOLDEN=1 go test ./internal/demo/bench")
 	}
 }
