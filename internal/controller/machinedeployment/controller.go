@@ -98,9 +98,8 @@ type memory struct {
 	recorded time.Time
 	headline headline
 	told     told
-	// rests is until when no other pass begins, unless the spec is of another generation than passed.
-	rests  time.Time
-	passed int64
+	// rests is the rest after the last pass.
+	rests replicas.Resting
 }
 
 // New returns a reconciler of the deployments that lens reads.
@@ -134,7 +133,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	}
 	m := r.remember(req.NamespacedName, d.GetUID())
 	now := r.Clock.Now()
-	if left := m.rests.Sub(now); left > 0 && m.passed == d.GetGeneration() {
+	if left := m.rests.Left(now, d.GetGeneration()); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	c.Awaited = &m.awaited
@@ -146,7 +145,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	about.facts.Connectivity = seen
 	p := &pass[D, S]{subject: about, roster: &roster[D, S]{subject: about}}
 	err = p.run(ctx)
-	m.rests, m.passed = now.Add(replicas.Rest(len(p.machines), false)), d.GetGeneration()
+	m.rests = replicas.After(now, d.GetGeneration(), len(p.machines), false)
 	p.again(c.Settle(ctx, now))
 	if p.Nodes != nil {
 		p.again(p.Nodes.Settle(ctx, now))

@@ -118,9 +118,8 @@ type memory struct {
 	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
-	// rests is until when no other pass begins, unless the spec is of another generation than passed.
-	rests  time.Time
-	passed int64
+	// rests is the rest after the last pass.
+	rests replicas.Resting
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.
@@ -172,7 +171,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
-	if left := m.rests.Sub(r.Clock.Now()); left > 0 && m.passed == s.GetGeneration() {
+	if left := m.rests.Left(r.Clock.Now(), s.GetGeneration()); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	c.Awaited = &m.awaited
@@ -184,7 +183,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
-	m.rests, m.passed = about.now.Add(replicas.Rest(len(p.machines), p.acted)), s.GetGeneration()
+	m.rests = replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted)
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)

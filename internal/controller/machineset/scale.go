@@ -46,7 +46,7 @@ func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 		}
 	}
 	tried, err := replicas.SlowStart(n, h.Creates, func(i int) error {
-		if !h.stillAsked(ctx) {
+		if !h.specUnchanged(ctx) {
 			return errSpecChanged
 		}
 		return h.createOne(ctx, &attempts[i])
@@ -112,7 +112,7 @@ func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
 	errs := make([]error, len(victims))
 	h.Deletes(len(victims), func(i int) {
-		if errs[i] = errSpecChanged; h.stillAsked(ctx) {
+		if errs[i] = errSpecChanged; h.specUnchanged(ctx) {
 			errs[i] = h.deleteOne(ctx, victims[i])
 		}
 	})
@@ -135,8 +135,8 @@ func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (delete
 // about that.
 var errSpecChanged = errors.New("the set has another spec")
 
-// stillAsked reports whether the set is as the pass saw it, as far as the cache shows: what a large set does takes seconds.
-func (h hands[S]) stillAsked(ctx context.Context) bool {
+// specUnchanged reports whether the set is as the pass saw it, as far as the cache shows: what a large set does takes seconds.
+func (h hands[S]) specUnchanged(ctx context.Context) bool {
 	now := h.lens.New()
 	err := h.Client.Get(ctx, client.ObjectKeyFromObject(h.object), now)
 	return err != nil || now.GetUID() == h.object.GetUID() && now.GetGeneration() <= h.object.GetGeneration()

@@ -233,8 +233,11 @@ func (s *session) restIfAsked(ctx context.Context, report *Report) error {
 		return err
 	}
 	after, err := usageOf(s.plane.Controllers)
+	if err != nil {
+		return err
+	}
 	report.Runs[len(report.Runs)-1].Rest = &Rest{Percent: rounded(100 * (after.cpuSeconds - before.cpuSeconds) / s.Options.Rest.Seconds())}
-	return err
+	return nil
 }
 
 func (s *session) logf(format string, args ...any) {

@@ -64,13 +64,13 @@ var plots = []plot{
 
 // Page is the figures as Markdown, with plots that GitHub draws.
 func (r *Report) Page() string {
-	p := &page{report: r, medians: map[Subject]map[string]float64{}}
+	p := page{}
 	for _, s := range r.subjects() {
 		of := map[string]float64{}
 		for _, f := range summaries(r.of(s), nil) {
 			of[f.name] = f.value
 		}
-		p.medians[s] = of
+		p[s] = of
 	}
 	var out strings.Builder
 	p.print(&out)
@@ -81,17 +81,14 @@ func (r *Report) Page() string {
 func pageOf(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".md" }
 
 // page are the medians of a report, by subject and figure.
-type page struct {
-	report  *Report
-	medians map[Subject]map[string]float64
-}
+type page map[Subject]map[string]float64
 
 // family are the subjects that differ in phase and number of machines only.
 type family struct{ API, BootTime, Distance string }
 
-func (p *page) families() map[family][]int {
+func (p page) families() map[family][]int {
 	out := map[family][]int{}
-	for s := range p.medians {
+	for s := range p {
 		if f := (family{s.API, s.BootTime, s.Distance}); s.Phase == create && !slices.Contains(out[f], s.Machines) {
 			out[f] = append(out[f], s.Machines)
 		}
@@ -99,7 +96,7 @@ func (p *page) families() map[family][]int {
 	return out
 }
 
-func (p *page) print(w io.Writer) {
+func (p page) print(w io.Writer) {
 	fmt.Fprint(w, "# Figures of the bench\n\nWritten by `make bench` from the figures that it keeps beside this page: each is the median of its rounds. "+
 		"What they mean, and how to repeat them, is in docs/performance.md.\n")
 	families := p.families()
@@ -128,8 +125,8 @@ func (f family) String() string {
 }
 
 // value is a figure of a family at a size; false where it was not measured.
-func (p *page) value(f family, size int, c column) (float64, bool) {
-	v, ok := p.medians[Subject{API: f.API, Phase: c.phase, Machines: size, BootTime: f.BootTime, Distance: f.Distance}][c.figure]
+func (p page) value(f family, size int, c column) (float64, bool) {
+	v, ok := p[Subject{API: f.API, Phase: c.phase, Machines: size, BootTime: f.BootTime, Distance: f.Distance}][c.figure]
 	if c.each {
 		v /= float64(size)
 	}
@@ -137,7 +134,7 @@ func (p *page) value(f family, size int, c column) (float64, bool) {
 }
 
 // table has a row for each figure and a column for each number of machines.
-func (p *page) table(w io.Writer, f family, sizes []int) {
+func (p page) table(w io.Writer, f family, sizes []int) {
 	fmt.Fprint(w, "\n| machines |")
 	for _, size := range sizes {
 		fmt.Fprintf(w, " %d |", size)
@@ -156,7 +153,7 @@ func (p *page) table(w io.Writer, f family, sizes []int) {
 	}
 }
 
-func (p *page) plots(w io.Writer, f family, sizes []int) {
+func (p page) plots(w io.Writer, f family, sizes []int) {
 	for _, plot := range plots {
 		fmt.Fprintf(w, "\n```mermaid\nxychart-beta\n  title %q\n  x-axis \"machines\" %s\n  y-axis %q 0 --> %.4g\n", plot.title, numbers(sizes, "%d"), plot.unit, p.highest(f, sizes, plot))
 		for _, c := range plot.lines {
@@ -172,7 +169,7 @@ func (p *page) plots(w io.Writer, f family, sizes []int) {
 }
 
 // highest is a little more than the highest value of a plot.
-func (p *page) highest(f family, sizes []int, of plot) (most float64) {
+func (p page) highest(f family, sizes []int, of plot) (most float64) {
 	for _, c := range of.lines {
 		for _, size := range sizes {
 			v, _ := p.value(f, size, c)

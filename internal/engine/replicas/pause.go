@@ -41,3 +41,23 @@ func Rest(machines int, acted bool) time.Duration {
 	}
 	return rest
 }
+
+// Resting is the rest after the last pass over the machines of a set or a deployment. The zero value is none.
+type Resting struct {
+	until time.Time
+	// generation is that of the spec in the pass.
+	generation int64
+}
+
+// After is the rest after a pass that began now.
+func After(now time.Time, generation int64, machines int, acted bool) Resting {
+	return Resting{until: now.Add(Rest(machines, acted)), generation: generation}
+}
+
+// Left is how long no other pass begins; 0 or less: one may. A spec of another generation does not wait.
+func (r Resting) Left(now time.Time, generation int64) time.Duration {
+	if generation != r.generation {
+		return 0
+	}
+	return r.until.Sub(now)
+}

@@ -1,8 +1,11 @@
 package replicas
 
 import (
+	"strconv"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestStatusPause(t *testing.T) {
@@ -43,5 +46,46 @@ func TestRest(t *testing.T) {
 				t.Errorf("%s: %s, want %s", c.reason, got, c.want)
 			}
 		})
+	}
+}
+
+// TestRestingEndsWithAnotherSpec: people who scale a large set do not wait for its rest to end.
+func TestRestingEndsWithAnotherSpec(t *testing.T) {
+	begun := time.Unix(1000, 0)
+	r := After(begun, 3, 10_000, false)
+	for _, c := range []struct {
+		reason     string
+		after      time.Duration
+		generation int64
+		want       time.Duration
+	}{
+		{"the same spec", time.Second, 3, time.Second},
+		{"another spec", time.Second, 4, 0},
+		{"the rest is over", 2 * time.Second, 3, 0},
+	} {
+		if got := r.Left(begun.Add(c.after), c.generation); got != c.want {
+			t.Errorf("%s: %s, want %s", c.reason, got, c.want)
+		}
+	}
+	if got := (Resting{}).Left(begun, 0); got > 0 {
+		t.Errorf("before the first pass %s are left", got)
+	}
+}
+
+// TestBurstOfLargeSets: a pass creates or deletes a twentieth of a large set, and of others up to the burst.
+func TestBurstOfLargeSets(t *testing.T) {
+	p := replacing
+	p.Burst = 100
+	for _, c := range []struct{ machines, want int }{{50, 50}, {1000, 100}, {10_000, 500}} {
+		if d := Decide(now, Set{Replicas: c.machines}, nil, p); d.Create != c.want {
+			t.Errorf("of %d missing machines %d are created, want %d", c.machines, d.Create, c.want)
+		}
+		members := make([]Member, c.machines)
+		for i := range members {
+			members[i].UID = types.UID(strconv.Itoa(i))
+		}
+		if d := Decide(now, Set{}, members, p); len(d.Delete) != c.want {
+			t.Errorf("of %d machines %d are deleted, want %d", c.machines, len(d.Delete), c.want)
+		}
 	}
 }

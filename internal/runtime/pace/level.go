@@ -18,11 +18,11 @@ const (
 	farthest = 300 * time.Millisecond
 	grow     = 0.05
 	shrink   = 0.2
-	// latest bounds how many times patience an answer counts as late.
-	latest = 5
-	first  = 32
-	least  = 16
-	most   = 400
+	// mostLate bounds how many times patience an answer counts as late.
+	mostLate = 5
+	first    = 32
+	least    = 16
+	most     = 400
 	// window is how long the fastest answer counts, and as long again until another takes its place.
 	window = 5 * time.Minute
 )
@@ -32,8 +32,8 @@ type level struct {
 	limit float64
 	// fastest are the fastest answers, by kind.
 	fastest map[kind]*fastest
-	// again is until when a further refusal is one of the same overload.
-	again time.Time
+	// overloadUntil is until when a further refusal is one of the same overload.
+	overloadUntil time.Time
 }
 
 func newLevel() level { return level{limit: first, fastest: map[kind]*fastest{}} }
@@ -47,8 +47,8 @@ type reply struct {
 	began, ended time.Time
 	// answered: there was an answer, of whatever kind. What has none says nothing.
 	answered bool
-	// refused is after what time a server that has too much to do may be asked again; 0: it did not refuse.
-	refused time.Duration
+	// retryAfter is after what time a server that refused the write for too much load may be asked again; 0: it did not refuse.
+	retryAfter time.Duration
 }
 
 // learn adapts the level to what came of a write that ended while so many were under way, itself included. A level that is not used is not
@@ -56,9 +56,9 @@ type reply struct {
 func (l *level) learn(r reply, under int) {
 	switch {
 	case !r.answered:
-	case r.refused > 0:
-		if r.began.After(l.again) {
-			l.limit, l.again = max(l.limit/2, least), r.ended.Add(r.refused)
+	case r.retryAfter > 0:
+		if r.began.After(l.overloadUntil) {
+			l.limit, l.overloadUntil = max(l.limit/2, least), r.ended.Add(r.retryAfter)
 		}
 	default:
 		if late := l.lateness(r); late > 0 {
@@ -69,7 +69,7 @@ func (l *level) learn(r reply, under int) {
 	}
 }
 
-// lateness is how many times patience an answer is later than it could be, up to latest.
+// lateness is how many times patience an answer is later than it could be, up to mostLate.
 func (l *level) lateness(r reply) int64 {
 	f := l.fastest[r.kind]
 	if f == nil {
@@ -78,7 +78,7 @@ func (l *level) lateness(r reply) int64 {
 	}
 	took := r.ended.Sub(r.began)
 	waited := took - min(f.note(r.ended, took), farthest)
-	return min(int64(waited/patience), latest)
+	return min(int64(waited/patience), mostLate)
 }
 
 // fastest is the fastest answer of the last window, and of the one before.
@@ -128,9 +128,9 @@ func kindOf(r *http.Request) kind {
 // eviction is refused with the same code by a disruption budget, which says nothing of the load.
 const eviction = "pods/eviction"
 
-// refused is after what time a server that refused a write of this kind for too much load may be asked again; 0: it did not refuse it for
+// retryAfter is after what time a server that refused a write of this kind for too much load may be asked again; 0: it did not refuse it for
 // that.
-func refused(k kind, answer *http.Response) time.Duration {
+func retryAfter(k kind, answer *http.Response) time.Duration {
 	if answer == nil || answer.StatusCode != http.StatusTooManyRequests || k.resource == eviction {
 		return 0
 	}

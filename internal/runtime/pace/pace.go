@@ -75,7 +75,7 @@ func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w := reply{kind: kindOf(r), began: time.Now()}
 	answer, err := t.RoundTripper.RoundTrip(r)
-	w.ended, w.answered, w.refused = time.Now(), err == nil, refused(w.kind, answer)
+	w.ended, w.answered, w.retryAfter = time.Now(), err == nil, retryAfter(w.kind, answer)
 	t.line.end(w)
 	return answer, err
 }
