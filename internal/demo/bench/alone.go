@@ -59,7 +59,7 @@ func (s *session) leaveAlone(ctx context.Context, ceiling *Latency) (*Alone, err
 	s.logf("delete %d machines one after another", n)
 	begin := time.Now()
 	for _, size := range append([]int{n}, downFrom(n)...) {
-		if err := s.scale(ctx, s.shape.set(), size); err != nil {
+		if err := s.plane.scale(ctx, s.shape.sets(1)[0].path, size); err != nil {
 			return nil, err
 		}
 		if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.settled(ctx, size) }); err != nil {

@@ -33,9 +33,13 @@ type Options struct {
 	BootSpread time.Duration
 	// Distance is how long a request to the API server is on its way, and back, for controllers and raw client: no time, unless given.
 	Distance time.Duration
+	// Sets are over how many sets, or deployments, the machines are spread: one, unless given.
+	Sets int
 	// Roll measures how a deployment replaces all its machines, instead of how
 	// a set creates and deletes them.
 	Roll bool
+	// Dead measures instead how machines are replaced whose nodes, so many, die at once; 0: nothing of it.
+	Dead int
 	// Blocked measures instead what so many drains that a budget blocks cost
 	// machines that are created and deleted meanwhile; 0: nothing of it.
 	Blocked int
@@ -103,6 +107,7 @@ func (o Options) round(ctx context.Context, report *Report) error {
 		if err != nil {
 			return err
 		}
+		shape.Sets = o.Sets
 		for i, n := range o.Machines {
 			s := &session{Options: o, shape: shape, machines: n, restful: i == len(o.Machines)-1}
 			if err := s.run(ctx, report); err != nil {
@@ -121,6 +126,9 @@ func newMeasured(s *session, phase string) Measured {
 	}
 	if s.BootSpread > 0 {
 		m.BootTime += " ± " + s.BootSpread.String()
+	}
+	if s.Sets > 1 {
+		m.Sets = s.Sets
 	}
 	if s.Distance > 0 {
 		m.Distance = s.Distance.String()
@@ -172,8 +180,11 @@ func (s *session) run(ctx context.Context, report *Report) (err error) {
 }
 
 func (s *session) measure(ctx context.Context, report *Report) error {
-	if err := s.plane.prepare(ctx, s.shape); err != nil {
+	if err := s.plane.prepare(ctx, s.shape, setNames(s.Sets)); err != nil {
 		return err
+	}
+	if s.Dead > 0 {
+		return dying{s}.measure(ctx, report)
 	}
 	if s.Roll {
 		return s.measureRoll(ctx, report)

@@ -186,7 +186,7 @@ func (s *session) half(ctx context.Context, replicas int, o others, end func([]w
 		return 0, err
 	}
 	begin := time.Now()
-	if err := s.scale(ctx, s.shape.set(), replicas); err != nil {
+	if err := s.plane.scaleAll(ctx, s.shape.sets(replicas)); err != nil {
 		return 0, err
 	}
 	if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.beside(ctx, replicas+o.ready, o.leaving) }); err != nil {
@@ -261,7 +261,7 @@ const (
 
 // settle makes machines with a pod each that a budget protects.
 func (s *session) settle(ctx context.Context) error {
-	if err := s.scale(ctx, s.shape.deployment(), s.Blocked); err != nil {
+	if err := s.plane.scaleAll(ctx, s.shape.deployments(s.Blocked)); err != nil {
 		return err
 	}
 	if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.beside(ctx, s.Blocked, 0) }); err != nil {
@@ -289,7 +289,7 @@ func (s *session) settle(ctx context.Context) error {
 // block deletes these machines, and waits until each of the evictions was refused.
 func (s *session) block(ctx context.Context) error {
 	begin := time.Now()
-	if err := s.scale(ctx, s.shape.deployment(), 0); err != nil {
+	if err := s.plane.scaleAll(ctx, s.shape.deployments(0)); err != nil {
 		return err
 	}
 	return s.await(ctx, func(context.Context) (bool, error) {

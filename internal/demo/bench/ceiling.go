@@ -149,13 +149,13 @@ func (b boots) asked(made map[string]time.Time) map[string]time.Time {
 	return out
 }
 
-// each does something for each machine and returns how long it took.
-func each(names []string, do func(name string) error) (time.Duration, error) {
+// each does something for each of all, several at a time, and returns how long it took.
+func each[T any](all []T, do func(T) error) (time.Duration, error) {
 	begin := time.Now()
 	var g errgroup.Group
 	g.SetLimit(workers)
-	for _, name := range names {
-		g.Go(func() error { return do(name) })
+	for _, one := range all {
+		g.Go(func() error { return do(one) })
 	}
 	err := g.Wait()
 	return time.Since(begin), err

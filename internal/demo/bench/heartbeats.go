@@ -68,10 +68,10 @@ func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
 		return err
 	}
 	s.logf("making machines")
-	if err := s.scale(ctx, s.shape.set(), s.machines); err != nil {
+	if err := s.plane.scaleAll(ctx, s.shape.sets(s.machines)); err != nil {
 		return err
 	}
-	if err := s.await(ctx, s.allRunning); err != nil {
+	if err := s.await(ctx, s.allRunning()); err != nil {
 		return fmt.Errorf("make machines: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {

@@ -31,6 +31,9 @@ func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w win
 		end = judgeCreate(m, bounds, w, calls)
 	case remove:
 		end = judgeRemove(m, bounds, w)
+	case die:
+		m.CeilingSeconds = bounds.remove.Seconds()
+		end = latest(lastOf(w.until(), fleet.Machines, "patch machines/status"), lastOf(w.until(), "kwok", "patch nodes/status"))
 	case roll:
 		end = judgeRoll(m, bounds, w)
 	}

@@ -130,8 +130,10 @@ func TestJudgeCreate(t *testing.T) {
 	}
 	want := Measured{
 		CeilingSeconds: 1, JoiningCeilingSeconds: 2, JoiningTurns: []float64{2},
-		AddedLatency: &Latency{P50: 0.02, P99: 0.05}, RunningLatency: &Latency{P50: 0.05, P99: 0.3},
-		CloudLatency: &Latency{P50: 0.03, P99: 0.062},
+		Latencies: Latencies{
+			AddedLatency: &Latency{P50: 0.02, P99: 0.05}, RunningLatency: &Latency{P50: 0.05, P99: 0.3},
+			CloudLatency: &Latency{P50: 0.03, P99: 0.062},
+		},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -149,7 +151,7 @@ func TestJudgeRemove(t *testing.T) {
 	if !end.Equal(at(150)) {
 		t.Errorf("it ends %s, want when the last node went: %s", end, at(150))
 	}
-	if diff := cmp.Diff(Measured{CeilingSeconds: 1, AddedLatency: &Latency{P50: 0.1, P99: 0.1}}, m); diff != "" {
+	if diff := cmp.Diff(Measured{CeilingSeconds: 1, Latencies: Latencies{AddedLatency: &Latency{P50: 0.1, P99: 0.1}}}, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -173,7 +175,7 @@ func TestJudgeRoll(t *testing.T) {
 	}
 	want := Measured{
 		CeilingSeconds: 1, JoiningCeilingSeconds: 3, Roll: &Rolled{ToldSeconds: 0.305},
-		RunningLatency: &Latency{P50: 0.04, P99: 0.04}, // only of the machine that came
+		Latencies: Latencies{RunningLatency: &Latency{P50: 0.04, P99: 0.04}}, // only of the machine that came
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // recording takes down what the API server shows of the machines. It is made
@@ -120,6 +121,32 @@ func readChanges(raw []byte) (out []glimpse, err error) {
 		out = append(out, g)
 	}
 	return out, nil
+}
+
+// beyond is by how many machines, at most, one of the deployments had more than it may have, and by how many fewer were available than have to be.
+func beyond(l lives, deployments []pool) (excess, missing int) {
+	of := map[string]lives{}
+	for _, g := range l.before {
+		one := of[g.set()]
+		one.before = append(one.before, g)
+		of[g.set()] = one
+	}
+	for _, g := range l.changes {
+		one := of[g.set()]
+		one.changes = append(one.changes, g)
+		of[g.set()] = one
+	}
+	for _, p := range deployments {
+		most, least := extremes(of[p.name])
+		excess, missing = max(excess, most-p.machines-surgeOf(p.machines)), max(missing, p.machines-least)
+	}
+	return excess, missing
+}
+
+// set is the name of the deployment, by that of a machine, which ends with those of its set and its own.
+func (g glimpse) set() string {
+	parts := strings.Split(g.name, "-")
+	return strings.Join(parts[:max(len(parts)-2, 0)], "-")
 }
 
 // extremes are the most machines there ever were, those on their way out

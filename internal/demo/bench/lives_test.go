@@ -81,3 +81,29 @@ func TestRecordingThatEndedEarlyIsAnError(t *testing.T) {
 		t.Error("what came after the end of the watch is missing, and nobody was told")
 	}
 }
+
+func TestBeyond(t *testing.T) {
+	running := func(name string) glimpse { return glimpse{name: name, running: true} }
+	l := lives{
+		before: []glimpse{running("a-1-x-y"), running("a-1-x-z"), running("b-x-y")},
+		changes: []glimpse{
+			{name: "a-1-n-1"}, {name: "a-1-n-2"}, {name: "a-1-x-y", running: true, leaving: true}, {name: "b-x-y", leaving: true}, {name: "b-x-y", gone: true},
+		},
+	}
+	excess, missing := beyond(l, []pool{{name: "a-1", machines: 2}, {name: "b", machines: 1}})
+	if excess != 1 || missing != 1 {
+		t.Errorf("%d too many, %d missing; want 1 of a-1 and 1", excess, missing)
+	}
+}
+
+func TestMostLeaving(t *testing.T) {
+	l := lives{
+		before: []glimpse{{name: "a", running: true}, {name: "b", running: true}},
+		changes: []glimpse{
+			{name: "a", leaving: true}, {name: "b", leaving: true}, {name: "c"}, {name: "a", leaving: true, gone: true}, {name: "d"}, {name: "b", leaving: true, gone: true},
+		},
+	}
+	if leaving, most := mostLeaving(l); leaving != 2 || most != 3 {
+		t.Errorf("%d on their way out, %d at a time; want 2 and 3", leaving, most)
+	}
+}

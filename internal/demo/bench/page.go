@@ -84,12 +84,15 @@ func pageOf(file string) string { return strings.TrimSuffix(file, filepath.Ext(f
 type page map[Subject]map[string]float64
 
 // family are the subjects that differ in phase and number of machines only.
-type family struct{ API, BootTime, Distance string }
+type family struct {
+	API, BootTime, Distance string
+	Sets                    int
+}
 
 func (p page) families() map[family][]int {
 	out := map[family][]int{}
 	for s := range p {
-		if f := (family{s.API, s.BootTime, s.Distance}); s.Phase == create && !slices.Contains(out[f], s.Machines) {
+		if f := (family{s.API, s.BootTime, s.Distance, s.Sets}); s.Phase == create && !slices.Contains(out[f], s.Machines) {
 			out[f] = append(out[f], s.Machines)
 		}
 	}
@@ -101,7 +104,7 @@ func (p page) print(w io.Writer) {
 		"What they mean, and how to repeat them, is in docs/performance.md.\n")
 	families := p.families()
 	ordered := slices.SortedFunc(maps.Keys(families), func(a, b family) int {
-		return cmp.Or(cmp.Compare(a.API, b.API), cmp.Compare(a.BootTime, b.BootTime), cmp.Compare(a.Distance, b.Distance))
+		return cmp.Or(cmp.Compare(a.API, b.API), cmp.Compare(a.BootTime, b.BootTime), cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Sets, b.Sets))
 	})
 	for _, f := range ordered {
 		sizes := slices.Sorted(slices.Values(families[f]))
@@ -115,6 +118,9 @@ func (p page) print(w io.Writer) {
 
 func (f family) String() string {
 	out := f.API
+	if f.Sets > 1 {
+		out += fmt.Sprintf(", %d sets", f.Sets)
+	}
 	if f.BootTime != "" {
 		out += ", instances that boot for " + f.BootTime
 	}
@@ -126,7 +132,7 @@ func (f family) String() string {
 
 // value is a figure of a family at a size; false where it was not measured.
 func (p page) value(f family, size int, c column) (float64, bool) {
-	v, ok := p[Subject{API: f.API, Phase: c.phase, Machines: size, BootTime: f.BootTime, Distance: f.Distance}][c.figure]
+	v, ok := p[Subject{API: f.API, Phase: c.phase, Machines: size, BootTime: f.BootTime, Distance: f.Distance, Sets: f.Sets}][c.figure]
 	if c.each {
 		v /= float64(size)
 	}

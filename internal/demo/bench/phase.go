@@ -16,6 +16,7 @@ const (
 	create = "create"
 	remove = "delete"
 	roll   = "roll"
+	die    = "dead"
 )
 
 // programs are those of the controllers.
@@ -75,11 +76,11 @@ type task struct {
 }
 
 func (s *session) creating() task {
-	return task{create, func(ctx context.Context) error { return s.scale(ctx, s.shape.set(), s.machines) }, s.allRunning}
+	return task{create, func(ctx context.Context) error { return s.plane.scaleAll(ctx, s.shape.sets(s.machines)) }, s.allRunning()}
 }
 
 func (s *session) removing() task {
-	return task{remove, func(ctx context.Context) error { return s.scale(ctx, s.shape.set(), 0) }, s.allGone}
+	return task{remove, func(ctx context.Context) error { return s.plane.scaleAll(ctx, s.shape.sets(0)) }, s.allGone}
 }
 
 // phase asks for the task, waits for its end and for quiet, and reads from the
@@ -115,9 +116,9 @@ func (s *session) phase(ctx context.Context, t task, bounds ceilings) (Measured,
 }
 
 // scale sets the wanted number of machines of the set, or deployment, at path.
-func (s *session) scale(ctx context.Context, path string, replicas int) error {
+func (p *plane) scale(ctx context.Context, path string, replicas int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	if _, err := s.plane.raw.Patch(types.MergePatchType).AbsPath(path + "/scale").Body(patch).DoRaw(ctx); err != nil {
+	if _, err := p.raw.Patch(types.MergePatchType).AbsPath(path + "/scale").Body(patch).DoRaw(ctx); err != nil {
 		return fmt.Errorf("scale to %d: %w", replicas, err)
 	}
 	return nil
@@ -148,13 +149,8 @@ func (s *session) await(ctx context.Context, reached func(context.Context) (bool
 	}
 }
 
-// allRunning asks the set first, because that is cheap.
-func (s *session) allRunning(ctx context.Context) (bool, error) {
-	var set struct{ Status struct{ ReadyReplicas int } }
-	if err := s.plane.get(ctx, s.shape.set(), &set); err != nil || set.Status.ReadyReplicas != s.machines {
-		return false, err
-	}
-	return s.everyoneReady(ctx)
+func (s *session) allRunning() func(context.Context) (bool, error) {
+	return settled(s.shape.sets(s.machines), s.plane.running, s.everyoneReady)
 }
 
 // everyoneReady asks every machine and node.

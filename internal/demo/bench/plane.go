@@ -51,9 +51,15 @@ func rawClient(config *rest.Config, host string) (rest.Interface, error) {
 	return raw, nil
 }
 
-func (p *plane) prepare(ctx context.Context, s *shape) error {
-	for _, object := range s.Prepare {
-		if err := p.Create(ctx, object); err != nil {
+func (p *plane) prepare(ctx context.Context, s *shape, sets []string) error {
+	return p.createFor(ctx, s.Prepare, sets)
+}
+
+// createFor creates objects, those that name a set once for each set.
+func (p *plane) createFor(ctx context.Context, objects []json.RawMessage, sets []string) error {
+	for _, object := range objects {
+		_, err := each(ofSets(object, sets), func(one json.RawMessage) error { return p.Create(ctx, one) })
+		if err != nil {
 			return err
 		}
 	}

@@ -31,11 +31,14 @@ type Subject struct {
 	API string `json:"api"`
 	// Phase is "create", from no machine until all are Running with Ready
 	// nodes, "delete", from there until no machine and no node is left, or
+	// "dead", from the death of some nodes until as many other machines run, or
 	// "roll", from a change of the template until all machines are replaced
 	// and the deployment says so. Figures per machine are then per machine
 	// replaced.
 	Phase    string `json:"phase"`
 	Machines int    `json:"machines"`
+	// Sets are over how many sets, or deployments, they are spread; 0 for one.
+	Sets int `json:"sets,omitempty"`
 	// BootTime is for how long instances boot, as in "1m0s"; empty for not at all.
 	BootTime string `json:"bootTime,omitempty"`
 	// Distance is how long a request and its answer are under way to the API server, as in "100ms"; empty for no time.
@@ -45,6 +48,7 @@ type Subject struct {
 // Measured is one phase of one API with one number of machines.
 type Measured struct {
 	Subject
+	Latencies
 	// Program is the version of the programs.
 	Program string  `json:"program,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -56,21 +60,10 @@ type Measured struct {
 	// resource, without leases, events, token secrets and the Node that stands
 	// for an instance.
 	WritesPerMachine map[string]float64 `json:"writesPerMachine"`
-	// AddedLatency is that from a machine's being written until the
-	// infrastructure was asked for its instance, or from the request to delete
-	// it until it was gone.
-	AddedLatency *Latency `json:"addedLatency"`
-	// CloudLatency is that from the request for machines until the infrastructure was asked for their instances, CloudCeiling that of the raw
-	// client whose nodes join: the mean of its turns. An instance boots for a minute or more, which zero latency hides.
-	CloudLatency *Latency `json:"cloudLatency,omitempty"`
-	CloudCeiling *Latency `json:"cloudCeiling,omitempty"`
 	// CPUSeconds and PeakRSSBytes are those of both controller programs.
 	CPUSeconds   float64 `json:"cpuSeconds"`
 	PeakRSSBytes int64   `json:"peakRSSBytes"`
 
-	// RunningLatency is that from a node's being Ready until its machine was
-	// written to be Running.
-	RunningLatency *Latency `json:"runningLatency,omitempty"`
 	// JoiningCeilingSeconds is the time of a raw client that makes the Nodes,
 	// too, which then join while it writes: for machines that are created, the
 	// mean of JoiningTurns, one before the controllers' turn and one after it.
@@ -93,8 +86,25 @@ type Measured struct {
 	Alone *Alone `json:"alone,omitempty"`
 	// Roll is what else is known of a rolling update.
 	Roll *Rolled `json:"roll,omitempty"`
+	// Dead is what else is known of nodes that died at once.
+	Dead *Dead `json:"dead,omitempty"`
 	// Rest is what the controllers do while nothing is to be done, where that was measured.
 	Rest *Rest `json:"rest,omitempty"`
+}
+
+// Latencies are those of the machines of a phase; nil where there is none.
+type Latencies struct {
+	// AddedLatency is that from a machine's being written until the
+	// infrastructure was asked for its instance, or from the request to delete
+	// it until it was gone.
+	AddedLatency *Latency `json:"addedLatency"`
+	// CloudLatency is that from the request for machines until the infrastructure was asked for their instances, CloudCeiling that of the raw
+	// client whose nodes join: the mean of its turns. An instance boots for a minute or more, which zero latency hides.
+	CloudLatency *Latency `json:"cloudLatency,omitempty"`
+	CloudCeiling *Latency `json:"cloudCeiling,omitempty"`
+	// RunningLatency is that from a node's being Ready until its machine was
+	// written to be Running.
+	RunningLatency *Latency `json:"runningLatency,omitempty"`
 }
 
 // Rolled is what else is known of a rolling update.
@@ -103,6 +113,10 @@ type Rolled struct {
 	// included, Least the fewest that were available.
 	Most  int `json:"most"`
 	Least int `json:"least"`
+	// Excess is by how many one of several deployments had more than it may have at most, Missing by how many fewer of its machines were
+	// available than have to be.
+	Excess  int `json:"excess"`
+	Missing int `json:"missing"`
 	// MostAllowed is replicas and surge, LeastAllowed replicas without those
 	// that may be unavailable.
 	MostAllowed  int `json:"mostAllowed"`

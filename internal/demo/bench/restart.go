@@ -52,7 +52,7 @@ func restart(ctx context.Context, s *session) (*Restarted, error) {
 	if err := s.startControllers(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx, s.allRunning); err != nil {
+	if err := s.await(ctx, s.allRunning()); err != nil {
 		return nil, fmt.Errorf("restart: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {

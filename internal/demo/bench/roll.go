@@ -5,22 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // lateEvents is after how long the last event about a rollout has come.
 const lateEvents = 6 * time.Second
 
-// prepareRoll makes the deployment, without machines.
+// prepareRoll makes the deployments, without machines.
 func (s *session) prepareRoll(ctx context.Context) error {
-	for _, object := range s.shape.Roll.Prepare {
-		if err := s.plane.Create(ctx, object); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.plane.createFor(ctx, s.shape.Roll.Prepare, setNames(s.Sets))
 }
 
 // measureRoll measures how a deployment replaces all its machines after a
@@ -37,10 +30,10 @@ func (s *session) measureRoll(ctx context.Context, report *Report) error {
 		return err
 	}
 	s.logf("making machines to replace")
-	if err := s.scale(ctx, s.shape.deployment(), s.machines); err != nil {
+	if err := s.plane.scaleAll(ctx, s.shape.deployments(s.machines)); err != nil {
 		return err
 	}
-	if err := s.await(ctx, s.rolledOut); err != nil {
+	if err := s.await(ctx, s.rolledOut()); err != nil {
 		return fmt.Errorf("make machines to replace: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {
@@ -64,7 +57,7 @@ func (s *session) rollingPhase(ctx context.Context, bounds ceilings) (Measured, 
 	if err != nil {
 		return Measured{}, err
 	}
-	m, err := s.phase(ctx, task{roll, s.changeTemplate, s.rolledOut}, bounds)
+	m, err := s.phase(ctx, task{roll, s.changeTemplates, s.rolledOut()}, bounds)
 	lives, problem := recording.stop()
 	if err != nil {
 		return m, err
@@ -72,17 +65,18 @@ func (s *session) rollingPhase(ctx context.Context, bounds ceilings) (Measured, 
 	if problem != nil {
 		return m, problem
 	}
-	m.Roll.MostAllowed, m.Roll.LeastAllowed = s.machines+surgeOf(s.machines), s.machines
+	for _, p := range s.shape.deployments(s.machines) {
+		m.Roll.MostAllowed += p.machines + surgeOf(p.machines)
+	}
+	m.Roll.LeastAllowed = s.machines
 	m.Roll.Most, m.Roll.Least = extremes(lives)
+	m.Roll.Excess, m.Roll.Missing = beyond(lives, s.shape.deployments(s.machines))
 	return m, nil
 }
 
-func (s *session) changeTemplate(ctx context.Context) error {
-	_, err := s.plane.raw.Patch(types.MergePatchType).AbsPath(s.shape.deployment()).Body([]byte(s.shape.Roll.Change)).DoRaw(ctx)
-	if err != nil {
-		return fmt.Errorf("change the template: %w", err)
-	}
-	return nil
+func (s *session) changeTemplates(ctx context.Context) error {
+	client := s.client(ctx)
+	return eachPool(s.shape.deployments(s.machines), func(p pool) error { return client.patch(p.path, s.shape.Roll.Change) })
 }
 
 // standing is how far the deployment's status says that it is.
@@ -101,13 +95,8 @@ func (d standing) complete(machines int) bool {
 		s.Replicas == machines && s.UpdatedReplicas == machines && s.AvailableReplicas == machines
 }
 
-// rolledOut asks the deployment first, because that is cheap.
-func (s *session) rolledOut(ctx context.Context) (bool, error) {
-	var d standing
-	if err := s.plane.get(ctx, s.shape.deployment(), &d); err != nil || !d.complete(s.machines) {
-		return false, err
-	}
-	return s.everyoneReady(ctx)
+func (s *session) rolledOut() func(context.Context) (bool, error) {
+	return settled(s.shape.deployments(s.machines), s.plane.rolled, s.everyoneReady)
 }
 
 // judgeRoll fills in what the audit log tells of a rolling update. It is done

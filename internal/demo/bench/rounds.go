@@ -14,6 +14,9 @@ import (
 // String names it for people.
 func (s Subject) String() string {
 	out := fmt.Sprintf("%s: %s %d machines", s.API, s.Phase, s.Machines)
+	if s.Sets > 1 {
+		out += fmt.Sprintf(" of %d sets", s.Sets)
+	}
 	if s.BootTime != "" {
 		out += " that boot for " + s.BootTime
 	}

@@ -19,24 +19,28 @@ var shapes embed.FS
 
 // shape is how an API spells what the bench needs.
 type shape struct {
-	API       string `json:"-"`
+	API string `json:"-"`
+	// Sets are over how many sets the machines are spread; 0 for one.
+	Sets      int    `json:"-"`
 	Version   string `json:"-"`
 	Namespace string `json:"namespace"`
 	// Cluster is the ownership scope of the set's instances.
 	Cluster string `json:"cluster"`
-	// Set names the set that is scaled, Prepare are the objects it needs, and
-	// the set itself with no replicas.
-	Set     struct{ Resource, Name string } `json:"set"`
-	Prepare []json.RawMessage               `json:"prepare"`
+	// Set is the resource of the sets that are scaled, Prepare are the objects that they need, and
+	// a set itself with no replicas.
+	Set     struct{ Resource string } `json:"set"`
+	Prepare []json.RawMessage         `json:"prepare"`
 	// Roll is the deployment of a rolling update.
 	Roll struct {
-		Resource, Name string
+		Resource string
 		// Prepare are the objects that it needs, and the deployment with no
 		// replicas, Change is what makes it replace its machines.
 		Prepare []json.RawMessage
 		Change  json.RawMessage
 	} `json:"roll"`
-	// Check is a MachineHealthCheck over all machines of the set.
+	// Impatient is what has to be changed in a set, so that its machines fail soon after their nodes; empty for nothing.
+	Impatient json.RawMessage `json:"impatient"`
+	// Check is a MachineHealthCheck over all machines of the sets.
 	Check json.RawMessage `json:"check"`
 	// The bodies of the raw client's writes.
 	Machine     body `json:"machine"`
@@ -85,8 +89,6 @@ func (s *shape) path(resource string) string {
 }
 
 func (s *shape) machine(name string) string { return s.path("machines") + "/" + name }
-func (s *shape) set() string                { return s.path(s.Set.Resource) + "/" + s.Set.Name }
-func (s *shape) deployment() string         { return s.path(s.Roll.Resource) + "/" + s.Roll.Name }
 
 // checks is where health checks of the machines are: they are of one API,
 // whichever the machines are of.

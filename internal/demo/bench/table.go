@@ -97,6 +97,11 @@ func (r *Report) Print(w io.Writer) error {
 
 func (m *Measured) figures() []figure {
 	out := m.ratios()
+	if m.Dead != nil {
+		out = append(out,
+			figure{"most machines on their way out at a time", float64(m.Dead.Leaving), -1, "%.0f"},
+			figure{"most machines at a time", float64(m.Dead.Most), -1, "%.0f"})
+	}
 	if m.Roll != nil {
 		out = append(out, m.rolling()...)
 	} else {
@@ -223,7 +228,8 @@ func (m *Measured) rolling() []figure {
 		{"events per machine replaced", sum(m.OtherWritesPerMachine, "events"), 2 * eventsBudget, "%.2f"},
 		{"most machines at a time", float64(m.Roll.Most), float64(m.Roll.MostAllowed), "%.0f"},
 		{"fewest machines available", float64(m.Roll.Least), -1, "%.0f"},
-		{"machines missing to those that must be available", float64(max(0, m.Roll.LeastAllowed-m.Roll.Least)), 0, "%.0f"},
+		{"machines that one deployment had too many", float64(m.Roll.Excess), 0, "%.0f"},
+		{"machines that one deployment was missing", float64(m.Roll.Missing), 0, "%.0f"},
 	}
 }
 

@@ -74,7 +74,8 @@ func TestPrintMarksWhatIsExceeded(t *testing.T) {
 	}{
 		{"all kept", func(*Measured) {}, ""},
 		{"more machines than replicas and surge", func(m *Measured) { m.Roll.Most = 12 }, "most machines at a time"},
-		{"fewer available than must be", func(m *Measured) { m.Roll.Least = 9 }, "machines missing to those that must be available"},
+		{"more machines of one deployment than its own", func(m *Measured) { m.Roll.Excess = 1 }, "machines that one deployment had too many"},
+		{"fewer available than must be", func(m *Measured) { m.Roll.Missing = 1 }, "machines that one deployment was missing"},
 		{"a tenth of a status write per machine", func(m *Measured) {
 			m.WritesPerMachine["patch machinesets/status"], m.WritesPerMachine["patch machinedeployments/status"] = 0.08, 0.03
 		}, "status writes of sets and deployments per machine"},
@@ -158,9 +159,9 @@ func TestRoundedZeroHasNoSign(t *testing.T) {
 }
 
 func TestRound(t *testing.T) {
-	m := Measured{Seconds: 1.23456, WritesPerMachine: map[string]float64{"a": 0.33333}, RunningLatency: &Latency{P50: 0.00049}, Roll: &Rolled{ToldSeconds: 0.1236}}
+	m := Measured{Seconds: 1.23456, WritesPerMachine: map[string]float64{"a": 0.33333}, Latencies: Latencies{RunningLatency: &Latency{P50: 0.00049}}, Roll: &Rolled{ToldSeconds: 0.1236}}
 	m.round()
-	want := Measured{Seconds: 1.235, WritesPerMachine: map[string]float64{"a": 0.333}, RunningLatency: &Latency{}, Roll: &Rolled{ToldSeconds: 0.124}}
+	want := Measured{Seconds: 1.235, WritesPerMachine: map[string]float64{"a": 0.333}, Latencies: Latencies{RunningLatency: &Latency{}}, Roll: &Rolled{ToldSeconds: 0.124}}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

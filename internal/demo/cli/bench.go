@@ -39,7 +39,8 @@ of machines. It measures first how long a client takes that only does the writes
 which nobody can do without, then how long the controllers take from no machine
 to all of them Running with Ready nodes, and back. With --roll it measures how a
 deployment replaces as many machines instead, a tenth at a time; with --blocked
-what drains that a budget blocks cost machines that come and go meanwhile; with
+what drains that a budget blocks cost machines that come and go meanwhile; with --dead
+how machines are replaced whose nodes die at once; with
 --heartbeats what heartbeats of nodes cost, with a health check and without; with
 --provider how often a cloud, which is then played on this machine, is asked for
 each machine by a fleet that is made, rests and goes. Each figure
@@ -65,7 +66,9 @@ beside the new ones. The machine should have nothing else to do.`,
 	c.Flags().DurationVar(&b.options.BootTime, "boot-time", 0, "how long instances boot until their nodes register, which shows what it costs to ask for them late")
 	c.Flags().DurationVar(&b.options.BootSpread, "boot-spread", 0, "by how much an instance boots longer or shorter than --boot-time at most")
 	c.Flags().DurationVar(&b.options.Distance, "distance", 0, "how long a request and its answer are under way between the controllers, or the raw client, and the API server")
+	c.Flags().IntVar(&b.options.Sets, "sets", 1, "over how many sets, or with --roll deployments, the machines are spread")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
+	c.Flags().IntVar(&b.options.Dead, "dead", 0, "measure how machines are replaced whose nodes, so many, die at once, instead")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
 	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and as long without; 0 for a minute")
@@ -79,13 +82,14 @@ beside the new ones. The machine should have nothing else to do.`,
 	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
 	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
-	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats", "provider")
+	c.MarkFlagsMutuallyExclusive("roll", "dead", "blocked", "heartbeats", "provider")
 	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
 	for _, other := range []string{"roll", "blocked", "heartbeats", "provider"} {
 		c.MarkFlagsMutuallyExclusive("boot-time", other)
 		c.MarkFlagsMutuallyExclusive("distance", other)
 	}
 	for _, other := range []string{"blocked", "heartbeats", "provider"} {
+		c.MarkFlagsMutuallyExclusive("sets", other)
 		c.MarkFlagsMutuallyExclusive("rounds", other)
 		c.MarkFlagsMutuallyExclusive("store", other)
 	}
@@ -159,6 +163,12 @@ func (b *benchmark) complete() error {
 		if n < 1 {
 			return fmt.Errorf("--machines: must be at least 1, not %d", n)
 		}
+	}
+	if b.options.Dead < 0 || b.options.Dead > slices.Min(b.options.Machines) {
+		return fmt.Errorf("--dead: must be between 0 and the number of machines, is %d", b.options.Dead)
+	}
+	if b.options.Sets < 0 || b.options.Sets > slices.Min(b.options.Machines) {
+		return fmt.Errorf("--sets: must be between 0 and the number of machines, is %d", b.options.Sets)
 	}
 	if b.options.Rounds < 0 {
 		return fmt.Errorf("--rounds: must not be negative, is %d", b.options.Rounds)
