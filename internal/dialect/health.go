@@ -208,9 +208,14 @@ type (
 		Of   int         `json:"of,omitempty"`
 		Over *time.Time  `json:"over,omitempty"`
 	}
+	storedCount struct {
+		At    time.Time `json:"at"`
+		Count int       `json:"n"`
+	}
 	storedMemory struct {
-		Past   []storedPast  `json:"begun,omitempty"`
-		Storms []storedStorm `json:"storms,omitempty"`
+		Past    []storedPast  `json:"begun,omitempty"`
+		Counted []storedCount `json:"counted,omitempty"`
+		Storms  []storedStorm `json:"storms,omitempty"`
 	}
 )
 
@@ -222,6 +227,9 @@ func ReadMemory(check client.Object) (m health.Memory) {
 	}
 	for _, p := range s.Past {
 		m.Past = append(m.Past, health.Past(p))
+	}
+	for _, c := range s.Counted {
+		m.Counted = append(m.Counted, health.Counted(c))
 	}
 	for _, st := range s.Storms {
 		storm := health.Storm{Group: health.Group{Kind: st.Kind, Name: st.Name}, Sick: st.Sick, Total: st.Of}
@@ -240,6 +248,9 @@ func WriteMemory(check client.Object, m health.Memory) {
 		p.At = p.At.UTC()
 		s.Past = append(s.Past, storedPast(p))
 	}
+	for _, c := range m.Counted {
+		s.Counted = append(s.Counted, storedCount{c.At.UTC(), c.Count})
+	}
 	for _, st := range m.Storms {
 		stored := storedStorm{Kind: st.Kind, Name: st.Name, Sick: st.Sick, Of: st.Total}
 		if over := st.Over.UTC(); !st.Over.IsZero() {
@@ -248,7 +259,7 @@ func WriteMemory(check client.Object, m health.Memory) {
 		s.Storms = append(s.Storms, stored)
 	}
 	text := ""
-	if len(s.Past) > 0 || len(s.Storms) > 0 {
+	if len(s.Past)+len(s.Counted)+len(s.Storms) > 0 {
 		text = encoded(s)
 	}
 	SetAnnotation(check, RemediationsAnnotation, text)

@@ -15,6 +15,8 @@ import (
 type Memory struct {
 	// Past are the remedies that were begun, oldest first.
 	Past []Past
+	// Counted are those that count against the rate and are remembered by their number only, oldest first.
+	Counted []Counted
 	// Storms are those that are under way, or over for less than the cooldown.
 	Storms []Storm
 }
@@ -42,11 +44,20 @@ type Past struct {
 	Free bool
 }
 
-// How long something is remembered, and how much of it.
+// Counted are remedies that began from At on, for as long as a slot is.
+type Counted struct {
+	At    time.Time
+	Count int
+}
+
+// How long something is remembered, and how much of it: an object has room for 256 KiB of annotations, of which a remedy takes up to 300 bytes.
 const (
 	rateWindow  = time.Hour
 	chainWindow = 6 * time.Hour
+	slot        = 5 * time.Minute
+	// maxPast are remembered, those that are not settled first. Of these there are no more than maxUnderWay, since no other begins then.
 	maxPast     = 200
+	maxUnderWay = 500
 )
 
 // add remembers that t is remedied from now on, where newest is when the newest
@@ -107,14 +118,44 @@ func (m Memory) at(now time.Time) Memory {
 		return age >= chainWindow || age >= rateWindow && p.At.Before(last[p.Owner])
 	})
 	slices.SortStableFunc(m.Past, func(a, b Past) int { return a.At.Compare(b.At) })
-	m.Past = m.Past[max(0, len(m.Past)-maxPast):]
+	m.Counted = slices.DeleteFunc(slices.Clone(m.Counted), func(c Counted) bool { return now.Sub(c.At) >= rateWindow })
+	m.shorten(now)
 	m.Storms = slices.Clone(m.Storms)
 	return m
+}
+
+// shorten forgets the oldest of the settled remedies that are too many, but for their number.
+func (m *Memory) shorten(now time.Time) {
+	over := len(m.Past) - maxPast
+	m.Past = slices.DeleteFunc(m.Past, func(p Past) bool {
+		if over <= 0 || !p.Settled {
+			return false
+		}
+		over--
+		if now.Sub(p.At) < rateWindow && !p.Free {
+			m.count(p.At.Truncate(slot))
+		}
+		return true
+	})
+}
+
+func (m *Memory) count(at time.Time) {
+	for i := range m.Counted {
+		if m.Counted[i].At.Equal(at) {
+			m.Counted[i].Count++
+			return
+		}
+	}
+	m.Counted = append(m.Counted, Counted{at, 1})
 }
 
 // within counts the remedies that were begun within the hour and are not free,
 // and tells when the first of them will have been an hour ago.
 func (m Memory) within(now time.Time) (n int, until time.Time) {
+	for _, c := range m.Counted {
+		n += c.Count
+		until = sooner(until, c.At.Add(rateWindow))
+	}
 	for _, p := range m.Past {
 		if now.Sub(p.At) < rateWindow && !p.Free {
 			n++
@@ -148,7 +189,7 @@ func (m Memory) missing(now time.Time, all []*Judged) (Memory, int) {
 	for _, b := range all {
 		there[b.Target.UID] = b
 	}
-	out, n := Memory{Past: slices.Clone(m.Past), Storms: m.Storms}, 0
+	out, n := Memory{Past: slices.Clone(m.Past), Counted: m.Counted, Storms: m.Storms}, 0
 	for i := len(out.Past) - 1; i >= 0; i-- {
 		p := &out.Past[i]
 		if p.Settled || p.Owner == "" || now.Sub(p.At) >= rateWindow {
@@ -204,5 +245,5 @@ func (m Memory) Equal(o Memory) bool {
 		same := a.At.Equal(b.At) && a.After.Equal(b.After)
 		a.At, b.At, a.After, b.After = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		return same && a == b
-	}) && slices.EqualFunc(m.Storms, o.Storms, func(a, b Storm) bool { return a.Group == b.Group && a.Over.Equal(b.Over) })
+	}) && slices.EqualFunc(m.Counted, o.Counted, func(a, b Counted) bool { return a.Count == b.Count && a.At.Equal(b.At) }) && slices.EqualFunc(m.Storms, o.Storms, func(a, b Storm) bool { return a.Group == b.Group && a.Over.Equal(b.Over) })
 }

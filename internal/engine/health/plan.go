@@ -107,7 +107,9 @@ type round struct {
 	// rate: in this pass, those that the breaker would not have stopped. The
 	// first of them is an hour ago at rateEnd.
 	begun, spent, rate int
-	rateEnd            time.Time
+	// fresh are the remedies that began in this round.
+	fresh   int
+	rateEnd time.Time
 }
 
 // Decide weighs what is to be done now.
@@ -117,7 +119,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	r.known = r.memory.underWay()
 	p := &r.plan
 	p.Expected, p.Healthy, p.Due = len(w.Machines), len(w.Machines)-len(r.ill), due(r.ill)
-	p.Blind = s.blind(now, r.linked())
+	p.Blind = s.blind(now, withoutNode(r.ill))
 	p.Distrust = r.distrust()
 	r.budget()
 	r.watch()
@@ -266,8 +268,9 @@ func (r *round) watch() {
 	}
 }
 
-func (r *round) linked() (n int) {
-	for _, b := range r.ill {
+// withoutNode are how many of the machines have recorded a node that is not there.
+func withoutNode(ill []*Judged) (n int) {
+	for _, b := range ill {
 		if b.Target.NodeName != "" && b.Target.Node == nil {
 			n++
 		}
@@ -305,6 +308,10 @@ func (r *round) consider(b *Judged) {
 			}
 		}
 	}
+	if c.Act == Do && !known && r.full() {
+		c.Act, c.Why = Leave, "as many machines are being remedied as may be at a time"
+		r.plan.Due = sooner(r.plan.Due, r.now.Add(roundPause))
+	}
 	if c.Act == Do {
 		c.Why = b.Verdict.Message
 		if !known {
@@ -314,9 +321,20 @@ func (r *round) consider(b *Judged) {
 	r.plan.Cases = append(r.plan.Cases, c)
 }
 
+// A round begins so many remedies at most, and the next one looks again at how many machines are unhealthy: to carry out three thousand takes
+// minutes, in which more may fall ill than may be.
+const (
+	roundBurst = 50
+	roundPause = time.Second
+)
+
+// full reports whether no other remedy may begin in this round.
+func (r *round) full() bool { return r.fresh >= roundBurst || len(r.known)+r.fresh >= maxUnderWay }
+
 // begin remembers that a remedy begins. That of a machine that is taken back is
 // free: it uses up nothing that others need.
 func (r *round) begin(c *Case, free bool) {
+	r.fresh++
 	if !free {
 		r.begun++
 		if c.Hold == "" {

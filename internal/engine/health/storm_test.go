@@ -334,10 +334,18 @@ func TestMemoryForgets(t *testing.T) {
 		t.Errorf("kept %v, want %v", got, want)
 	}
 	for i := range 300 {
-		m.Past = append(m.Past, Past{Machine: types.UID(fmt.Sprint(i)), Owner: "set", At: ago(time.Duration(300-i) * time.Second)})
+		m.Past = append(m.Past, Past{Machine: types.UID(fmt.Sprint(i)), Owner: "set", At: ago(time.Duration(300-i) * time.Second), Settled: i > 20})
 	}
-	if kept := m.at(t0).Past; len(kept) != maxPast || kept[len(kept)-1].Machine != "299" {
-		t.Errorf("kept %d, to %s", len(kept), kept[len(kept)-1].Machine)
+	now := m.at(t0)
+	kept := now.Past
+	if len(kept) != maxPast || kept[1].Machine != "0" || kept[len(kept)-1].Machine != "299" {
+		t.Errorf("kept %d, from %s to %s, want those that are not settled and the newest", len(kept), kept[1].Machine, kept[len(kept)-1].Machine)
+	}
+	if n, until := now.within(t0); n != 301 || !until.After(t0) || until.After(t0.Add(rateWindow)) {
+		t.Errorf("%d began within the hour, until %s, want 301", n, until)
+	}
+	if n, _ := now.at(t0.Add(2 * time.Hour)).within(t0.Add(2 * time.Hour)); n != 0 {
+		t.Errorf("two hours later %d began within the hour", n)
 	}
 }
 
