@@ -95,7 +95,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	})
 	s := machine.Setup{
 		Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing,
-		NewQueue: run.Queue(ctx, r.Waiting),
+		NewQueue: run.Queue(ctx, r.Turn),
 	}
 	a.approvals = append(a.approvals, r)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})

@@ -278,6 +278,7 @@ func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Set
 		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
 	}
 	r := machineset.New(lens, o)
+	s.NewQueue = run.Queue(ctx, r.Turn)
 	if err := r.Index(ctx, p.mgr.GetFieldIndexer()); err != nil || !p.runs(machineSets) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/written"
-	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -84,16 +84,12 @@ func TestOwnWritesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestWaiting: what the queue is shown of a machine tells one that has no instance yet from one whose instance runs, and whether machines wait
-// for capacity.
-func TestWaiting(t *testing.T) {
+// TestTurn: a machine that has no instance yet waits under another class than one whose instance runs, and one that is deleted goes first where
+// others wait for capacity.
+func TestTurn(t *testing.T) {
 	waiting := func(edit func(*machinev1.Machine)) turn.Class {
 		g := openshiftRig(t, edit)
-		m, short, found := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read()))
-		if !found {
-			t.Fatal("the machine was not found")
-		}
-		return lifecycle.Turn(m, short)
+		return g.r.Turn(t.Context(), client.ObjectKeyFromObject(g.read()))
 	}
 	if got := waiting(func(*machinev1.Machine) {}); got != turn.Asking {
 		t.Errorf("a new machine waits under class %d", got)
@@ -104,18 +100,25 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("one whose instance runs waits under class %d", got)
 	}
 	g := openshiftRig(t)
-	if _, _, found := g.r.Waiting(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"}); found {
-		t.Error("a machine that does not exist was found")
+	if got := g.r.Turn(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"}); got != turn.Settled {
+		t.Errorf("one that does not exist waits under class %d", got)
 	}
 	g.cloud.createErr = provider.Errorf(provider.Exhausted, "no capacity")
 	g.pass()
-	if _, short, _ := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read())); !short {
-		t.Error("a machine lacks capacity, and none is said to wait for it")
+	leaving := openshiftMachine(held[*machinev1.Machine](openshiftFinalizer), func(m *machinev1.Machine) {
+		m.Name, m.UID, m.Spec.ProviderID, m.Status.Phase = "leaving", "uid-2", ptr.To("sim:///zone-a/i-7"), ptr.To("Running")
+	})
+	if err := errors.Join(g.control.Create(t.Context(), leaving), g.control.Delete(t.Context(), leaving)); err != nil {
+		t.Fatal(err)
+	}
+	leaves := func() turn.Class { return g.r.Turn(t.Context(), client.ObjectKeyFromObject(leaving)) }
+	if got := leaves(); got != turn.Freeing {
+		t.Errorf("one that is deleted while another waits for capacity waits under class %d", got)
 	}
 	g.cloud.createErr = nil
 	g.clock.Step(time.Hour)
 	g.pass()
-	if _, short, _ := g.r.Waiting(t.Context(), client.ObjectKeyFromObject(g.read())); short {
-		t.Error("a machine is said to wait for capacity that it has")
+	if got := leaves(); got != turn.Leaving {
+		t.Errorf("one that is deleted while no other waits for capacity waits under class %d", got)
 	}
 }

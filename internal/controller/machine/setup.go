@@ -89,14 +89,13 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	return b.Complete(s.Around(r))
 }
 
-// Waiting is what [lifecycle.Turn] has to know of a machine that waits for a worker: the machine as the cache has it, and whether others
-// wait for capacity.
-func (r *Reconciler[M]) Waiting(ctx context.Context, key types.NamespacedName) (m lifecycle.Machine, short, found bool) {
+// Turn says what kind of work a machine is that begins to wait for a worker, by the cache.
+func (r *Reconciler[M]) Turn(ctx context.Context, key types.NamespacedName) (class lifecycle.Class) {
 	o := r.Dialect.New()
 	if err := r.Client.Get(ctx, key, o, client.UnsafeDisableDeepCopy); err != nil {
-		return m, false, false // it does not exist any more, or the pass says what is wrong
+		return class // it does not exist any more, or the pass says what is wrong
 	}
-	return r.Dialect.View(o), r.memory.shortages.any(), true
+	return lifecycle.Turn(r.Dialect.View(o), r.memory.shortages.any())
 }
 
 // Limiter backs off per machine only. The usual shared bucket of 10 a second

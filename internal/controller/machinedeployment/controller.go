@@ -71,6 +71,8 @@ type Reconciler[D, S client.Object] struct {
 	// writes are the deployments, sets and machines that were written, nodeWrites the
 	// nodes.
 	writes, nodeWrites written.Writes
+	// counted are the writes of their counters.
+	counted written.Recent
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory

@@ -15,7 +15,9 @@ import (
 
 // statusPause is the least time between two writes of the deployment's
 // counters. What people wait for (see [headline]) is written at once.
-func (m *memory) statusPause() time.Duration { return replicas.StatusPause(int(m.machines.Load())) }
+func (p *pass[D, S]) statusPause() time.Duration {
+	return replicas.StatusPause(int(p.memory.machines.Load()), p.counted.Within(p.now, replicas.MostStatusPause))
+}
 
 // headline is what a status says but for its counters.
 type headline struct {
@@ -78,6 +80,7 @@ func (p *pass[D, S]) write(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("write status: %w", err)
 		}
+		p.counted.Note(p.now)
 		p.recorded = p.now
 		p.object = after
 	}

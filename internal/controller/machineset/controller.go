@@ -87,9 +87,13 @@ type Reconciler[S client.Object] struct {
 	unhealthy  dialect.HealthJudge
 	// writes are the sets and machines that were written.
 	writes written.Writes
+	// counted are the writes of their counters.
+	counted written.Recent
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
+	// selections are what sets select and make, as they were compared with others.
+	selections map[types.NamespacedName]selection
 }
 
 // memory is what a reconciler knows about one set between passes. Losing it
@@ -118,8 +122,9 @@ type memory struct {
 	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
-	// rests is the rest after the last pass.
-	rests replicas.Resting
+	// rests is the rest after the last pass, members how many machines it saw. Both are written under the reconciler's lock.
+	rests   replicas.Resting
+	members int
 }
 
 // FreezeMargins are the margins that are given, or else the defaults.
@@ -151,6 +156,7 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	unhealthy, _ := dialect.As[dialect.HealthJudge](lens)
 	return &Reconciler[S]{
 		Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, unhealthy: unhealthy, memories: map[types.NamespacedName]*memory{},
+		selections: map[types.NamespacedName]selection{},
 	}
 }
 
@@ -183,7 +189,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
-	m.rests = replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted)
+	r.rest(m, replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted), len(p.machines))
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)
@@ -210,8 +216,15 @@ func (r *Reconciler[S]) remember(key types.NamespacedName, uid types.UID) *memor
 	return m
 }
 
+func (r *Reconciler[S]) rest(m *memory, rests replicas.Resting, members int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.rests, m.members = rests, members
+}
+
 func (r *Reconciler[S]) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.memories, key)
+	delete(r.selections, key)
 }

@@ -2,17 +2,18 @@ package machineset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/controller/written"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -105,13 +106,18 @@ func (r *roster[S]) only(all []client.Object) (out []client.Object) {
 
 // view projects the machines.
 func (r *roster[S]) view(ctx context.Context) error {
-	nodes, err := r.nodes(ctx)
-	if err != nil {
-		return err
+	var failed error
+	nodes := func(name string) *corev1.Node {
+		n, err := r.node(ctx, name)
+		failed = errors.Join(failed, err)
+		return n
 	}
 	r.members = make([]replicas.Member, 0, len(r.machines))
 	for _, m := range r.machines {
 		member := r.lens.Member(r.object, m, nodes)
+		if failed != nil {
+			return failed
+		}
 		left := r.ledger.DeletionPending(r.now, member.UID)
 		member.PendingDeletion = left > 0
 		r.again(left)
@@ -130,21 +136,20 @@ func (r *roster[S]) spare(m *replicas.Member) {
 	}
 }
 
-// nodes reads all nodes at once: from a cache that costs a pointer per node.
-func (r *roster[S]) nodes(ctx context.Context) (dialect.Nodes, error) {
-	none := func(string) *corev1.Node { return nil }
-	if r.Nodes == nil || r.nodeReader == nil || len(r.machines) == 0 {
-		return none, nil
+// node reads one node; nil where there is none, or where machines say themselves that they are ready.
+func (r *roster[S]) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if r.Nodes == nil || r.nodeReader == nil || name == "" {
+		return nil, nil
 	}
-	var list corev1.NodeList
-	if err := r.Nodes.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
+	n := &corev1.Node{}
+	err := r.Nodes.Get(ctx, client.ObjectKey{Name: name}, n, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
-	byName := make(map[string]*corev1.Node, len(list.Items))
-	for i := range list.Items {
-		byName[list.Items[i].Name] = &list.Items[i]
+	if err != nil {
+		return nil, fmt.Errorf("read node %s: %w", name, err)
 	}
-	return func(name string) *corev1.Node { return byName[name] }, nil
+	return n, nil
 }
 
 func items(list client.ObjectList) ([]client.Object, error) {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -23,7 +24,8 @@ func (o others[S]) tellOverlaps(ctx context.Context) error {
 	if o.compared == o.object.GetGeneration() || o.set.Deleting {
 		return nil
 	}
-	what := o.selector.String() + " " + o.makes(o.object).String()
+	mine := o.selection(o.object)
+	what := mine.selects.String() + " " + mine.makes.String()
 	if o.selects == what { // it was scaled
 		o.compared = o.object.GetGeneration()
 		return nil
@@ -59,8 +61,26 @@ func (o others[S]) overlaps(s S) bool {
 	if s.GetUID() == o.set.UID || s.GetDeletionTimestamp() != nil || siblings {
 		return false
 	}
-	return o.selector.Matches(o.makes(s)) || o.lens.View(s).Selector.Matches(o.makes(o.object))
+	m, t := o.selection(o.object), o.selection(s)
+	return m.selects.Matches(t.makes) || t.selects.Matches(m.makes)
 }
 
-// makes are the labels of machines that a set makes.
-func (o others[S]) makes(s S) labels.Set { return o.lens.NewMachine(s, s.GetName()).GetLabels() }
+// selection is what a set selects, and the labels of machines that it makes. It is kept: each of a thousand sets is compared with all others.
+type selection struct {
+	uid        types.UID
+	generation int64
+	selects    labels.Selector
+	makes      labels.Set
+}
+
+func (r *Reconciler[S]) selection(s S) selection {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := client.ObjectKeyFromObject(s)
+	if known := r.selections[key]; known.uid == s.GetUID() && known.generation == s.GetGeneration() && known.selects != nil {
+		return known
+	}
+	is := selection{s.GetUID(), s.GetGeneration(), r.lens.View(s).Selector, r.lens.NewMachine(s, s.GetName()).GetLabels()}
+	r.selections[key] = is
+	return is
+}

@@ -3,6 +3,7 @@ package machineset
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,20 +30,25 @@ func (p *pass[S]) refuse(ctx context.Context) error {
 func (p *pass[S]) record(ctx context.Context) error {
 	if p.acted && p.failure == nil {
 		if !p.set.Deleting {
-			p.again(replicas.StatusPause(len(p.members)))
+			p.again(p.statusPause(len(p.members)))
 		}
 		return nil
 	}
 	tally := replicas.Count(p.now, p.members, p.policy)
 	p.again(tally.Next)
 	seen := p.observed == p.object.GetGeneration()
-	if wait := p.recorded.Add(replicas.StatusPause(len(p.members))).Sub(p.now); wait > 0 && p.failure == nil && seen {
+	if wait := p.recorded.Add(p.statusPause(len(p.members))).Sub(p.now); wait > 0 && p.failure == nil && seen {
 		p.again(wait)
 		return nil
 	}
 	return p.write(ctx, dialect.SetOutcome{
 		Now: p.now, Tally: tally, Machines: p.machines, Judged: p.judged, Failure: p.failure, Withheld: p.held, Held: p.growth, Frozen: p.frozen,
 	})
+}
+
+// statusPause is the least time between two writes of counters about so many machines.
+func (p *pass[S]) statusPause(machines int) time.Duration {
+	return replicas.StatusPause(machines, p.counted.Within(p.now, replicas.MostStatusPause))
 }
 
 func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
@@ -59,6 +65,7 @@ func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	p.counted.Note(p.now)
 	p.recorded, p.observed = p.now, p.object.GetGeneration()
 	p.object = after
 	return nil

@@ -32,6 +32,8 @@ const (
 type Setup struct {
 	// MaxConcurrent is how many sets are worked on at a time; 10 by default.
 	MaxConcurrent int
+	// NewQueue makes the queue in which sets wait for a worker, by [Reconciler.Turn]; nil for one in the order in which they came.
+	NewQueue func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
 	// NodeCache is watched for nodes that become ready or cease to be; nil:
 	// none are.
 	NodeCache cache.Cache
@@ -67,6 +69,7 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 		Watches(r.lens.Traits().Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent, LogConstructor: logs(mgr.GetLogger(), strings.ToLower(kind.GroupKind().String())),
+			NewQueue:    s.NewQueue,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if s.NodeCache != nil && r.nodeReader != nil {

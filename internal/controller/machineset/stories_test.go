@@ -218,14 +218,14 @@ func budgetStory[S client.Object](t *testing.T, c *cluster[S]) {
 	c.awaitStatus(t, s, 0)
 	down, downTook := c.statusWrites.Load()-up, time.Since(begun)
 	t.Logf("%d status writes for %d machines up in %s, %d down in %s", up, n, upTook, down, downTook)
-	pause := replicas.StatusPause(n)
+	pause := replicas.StatusPause(n, 0)
 	// Counters are gathered by time, so that a slow machine writes more often:
 	// one in each pause, and a few that say at once what changed.
 	if most := max(n/10, 3+int64(upTook/pause)); up > most {
 		t.Errorf("%d status writes up, want at most %d", up, most)
 	}
 	// A set that has few left writes as often as one that never had more.
-	if most := max(n/10, 3+int64(downTook/replicas.StatusPause(0))); down > most {
+	if most := max(n/10, 3+int64(downTook/replicas.StatusPause(0, 0))); down > most {
 		t.Errorf("%d status writes down, want at most %d", down, most)
 	}
 }

@@ -2,8 +2,11 @@ package lifecycle
 
 import "github.com/millwright-dev/millwright/internal/engine/turn"
 
+// Class is a kind of work. The zero Class is that which nothing waits for.
+type Class = turn.Class
+
 // Turn says under which class the work on a machine waits. short says that other machines wait for capacity: what is deleted frees some.
-func Turn(m Machine, short bool) turn.Class {
+func Turn(m Machine, short bool) Class {
 	switch {
 	case !m.Deleted.IsZero() && short && m.Recorded.Provisioned:
 		return turn.Freeing

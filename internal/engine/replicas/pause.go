@@ -5,18 +5,21 @@ import "time"
 // Counters are written after a pause since the last time that follows the
 // number of machines: 400 ms for up to 133, 3 s from 1000 on. With the time for
 // which changes of machines are gathered it bounds how late the final counters are.
-// A thousand machines that take 30 s to come up cost 10 writes. That a new spec was
-// seen is written at once, because rollouts wait for it.
+// A thousand machines that take 30 s to come up cost 10 writes. A hundred sets of ten have the same pause while all of them change: what
+// counts then is how many counters were written lately. The first change after a quiet time is written at once, and that a new spec was
+// seen, too, because rollouts wait for it.
 const (
-	leastStatusPause = 400 * time.Millisecond
-	mostStatusPause  = 3 * time.Second
-	eachStatusPause  = 3 * time.Millisecond
+	leastStatusPause  = 400 * time.Millisecond
+	eachStatusPause   = 3 * time.Millisecond
+	recentStatusPause = 60 * time.Millisecond
+	// MostStatusPause is the longest pause, and the time in which writes are recent.
+	MostStatusPause = 3 * time.Second
 )
 
 // StatusPause is the least time between two writes of counters about so many
-// machines.
-func StatusPause(machines int) time.Duration {
-	return min(mostStatusPause, max(leastStatusPause, time.Duration(machines)*eachStatusPause))
+// machines, while the counters of sets, or deployments, were written so often within [MostStatusPause].
+func StatusPause(machines, recent int) time.Duration {
+	return min(MostStatusPause, max(leastStatusPause, time.Duration(machines)*eachStatusPause, time.Duration(recent)*recentStatusPause))
 }
 
 // A pass over the machines of a set looks at all of them, some 5 ms for a thousand and as much for the garbage that it leaves, and each of their

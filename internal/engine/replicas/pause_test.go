@@ -12,15 +12,18 @@ func TestStatusPause(t *testing.T) {
 	for _, c := range []struct {
 		reason   string
 		machines int
+		recent   int
 		want     time.Duration
 	}{
-		{"few machines: their events are gathered", 0, 400 * time.Millisecond},
-		{"the least pause still suffices", 133, 400 * time.Millisecond},
-		{"it follows their number", 500, 1500 * time.Millisecond},
-		{"people wait for the last counters", 5000, 3 * time.Second},
+		{"few machines: their events are gathered", 0, 0, 400 * time.Millisecond},
+		{"the least pause still suffices", 133, 6, 400 * time.Millisecond},
+		{"it follows their number", 500, 6, 1500 * time.Millisecond},
+		{"many sets change", 10, 30, 1800 * time.Millisecond},
+		{"people wait for the last counters", 5000, 0, 3 * time.Second},
+		{"people wait for the last counters of many sets", 10, 1000, 3 * time.Second},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			if got := StatusPause(c.machines); got != c.want {
+			if got := StatusPause(c.machines, c.recent); got != c.want {
 				t.Errorf("%s: %s", c.reason, got)
 			}
 		})

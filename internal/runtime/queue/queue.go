@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
@@ -46,18 +45,12 @@ type wake struct {
 	timer clock.Timer
 }
 
-// Waiting looks at a machine that begins to wait, and says whether others wait for capacity.
-type Waiting func(context.Context, types.NamespacedName) (m lifecycle.Machine, short, found bool)
+// Turn says what kind of work an object is that begins to wait.
+type Turn func(context.Context, types.NamespacedName) turn.Class
 
-// OfMachines returns a constructor of queues of machines, for controller-runtime's controllers.
-func OfMachines(ctx context.Context, waiting Waiting) Constructor {
-	classOf := func(r request) turn.Class {
-		m, short, found := waiting(ctx, r.NamespacedName)
-		if !found {
-			return turn.Settled
-		}
-		return lifecycle.Turn(m, short)
-	}
+// By returns a constructor of queues in which objects have turns, for controller-runtime's controllers.
+func By(ctx context.Context, class Turn) Constructor {
+	classOf := func(r request) turn.Class { return class(ctx, r.NamespacedName) }
 	return func(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request] {
 		return newQueue(name, limiter, classOf, clock.RealClock{})
 	}

@@ -111,9 +111,9 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	return p, nil
 }
 
-// Queue makes the queue of a machine controller, by what that says of machines that wait.
-func Queue(ctx context.Context, waiting queue.Waiting) queue.Constructor {
-	return queue.OfMachines(ctx, waiting)
+// Queue makes the queue of a controller whose objects are not all equally urgent.
+func Queue(ctx context.Context, class queue.Turn) queue.Constructor {
+	return queue.By(ctx, class)
 }
 
 // look makes the prober of both clusters.

@@ -1,0 +1,31 @@
+package written
+
+import (
+	"sync"
+	"time"
+)
+
+// Recent counts what was written within the last seconds. The zero value has nothing. It is safe for concurrent use.
+type Recent struct {
+	mu sync.Mutex
+	at []time.Time
+}
+
+// Note counts one write.
+func (r *Recent) Note(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = append(r.at, now)
+}
+
+// Within is how many were written in the time before now; what is older is forgotten.
+func (r *Recent) Within(now time.Time, span time.Duration) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := 0
+	for old < len(r.at) && now.Sub(r.at[old]) > span {
+		old++
+	}
+	r.at = append(r.at[:0], r.at[old:]...)
+	return len(r.at)
+}
