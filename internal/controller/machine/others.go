@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/index"
@@ -115,14 +117,27 @@ func (o others[M]) listed(ctx context.Context, after time.Time) listing {
 // An instance that is not listed any more, and whose node is silent, agrees with
 // the listing: when a whole account was wiped, that ends the doubt.
 func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
+	key := o.infra.scope()
+	all, err := o.fleet.recorded.get(o.Clock, key, func() (map[string]string, int, error) { return o.allRecorded(ctx, key) })
+	for uid, id := range all {
+		if uid != o.mine.UID {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// allRecorded are the provider IDs that such machines of a scope have recorded, by UID, and how many machines there are.
+func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]string, int, error) {
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
-		return nil, fmt.Errorf("list machines: %w", err)
+		return nil, 0, fmt.Errorf("list machines: %w", err)
 	}
-	key, once, scopes := o.infra.scope(), o.Resolver.Once(), map[provider.ClientKey]string{}
+	once, scopes, out := o.Resolver.Once(), map[provider.ClientKey]string{}, map[string]string{}
 	for m := range dialect.Items[M](list) {
 		v := o.Dialect.View(m)
-		if v.UID == o.mine.UID || v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || o.silent(ctx, v.Recorded.NodeName) {
+		if v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || o.silent(ctx, v.Recorded.NodeName) {
 			continue
 		}
 		// Where the class is incomplete, so is what is known of its scope.
@@ -136,10 +151,10 @@ func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
 			}
 		}
 		if scopes[k] == key {
-			ids = append(ids, v.Recorded.ProviderID)
+			out[v.UID] = v.Recorded.ProviderID
 		}
 	}
-	return ids, nil
+	return out, meta.LenList(list), nil
 }
 
 // silent reports whether the cached node of the name is not Ready, or not there.

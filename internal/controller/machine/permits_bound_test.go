@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestPermitsAreForgotten: groups that are gone are not remembered for ever, and
@@ -15,6 +17,12 @@ func TestPermitsAreForgotten(t *testing.T) {
 			t.Fatalf("group %d: one machine at a time", n)
 		}
 		now = now.Add(time.Second)
+	}
+	for n := range 2 * mostBlockers {
+		p.note(fmt.Sprint(n), types.NamespacedName{Name: "m"})
+	}
+	if n := len(p.blockers); n > mostBlockers+1 {
+		t.Errorf("%d blockers are remembered", n)
 	}
 	if n := len(p.granted); n > 2*int(permitTime/time.Second) {
 		t.Errorf("%d permits are remembered", n)

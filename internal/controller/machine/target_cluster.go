@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -157,6 +158,10 @@ type fleet struct {
 	elsewhere map[string]heard
 	names     map[string]bool
 	named     time.Time
+	// nodes are the machines that should be there and had a node, by UID, and whether that is there; recorded are the provider IDs that those of a
+	// scope have recorded, by UID.
+	nodes    shared[map[string]bool]
+	recorded shared[map[string]string]
 }
 
 type heard struct {
@@ -200,25 +205,38 @@ func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 // nodes are how many other machines, of those that should be there by what their objects say,
 // had a node, and how many of these nodes the API server has.
 func (o others[M]) nodes(ctx context.Context) (recorded, there int, err error) {
-	list := o.Dialect.NewList()
-	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
-		return 0, 0, fmt.Errorf("list machines: %w", err)
-	}
-	names, err := o.nodeNames(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	for m := range dialect.Items[M](list) {
-		v := o.Dialect.View(m)
-		if v.UID == o.mine.UID || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || v.Recorded.NodeUID == "" {
+	all, err := o.fleet.nodes.get(o.Clock, "", func() (map[string]bool, int, error) { return o.allNodes(ctx) })
+	for uid, is := range all {
+		if uid == o.mine.UID {
 			continue
 		}
 		recorded++
-		if names[v.Recorded.NodeName] {
+		if is {
 			there++
 		}
 	}
-	return recorded, there, nil
+	return recorded, there, err
+}
+
+// allNodes are the machines that should be there and had a node, with whether that is there, and how many machines there are.
+func (o others[M]) allNodes(ctx context.Context) (map[string]bool, int, error) {
+	list := o.Dialect.NewList()
+	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+		return nil, 0, fmt.Errorf("list machines: %w", err)
+	}
+	names, err := o.nodeNames(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	out := map[string]bool{}
+	for m := range dialect.Items[M](list) {
+		v := o.Dialect.View(m)
+		if !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || v.Recorded.NodeUID == "" {
+			continue
+		}
+		out[v.UID] = names[v.Recorded.NodeName]
+	}
+	return out, meta.LenList(list), nil
 }
 
 func (o others[M]) nodeNames(ctx context.Context) (map[string]bool, error) {

@@ -56,6 +56,8 @@ type recording struct {
 	// secret is what reads of secrets fail with, secrets is how many there were.
 	secret  error
 	secrets int
+	// selections is how many lists there were by labels.
+	selections int
 }
 
 func newRecording(t *testing.T, objects ...client.Object) *recording {
@@ -155,6 +157,9 @@ func (r *recording) funcs() interceptor.Funcs {
 			return fmt.Errorf("the shell has no business with updates")
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if o := new(client.ListOptions).ApplyOptions(opts); o.LabelSelector != nil {
+				r.selections++
+			}
 			switch list.(type) {
 			case *machinev1.MachineList, *v1alpha1.MachineList:
 				if r.unlisted != nil {

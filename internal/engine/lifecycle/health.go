@@ -60,11 +60,11 @@ func Ready(n *corev1.Node) corev1.NodeCondition {
 	return corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}
 }
 
-// Lone reports whether m may be given up: no other machine of its group is on its way in or out, or
+// Blocks reports whether m keeps another machine of its group from being given up: it is on its way in or out, or
 // away for an update (section 2.5 of the Gardener notes). An outage that makes
 // all of them unhealthy gets them replaced one by one.
-func Lone(now time.Time, m Machine, group ...Machine) bool {
-	return !slices.ContainsFunc(group, func(o Machine) bool { return o.UID != m.UID && o.underway(now) })
+func (m Machine) Blocks(now time.Time, other Machine) bool {
+	return m.UID != other.UID && m.underway(now)
 }
 
 // underway reports whether the machine is on its way in or out. One that failed

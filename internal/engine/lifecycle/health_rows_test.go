@@ -160,16 +160,16 @@ func TestRowsOfGardenerMeltdown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.other.UID = "other"
-			if got := lifecycle.Lone(now, lost, c.other); got != c.may {
+			if got := !c.other.Blocks(now, lost); got != c.may {
 				t.Errorf("may be given up: %v", got)
 			}
-			if got := lifecycle.Lone(now, lost, machine(), c.other); got != c.may {
+			if got := !c.other.Blocks(now, machine()); got != c.may {
 				t.Errorf("it counts itself: %v", got)
 			}
 		})
 	}
 	t.Run("inProgress < 1", func(t *testing.T) {
-		if !lifecycle.Lone(now, lost) {
+		if lost.Blocks(now, lost) {
 			t.Error("nobody else is there")
 		}
 	})

@@ -60,13 +60,13 @@ var machineMutants = []Mutant{
 		Statement: 5, Note: "a machine is written whatever was written to it meanwhile",
 	},
 	{
-		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.take",
-		From:  "return false",
-		To:    "return true",
+		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.othersLocked",
+		From:  "return ok && g.uid != uid",
+		To:    "return ok && g.uid != uid && false",
 		Finds: "TestPermitOutlastsTheCache", Note: "all machines of a group are given up in the same moment",
 	},
 	{
-		ID: "machine/permits-end", File: "permits.go", Func: "permits.take",
+		ID: "machine/permits-end", File: "permits.go", Func: "permits.othersLocked",
 		From:  "now.Sub(g.at) >= permitTime",
 		To:    "true",
 		Finds: "TestPermitOutlastsTheCache", Note: "a permit does not last until the cache shows what it was used for",

@@ -267,4 +267,22 @@ var mendMutants = []Mutant{
 		To:    "m != nil",
 		Finds: "TestSetCrowdCountsWhatRuns", Note: "a machine that only others hold keeps its set frozen; some world in thousands shows it",
 	},
+	{
+		ID: "health/round-never-full", File: "plan.go", Func: "round.full",
+		From:  "r.fresh >= roundBurst || len(r.known)+r.fresh >= maxUnderWay",
+		To:    "false",
+		Finds: "TestManyDieAtOnce", Note: "a thousand remedies begin at once, and cannot be remembered",
+	},
+	{
+		ID: "health/unsettled-forgotten", File: "memory.go", Func: "Memory.shorten",
+		From:  "over <= 0 || !p.Settled",
+		To:    "over <= 0",
+		Finds: "TestMemoryForgets", Note: "machines that are being replaced are forgotten, and more are remedied than may be unhealthy",
+	},
+	{
+		ID: "machine/blocker-for-ever", File: "permits.go", Func: "others.stillBlocked",
+		From:  "return o.mine.Namespace",
+		To:    "return true || o.mine.Namespace",
+		Finds: "TestWaitingForAGroupIsCheap", Note: "a machine that is out of the way blocks its group for ever",
+	},
 }
