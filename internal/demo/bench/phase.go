@@ -126,13 +126,16 @@ func (p *plane) scale(ctx context.Context, path string, replicas int) error {
 
 // await asks until the state is reached: rarely, for asking costs the control
 // plane, and when exactly it was reached is read from the audit log.
-func (s *session) await(ctx context.Context, reached func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+func (s *session) await(whole context.Context, reached func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(whole, s.Timeout)
 	defer cancel()
 	for {
 		ok, err := reached(ctx)
 		if err == nil && ok {
 			return nil
+		}
+		if err := whole.Err(); err != nil {
+			return err // it was interrupted
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("not done after %s: %s", s.Timeout, s.standing())
