@@ -21,7 +21,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -35,7 +35,7 @@ const (
 	// counts. The instance, if there is one, is left to the orphan collector.
 	AbandonAnnotation = millwright.AbandonInstance
 	// OnNodeAnnotation on a machine names what the machine has put on its node,
-	// as [node.Owned], where that is taken off again once it is wanted no more.
+	// as [nodemeta.Owned], where that is taken off again once it is wanted no more.
 	OnNodeAnnotation = millwright.OnNode
 )
 
@@ -55,7 +55,7 @@ type Machines[M client.Object] interface {
 	// Policy answers, for m, the questions on which API groups disagree.
 	Policy(m M) lifecycle.Policy
 	// Want is what m asks of its node while it lives.
-	Want(m M, c Class) node.Want
+	Want(m M, c Class) nodemeta.Want
 	// Record writes what came of a pass into m: finalizer, labels, spec fields
 	// and status that the dialect owns, and nothing else.
 	Record(m M, o lifecycle.Outcome)

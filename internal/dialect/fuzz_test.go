@@ -18,8 +18,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // fuzzKeys are annotations and labels that somebody reads.
@@ -104,7 +104,7 @@ type lens[M client.Object] interface {
 	Policy(M) lifecycle.Policy
 	Record(M, lifecycle.Outcome)
 	Events(before, after M, o lifecycle.Outcome) []dialect.Event
-	Want(M, dialect.Class) node.Want
+	Want(M, dialect.Class) nodemeta.Want
 }
 
 // life lets a machine be seen, judged and recorded.
@@ -151,16 +151,16 @@ func life[M client.Object](t *testing.T, l lens[M], m M, n *corev1.Node) {
 }
 
 // plan brings a node in step, which it is then.
-func plan(t *testing.T, n *corev1.Node, w node.Want) {
+func plan(t *testing.T, n *corev1.Node, w nodemeta.Want) {
 	t.Helper()
-	edited, _, err := node.Plan(n, w)
+	edited, _, err := w.Plan(n)
 	if err != nil {
 		return
 	}
 	if grew := size(t, edited) - size(t, n); grew > 3*size(t, w)+(4<<10) {
 		t.Errorf("the node grows by %d bytes", grew)
 	}
-	if _, changed, err := node.Plan(edited, w); err != nil || changed {
+	if _, changed, err := w.Plan(edited); err != nil || changed {
 		t.Errorf("a node in step is not in step: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 )
 
 // TestRequestsOf: evidence of a machine holds its own pending requests, with the

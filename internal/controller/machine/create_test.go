@@ -17,7 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/written"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 	"github.com/millwright-dev/millwright/provider"
 )
 

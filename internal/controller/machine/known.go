@@ -60,7 +60,7 @@ func (k *known[M]) want() node.Want {
 		w.CapacityKey = ""
 	}
 	if w.AppliedKey != "" {
-		w.Owned = node.ReadOwned(k.m.GetAnnotations())
+		w = w.Remembering(k.m.GetAnnotations())
 	}
 	return w
 }

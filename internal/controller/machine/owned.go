@@ -2,7 +2,6 @@ package machine
 
 import (
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // recordOwned keeps in the machine what it has put on its node, or is going to put
@@ -18,7 +17,7 @@ func (o object[M]) recordOwned() {
 	if joined && (o.world.Node.Object == nil || o.world.Node.Stale) {
 		return
 	}
-	put := node.OwnedBy(w, w.Owned)
+	put := w.Puts()
 	if w.Owned == nil && (joined && !put.Guarded() || put.Empty()) {
 		return
 	}

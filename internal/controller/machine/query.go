@@ -43,7 +43,7 @@ func (w *whose[M]) drains() bool {
 func (w *whose[M]) query(ctx context.Context) node.Query {
 	q := node.Query{
 		Name: w.view.Recorded.NodeName, ProviderID: w.view.Recorded.ProviderID, MachineKey: w.view.Namespace + "/" + w.view.Name,
-		Mark: w.want().Mark(), Created: w.view.Created,
+		Mark: node.MarkOf(w.want()), Created: w.view.Created,
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
 		Sure:        !w.view.Deleted.IsZero() || w.view.Preservation != (lifecycle.Preservation{}),

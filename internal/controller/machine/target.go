@@ -171,7 +171,7 @@ func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 		f.Preservation = t.lens.preserves.NodePreservation(n)
 	}
 	f.Identity, f.Unsure = t.whose().identity(ctx, n)
-	_, changed, err := node.Plan(n, t.wantOf(f))
+	_, changed, err := t.wantOf(f).Plan(n)
 	if err != nil {
 		t.logOf(n).Error(err, "cannot bring the node's metadata in step")
 		return f

@@ -91,7 +91,7 @@ func New[M client.Object](lens dialect.Machines[M], o Options) (*Reconciler[M], 
 		o.Clock = clock.RealClock{}
 	}
 	return &Reconciler[M]{
-		Options: o, lens: lens, links: links, mark: lens.Want(lens.New(), dialect.Class{}).Mark(), memories: map[string]memory{},
+		Options: o, lens: lens, links: links, mark: node.MarkOf(lens.Want(lens.New(), dialect.Class{})), memories: map[string]memory{},
 	}, nil
 }
 

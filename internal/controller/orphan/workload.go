@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // readyNodes are those that report to be ready, as a cache has them.
@@ -80,7 +80,7 @@ func (c *Collector) drain(ctx context.Context, n *corev1.Node) (why string, err 
 	if n == nil {
 		return "", nil
 	}
-	n, held, err := c.Nodes.Cordon(ctx, n, node.Want{Additive: true})
+	n, held, err := c.Nodes.Cordon(ctx, n, nodemeta.Want{Additive: true})
 	if held != "" || err != nil {
 		return held, err
 	}

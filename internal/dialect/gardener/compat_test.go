@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -111,7 +110,7 @@ func TestWantedOfTheNode(t *testing.T) {
 	class := dialect.Class{Capacity: corev1.ResourceList{"example.com/slots": resource.MustParse("3")}}
 	bare := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"foreign": "c"}}}
 	want := Machines{}.Want(m, class)
-	n, _, err := node.Plan(bare, want)
+	n, _, err := want.Plan(bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +124,10 @@ func TestWantedOfTheNode(t *testing.T) {
 		}
 	}
 	*template = v1alpha1.NodeTemplateSpec{}
-	put := node.OwnedBy(want, nil)
+	put := want.Puts()
 	want = Machines{}.Want(m, dialect.Class{})
 	want.Owned = &put
-	n, _, err = node.Plan(n, want)
+	n, _, err = want.Plan(n)
 	if err != nil {
 		t.Fatal(err)
 	}

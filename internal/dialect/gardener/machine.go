@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -201,9 +201,9 @@ func split(list string) []string {
 
 // Want mirrors spec.nodeTemplate to the node and takes away again what was
 // removed from it.
-func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) node.Want {
+func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) nodemeta.Want {
 	t := m.Spec.NodeTemplateSpec
-	return node.Want{
+	return nodemeta.Want{
 		Labels: t.Labels, Annotations: t.Annotations, Taints: t.Spec.Taints,
 		MarkLabels:  map[string]string{v1alpha1.LabelKeyNodeMachineName: m.Name},
 		Capacity:    c.Capacity,

@@ -15,7 +15,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -105,7 +104,7 @@ func TestWantedOfTheNode(t *testing.T) {
 	m.Spec.ObjectMeta.Labels = map[string]string{"tier": "a"}
 	m.Spec.ObjectMeta.Annotations = map[string]string{"note": "b"}
 	m.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
-	n, _, err := node.Plan(&corev1.Node{}, Machines{}.Want(m, dialect.Class{}))
+	n, _, err := Machines{}.Want(m, dialect.Class{}).Plan(&corev1.Node{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +113,7 @@ func TestWantedOfTheNode(t *testing.T) {
 		t.Errorf("labels %v, annotations %v, taints %v", n.Labels, n.Annotations, n.Spec.Taints)
 	}
 	m.Spec.ObjectMeta, m.Spec.Taints = machinev1.ObjectMeta{}, nil
-	if _, changed, err := node.Plan(n, Machines{}.Want(m, dialect.Class{})); err != nil || changed {
+	if _, changed, err := (Machines{}).Want(m, dialect.Class{}).Plan(n); err != nil || changed {
 		t.Errorf("what was wanted before is taken away: %v", err)
 	}
 }

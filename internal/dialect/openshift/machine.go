@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -141,8 +141,8 @@ func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 
 // Want copies spec.metadata and spec.taints to the node. Nothing is ever
 // removed from it: clients rely on that.
-func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
-	return node.Want{
+func (Machines) Want(m *machinev1.Machine, _ dialect.Class) nodemeta.Want {
+	return nodemeta.Want{
 		Additive:        true,
 		Labels:          m.Spec.ObjectMeta.Labels,
 		Annotations:     m.Spec.ObjectMeta.Annotations,

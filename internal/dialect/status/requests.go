@@ -6,8 +6,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 )
 
 // tokenAttempts is how many token ids a machine may have; only the first is

@@ -27,8 +27,9 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -136,7 +137,7 @@ func TestDrainHonoursBudgetOfRealServer(t *testing.T) {
 	}
 	allowed(t, c, namespace, 2, 0)
 
-	n, held, err := c.Cordon(t.Context(), n, Want{})
+	n, held, err := c.Cordon(t.Context(), n, nodemeta.Want{})
 	if err != nil || held != "" || !n.Spec.Unschedulable {
 		t.Fatalf("cordon: %v, %q, %v", n.Spec.Unschedulable, held, err)
 	}
@@ -201,11 +202,11 @@ func TestApplyOnRealServer(t *testing.T) {
 	c, _ := realCluster(t, clock.RealClock{})
 	taints := func(t ...corev1.Taint) []corev1.Taint { return t }
 	key := corev1.Taint{Key: "example.com/k", Value: "1", Effect: corev1.TaintEffectNoSchedule}
-	rules := map[string]func(Want) Want{"additive": additive, "three-way": threeWay}
+	rules := map[string]func(nodemeta.Want) nodemeta.Want{"additive": additive, "three-way": threeWay}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
 			n := createNode(t, c, node("apply-"+name, withLabel("foreign", "1"), withTaint("foreign", "", corev1.TaintEffectNoExecute)))
-			first := rule(Want{
+			first := rule(nodemeta.Want{
 				Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "1"}, Taints: taints(key),
 				Finalizer: finalizer, Capacity: corev1.ResourceList{"example.com/v": resource.MustParse("2")},
 			})
@@ -218,15 +219,18 @@ func TestApplyOnRealServer(t *testing.T) {
 				t.Fatalf("a second time: %v, %v", wrote, err)
 			}
 			// From a stale object, which has to be planned anew.
-			second := rule(Want{Taints: taints(corev1.Taint{Key: "example.com/k2", Effect: corev1.TaintEffectNoSchedule})})
-			put := OwnedBy(first, nil)
+			second := rule(nodemeta.Want{Taints: taints(corev1.Taint{Key: "example.com/k2", Effect: corev1.TaintEffectNoSchedule})})
+			put := first.Puts()
 			second.Owned = &put
 			if n, _, err = c.Apply(t.Context(), stale, second); err != nil {
 				t.Fatal(err)
 			}
 			_, capacity := n.Status.Capacity["example.com/v"]
-			kept := taint(n.Spec.Taints, key) >= 0
-			if n.Labels["foreign"] != "1" || taint(n.Spec.Taints, second.Taints[0]) < 0 || kept != second.Additive || capacity {
+			has := func(t corev1.Taint) bool {
+				return slices.ContainsFunc(n.Spec.Taints, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
+			}
+			kept := has(key)
+			if n.Labels["foreign"] != "1" || !has(second.Taints[0]) || kept != second.Additive || capacity {
 				t.Errorf("labels %v, taints %v, capacity %v", n.Labels, n.Spec.Taints, n.Status.Capacity)
 			}
 			if err := c.Delete(t.Context(), n, finalizer); err != nil {

@@ -2,7 +2,7 @@
 // machine's node, keeping its metadata in step, cordoning, draining and
 // deleting it, and the bootstrap tokens with which nodes introduce themselves.
 //
-// What to do is decided elsewhere (internal/engine/drain, [Plan], internal/runtime/bootstrap);
+// What to do is decided elsewhere (internal/engine/drain, internal/engine/nodemeta, internal/engine/bootstrap);
 // here it is done, one observation and one effect at a time. Nothing waits.
 //
 // A nil *[Cluster] stands for "there is no such cluster": machines are then

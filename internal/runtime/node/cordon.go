@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
 // The lease in the cluster that machines join whose holder is the control-plane
@@ -32,7 +34,7 @@ const claimKept = time.Minute
 // Cordon keeps new pods off the node, with whatever else w wants in the same
 // patch. Of the control-plane nodes only one at a time may be drained: held then
 // says what stands against this one, and no pod of it must be asked to leave.
-func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w Want) (after *corev1.Node, held string, err error) {
+func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w nodemeta.Want) (after *corev1.Node, held string, err error) {
 	if c == nil || n == nil {
 		return n, "", nil
 	}

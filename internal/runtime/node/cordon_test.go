@@ -13,6 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
 func intOrString(n int32) intstr.IntOrString { return intstr.FromInt32(n) }
@@ -28,7 +30,7 @@ func (w *world) claim(t *testing.T) string {
 
 func (w *world) cordonIt(t *testing.T, c *Cluster, name string) (held string) {
 	t.Helper()
-	_, held, err := c.Cordon(t.Context(), w.read(t, name), Want{})
+	_, held, err := c.Cordon(t.Context(), w.read(t, name), nodemeta.Want{})
 	w.must(t, err)
 	return held
 }
@@ -57,7 +59,7 @@ func TestTwoProcessesDoNotDrainTwoControlPlaneNodes(t *testing.T) {
 			n, c := w.read(t, name), process(i)
 			both.Go(func() {
 				var err error
-				if _, held[i], err = c.Cordon(t.Context(), n, Want{}); err != nil {
+				if _, held[i], err = c.Cordon(t.Context(), n, nodemeta.Want{}); err != nil {
 					t.Error(err)
 				}
 			})

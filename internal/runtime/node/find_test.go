@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -165,10 +166,10 @@ func TestNoCluster(t *testing.T) {
 	if n != nil || err != nil || c.Exists() {
 		t.Errorf("found %v, %v", n, err)
 	}
-	if _, wrote, err := c.Apply(ctx, nil, Want{}); wrote || err != nil {
+	if _, wrote, err := c.Apply(ctx, nil, nodemeta.Want{}); wrote || err != nil {
 		t.Errorf("applied %v, %v", wrote, err)
 	}
-	if _, held, err := c.Cordon(ctx, nil, Want{}); held != "" || err != nil {
+	if _, held, err := c.Cordon(ctx, nil, nodemeta.Want{}); held != "" || err != nil {
 		t.Errorf("cordon %q, %v", held, err)
 	}
 	if d, err := c.Drain(ctx, nil, noPolicy); !d.Done || err != nil {

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
 // conflicts is how often a write is planned anew from a live read after
@@ -23,7 +25,7 @@ const conflicts = 3
 // made again on what is there now. It stays a conflict where the node was marked as that of
 // another machine meanwhile, or shows another instance. A node that is gone, or was replaced by another of the
 // same name, is a NotFound error.
-func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
+func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w nodemeta.Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
 		return n, false, nil
 	}
@@ -36,15 +38,15 @@ func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 		switch {
 		case again != nil:
 			return nil, false, again
-		case w.remarked(n, now), w.moved(n, now):
+		case remarked(w, n, now), moved(w, n, now):
 			return nil, false, err
 		}
 		n = now
 	}
 }
 
-func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
-	edited, changed, err := Plan(n, w)
+func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w nodemeta.Want) (*corev1.Node, bool, error) {
+	edited, changed, err := w.Plan(n)
 	if err != nil || !changed {
 		return n, false, err
 	}
@@ -60,13 +62,13 @@ func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 // applyCapacity writes nodes/status first, so that the record of it, which the
 // rest of the plan holds, is never ahead of the truth. The rest is planned on
 // what the API server answers.
-func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w Want) (*corev1.Node, bool, error) {
+func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w nodemeta.Want) (*corev1.Node, bool, error) {
 	status := n.DeepCopy()
 	status.Status.Capacity = edited.Status.Capacity.DeepCopy()
 	if err := c.Client.Status().Patch(ctx, status, client.MergeFrom(n)); err != nil {
 		return n, false, fmt.Errorf("patching the capacity of node %s: %w", n.Name, err)
 	}
-	_, changed, err := Plan(status, w)
+	_, changed, err := w.Plan(status)
 	if err != nil || !changed {
 		return status, true, err
 	}
@@ -108,7 +110,7 @@ func (c *Cluster) unheld(ctx context.Context, n *corev1.Node, finalizer string) 
 	if err != nil {
 		return nil, err
 	}
-	n, _, err = c.Apply(ctx, n, Want{DropFinalizer: finalizer})
+	n, _, err = c.Apply(ctx, n, nodemeta.Want{DropFinalizer: finalizer})
 	return n, err
 }
 

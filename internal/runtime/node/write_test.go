@@ -14,6 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
 func (w *world) read(t *testing.T, name string) *corev1.Node {
@@ -27,7 +29,7 @@ func (w *world) read(t *testing.T, name string) *corev1.Node {
 
 func TestApplyWritesOnce(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, node("w1"))
-	want := additive(Want{
+	want := additive(nodemeta.Want{
 		Labels: map[string]string{"a": "1"}, MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
 		Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}, Finalizer: finalizer,
 	})
@@ -45,7 +47,7 @@ func TestApplyWritesOnce(t *testing.T) {
 
 func TestApplyWritesCapacityFirst(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, node("w1", withCapacity("cpu", "4")))
-	want := threeWay(Want{Capacity: corev1.ResourceList{"x.io/v": resource.MustParse("2")}})
+	want := threeWay(nodemeta.Want{Capacity: corev1.ResourceList{"x.io/v": resource.MustParse("2")}})
 	n, wrote, err := w.Apply(t.Context(), w.read(t, "w1"), want)
 	if err != nil || !wrote {
 		t.Fatal(wrote, err)
@@ -70,7 +72,7 @@ func TestApplyKeepsWhatOthersAddMeanwhile(t *testing.T) {
 	if err := w.Client.Update(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	want := additive(Want{Finalizer: finalizer, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}})
+	want := additive(nodemeta.Want{Finalizer: finalizer, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}})
 	if _, _, err := w.Apply(t.Context(), stale, want); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func TestApplyAsksAnewWhoseItIs(t *testing.T) {
 			if err := w.Client.Update(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			want := additive(Want{
+			want := additive(nodemeta.Want{
 				MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
 				Taints:          []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
 			})
@@ -120,7 +122,7 @@ func TestCordonKeepsTheFinalizerOfANodeThatIsDeletedMeanwhile(t *testing.T) {
 	if err := w.Client.Delete(t.Context(), w.read(t, "w1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Apply(t.Context(), stale, Want{DropFinalizer: finalizer, Unschedulable: ptr.To(true)}); err != nil {
+	if _, _, err := w.Apply(t.Context(), stale, nodemeta.Want{DropFinalizer: finalizer, Unschedulable: ptr.To(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.read(t, "w1"); !n.Spec.Unschedulable || !slices.Equal(n.Finalizers, []string{finalizer}) {
@@ -134,7 +136,7 @@ func TestApplyGivesUpOnEndlessConflicts(t *testing.T) {
 			return apierrors.NewConflict(corev1.Resource("nodes"), o.GetName(), fmt.Errorf("busy"))
 		},
 	}, node("w1"))
-	if _, _, err := w.Apply(t.Context(), w.read(t, "w1"), Want{Finalizer: finalizer}); !apierrors.IsConflict(err) {
+	if _, _, err := w.Apply(t.Context(), w.read(t, "w1"), nodemeta.Want{Finalizer: finalizer}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	if len(w.writes) != conflicts+1 {
@@ -155,7 +157,7 @@ func TestCordonOneControlPlaneNodeAtATime(t *testing.T) {
 		{"cp2", ""}, // again: it is the one
 		{"w1", ""},  // a worker does not count
 	} {
-		n, held, err := w.Cordon(t.Context(), w.read(t, step.name), Want{})
+		n, held, err := w.Cordon(t.Context(), w.read(t, step.name), nodemeta.Want{})
 		if err != nil || held != step.held || n.Spec.Unschedulable != (held == "") {
 			t.Errorf("%s: held %q, unschedulable %v, %v", step.name, held, n.Spec.Unschedulable, err)
 		}
@@ -164,7 +166,7 @@ func TestCordonOneControlPlaneNodeAtATime(t *testing.T) {
 
 func TestCordonDropsTheFinalizerInTheSamePatch(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, node("w1", withFinalizers(finalizer)))
-	n, _, err := w.Cordon(t.Context(), w.read(t, "w1"), Want{DropFinalizer: finalizer})
+	n, _, err := w.Cordon(t.Context(), w.read(t, "w1"), nodemeta.Want{DropFinalizer: finalizer})
 	if err != nil || !n.Spec.Unschedulable || len(n.Finalizers) != 0 || len(w.writes) != 1 {
 		t.Errorf("got %+v after %v, %v", n, w.writes, err)
 	}
@@ -215,7 +217,7 @@ func TestSuccessorIsLeftAlone(t *testing.T) {
 	}, node("w1"))
 	before := w.read(t, "w1")
 	before.UID = "uid-before"
-	if _, _, err := w.Cordon(t.Context(), before, Want{}); !apierrors.IsNotFound(err) {
+	if _, _, err := w.Cordon(t.Context(), before, nodemeta.Want{}); !apierrors.IsNotFound(err) {
 		t.Errorf("cordoned the successor: %v", err)
 	}
 	if err := w.Delete(t.Context(), before, finalizer); err != nil || slices.Contains(w.writes, "delete") {
@@ -256,7 +258,7 @@ func TestApplyProviderID(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"}))
+			_, _, err := w.Apply(t.Context(), seen, additive(nodemeta.Want{ProviderID: "ours"}))
 			if apierrors.IsConflict(err) != tt.conflict || err != nil && !tt.conflict {
 				t.Errorf("%s: %v", tt.reason, err)
 			}
@@ -277,7 +279,7 @@ func TestApplyProviderIDToThisVeryNode(t *testing.T) {
 	if err := w.Client.Create(t.Context(), node("w1", func(n *corev1.Node) { n.UID = "another" })); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Apply(t.Context(), seen, additive(Want{ProviderID: "ours"})); !apierrors.IsNotFound(err) {
+	if _, _, err := w.Apply(t.Context(), seen, additive(nodemeta.Want{ProviderID: "ours"})); !apierrors.IsNotFound(err) {
 		t.Errorf("applied to a namesake: %v", err)
 	}
 	if got := w.read(t, "w1").Spec.ProviderID; got != "" {

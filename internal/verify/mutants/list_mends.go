@@ -73,7 +73,7 @@ var mendMutants = []Mutant{
 		Note: "a machine without an instance takes the node of its namesake; statement 4 holds, as the controller asks besides what is listed under the node's name",
 	},
 	{
-		ID: "node/forged-record", File: "owned.go", Func: "Want.owned",
+		ID: "nodemeta/forged-record", File: "owned.go", Func: "Want.owned",
 		From: "if w.Owned != nil {",
 		To:   "if false {",
 		Note: "what a kubelet writes about what was applied is believed",

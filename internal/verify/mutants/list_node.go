@@ -81,7 +81,7 @@ var nodeMutants = []Mutant{
 		Note: "control-plane nodes are drained all at once",
 	},
 	{
-		ID: "node/taints-of-others", File: "meta.go", Func: "mergeTaints",
+		ID: "nodemeta/taints-of-others", File: "meta.go", Func: "mergeTaints",
 		From: "slices.Contains(put, taintName(t)) && taint(want, t) < 0",
 		To:   "taint(want, t) < 0",
 		Note: "taints are removed that somebody else put there",

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 )
 
 // stepCollector is something that the cluster's own controllers clean up.

@@ -24,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"

@@ -56,6 +56,8 @@ func TestImportsCatches(t *testing.T) {
 		{"internal/engine/lifecycle/a.go", Module + "/internal/dialect", true, "the engine does not know the dialects"},
 		{"internal/engine/lifecycle/a_test.go", "pgregory.net/rapid", false, "tests may use what they like"},
 		{"internal/engine/lifecycle/a_test.go", "os", false, "tests may read golden files"},
+		{"internal/dialect/gardener/a.go", Module + "/internal/runtime/node", true, "a lens has no effects"},
+		{"internal/dialect/gardener/a.go", Module + "/internal/engine/nodemeta", false, "a lens uses the engine"},
 		{"provider/a.go", "sigs.k8s.io/controller-runtime/pkg/client", true, "the SDK needs no cluster"},
 		{"provider/a.go", "k8s.io/api/core/v1", false, "the SDK speaks of nodes and pods"},
 		{"serve/a.go", "sigs.k8s.io/controller-runtime", false, "serving needs a manager"},

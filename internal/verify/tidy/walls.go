@@ -125,6 +125,11 @@ var walls = []wall{
 		why:   "a shell that serves both APIs reaches them through the dialect interfaces only",
 	},
 	{
+		rooms: []string{"internal/dialect"},
+		out:   []string{"./internal/runtime", "./internal/controller", "./internal/program"},
+		why:   "a lens shows what an object says; effects are above it",
+	},
+	{
 		rooms: []string{"internal/dialect/openshift"},
 		out:   []string{"./api/gardener", "./internal/dialect/gardener"},
 		why:   "a dialect does not know the other one",

@@ -1,4 +1,4 @@
-package node
+package nodemeta
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func TestForgedRecord(t *testing.T) {
 		{"a machine that was taken over does not know", nil, "node-restriction.kubernetes.io/tenant quarantine"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			n, _, err := Plan(suspect(), threeWay(Want{Owned: c.owned}))
+			n, _, err := threeWay(Want{Owned: c.owned}).Plan(suspect())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestForgedRecord(t *testing.T) {
 // TestUnreadableRecordDoesNotMatter where the machine knows: it is written anew.
 func TestUnreadableRecordDoesNotMatter(t *testing.T) {
 	w := threeWay(Want{Labels: map[string]string{"a": "1"}, Capacity: corev1.ResourceList{"x.io/v": resource.MustParse("1")}, Owned: &Owned{}})
-	n, _, err := Plan(node("n", withAnnotation(appliedKey, "{"), withAnnotation(capacityKey, "{")), w)
+	n, _, err := w.Plan(node("n", withAnnotation(appliedKey, "{"), withAnnotation(capacityKey, "{")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +106,10 @@ func TestNoAnnotationTakesAnythingAway(t *testing.T) {
 		}
 		w := threeWay(Want{})
 		known := rapid.Bool().Draw(t, "the machine knows")
-		if o := OwnedBy(put, nil); known {
+		if o := put.Puts(); known {
 			w.Owned = ReadOwned(map[string]string{millwright.OnNode: o.String()})
 		}
-		got, _, err := Plan(have, w)
+		got, _, err := w.Plan(have)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestOwnedIsBounded(t *testing.T) {
 	for n := range 5000 {
 		w.Annotations[fmt.Sprintf("example.com/a-%d", n)], w.Labels[fmt.Sprintf("example.com/l-%d", n)] = "", ""
 	}
-	raw := OwnedBy(w, nil).String()
+	raw := w.Puts().String()
 	if o := ReadOwned(map[string]string{millwright.OnNode: raw}); len(raw) > mostOwned || o == nil || len(o.Taints) != 1 || len(o.Labels) < 100 {
 		t.Errorf("%d bytes: %v", len(raw), o)
 	}

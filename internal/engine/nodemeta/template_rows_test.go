@@ -1,4 +1,4 @@
-package node
+package nodemeta
 
 import (
 	"testing"
@@ -86,7 +86,7 @@ func TestRowsOfGardenerNodeTemplate(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _, err := Plan(c.have, remembered(c.have, c.want))
+			got, _, err := remembered(c.have, c.want).Plan(c.have)
 			if err != nil || !equality.Semantic.DeepEqual(got, c.after) {
 				t.Errorf("%v, %s", err, cmp.Diff(c.after, got))
 			}

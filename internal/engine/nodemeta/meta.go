@@ -1,4 +1,6 @@
-package node
+// Package nodemeta decides what a node carries for its machine: labels, annotations, taints, virtual capacity, finalizers. It is pure; the effects are in
+// internal/runtime/node.
+package nodemeta
 
 import (
 	"encoding/json"
@@ -58,36 +60,6 @@ type Want struct {
 // finalizer, deleting the node means nothing more.
 func (w Want) Leave() Want { return Want{DropFinalizer: w.Finalizer} }
 
-// Mark is the key that ties the node to its machine: [MachineAnnotation],
-// [MachineNameLabel], or empty.
-func (w Want) Mark() string {
-	if _, is := w.MarkAnnotations[MachineAnnotation]; is {
-		return MachineAnnotation
-	}
-	if _, is := w.MarkLabels[MachineNameLabel]; is {
-		return MachineNameLabel
-	}
-	return ""
-}
-
-// remarked reports whether the node was marked as a machine's since it was looked at,
-// otherwise than w wants.
-func (w Want) remarked(seen, now *corev1.Node) bool {
-	differs := func(seen, now, want string) bool { return now != "" && now != seen && now != want }
-	return differs(seen.Annotations[MachineAnnotation], now.Annotations[MachineAnnotation], w.MarkAnnotations[MachineAnnotation]) ||
-		differs(seen.Labels[MachineNameLabel], now.Labels[MachineNameLabel], w.MarkLabels[MachineNameLabel])
-}
-
-// moved reports whether the node says otherwise than when it was looked at which instance it is
-// of, and is to be told.
-func (w Want) moved(seen, now *corev1.Node) bool {
-	if w.ProviderID == "" {
-		return false
-	}
-	another := now.Spec.ProviderID != "" && now.Spec.ProviderID != w.ProviderID
-	return another || !slices.Equal(internalIPs(seen), internalIPs(now))
-}
-
 // applied is the record under [Want.AppliedKey]: the part of a node template
 // that reaches nodes.
 type applied struct {
@@ -107,7 +79,7 @@ type appliedSpec struct {
 // Plan returns a copy of the node as it should be, and whether that differs
 // from what it is. A record of what was applied that is needed and cannot be read
 // is an error that names the annotation.
-func Plan(n *corev1.Node, w Want) (edited *corev1.Node, changed bool, err error) {
+func (w Want) Plan(n *corev1.Node) (edited *corev1.Node, changed bool, err error) {
 	edited = n.DeepCopy()
 	switch {
 	case w.Additive:

@@ -1,4 +1,4 @@
-package node
+package nodemeta
 
 import (
 	"encoding/json"
@@ -21,18 +21,24 @@ type Owned struct {
 	Capacity []string `json:"capacity,omitempty"`
 }
 
-// OwnedBy is what a machine that wants w puts on its node. Capacity that w leaves
-// alone is as it was before; nil: nothing was known before.
-func OwnedBy(w Want, before *Owned) Owned {
+// Puts is what a machine that wants w puts on its node. Capacity that w leaves
+// alone is as it was applied before.
+func (w Want) Puts() Owned {
 	o := Owned{Labels: names(w.Labels), Annotations: names(w.Annotations), Capacity: names(w.Capacity)}
 	for _, t := range w.Taints {
 		o.Taints = append(o.Taints, taintName(t))
 	}
 	slices.Sort(o.Taints)
-	if w.CapacityKey == "" && before != nil {
-		o.Capacity = before.Capacity
+	if w.CapacityKey == "" && w.Owned != nil {
+		o.Capacity = w.Owned.Capacity
 	}
 	return o
+}
+
+// Remembering is w of a machine whose annotations say what it put on its node ([ReadOwned]).
+func (w Want) Remembering(annotations map[string]string) Want {
+	w.Owned = ReadOwned(annotations)
+	return w
 }
 
 // ReadOwned reads what the annotations of a machine have of String; nil where there is nothing that can be read.

@@ -1,4 +1,4 @@
-package node
+package nodemeta
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestEnormousCapacityCostsNothing(t *testing.T) {
 			n := node("n", withCapacity("cpu", "4"), withCapacity(name, "1"), withAnnotation(capacityKey, c.record))
 			done := make(chan error, 1)
 			go func() {
-				_, _, err := Plan(n, want)
+				_, _, err := want.Plan(n)
 				done <- err
 			}()
 			select {

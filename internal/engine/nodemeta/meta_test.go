@@ -1,4 +1,4 @@
-package node
+package nodemeta
 
 import (
 	"strings"
@@ -30,7 +30,7 @@ func remembered(n *corev1.Node, w Want) Want {
 	if w.AppliedKey == "" || recorded(n, w.AppliedKey, &last) != nil || recorded(n, w.CapacityKey, &capacity) != nil {
 		return w
 	}
-	o := OwnedBy(threeWay(Want{Labels: last.Metadata.Labels, Annotations: last.Metadata.Annotations, Taints: last.Spec.Taints, Capacity: capacity}), nil)
+	o := threeWay(Want{Labels: last.Metadata.Labels, Annotations: last.Metadata.Annotations, Taints: last.Spec.Taints, Capacity: capacity}).Puts()
 	w.Owned = &o
 	return w
 }
@@ -127,8 +127,8 @@ func TestPlan(t *testing.T) {
 		},
 		{
 			reason: "marks are set and not recorded",
-			have:   node("n"), want: threeWay(Want{MarkLabels: map[string]string{MachineNameLabel: "m"}}),
-			after: node("n", withLabel(MachineNameLabel, "m")),
+			have:   node("n"), want: threeWay(Want{MarkLabels: map[string]string{"example.com/mark": "m"}}),
+			after: node("n", withLabel("example.com/mark", "m")),
 		},
 		{
 			reason: "virtual capacity is set and recorded", have: node("n", withCapacity("cpu", "4")),
@@ -159,7 +159,7 @@ func TestPlan(t *testing.T) {
 		t.Run(tt.reason, func(t *testing.T) {
 			before := tt.have.DeepCopy()
 			tt.want = remembered(tt.have, tt.want)
-			got, changed, err := Plan(tt.have, tt.want)
+			got, changed, err := tt.want.Plan(tt.have)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestPlan(t *testing.T) {
 			if !equality.Semantic.DeepEqual(before, tt.have) {
 				t.Error("the node given was changed")
 			}
-			if _, again, err := Plan(got, tt.want); again || err != nil {
+			if _, again, err := tt.want.Plan(got); again || err != nil {
 				t.Errorf("a second plan changes something: %v, %v", again, err)
 			}
 		})
@@ -182,7 +182,7 @@ func TestPlan(t *testing.T) {
 func TestPlanNamesAnUnreadableRecord(t *testing.T) {
 	for _, key := range []string{appliedKey, capacityKey} {
 		t.Run(key, func(t *testing.T) {
-			_, _, err := Plan(node("n", withAnnotation(key, "{")), threeWay(Want{}))
+			_, _, err := threeWay(Want{}).Plan(node("n", withAnnotation(key, "{")))
 			if err == nil || !strings.Contains(err.Error(), "node n: annotation "+key) {
 				t.Errorf("got %v, want an error that names %s", err, key)
 			}
@@ -209,11 +209,11 @@ func TestPlanConverges(t *testing.T) {
 		n := node("n", withLabel("foreign", "1"), withAnnotation("foreign", "1"), withTaint("foreign", "", corev1.TaintEffectNoExecute))
 		var last Want
 		for range rapid.IntRange(1, 4).Draw(t, "steps") {
-			had := OwnedBy(last, last.Owned)
+			had := last.Puts()
 			last = rule(wish.Draw(t, "wish"))
 			last.Owned = &had
 			var err error
-			if n, _, err = Plan(n, last); err != nil {
+			if n, _, err = last.Plan(n); err != nil {
 				t.Fatal(err)
 			}
 		}
