@@ -6,7 +6,6 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -21,7 +20,7 @@ func TestMemoryFits(t *testing.T) {
 	for i := range 500 {
 		m.Past = append(m.Past, health.Past{
 			Machine: uuid.NewUUID(), Name: fmt.Sprintf("a-pool-with-a-long-name-of-a-large-cluster-z1-%05d", i), Owner: uuid.NewUUID(), At: now, After: now,
-			Again: 3, By: types.UID(uuid.NewUUID()), Settled: true, Free: true,
+			Again: 3, By: uuid.NewUUID(), Settled: true, Free: true,
 		})
 	}
 	c := &machinev1.MachineHealthCheck{}
