@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/provider"
@@ -61,7 +63,13 @@ func observe(t *testing.T, f *fleet.Fleet, k kind, look func(objects)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.Watch(ctx, metav1.ListOptions{LabelSelector: k.selector, ResourceVersion: list.GetResourceVersion()})
+	// An API server ends watches whenever it likes, and does where a CRD that is new is looked at once more. They go on where they were.
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = k.selector
+			return c.Watch(ctx, o)
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
