@@ -17,7 +17,7 @@ import (
 func TestMemoryFits(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	m := health.Memory{Counted: []health.Counted{{At: now, Count: 700}, {At: now.Add(5 * time.Minute), Count: 1}}}
-	for i := range 500 {
+	for i := range health.MaxUnderWay {
 		m.Past = append(m.Past, health.Past{
 			Machine: uuid.NewUUID(), Name: fmt.Sprintf("a-pool-with-a-long-name-of-a-large-cluster-z1-%05d", i), Owner: uuid.NewUUID(), At: now, After: now,
 			Again: 3, By: uuid.NewUUID(), Settled: true, Free: true,

@@ -122,7 +122,7 @@ type memory struct {
 	refusedGrowth string
 	// doubted is what was last told of annotations that do nothing.
 	doubted string
-	// rests is the rest after the last pass, members how many machines it saw. Both are written under the reconciler's lock.
+	// rests is the rest after the last pass, members how many machines it saw that were not being deleted. Both are written under the reconciler's lock.
 	rests   replicas.Resting
 	members int
 }
@@ -189,7 +189,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
-	r.rest(m, replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted), len(p.machines))
+	r.rest(m, replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted), staying(p.machines))
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)

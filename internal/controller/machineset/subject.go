@@ -128,9 +128,13 @@ func (s *subject[S]) resource() schema.GroupResource {
 
 // listCached lists the machines of an owner.
 func (s *subject[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
-	list := s.lens.Traits().Machines()
-	err := s.Client.List(ctx, list, client.InNamespace(s.set.Namespace),
-		client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
+	return s.machinesOf(ctx, s.Client, s.set.Namespace, owner)
+}
+
+// machinesOf lists the machines of an owner. They are shared with the cache and must not be changed.
+func (r *Reconciler[S]) machinesOf(ctx context.Context, from client.Reader, namespace, owner string) ([]client.Object, error) {
+	list := r.lens.Traits().Machines()
+	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list machines by owner: %w", err)
 	}

@@ -6,8 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/index"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
@@ -22,38 +20,36 @@ func (r *Reconciler[S]) Turn(ctx context.Context, key types.NamespacedName) turn
 	if err := r.Client.Get(ctx, key, s, client.UnsafeDisableDeepCopy); err != nil {
 		return turn.Settled // it does not exist any more, or the pass says what is wrong
 	}
-	known := r.remembered(key, s.GetUID())
-	if known.rests.Left(r.Clock.Now(), s.GetGeneration()) > 0 {
+	rests, members := r.lastPass(key, s.GetUID())
+	if rests.Left(r.Clock.Now(), s.GetGeneration()) > 0 {
 		return turn.Settled // the pass will wait
 	}
-	members := known.members
 	if members <= countedAnew {
-		var err error
-		if members, err = r.count(ctx, s); err != nil {
+		machines, err := r.machinesOf(ctx, r.Client, s.GetNamespace(), string(s.GetUID()))
+		if err != nil {
 			return turn.Settled
 		}
+		members = staying(machines)
 	}
 	return replicas.Turn(r.lens.View(s).Set, members)
 }
 
-// remembered is what is known of the set from its last pass; nothing for one that had none.
-func (r *Reconciler[S]) remembered(key types.NamespacedName, uid types.UID) memory {
+// lastPass is the rest after the set's last pass, and how many machines that saw; zero for a set that had none.
+func (r *Reconciler[S]) lastPass(key types.NamespacedName, uid types.UID) (rests replicas.Resting, members int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m := r.memories[key]; m != nil && m.uid == uid {
-		return memory{members: m.members, rests: m.rests}
+		return m.rests, m.members
 	}
-	return memory{}
+	return rests, 0
 }
 
-// count is how many machines the cache shows as the set's, those aside that are being deleted.
-func (r *Reconciler[S]) count(ctx context.Context, s S) (n int, err error) {
-	list := r.lens.Traits().Machines()
-	err = r.Client.List(ctx, list, client.InNamespace(s.GetNamespace()), client.MatchingFields{index.Owner: string(s.GetUID())}, client.UnsafeDisableDeepCopy)
-	for m := range dialect.Items[client.Object](list) {
+// staying are how many of the machines are not being deleted.
+func staying(machines []client.Object) (n int) {
+	for _, m := range machines {
 		if m.GetDeletionTimestamp() == nil {
 			n++
 		}
 	}
-	return n, err
+	return n
 }

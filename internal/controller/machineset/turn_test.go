@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,19 @@ func turnStory[S client.Object](t *testing.T, g *guarded[S]) {
 	expect("twelve of eleven", turn.Leaving)
 	g.passes(t)
 	expect("one is being deleted, and is not counted", turn.Settled)
+	g.scale(t, 250)
+	g.rest(t, g.controller)
+	for _, m := range g.machinesOf(t, g.Client)[:40] {
+		m.SetFinalizers([]string{"example.com/held"})
+		if err := errors.Join(g.Client.Update(t.Context(), m), g.Client.Delete(t.Context(), m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.scale(t, 240)
+	g.passes(t)
+	g.scale(t, 245)
+	g.clock.SetTime(g.clock.Now().Add(time.Minute))
+	expect("more than are counted anew, of which those that are being deleted do not count", turn.Asking)
 	if got := g.controller.Turn(t.Context(), types.NamespacedName{Namespace: namespace, Name: "no-set"}); got != turn.Settled {
 		t.Errorf("one that does not exist: class %d", got)
 	}

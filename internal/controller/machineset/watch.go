@@ -121,7 +121,7 @@ func (r *Reconciler[S]) matchingSets(ctx context.Context, m client.Object) (out 
 		return nil
 	}
 	for _, s := range list {
-		if r.lens.View(s).Selector.Matches(labels.Set(m.GetLabels())) {
+		if r.selection(s).selects.Matches(labels.Set(m.GetLabels())) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 		}
 	}

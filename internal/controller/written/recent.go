@@ -1,6 +1,7 @@
 package written
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,10 +23,6 @@ func (r *Recent) Note(now time.Time) {
 func (r *Recent) Within(now time.Time, span time.Duration) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := 0
-	for old < len(r.at) && now.Sub(r.at[old]) > span {
-		old++
-	}
-	r.at = append(r.at[:0], r.at[old:]...)
+	r.at = slices.DeleteFunc(r.at, func(at time.Time) bool { return now.Sub(at) > span || at.After(now) }) // or the clock was set back
 	return len(r.at)
 }

@@ -65,6 +65,7 @@ func settled(pools []pool, done func(context.Context, pool) (bool, error), then 
 				return false, err
 			}
 		}
+		next = 0 // of a pool that was done before it noticed what was asked for
 		return then(ctx)
 	}
 }

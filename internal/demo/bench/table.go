@@ -150,6 +150,8 @@ func (m *Measured) ratios() []figure {
 		raw, joining = -1.0, createRatioBudget
 	case roll:
 		raw = rollRatioBudget
+	case die:
+		raw = -1.0
 	}
 	if m.JoiningCeilingSeconds > 0 {
 		out = append(out, figure{"seconds of the raw ceiling with nodes joining", m.JoiningCeilingSeconds, -1, "%.2f"})

@@ -39,7 +39,7 @@ func TestManyDieAtOnce(t *testing.T) {
 			}
 		}
 		gone += fresh
-		if under := len(memory.underWay()); fresh > roundBurst || under > maxUnderWay {
+		if under := len(memory.underWay()); fresh > roundBurst || under > MaxUnderWay {
 			t.Fatalf("round %d begins %d, %d are under way", rounds, fresh, under)
 		}
 		if fresh == 0 { // those under way are replaced, as machines boot

@@ -55,9 +55,9 @@ const (
 	rateWindow  = time.Hour
 	chainWindow = 6 * time.Hour
 	slot        = 5 * time.Minute
-	// maxPast are remembered, those that are not settled first. Of these there are no more than maxUnderWay, since no other begins then.
+	// maxPast are remembered, those that are not settled first. Of these there are no more than MaxUnderWay, since no other begins then.
 	maxPast     = 200
-	maxUnderWay = 500
+	MaxUnderWay = 500
 )
 
 // add remembers that t is remedied from now on, where newest is when the newest

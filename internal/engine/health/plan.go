@@ -329,7 +329,7 @@ const (
 )
 
 // full reports whether no other remedy may begin in this round.
-func (r *round) full() bool { return r.fresh >= roundBurst || len(r.known)+r.fresh >= maxUnderWay }
+func (r *round) full() bool { return r.fresh >= roundBurst || len(r.known)+r.fresh >= MaxUnderWay }
 
 // begin remembers that a remedy begins. That of a machine that is taken back is
 // free: it uses up nothing that others need.
