@@ -39,8 +39,8 @@ func TestManyDieAtOnce(t *testing.T) {
 			}
 		}
 		gone += fresh
-		if under := len(memory.underWay()); fresh > roundBurst || under > MaxUnderWay {
-			t.Fatalf("round %d begins %d, %d are under way", rounds, fresh, under)
+		if machines, _ := memory.underWay(); fresh > roundBurst || len(machines) > MaxUnderWay {
+			t.Fatalf("round %d begins %d, %d are under way", rounds, fresh, len(machines))
 		}
 		if fresh == 0 { // those under way are replaced, as machines boot
 			for ; made < gone; made++ {
@@ -59,6 +59,44 @@ func TestManyDieAtOnce(t *testing.T) {
 	}
 	if n := len(memory.at(now).Counted); n > int(rateWindow/slot)+1 {
 		t.Errorf("they are remembered in %d numbers", n)
+	}
+}
+
+// TestTakenBackDoNotWait: machines that the infrastructure takes back have minutes. All of them are remedied at once, beside those of the round, and
+// what is remembered of them leaves room for others.
+func TestTakenBackDoNotWait(t *testing.T) {
+	const taken, dead = 1000, 600
+	c := readyCheck(func(c *Check) { c.Conditions = append(c.Conditions, Condition{"Terminating", "True", 0}) })
+	c.MaxUnhealthy = Limit{}
+	w := fleet(c, names("m", 4000), func(i int, t *Target) {
+		switch {
+		case i < dead:
+			shows("Ready", "Unknown", time.Hour)(t)
+		case i < dead+taken:
+			shows("Terminating", "True", time.Minute)(t)
+		}
+	})
+	now, memory, gone := t0, Memory{}, 0
+	for range 2 * MaxUnderWay / roundBurst {
+		p := w.plan(now, seen, memory)
+		memory, now = p.Memory, now.Add(roundPause)
+		begun := 0
+		for _, b := range p.Cases {
+			if b.Act == Do {
+				delete(w.machines, b.Target.UID)
+				begun++
+			}
+		}
+		if gone == 0 && begun != taken+roundBurst {
+			t.Fatalf("%d begin in the first round, want %d that are taken back and %d others", begun, taken, roundBurst)
+		}
+		gone += begun
+	}
+	if gone != taken+MaxUnderWay {
+		t.Errorf("%d remedied while none is replaced, want %d", gone, taken+MaxUnderWay)
+	}
+	if n := len(memory.Past); n > MaxUnderWay+MaxFree {
+		t.Errorf("%d remedies are remembered", n)
 	}
 }
 

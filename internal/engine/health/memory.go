@@ -55,9 +55,11 @@ const (
 	rateWindow  = time.Hour
 	chainWindow = 6 * time.Hour
 	slot        = 5 * time.Minute
-	// maxPast are remembered, those that are not settled first. Of these there are no more than MaxUnderWay, since no other begins then.
+	// maxPast remedies are remembered, those that are not settled first. Of these at most MaxUnderWay are not free, since no other begins
+	// then. Free ones always begin; MaxFree of them are remembered.
 	maxPast     = 200
 	MaxUnderWay = 500
+	MaxFree     = 250
 )
 
 // add remembers that t is remedied from now on, where newest is when the newest
@@ -92,15 +94,19 @@ func (m Memory) raging() (out []Storm) {
 	return out
 }
 
-// underWay are the machines of which a remedy began and is not settled.
-func (m Memory) underWay() map[types.UID]bool {
-	out := map[types.UID]bool{}
+// underWay returns the machines of which a remedy began and is not settled, and how many of these remedies are free.
+func (m Memory) underWay() (machines map[types.UID]bool, free int) {
+	machines = map[types.UID]bool{}
 	for _, p := range m.Past {
-		if !p.Settled {
-			out[p.Machine] = true
+		if p.Settled {
+			continue
+		}
+		machines[p.Machine] = true
+		if p.Free {
+			free++
 		}
 	}
-	return out
+	return machines, free
 }
 
 // at is the memory without what is too old. The last remedy of each owner is

@@ -107,16 +107,17 @@ type round struct {
 	// rate: in this pass, those that the breaker would not have stopped. The
 	// first of them is an hour ago at rateEnd.
 	begun, spent, rate int
-	// fresh are the remedies that began in this round.
-	fresh   int
-	rateEnd time.Time
+	// fresh remedies began in this round, underWay are all that are not settled; free ones are counted apart.
+	fresh, underWay, free int
+	rateEnd               time.Time
 }
 
 // Decide weighs what is to be done now.
 func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	r := &round{w: w, ill: ill(w.Machines), now: now, connectivity: s}
 	r.memory, r.plan.Missing = m.at(now).missing(now, w.Machines)
-	r.known = r.memory.underWay()
+	r.known, r.free = r.memory.underWay()
+	r.underWay = len(r.known) - r.free
 	p := &r.plan
 	p.Expected, p.Healthy, p.Due = len(w.Machines), len(w.Machines)-len(r.ill), due(r.ill)
 	p.Blind = s.blind(now, withoutNode(r.ill))
@@ -308,7 +309,7 @@ func (r *round) consider(b *Judged) {
 			}
 		}
 	}
-	if c.Act == Do && !known && r.full() {
+	if c.Act == Do && !known && !b.Verdict.Reclaimed && r.full() {
 		c.Act, c.Why = Leave, "as many machines are being remedied as may be at a time"
 		r.plan.Due = sooner(r.plan.Due, r.now.Add(roundPause))
 	}
@@ -322,30 +323,34 @@ func (r *round) consider(b *Judged) {
 }
 
 // A round begins so many remedies at most, and the next one looks again at how many machines are unhealthy: to carry out three thousand takes
-// minutes, in which more may fall ill than may be.
+// minutes, in which more may fall ill than may be. Free remedies do not wait: the instance goes within minutes, and its pods should leave before.
 const (
 	roundBurst = 50
 	roundPause = time.Second
 )
 
-// full reports whether no other remedy may begin in this round.
-func (r *round) full() bool { return r.fresh >= roundBurst || len(r.known)+r.fresh >= MaxUnderWay }
+// full reports whether no other remedy may begin in this round, unless it is free.
+func (r *round) full() bool { return r.fresh >= roundBurst || r.underWay >= MaxUnderWay }
 
 // begin remembers that a remedy begins. That of a machine that is taken back is
 // free: it uses up nothing that others need.
 func (r *round) begin(c *Case, free bool) {
-	r.fresh++
-	if !free {
+	if free {
+		r.free++
+	} else {
+		r.fresh++
+		r.underWay++
 		r.begun++
 		if c.Hold == "" {
 			r.spent++
 		}
 	}
-	if c.Remedy == Restart {
+	switch {
+	case c.Remedy == Restart:
 		r.memory.restart(r.now, &c.Target, free)
-		return
+	case !free || r.free <= MaxFree:
+		r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID), free)
 	}
-	r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID), free)
 }
 
 // newest is when the newest of the owner's machines was made; zero where nobody

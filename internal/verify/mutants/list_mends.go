@@ -269,7 +269,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "health/round-never-full", File: "plan.go", Func: "round.full",
-		From:  "r.fresh >= roundBurst || len(r.known)+r.fresh >= MaxUnderWay",
+		From:  "r.fresh >= roundBurst || r.underWay >= MaxUnderWay",
 		To:    "false",
 		Finds: "TestManyDieAtOnce", Note: "a thousand remedies begin at once, and cannot be remembered",
 	},
