@@ -121,6 +121,9 @@ func (o Options) round(ctx context.Context, report *Report) error {
 // newMeasured begins what is measured in a phase.
 func newMeasured(s *session, phase string) Measured {
 	m := Measured{Subject: Subject{API: s.shape.API, Phase: phase, Machines: s.machines}, Program: version.String()}
+	if phase == die {
+		m.Dead = &Dead{Nodes: s.Dead}
+	}
 	if s.BootTime > 0 {
 		m.BootTime = s.BootTime.String()
 	}

@@ -55,7 +55,6 @@ func (s dying) measure(ctx context.Context, report *Report) error {
 	if problem != nil {
 		return problem
 	}
-	m.Dead = &Dead{Nodes: len(dead)}
 	m.Dead.Leaving, m.Dead.Most = mostLeaving(lives)
 	report.add(m, s.Log)
 	return s.restIfAsked(ctx, report)
@@ -79,29 +78,13 @@ func (s dying) prepareDeath(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.startControllers(ctx); err != nil {
-		return err
-	}
-	s.logf("making machines")
-	if err := s.plane.scaleAll(ctx, s.shape.sets(s.machines)); err != nil {
-		return err
-	}
-	if err := s.await(ctx, s.allRunning()); err != nil {
-		return fmt.Errorf("make machines: %w", err)
-	}
-	if err := s.quiet(ctx); err != nil {
+	if err := populate(ctx, s.session); err != nil {
 		return err
 	}
 	if len(s.shape.Impatient) > 0 {
 		return nil
 	}
-	if err := client.post(s.shape.checks(), bytes.ReplaceAll(s.shape.Check, []byte(patient), []byte(impatient))); err != nil {
-		return fmt.Errorf("make a health check: %w", err)
-	}
-	if err := s.await(ctx, s.covered); err != nil {
-		return fmt.Errorf("wait for the health check to cover all machines: %w", err)
-	}
-	return s.quiet(ctx)
+	return s.check(ctx, bytes.ReplaceAll(s.shape.Check, []byte(patient), []byte(impatient)))
 }
 
 // victims are the machines whose nodes die, by name, with their nodes.

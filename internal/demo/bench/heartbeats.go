@@ -64,17 +64,7 @@ const turns = 3
 
 // measureHeartbeats measures with all machines running.
 func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
-	if err := s.startControllers(ctx); err != nil {
-		return err
-	}
-	s.logf("making machines")
-	if err := s.plane.scaleAll(ctx, s.shape.sets(s.machines)); err != nil {
-		return err
-	}
-	if err := s.await(ctx, s.allRunning()); err != nil {
-		return fmt.Errorf("make machines: %w", err)
-	}
-	if err := s.quiet(ctx); err != nil {
+	if err := populate(ctx, s); err != nil {
 		return err
 	}
 	stop, err := s.beat(ctx)
@@ -91,6 +81,21 @@ func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
 	return nil
 }
 
+// populate starts the controllers and waits until all machines run.
+func populate(ctx context.Context, s *session) error {
+	if err := s.startControllers(ctx); err != nil {
+		return err
+	}
+	s.logf("making machines")
+	if err := s.plane.scaleAll(ctx, s.shape.sets(s.machines)); err != nil {
+		return err
+	}
+	if err := s.await(ctx, s.allRunning()); err != nil {
+		return fmt.Errorf("make machines: %w", err)
+	}
+	return s.quiet(ctx)
+}
+
 // takeTurns measures without a check and with one in turns, after each heart
 // has beaten once.
 func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err error) {
@@ -103,7 +108,7 @@ func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err e
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := s.check(ctx); err != nil {
+		if err := s.check(ctx, s.shape.Check); err != nil {
 			return nil, nil, err
 		}
 		s.logf("heartbeats with a health check")
@@ -122,12 +127,12 @@ func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err e
 // check makes a health check and waits until it covers all machines, which are
 // well, and nobody has anything to do. That takes a pass: where none is counted,
 // none would be later.
-func (s *session) check(ctx context.Context) error {
+func (s *session) check(ctx context.Context, check []byte) error {
 	before, err := s.counters(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.client(ctx).post(s.shape.checks(), s.shape.Check); err != nil {
+	if err := s.client(ctx).post(s.shape.checks(), check); err != nil {
 		return fmt.Errorf("make a health check: %w", err)
 	}
 	if err := s.await(ctx, s.covered); err != nil {

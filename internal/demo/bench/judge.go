@@ -20,7 +20,7 @@ type window struct {
 
 // judge fills in what the audit log and the infrastructure tell.
 func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w window) error {
-	m.WritesPerMachine, m.OtherWritesPerMachine = count(w.writes, s.machines)
+	m.WritesPerMachine, m.OtherWritesPerMachine = count(w.writes, m.affected())
 	var end time.Time
 	switch m.Phase {
 	case create:

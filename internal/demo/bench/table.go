@@ -122,10 +122,18 @@ func (m *Measured) figures() []figure {
 			figure{"API writes of a restart, and of one machine replaced", float64(r.Writes), restartWritesBudget, "%.0f"})
 	}
 	return append(out,
-		figure{"CPU of the controllers per machine, ms", 1000 * m.CPUSeconds / float64(m.Machines), m.cpuBudget(), "%.1f"},
+		figure{"CPU of the controllers per machine, ms", 1000 * m.CPUSeconds / float64(m.affected()), m.cpuBudget(), "%.1f"},
 		figure{"peak memory of the controllers, MiB", float64(m.PeakRSSBytes) / (1 << 20), -1, "%.0f"},
 		figure{"memory per machine above the start, KiB", float64(m.BytesPerMachine) / (1 << 10), memoryBudget >> 10, "%.0f"},
 	)
+}
+
+// affected is how many machines the phase is about: all, or those whose nodes die.
+func (m *Measured) affected() int {
+	if m.Dead != nil {
+		return m.Dead.Nodes
+	}
+	return m.Machines
 }
 
 // cpuBudget is that for each machine, in milliseconds.
