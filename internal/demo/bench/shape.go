@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -64,6 +65,8 @@ func (b *body) UnmarshalJSON(raw []byte) error {
 
 func (b body) of(name string) []byte { return bytes.ReplaceAll(b, []byte("NAME"), []byte(name)) }
 
+var spreadField = regexp.MustCompile(`(?m)^ *bootSpread: BOOT_SPREAD\n`)
+
 func shapeOf(api string, bootTime, bootSpread time.Duration) (*shape, error) {
 	known, ok := apis.Of(api)
 	if !ok {
@@ -75,6 +78,9 @@ func shapeOf(api string, bootTime, bootSpread time.Duration) (*shape, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	raw = bytes.ReplaceAll(raw, []byte("BOOT_TIME"), []byte(bootTime.String()))
+	if bootSpread == 0 { // earlier versions, which --bin may name, do not know the field
+		raw = spreadField.ReplaceAll(raw, nil)
+	}
 	raw = bytes.ReplaceAll(raw, []byte("BOOT_SPREAD"), []byte(bootSpread.String()))
 	s := &shape{API: known.Name, Version: known.Version}
 	if err := yaml.UnmarshalStrict(raw, s); err != nil {
