@@ -103,6 +103,10 @@ type Want struct {
 	// Choice is the name of the [Choice] to make it of; empty: the first one, if the
 	// session is a [Chooser].
 	Choice string
+	// Attempt is how often an instance was asked for and refused for good, as [Exhausted]. What is repeated, because an answer was
+	// lost, has the same one. Some infrastructures remember the token of a request that they refused, and refuse all that comes
+	// with it: their token has the attempt in it. For the others [Ref.Token] is enough.
+	Attempt int
 }
 
 // Instance is what the infrastructure says about a machine.

@@ -55,7 +55,7 @@ func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	switch i := w.Instances.Of(v.Recorded.ProviderID); {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
-	case i == nil && v.Recorded.ProviderID != "" && w.Unlisted.QuietFor < w.Unlisted.ReadLag:
+	case i == nil && v.Recorded.ProviderID != "" && w.Unlisted.For > 0:
 		return // nobody can tell yet
 	case i == nil && v.Recorded.ProviderID != "" && w.Contradiction(v) == "":
 		word = missing

@@ -29,7 +29,7 @@ func TestStoppedUntilItIsSeen(t *testing.T) {
 		t.Run(tt.reason, func(t *testing.T) {
 			m := &corev1.Node{}
 			SetAnnotation(m, StoppedAnnotation, tt.was)
-			w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: tt.instances}, Unlisted: lifecycle.Unlisted{QuietFor: tt.quiet, ReadLag: 10 * time.Second}}
+			w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: tt.instances}, Unlisted: lifecycle.Unlisted{For: 10*time.Second - tt.quiet}}
 			v := lifecycle.Machine{UID: "u", Recorded: lifecycle.Recorded{ProviderID: id, Provisioned: true}, Stage: lifecycle.StageLost}
 			RecordStopped(m, lifecycle.Outcome{World: w}, v)
 			if got := m.Annotations[StoppedAnnotation]; got != tt.want {

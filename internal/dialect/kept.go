@@ -30,6 +30,8 @@ type Kept struct {
 	// UID is the machine's. A status that was restored for another object is told by it.
 	UID types.UID `json:"uid,omitempty"`
 	lifecycle.Origin
+	// Asks are what was asked for there.
+	Asks lifecycle.Asks `json:"asks,omitempty"`
 	// ProviderID is the instance's, once it is known.
 	ProviderID string           `json:"providerID,omitempty"`
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
@@ -57,7 +59,7 @@ func Recall(m metav1.Object, stored string, rec *lifecycle.Recorded) []lifecycle
 	own := stored != "" && n.UID == m.GetUID()
 	if own {
 		n.Joined.Accepted = rec.Joined.Accepted
-		rec.ProviderID, rec.Joined = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined
+		rec.ProviderID, rec.Joined, rec.Asks = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined, n.Asks
 	}
 	if n.Cluster != "" && (own || rec.ProviderID != "") {
 		rec.Origin = &n.Origin
@@ -94,6 +96,19 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	case n.Cluster == used.Cluster:
 		n.Account, n.ChosenZone = cmp.Or(n.Account, used.Account), cmp.Or(n.ChosenZone, used.ChosenZone)
 	}
+	return encoded(n)
+}
+
+// KeepAsks is the note that is stored, with what m's instance is asked for, where it is known by then where that is.
+func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifecycle.Asks) string {
+	n, err := keptOf(m, stored, was)
+	if n.Cluster == "" && was.Origin != nil { // it is in the annotation alone
+		n.Origin = *was.Origin
+	}
+	if err != nil || n.Cluster == "" || len(asks) == 0 || !asks.Continues(n.Asks) {
+		return stored
+	}
+	n.Asks = asks
 	return encoded(n)
 }
 

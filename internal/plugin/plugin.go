@@ -36,7 +36,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(Why(name, streams), Plan(name, streams), Rollout(name, streams), Preflight(name, streams))
+	c.AddCommand(Why(name, streams), History(name, streams), Plan(name, streams), Rollout(name, streams), Preflight(name, streams))
 	version.AddTo(c)
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)

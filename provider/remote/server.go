@@ -250,7 +250,7 @@ func (s *Server) Find(ctx context.Context, q *wire.FindRequest) (*wire.FindReply
 func (s *Server) Create(ctx context.Context, q *wire.CreateRequest) (*wire.CreateReply, error) {
 	a := &wire.CreateReply{}
 	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, session provider.Session) error {
-		i, err := session.Create(ctx, toRef(q.GetRef()), provider.Want{UserData: q.GetUserData(), Role: q.GetRole(), Choice: q.GetChoice()})
+		i, err := session.Create(ctx, toRef(q.GetRef()), provider.Want{UserData: q.GetUserData(), Role: q.GetRole(), Choice: q.GetChoice(), Attempt: int(q.GetAttempt())})
 		a.Instance = instanceOf(i)
 		return err
 	})

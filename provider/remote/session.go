@@ -62,7 +62,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	q := &wire.CreateRequest{
 		Version: s.version, Class: s.class, Ref: refOf(ref), UserData: want.UserData, Role: want.Role, Choice: want.Choice,
-		Token: ref.Token(s.class.GetCluster()),
+		Token: ref.Token(s.class.GetCluster()), Attempt: uint32(want.Attempt), //nolint:gosec // it counts requests of one machine
 	}
 	a, err := askKnown(ctx, s.client, s.version, s.client.config.Timeouts.Write, s.client.stub.Create, q)
 	if err != nil {

@@ -77,7 +77,7 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 // meanwhile, to when the machine was wanted.
 func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
 	switch {
-	case next.Step == lifecycle.Create && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID())):
+	case (next.Step == lifecycle.RecordAsk || next.Step == lifecycle.Create) && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID())):
 	case next.Step == lifecycle.Drain && next.Force:
 	case next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero():
 	default:

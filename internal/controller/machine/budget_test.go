@@ -51,11 +51,11 @@ func live[M client.Object](g *rig[M], cordon string) (create, remove int) {
 // each step begins without a timer (P2).
 func TestWriteBudget(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
-		g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+		g := openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer))
 		budget(t, g, "patch Node")
 	})
 	t.Run("gardener", func(t *testing.T) {
-		g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+		g := gardenerRig(t, bySet[*v1alpha1.Machine](gardenerFinalizer))
 		budget(t, g, "patch Node!")
 	})
 }
@@ -94,7 +94,7 @@ func TestHoldCostsOneWrite(t *testing.T) {
 // TestSlowInstance counts what an instance that takes its time to start costs
 // on top: one status write, and in one API one for the instance's state.
 func TestSlowInstance(t *testing.T) {
-	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	g := openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer))
 	g.cloud.next.State, g.cloud.next.RawState = provider.Pending, "pending"
 	g.pass()
 	g.wrote("created", "patch Machine/status!", "patch Machine!", "patch Machine/status!")
@@ -104,7 +104,7 @@ func TestSlowInstance(t *testing.T) {
 	g.pass()
 	g.wrote("runs", "patch Machine!", "patch Machine/status!")
 
-	h := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	h := gardenerRig(t, bySet[*v1alpha1.Machine](gardenerFinalizer))
 	h.cloud.next.State = provider.Pending
 	h.pass()
 	h.wrote("created", "patch Machine/status!", "patch Machine!", "patch Machine/status!")

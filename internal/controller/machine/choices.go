@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// mostTries is how many choices one pass asks for.
+// mostTries is how many choices one pass asks for in vain.
 const mostTries = 5
 
 // shortages are what the accounts of all machines were found to lack. Losing it costs
@@ -51,12 +52,18 @@ func (s *shortages) any() bool {
 }
 
 // pick chooses for one machine; others see at once that it tries.
-func (s *shortages) pick(account string, now time.Time, choices []provider.Choice, unanswered string) choice.Picked {
+func (s *shortages) pick(account string, now time.Time, choices []provider.Choice) choice.Picked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	picked, known := choice.Pick(now, s.accounts[account], choices, unanswered)
+	picked, known := choice.Pick(now, s.accounts[account], choices)
 	s.accounts[account] = known
 	return picked
+}
+
+func (s *shortages) lackedSince(account string, c provider.Choice, since time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accounts[account].LackedSince(c, since)
 }
 
 func (s *shortages) answered(account string, a choice.Answer) {
@@ -83,8 +90,8 @@ type market struct {
 	mem  *request
 	// siblings are the owner's machines as they are listed.
 	siblings func(context.Context) []choice.Sibling
-	// origin is where it is asked for.
-	origin *lifecycle.Origin
+	// in is the account in which it is asked for; empty where that is not known.
+	in string
 	// pause is how long what is exhausted is left alone at first.
 	pause time.Duration
 	clock clock.PassiveClock
@@ -92,8 +99,12 @@ type market struct {
 }
 
 func (s *instances[M]) market() market {
+	in := s.world.Session.Origin.Account
+	if o := s.view.Recorded.Origin; o != nil && o.Account != "" {
+		in = o.Account
+	}
 	return market{
-		infra: &s.infra, ref: s.ref(), origin: s.view.Recorded.Origin, memory: s.memory, self: s.mem, mem: &s.mem.request,
+		infra: &s.infra, ref: s.ref(), in: in, memory: s.memory, self: s.mem, mem: &s.mem.request,
 		siblings: s.siblings, pause: s.policy.Delays.Exhausted, clock: s.Clock, log: s.log,
 	}
 }
@@ -101,62 +112,104 @@ func (s *instances[M]) market() market {
 // account names what shares shortages: the account in which the machine's instance is
 // asked for, or, where the infrastructure does not tell it, the credentials.
 func (m market) account() string {
-	if m.origin != nil && m.origin.Account != "" {
-		return "account/" + m.origin.Account
+	if m.in != "" {
+		return "account/" + m.in
 	}
 	return "credentials/" + string(provider.KeyOf(m.infra.class.Credentials, "", ""))
 }
 
-// buy asks the infrastructure for the machine's instance: of the class, or of its first
-// choice that is not exhausted. Only the answer that one is exhausted leads to the next:
-// after any other the machine's instances are looked for first, and the same one is
-// asked for again.
-func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance, error) {
+// offered closes the open one of asks where the class does not offer it any more, and where no instance can come of it yet and this
+// process found out since it chose it that it is exhausted.
+func (m market) offered(asks lifecycle.Asks) lifecycle.Asks {
 	choices := m.choices()
-	if len(choices) == 0 {
-		i, err := m.infra.session.Create(ctx, m.ref, want)
-		m.mem.asked(choice.Order{}, err, m.clock.Now())
-		return i, err
+	asks = asks.Offered(choices)
+	open := asks.Open()
+	if open == nil || open.Number != m.mem.number || m.mem.open {
+		return asks
 	}
-	pick := m.picker(ctx, choices)
-	var tried []provider.Choice
-	for range mostTries {
-		began := m.clock.Now()
-		picked := pick(began)
-		if picked.Err != nil {
-			return provider.Instance{}, picked.Err
-		}
-		c := picked.Choice
-		want.Choice = c.Name
-		i, err := m.infra.session.Create(ctx, m.ref, want)
-		now := m.clock.Now()
-		m.mem.asked(choice.Order{Choice: c.Name, At: began}, err, now)
-		if provider.KindOf(err) != provider.Exhausted {
-			m.log.V(1).Info("asked for an instance", "choice", c.Name, "err", err)
-			return i, err
-		}
-		m.mem.order.Told = true
-		m.learn(choice.Answer{Choice: c, Began: began, At: now, Err: err})
-		tried = append(tried, c)
+	if c := choiceNamed(choices, open.Choice); c != nil && m.memory.shortages.lackedSince(m.account(), *c, m.mem.chosen) {
+		return asks.Close(lifecycle.Withdrawn, false)
 	}
-	return provider.Instance{}, m.memory.shortages.partly(m.account(), tried)
+	return asks
 }
 
-// picker picks again and again: from the choices as they are listed, or, where some are
-// equal, in the order that spreads the owner's machines.
-func (m market) picker(ctx context.Context, choices []provider.Choice) func(time.Time) choice.Picked {
+// next is asks and what is asked for after them: the class, or its first choice that is not exhausted.
+func (m market) next(ctx context.Context, asks lifecycle.Asks) (lifecycle.Asks, error) {
+	now, name := m.clock.Now(), ""
+	if choices := m.choices(); len(choices) > 0 {
+		picked := m.pick(ctx, now, choices)
+		if picked.Err != nil {
+			return asks, picked.Err
+		}
+		name = picked.Choice.Name
+	}
+	asks = asks.Next(now, name)
+	m.mem.chose(asks, now)
+	return asks, nil
+}
+
+// pick picks from the choices as they are listed, or, where some are equal, in the order that spreads the owner's machines.
+func (m market) pick(ctx context.Context, now time.Time, choices []provider.Choice) choice.Picked {
 	account := m.account()
 	if !choice.Spreads(choices) {
-		return func(now time.Time) choice.Picked {
-			return m.memory.shortages.pick(account, now, choices, m.mem.unanswered())
+		return m.memory.shortages.pick(account, now, choices)
+	}
+	return m.memory.place(m.self, m.siblings(ctx), func(siblings []choice.Sibling) choice.Picked {
+		return m.memory.shortages.pick(account, now, choice.Spread(choices, choice.Zones(siblings)))
+	})
+}
+
+// buy sends the open one of asks, and returns what is known of them then. Only the answer that it is exhausted closes it: after any
+// other the machine's instances are looked for first, and the same is asked for again.
+func (m market) buy(ctx context.Context, want provider.Want, asks lifecycle.Asks) (provider.Instance, lifecycle.Asks, error) {
+	ask, began := *asks.Open(), m.clock.Now()
+	want.Choice, want.Attempt = ask.Choice, ask.Attempt
+	i, err := m.infra.session.Create(ctx, m.ref, want)
+	now := m.clock.Now()
+	m.mem.asks = asks
+	m.mem.asked(ask, began, err, now)
+	if provider.KindOf(err) != provider.Exhausted {
+		m.log.V(1).Info("asked for an instance", "ask", ask.Number, "choice", ask.Choice, "err", err)
+		return i, asks, err
+	}
+	asks = asks.Close(provider.Exhausted, m.mem.lost)
+	if ask.Choice == "" { // what is asked for next is known, and is stored with the failure
+		asks = asks.Next(now, "")
+		m.mem.chose(asks, now)
+		return i, asks, err
+	}
+	m.mem.order.Told, m.mem.asks = true, asks
+	if c := choiceNamed(m.choices(), ask.Choice); c != nil {
+		m.learn(choice.Answer{Choice: *c, Began: began, At: now, Err: err})
+	}
+	return i, asks, err
+}
+
+// failure is what the answer err to the last of asks comes to, where the pass has asked so many times in vain: nothing as long as it
+// asks for other choices.
+func (m market) failure(asks lifecycle.Asks, tried int, err error) error {
+	switch {
+	case asks.Open() != nil:
+		return err
+	case tried < mostTries:
+		return nil
+	}
+	var vain []provider.Choice
+	choices := m.choices()
+	for _, ask := range asks[max(0, len(asks)-tried):] {
+		if c := choiceNamed(choices, ask.Choice); c != nil {
+			vain = append(vain, *c)
 		}
 	}
-	listed := m.siblings(ctx)
-	return func(now time.Time) choice.Picked {
-		return m.memory.place(m.self, listed, func(siblings []choice.Sibling) choice.Picked {
-			return m.memory.shortages.pick(account, now, choice.Spread(choices, choice.Zones(siblings)), m.mem.unanswered())
-		})
+	return m.memory.shortages.partly(m.account(), vain)
+}
+
+// choiceNamed is the choice of that name; nil where there is none.
+func choiceNamed(choices []provider.Choice, name string) *provider.Choice {
+	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == name }); n >= 0 {
+		return &choices[n]
 	}
+	return nil
 }
 
 // sees takes in what the machine's instances say of the choice that they were made of:

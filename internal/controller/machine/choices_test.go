@@ -104,6 +104,37 @@ func TestOtherChoice(t *testing.T) {
 	}
 }
 
+// TestSafetyAskOfEarlierProcess: a process is killed after it has gone on to the second choice. The one that takes over looks for the instance as long
+// as listings may run behind, and then repeats what was asked for last, as the same attempt, although the first choice has room by then.
+func TestSafetyAskOfEarlierProcess(t *testing.T) {
+	g := openshiftRig(t)
+	g.handover, g.cloud.lag = machine.Handover, 20*time.Second
+	asked := chooses(g, zones("a", "b"), func(choice string) error {
+		if choice == "a" {
+			return provider.ExhaustedIn(provider.ScopeZone, "no room")
+		}
+		return provider.Errorf(provider.Transient, "killed")
+	})
+	g.pass()
+	asks := g.lens.View(g.read()).Recorded.Asks
+	if len(asks) != 2 || asks[0].Closed != provider.Exhausted || asks.Open() == nil || asks.Open().Choice != "b" || asks.Open().Attempt != 1 {
+		t.Fatalf("the machine keeps %+v", asks)
+	}
+	chooses(g, zones("a", "b"), func(choice string) error { *asked = append(*asked, choice); return nil })
+	g.restart()
+	g.pass()
+	g.clock.Step(19 * time.Second)
+	g.pass()
+	if len(*asked) != 2 {
+		t.Fatalf("asked for %q before it would be listed", *asked)
+	}
+	g.clock.Step(time.Second)
+	g.pass()
+	if !slices.Equal(*asked, []string{"a", "b", "b"}) || !slices.Equal(g.cloud.attempts, []int{0, 1, 1}) || len(g.cloud.instances) != 1 {
+		t.Errorf("asked for %q, attempts %v, %d instances", *asked, g.cloud.attempts, len(g.cloud.instances))
+	}
+}
+
 // TestSafetyTokenOfEarlierProcess: a process that takes over does not know the token that the process before used last, where the infrastructure
 // refuses one for good that it refused once. Before it asks it waits until what may have been made with that token would be listed.
 func TestSafetyTokenOfEarlierProcess(t *testing.T) {

@@ -368,7 +368,7 @@ func TestTerminatedCounts(t *testing.T) {
 // TestUnansweredCreate: with listings that run behind, an instance that was
 // asked for without an answer is looked for until they have caught up.
 func TestUnansweredCreate(t *testing.T) {
-	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	g := openshiftRig(t, bySet[*machinev1.Machine](openshiftFinalizer))
 	g.cloud.lag = 20 * time.Second
 	g.cloud.createErr = provider.Errorf(provider.Transient, "timeout awaiting response")
 	for waited := time.Duration(0); waited < 20*time.Second; {

@@ -36,6 +36,7 @@ type cloud struct {
 	before func(call string)
 
 	calls    []string
+	attempts []int
 	userData string
 	classes  []provider.Class
 }
@@ -89,6 +90,7 @@ func (c *cloud) Find(_ context.Context, ref provider.Ref) (out []provider.Instan
 
 func (c *cloud) Create(_ context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	c.called("Create")
+	c.attempts = append(c.attempts, want.Attempt)
 	c.userData = string(want.UserData)
 	if c.answers != nil {
 		if err := c.answers(want.Choice); err != nil {

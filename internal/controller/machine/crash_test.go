@@ -27,8 +27,11 @@ type ordeal struct {
 	// at counts effects from 0; lost chooses the reply.
 	at   int
 	lost bool
-	// lag is how far the infrastructure's listings run behind.
-	lag time.Duration
+	// lag is how far the infrastructure's listings run behind, promised how far it says that they do.
+	lag, promised time.Duration
+	// choosy: there are two choices, of which the first has no room, and a request is known again by its choice and attempt alone.
+	choosy bool
+	made   map[string]provider.Instance
 
 	seen []string
 	dead bool
@@ -47,7 +50,7 @@ func (o *ordeal) effect(name string, do func() error) error {
 		o.dead = true
 		return errOrdeal
 	}
-	if err := do(); err != nil || !now {
+	if err := do(); !now {
 		return err
 	}
 	return errOrdeal
@@ -86,7 +89,7 @@ func (b brittle) Open(context.Context, provider.Class) (provider.Session, error)
 
 func (b brittle) Account(context.Context) (string, error) { return "one", nil }
 
-func (b brittle) ReadLag() time.Duration { return b.o.lag }
+func (b brittle) ReadLag() time.Duration { return b.o.promised }
 
 func (b brittle) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	found, err := b.cloud.Find(ctx, ref)
@@ -94,7 +97,22 @@ func (b brittle) Find(ctx context.Context, ref provider.Ref) ([]provider.Instanc
 }
 
 func (b brittle) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
-	err = b.o.effect("make", func() (err error) {
+	err = b.o.effect("make "+want.Choice, func() (err error) {
+		if want.Choice == "a" {
+			return provider.ExhaustedIn(provider.ScopeZone, "no room")
+		}
+		token := fmt.Sprint(want.Choice, want.Attempt)
+		if was, known := b.o.made[token]; known && b.o.choosy {
+			i = was
+			return nil
+		}
+		defer func() { b.o.made[token] = i }()
+		if b.o.choosy && len(b.o.made) > 0 {
+			i = b.instances[0]
+			i.ID = fmt.Sprintf("i-%d", 1+b.count("Create"))
+			b.instances = append(b.instances, i)
+			return nil
+		}
 		b.next.ID = fmt.Sprintf("i-%d", 1+b.count("Create"))
 		b.next.Created, b.next.Uninitialized = b.now(), true
 		i, err = b.cloud.Create(ctx, ref, want)
@@ -129,6 +147,10 @@ func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
 	g.cloud.deletions = 1
 	ids := map[string]bool{}
 	var r *machine.Reconciler[M]
+	o.made = map[string]provider.Instance{}
+	if o.choosy {
+		chooses(g, zones("a", "b"), func(string) error { return nil })
+	}
 	start := func() {
 		target := o.client(g.target)
 		r = machine.New(machine.Options[M]{
@@ -194,7 +216,7 @@ func TestCrashPoints(t *testing.T) {
 
 func crashPoints[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
 	plain := suffer(t, get(t), &ordeal{at: -1})
-	for _, need := range []string{"make", "initialize", "remove"} {
+	for _, need := range []string{"make ", "initialize", "remove"} {
 		if !slices.Contains(plain, need) {
 			t.Fatalf("a life without trouble has the effects %q, and not %q", plain, need)
 		}
@@ -202,11 +224,38 @@ func crashPoints[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
 	for at, effect := range plain {
 		for _, lag := range []time.Duration{0, 7 * time.Second} {
 			t.Run(fmt.Sprintf("%d killed before %s, lag %v", at, effect, lag), func(t *testing.T) {
-				suffer(t, get(t), &ordeal{at: at, lag: lag})
+				suffer(t, get(t), &ordeal{at: at, lag: lag, promised: lag})
 			})
 			t.Run(fmt.Sprintf("%d reply to %s lost, lag %v", at, effect, lag), func(t *testing.T) {
-				suffer(t, get(t), &ordeal{at: at, lost: true, lag: lag})
+				suffer(t, get(t), &ordeal{at: at, lost: true, lag: lag, promised: lag})
 			})
+		}
+	}
+}
+
+// TestSafetyCrashPointsOfChoices: so it is where a request that is repeated otherwise than it was made makes a second instance, and listings run
+// further behind than the infrastructure says.
+func TestSafetyCrashPointsOfChoices(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) {
+		crashPointsOfChoices(t, func(t *testing.T) *rig[*machinev1.Machine] { return openshiftRig(t) })
+	})
+	t.Run("gardener", func(t *testing.T) {
+		crashPointsOfChoices(t, func(t *testing.T) *rig[*v1alpha1.Machine] { return gardenerRig(t) })
+	})
+}
+
+func crashPointsOfChoices[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
+	plain := suffer(t, get(t), &ordeal{at: -1, choosy: true})
+	if !slices.Contains(plain, "make a") || !slices.Contains(plain, "make b") {
+		t.Fatalf("a life without trouble has the effects %q", plain)
+	}
+	for at, effect := range plain {
+		for _, lost := range []bool{false, true} {
+			for _, promised := range []time.Duration{0, 2 * time.Second} {
+				t.Run(fmt.Sprintf("%d %s, reply lost %v, promised %v", at, effect, lost, promised), func(t *testing.T) {
+					suffer(t, get(t), &ordeal{at: at, lost: lost, choosy: true, lag: 7 * time.Second, promised: promised})
+				})
+			}
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestLostReplyIsNotForgotten(t *testing.T) {
 
 // TestLostReplyOfAnInstanceThatDied: it is recorded, so that its loss is known.
 func TestLostReplyOfAnInstanceThatDied(t *testing.T) {
-	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	g := gardenerRig(t, bySet[*v1alpha1.Machine](gardenerFinalizer))
 	g.cloud.createErr, g.cloud.replyLost, g.cloud.forgets, g.cloud.lag = errors.New("connection reset"), true, true, 2*time.Second
 	g.pass()
 	g.cloud.createErr = nil

@@ -66,7 +66,7 @@ func (s *instances[M]) doubt(ctx context.Context) string {
 func (s *instances[M]) wantsSecondOpinion() bool {
 	w, living := &s.world, s.view.Deleted.IsZero()
 	switch {
-	case !w.Instances.Looked || !s.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(s.view) != "":
+	case !w.Instances.Looked || !s.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.For > 0 || w.Contradiction(s.view) != "":
 		return false
 	case living:
 		return s.policy.Join.MissingFails && s.view.Stage != lifecycle.StageFailed

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,28 +85,23 @@ func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err
 }
 
 // unlisted is what may exist although the session does not list it.
-func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
-	u.ReadLag = s.infra.readLag()
+func (s *instances[M]) unlisted() lifecycle.Unlisted {
 	now := s.Clock.Now()
-	u.Arriving = s.Handover - now.Sub(s.began)
+	u := lifecycle.Unlisted{For: s.infra.readLag()}
 	if s.world.Instances.Looked {
-		u.QuietFor, u.CreateErr = s.mem.request.quiet(now), s.mem.request.err
-		u.OtherChoice = s.otherChoice(u)
+		u.For, u.CreateErr = s.infra.readLag()-s.mem.request.quiet(now), s.mem.request.err
+		u.Earlier = s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || s.infra.readLag() > 0)
 	}
+	u.For = max(u.For, s.Handover-now.Sub(s.began))
 	return u
 }
 
-// otherChoice is [lifecycle.Unlisted].OtherChoice. Which choices are exhausted is forgotten
-// with the process that found out, and some infrastructures know the token of a request in
-// one zone only: asked in another one, they make a second instance. So they do where the earlier
-// process had a refusal and went on with another token, which its provider alone knew; that
-// makes a difference where listings run behind. The first to ask has nothing to wait for.
-func (s *instances[M]) otherChoice(u lifecycle.Unlisted) time.Duration {
-	switch {
-	case s.Handover == 0, s.view.Recorded.Provisioned, s.mem.request.sent(), s.mem.request.first || !s.view.Asked(), u.ReadLag == 0 && len(s.market().choices()) < 2:
-		return 0
+// offered is what is known of the asks of a machine without an instance, by what the class offers.
+func (s *instances[M]) offered() lifecycle.Asks {
+	if s.world.Asks.Open() == nil || s.view.Recorded.Provisioned || len(s.world.Instances.Owned()) > 0 {
+		return s.world.Asks
 	}
-	return max(u.Arriving, u.ReadLag-u.QuietFor)
+	return s.market().offered(s.world.Asks)
 }
 
 // saw takes down what the infrastructure says of the instance, and returns what
@@ -149,8 +143,14 @@ func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (life
 
 // create asks for an instance, and returns those that there are then.
 func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycle.Instances, lifecycle.Retry) {
-	i, err := s.market().buy(ctx, want)
-	if err != nil {
+	if s.world.Asks = s.offered(); s.world.Asks.Open() == nil { // another machine found out meanwhile that it is exhausted
+		return s.world.Instances, s.world.Retry
+	}
+	i, asks, err := s.market().buy(ctx, want, s.world.Asks)
+	if s.world.Asks = asks; err != nil {
+		if err = s.market().failure(asks, asks.Refused()-s.was.Recorded.Asks.Refused(), err); err == nil {
+			return s.world.Instances, s.world.Retry
+		}
 		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, s.infra.class.Objection(err), s.Clock.Now())
 	}
 	made, err := s.claim(ctx, []provider.Instance{i})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -16,7 +18,9 @@ import (
 func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, err error) {
 	switch did = true; d.Step {
 	case lifecycle.AddFinalizer:
-		err = p.addFinalizer(ctx, d)
+		err = asker[M]{p}.addFinalizer(ctx, d)
+	case lifecycle.RecordAsk:
+		err = asker[M]{p}.recordAsk(ctx, d)
 	case lifecycle.RecordInstance:
 		err = p.recordInstance(ctx, d)
 	case lifecycle.Create:
@@ -72,12 +76,14 @@ func (p *pass[M]) closes(d lifecycle.Decision) {
 	}
 }
 
-// addFinalizer saves the finalizer before anything is bought, and what it is made from.
+// asker stores what a pass is about to ask of the infrastructure.
+type asker[M client.Object] struct{ *pass[M] }
+
+// addFinalizer saves the finalizer before anything is bought, what it is made from, and what is asked for.
 // As long as the infrastructure does not say what is there, and in which account,
 // nothing is bought: credentials of another account would buy it again. Until then
 // the object says that nothing was asked for.
-func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
-	asked := p.view.Asked()
+func (p asker[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
 	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
 		p.world.Session.Origin = p.infra.place()
 	}
@@ -88,17 +94,50 @@ func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 		p.world.Session.Origin = lifecycle.Origin{}
 	default:
 		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
+		if err == nil && !p.world.Unlisted.Awaited() {
+			p.choose(ctx)
+		}
+		if err != nil || !p.world.Unlisted.Awaited() && p.world.Asks.Open() == nil {
+			p.world.Session.Origin = lifecycle.Origin{}
+		}
 	}
 	if err != nil {
-		p.world.Session.Origin = lifecycle.Origin{}
 		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
 	}
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.mem.request.first = p.mem.request.first || !asked
 	p.view.HasFinalizer, p.world.Session.Inherited = true, nil
-	p.view.Recorded.Origin = p.Dialect.View(p.m).Recorded.Origin
+	p.remember()
+	return nil
+}
+
+// choose chooses what is asked for next, where nothing is.
+func (p asker[M]) choose(ctx context.Context) {
+	if p.world.Asks.Open() != nil {
+		return
+	}
+	asks, err := p.instances().market().next(ctx, p.world.Asks)
+	if p.world.Asks = asks; err != nil {
+		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
+	}
+}
+
+// remember takes in what was just stored of what is asked for, and where.
+func (p asker[M]) remember() {
+	stored := p.Dialect.View(p.m).Recorded
+	p.view.Recorded.Origin, p.view.Recorded.Asks = stored.Origin, stored.Asks
+}
+
+// recordAsk stores what is asked for next, before it is.
+func (p asker[M]) recordAsk(ctx context.Context, d lifecycle.Decision) error {
+	if p.choose(ctx); p.world.Asks.Open() == nil {
+		return nil // what came of it is a failure to create
+	}
+	if err := p.recordNow(ctx, d, d); err != nil {
+		return err
+	}
+	p.remember()
 	return nil
 }
 
@@ -180,11 +219,12 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 }
 
 // onInstances takes in what came of asking about the machine's instances, or of acting on
-// them, besides what act returns: the account, the zone, and that there was one.
+// them, besides what act returns: the account, the zone, what was asked for, and that there was one.
 func (p *pass[M]) onInstances(act func(*instances[M])) {
 	s := p.instances()
 	act(s)
-	p.world.Session.Origin, p.view.Recorded.Provisioned = s.world.Session.Origin, s.view.Recorded.Provisioned
+	p.world.Session.Origin, p.world.Asks = s.world.Session.Origin, s.world.Asks
+	p.view.Recorded.Provisioned = s.view.Recorded.Provisioned
 }
 
 // onNode takes in what came of looking at the node, or of acting on it.

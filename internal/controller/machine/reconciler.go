@@ -137,6 +137,7 @@ type pass[M client.Object] struct {
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
+	p.world.Asks = p.mem.request.known(p.view.Recorded.Asks)
 	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.told.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
@@ -181,7 +182,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	if p.infra.session != nil {
 		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
 		search[M]{p}.locate(ctx)
-		p.world.Unlisted = p.instances().unlisted()
+		p.world.Unlisted, p.world.Asks = p.instances().unlisted(), p.instances().offered()
 		p.world.Upkeep = p.instances().upkeep()
 	}
 	if p.world.Instances.Looked {

@@ -87,29 +87,46 @@ type request struct {
 	// err is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
 	// ends the retry, and not this.
 	err error
-	// first says that nobody asked before this process, ours that this process did.
-	first, ours bool
+	// number is that of the ask. lost says that an answer to it was lost, or may have been: another process stored it, and may
+	// have sent it.
+	number int
+	lost   bool
+	// open says that it was sent, and that an instance may come of that. chosen is when this process chose it.
+	open   bool
+	chosen time.Time
+	// asks are as this process knew them last: the API server may go back to before they were stored, and the infrastructure
+	// does not.
+	asks lifecycle.Asks
 }
 
-// asked notes that an instance was asked for, and what came of it. Absence has to be
+// known is what is known of the asks of which an object says stored.
+func (r *request) known(stored lifecycle.Asks) lifecycle.Asks {
+	if r.asks.Continues(stored) {
+		return r.asks
+	}
+	return stored
+}
+
+// chose notes that this process is the first to send the last of asks.
+func (r *request) chose(asks lifecycle.Asks, now time.Time) {
+	r.number, r.lost, r.open, r.chosen, r.asks = asks[len(asks)-1].Number, false, false, now, asks
+}
+
+// asked notes that ask was sent at began, and what came of it. Absence has to be
 // proved anew after it.
-func (r *request) asked(o choice.Order, err error, now time.Time) {
-	*r = request{since: now, order: o, first: r.first, ours: true}
-	if err != nil && provider.KindOf(err) == provider.Transient {
-		r.err = err
+func (r *request) asked(ask lifecycle.Ask, began time.Time, err error, now time.Time) {
+	*r = request{
+		since: now, order: choice.Order{Choice: ask.Choice, At: began}, asks: r.asks,
+		number: ask.Number, lost: r.lost || r.number != ask.Number, chosen: r.chosen,
 	}
-}
-
-// sent says whether this process asked for an instance.
-func (r *request) sent() bool { return r.ours }
-
-// unanswered is the name of the choice that was last asked for without a clear answer;
-// empty: there is none.
-func (r *request) unanswered() string {
-	if r.err == nil {
-		return ""
+	switch provider.KindOf(err) {
+	case provider.Transient:
+		r.err, r.lost = err, true
+	case provider.Invalid, provider.Denied, provider.Throttled, provider.Exhausted:
+		r.open = r.lost
+		return
 	}
-	return r.order.Choice
+	r.open = true
 }
 
 // quiet returns for how long nothing was asked for.

@@ -21,7 +21,7 @@ type object[M client.Object] struct{ known[M] }
 // record stores what the pass has come to.
 func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := o.m.DeepCopyObject().(M)
-	if out.Step != lifecycle.AddFinalizer { // what is put on the node comes later, and goes with the provider ID
+	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordAsk { // what is put on the node comes later, and goes with the provider ID
 		o.recordOwned()
 	}
 	o.Dialect.Record(o.m, out)

@@ -71,7 +71,8 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 		return len(names) > 0 && !known, untold(cmp.Or(w.world.Session.Err, w.world.Instances.Err))
 	}
 	// The node may be of an instance that is newer than what listings show.
-	shown := n.CreationTimestamp.Add(w.world.Unlisted.ReadLag)
+	lag := w.infra.readLag()
+	shown := n.CreationTimestamp.Add(lag)
 	l := w.others().listed(ctx, shown)
 	if err := untold(l.err); err != nil {
 		return false, err
@@ -80,8 +81,8 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 		own := i.UID == w.view.UID || slices.ContainsFunc(w.world.Instances.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
 	})
-	if !another && w.world.Unlisted.ReadLag > 0 && l.at.Before(shown) {
-		err := provider.Errorf(provider.Transient, "%w: they run up to %v behind, and node %s is newer", errUntold, w.world.Unlisted.ReadLag, n.Name)
+	if !another && lag > 0 && l.at.Before(shown) {
+		err := provider.Errorf(provider.Transient, "%w: they run up to %v behind, and node %s is newer", errUntold, lag, n.Name)
 		err.After = shown.Sub(w.Clock.Now())
 		return false, err
 	}

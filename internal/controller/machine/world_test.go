@@ -330,6 +330,14 @@ func held[M client.Object](finalizer string) func(M) {
 	return func(m M) { m.SetFinalizers([]string{finalizer}) }
 }
 
+// bySet is what a set puts into a machine that it creates.
+func bySet[M client.Object](finalizer string) func(M) {
+	return func(m M) {
+		m.SetFinalizers([]string{finalizer})
+		dialect.Unasked(m)
+	}
+}
+
 const (
 	openshiftFinalizer = "machine.machine.openshift.io"
 	gardenerFinalizer  = "machine.sapcloud.io/machine-controller-manager"

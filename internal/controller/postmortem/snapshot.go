@@ -104,6 +104,9 @@ func (s *snapshot[M]) moments(r postmortem.Record) (out []postmortem.Moment) {
 		}
 	}
 	add(postmortem.MomentCreated, s.view.Created)
+	for _, a := range s.view.Recorded.Asks {
+		add("instance requested: "+a.Text(), a.At)
+	}
 	if r.Instance != nil {
 		add("instance created", r.Instance.Created)
 	}

@@ -46,6 +46,16 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 				return o
 			}
 			o.World.Session.Inherited, m.Recorded.Origin = nil, &o.World.Session.Origin
+			m.Recorded.Asks = o.World.Asks
+		case lifecycle.RecordAsk:
+			if o.World.Asks.Open() == nil {
+				o.World.Asks = o.World.Asks.Next(Now, []string{"", "a", "b"}[r.Intn(3)])
+			}
+			if r.Intn(2) == 0 {
+				o.Decision = d
+				return o
+			}
+			m.Recorded.Asks = o.World.Asks
 		case lifecycle.MarkUpdate:
 			if r.Intn(4) == 0 {
 				return o // the machine says so before the node does
@@ -123,7 +133,7 @@ func world(r *rand.Rand) lifecycle.World {
 		w.Instances.Removed = &i
 	}
 	if r.Intn(4) == 0 {
-		w.Unlisted.ReadLag, w.Unlisted.QuietFor = time.Minute, time.Duration(r.Intn(120))*time.Second
+		w.Unlisted.For = time.Duration(60-r.Intn(120)) * time.Second
 	}
 	if err := failure(r); err != nil {
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: Now, Failures: 1 + r.Intn(3)}

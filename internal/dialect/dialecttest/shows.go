@@ -23,7 +23,7 @@ func (l Laws[M]) shows(c trial[M]) error {
 	case c.o.Did(lifecycle.AddFinalizer):
 		want.HasFinalizer = true
 	}
-	if c.o.Step != lifecycle.AddFinalizer && !c.o.Did(lifecycle.RemoveFinalizer) {
+	if c.o.Step != lifecycle.AddFinalizer && c.o.Step != lifecycle.RecordAsk && !c.o.Did(lifecycle.RemoveFinalizer) {
 		want.Reboot = want.Reboot.Saw(c.o.World.Reboot)
 	}
 	if !c.goesOn() {
@@ -41,7 +41,19 @@ func (l Laws[M]) shows(c trial[M]) error {
 // goesOn reports whether Record was asked in the middle of a pass for no more than to
 // store a step.
 func (c trial[M]) goesOn() bool {
-	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.Reboot
+	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.RecordAsk || c.o.Step == lifecycle.Reboot
+}
+
+// keepsAsks: what is stored of asks is never changed, and completed before anything is asked.
+func (c trial[M]) keepsAsks() error {
+	was, is, known := c.was.Recorded.Asks, c.is.Recorded.Asks, c.o.World.Asks
+	if !is.Continues(was) {
+		return fmt.Errorf("asked for %+v, and the object, which had %+v, says %+v", known, was, is)
+	}
+	if c.o.Step == lifecycle.RecordAsk && known.Continues(was) && c.was.HasOrigin() && len(was) > 0 && !is.Continues(known) {
+		return fmt.Errorf("%+v is about to be asked for, and the object says %+v", known, is)
+	}
+	return nil
 }
 
 // told checks what more than one answer is right for, and makes it the expected one.
@@ -56,6 +68,10 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Session.Origin, c.is.Recorded.Origin)
 	}
 	want.Recorded.Origin = c.is.Recorded.Origin
+	if err := c.keepsAsks(); err != nil {
+		return err
+	}
+	want.Recorded.Asks = c.is.Recorded.Asks
 	if c.instance(l) != nil && c.is.Recorded.Origin != nil { // from now on the status says it
 		want.Faults = slices.DeleteFunc(slices.Clone(want.Faults), isOrigin)
 	}

@@ -44,7 +44,8 @@ func setKept(m *v1alpha1.Machine, text string, at time.Time) {
 
 // recordKept takes down where the instance is asked for, which it is, and which node joined.
 func (d Machines) recordKept(m *v1alpha1.Machine, o lifecycle.Outcome) {
-	was, text := d.View(m).Recorded, kept(m)
+	was := d.View(m).Recorded
+	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)
 	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
 		text = dialect.KeepOrigin(m, text, was, o.World.Session.Origin)
 		text = dialect.KeepInstance(m, text, was, i.ProviderID)

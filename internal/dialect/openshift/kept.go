@@ -35,7 +35,8 @@ func setKept(m *machinev1.Machine, text string, at time.Time) {
 
 // recordKept takes down where the instance is asked for, which it is, and which node joined.
 func recordKept(m *machinev1.Machine, o lifecycle.Outcome) {
-	was, text := Machines{}.View(m).Recorded, kept(m)
+	was := Machines{}.View(m).Recorded
+	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)
 	if i := o.World.Instances.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		text = dialect.KeepOrigin(m, text, was, o.World.Session.Origin)
 		text = dialect.KeepInstance(m, text, was, i.ProviderID)

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func Events(list []corev1.Event) (out []postmortem.Event) {
 		if e.Series != nil {
 			count = int(e.Series.Count)
 		}
-		out = append(out, postmortem.Event{Type: e.Type, Reason: e.Reason, Message: e.Message, At: at, Count: count})
+		out = append(out, postmortem.Event{Type: e.Type, Reason: e.Reason, Message: e.Message, At: at, Count: count, By: cmp.Or(e.ReportingController, e.Source.Component)})
 	}
 	slices.SortStableFunc(out, func(a, b postmortem.Event) int { return a.At.Compare(b.At) })
 	return out

@@ -10,7 +10,6 @@ package choice
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -27,13 +26,7 @@ type Picked struct {
 
 // Pick chooses, and returns what is known from then on: a shortage whose time is over is tried by one machine, and the others
 // leave it alone meanwhile.
-//
-// unanswered is the name of the choice that was asked for without a clear answer; empty: there is none. It is asked for again,
-// whatever is known by now: the infrastructure may have made it, and takes the repetition for what it is.
-func Pick(now time.Time, known Shortages, choices []provider.Choice, unanswered string) (Picked, Shortages) {
-	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == unanswered }); n >= 0 && unanswered != "" {
-		return Picked{Choice: choices[n]}, known
-	}
+func Pick(now time.Time, known Shortages, choices []provider.Choice) (Picked, Shortages) {
 	if n := known.open(now, choices); n >= 0 {
 		return Picked{Choice: choices[n]}, known.trying(now, choices[n])
 	}
@@ -168,6 +161,16 @@ func (s Shortages) until(c provider.Choice) (until, avoid time.Time) {
 		until, avoid = later(until, s.known[p].Until), later(avoid, s.known[p].Avoid)
 	}
 	return until, avoid
+}
+
+// LackedSince reports whether c was found to be exhausted at since, when it was picked, or after that.
+func (s Shortages) LackedSince(c provider.Choice, since time.Time) bool {
+	for _, p := range places(c) {
+		if short, ok := s.known[p]; ok && !short.Told.Before(since) {
+			return true
+		}
+	}
+	return false
 }
 
 func later(a, b time.Time) time.Time {

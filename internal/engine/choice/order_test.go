@@ -90,7 +90,7 @@ func TestAnswerOfWhatRuns(t *testing.T) {
 	}
 	var s choice.Shortages
 	s = s.After(choice.Answer{Choice: bigA, Began: start, At: start, Err: full(provider.ScopeZone), GivenUp: true, Pause: time.Hour})
-	if got, _ := choice.Pick(a.At, s.After(a), all, ""); got.Choice != bigA {
+	if got, _ := choice.Pick(a.At, s.After(a), all); got.Choice != bigA {
 		t.Errorf("%q is picked", got.Choice.Name)
 	}
 }
@@ -105,7 +105,7 @@ func TestWhenItWasAsked(t *testing.T) {
 	a.Pause = time.Minute
 	var s choice.Shortages
 	s = s.After(choice.Answer{Choice: bigA, Began: start.Add(time.Second), At: start.Add(30 * time.Second), Err: full(provider.ScopeType), GivenUp: true, Pause: time.Minute}).After(a)
-	if got, _ := choice.Pick(start.Add(90*time.Second), s, all[:1], ""); got.Err != nil {
+	if got, _ := choice.Pick(start.Add(90*time.Second), s, all[:1]); got.Err != nil {
 		t.Errorf("two that failed together are told as two in a row: %v", got.Err)
 	}
 }

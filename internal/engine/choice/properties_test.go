@@ -78,7 +78,7 @@ func TestStories(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			s.now = s.now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 3 * time.Minute}).Draw(t, "later"))
 			before := fmt.Sprint(known)
-			picked, after := choice.Pick(s.now, known, choices, "")
+			picked, after := choice.Pick(s.now, known, choices)
 			if fmt.Sprint(known) != before {
 				t.Fatal("what was known is changed in place")
 			}
@@ -128,10 +128,10 @@ func demandWait(t *rapid.T, err error, s *story, known choice.Shortages, choices
 			t.Fatalf("nothing was told of %s: %v", c.Name, err)
 		}
 	}
-	if again, _ := choice.Pick(s.now.Add(wait), known, choices, ""); again.Err != nil {
+	if again, _ := choice.Pick(s.now.Add(wait), known, choices); again.Err != nil {
 		t.Fatalf("after the wait of %v: %v", wait, again.Err)
 	}
-	if again, _ := choice.Pick(s.now.Add(wait-1), known, choices, ""); again.Err == nil {
+	if again, _ := choice.Pick(s.now.Add(wait-1), known, choices); again.Err == nil {
 		t.Fatalf("%s could have been asked for sooner than %v", again.Choice.Name, wait)
 	}
 }
@@ -149,7 +149,7 @@ func TestTextIsBounded(t *testing.T) {
 			choices = append(choices, c)
 			known = known.After(choice.Answer{Choice: c, Began: start, At: start, Err: provider.ExhaustedIn(provider.ScopeType, "%s", strings.Repeat("s", said)), Pause: time.Minute})
 		}
-		picked, _ := choice.Pick(start, known, choices, "")
+		picked, _ := choice.Pick(start, known, choices)
 		if picked.Err == nil {
 			t.Fatalf("%s is picked", picked.Choice.Name)
 		}

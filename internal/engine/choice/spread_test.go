@@ -121,7 +121,7 @@ func TestEven(t *testing.T) {
 			for n, z := range rapid.Permutation(zones).Draw(t, "as listed") {
 				choices = append(choices, provider.Choice{Name: z, Zone: z, Equal: n > 0})
 			}
-			picked, _ := choice.Pick(start, known, choice.Spread(choices, choice.Zones(siblings)), "")
+			picked, _ := choice.Pick(start, known, choice.Spread(choices, choice.Zones(siblings)))
 			if picked.Err != nil {
 				t.Fatal(picked.Err)
 			}

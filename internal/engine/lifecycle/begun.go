@@ -37,6 +37,9 @@ var deletionWords = map[DeletionStep]string{
 	DeletionPreTerminateHook: "pre-terminate hooks", DeletionInstance: "instance deletion", DeletionNode: "node deletion",
 }
 
+// Words are what people read: "volume detachment".
+func (s DeletionStep) Words() string { return deletionWords[s] }
+
 func (s DeletionStep) place() int { return slices.Index(DeletionSteps, s) }
 
 // Begun is a step of a deletion, and when it began, in whole seconds.

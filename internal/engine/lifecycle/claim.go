@@ -259,12 +259,12 @@ func undecided(q input) *Decision {
 // up, and only then asked for again.
 func unanswered(q input) *Decision {
 	err := q.w.Unlisted.CreateErr
-	if err == nil || len(q.w.Instances.Owned()) > 0 || q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag {
+	if err == nil || len(q.w.Instances.Owned()) > 0 || q.w.Unlisted.For <= 0 {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(err), Err: err,
 		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + err.Error(),
-		After:   q.sooner(q.w.Unlisted.ReadLag - q.w.Unlisted.QuietFor),
+		After:   q.sooner(q.w.Unlisted.For),
 	}
 }

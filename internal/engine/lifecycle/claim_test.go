@@ -309,7 +309,7 @@ func TestDuplicates(t *testing.T) {
 		{
 			"create was not answered, listings lag", "it is looked for before it is asked for again", fresh(),
 			world(func(w *lifecycle.World) {
-				w.Unlisted.CreateErr, w.Unlisted.ReadLag, w.Unlisted.QuietFor = errTransient, 90*time.Second, time.Minute
+				w.Unlisted.CreateErr, w.Unlisted.For = errTransient, 30*time.Second
 			}),
 			lifecycle.Policy{},
 			lifecycle.Await, lifecycle.ReasonUnconfirmed,
@@ -317,14 +317,14 @@ func TestDuplicates(t *testing.T) {
 		{
 			"create was not answered, listings have caught up", "it is asked for again", fresh(),
 			world(func(w *lifecycle.World) {
-				w.Unlisted.CreateErr, w.Unlisted.ReadLag, w.Unlisted.QuietFor = errTransient, time.Minute, time.Minute
+				w.Unlisted.CreateErr, w.Unlisted.For = errTransient, 0
 			}),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,
 		},
 		{
 			"create was refused, listings lag", "a refusal made nothing", fresh(),
-			world(failedAt(lifecycle.Create, provider.Errorf(provider.Exhausted, "full"), time.Minute, 1), func(w *lifecycle.World) { w.Unlisted.ReadLag = time.Hour }),
+			world(failedAt(lifecycle.Create, provider.Errorf(provider.Exhausted, "full"), time.Minute, 1), func(w *lifecycle.World) { w.Unlisted.For = time.Hour }),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,
 		},

@@ -16,11 +16,13 @@ const (
 	Settled Step = "Settled"
 	// Await: nothing to do until Decision.After, or until something changes.
 	Await Step = "Await"
-	// AddFinalizer: put the finalizer in place, and store [Session].Origin and [Session].Inherited.
+	// AddFinalizer: put the finalizer in place, and store [Session].Origin, [Session].Inherited and what is asked for.
 	AddFinalizer Step = "AddFinalizer"
+	// RecordAsk: choose what is asked for next, and store that.
+	RecordAsk Step = "RecordAsk"
 	// RecordInstance: store which of several instances is the machine's.
 	RecordInstance Step = "RecordInstance"
-	// Create: ask for an instance.
+	// Create: ask for an instance, as the open one of [Recorded].Asks says.
 	Create Step = "Create"
 	// Initialize: do what an instance needs once it was created.
 	Initialize Step = "Initialize"

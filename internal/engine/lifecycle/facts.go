@@ -66,6 +66,8 @@ type Recorded struct {
 	Provisioned bool
 	// Origin is where its instance is asked for; nil where the object does not say.
 	Origin *Origin
+	// Asks are what was asked for there.
+	Asks Asks
 }
 
 // Joined is a node that a machine was seen to have, and where.
@@ -145,6 +147,8 @@ type World struct {
 	Session Session
 	// Instances are what the infrastructure says of the machine's.
 	Instances Instances
+	// Asks are [Recorded].Asks, with what is known since these were stored.
+	Asks Asks
 	// Unlisted is what may exist although no listing shows it.
 	Unlisted Unlisted
 	// Retry is what came of the last failed attempt to create or initialize.
@@ -232,24 +236,20 @@ type Instances struct {
 
 // Unlisted is what may exist although the infrastructure does not list it.
 type Unlisted struct {
-	// QuietFor is the time since this process last asked for an instance, or first
-	// looked at the machine. An instance that was asked for before that is listed
-	// once QuietFor has reached ReadLag.
-	QuietFor time.Duration
-	// ReadLag is how far the infrastructure's listings may run behind its
-	// writes; an empty answer is not believed until it has been quiet for so
-	// long.
-	ReadLag time.Duration
-	// Arriving is for how long yet something may come into being that another
-	// process asked for before this one took over; not positive: nothing can.
-	Arriving time.Duration
-	// OtherChoice is for how long yet an instance may be unlisted that an earlier
-	// process asked for in another choice of the class; not positive: none can be.
-	OtherChoice time.Duration
+	// For is for how long yet an instance may exist that is not listed: one that was asked for just now, by this process
+	// or by the one before; not positive: none can. Until then an empty answer is not believed.
+	For time.Duration
+	// Earlier says that an instance may have been asked for before this process first did, by an earlier one or by another
+	// implementation, and that it is to be looked for: listings run behind, or it is not known what was asked for. Else that is
+	// asked for again at once.
+	Earlier bool
 	// CreateErr is what the last call to Create failed with, where it may have made an
 	// instance all the same; nil: none did.
 	CreateErr error
 }
+
+// Awaited reports whether an instance that was asked for earlier may yet be listed.
+func (u Unlisted) Awaited() bool { return u.Earlier && u.For > 0 }
 
 // Node is what is known of a machine's node.
 type Node struct {

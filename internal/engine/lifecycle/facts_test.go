@@ -66,7 +66,7 @@ func machine(edits ...machineEdit) lifecycle.Machine {
 		Name:         "m-1",
 		Created:      born,
 		HasFinalizer: true,
-		Recorded:     lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue()},
+		Recorded:     lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue(), Asks: asked()},
 		Stage:        lifecycle.StageJoining,
 		StageSince:   born,
 	}
@@ -82,6 +82,9 @@ func fresh(edits ...machineEdit) lifecycle.Machine {
 		m.Recorded.Provisioned, m.Recorded.ProviderID, m.Stage = false, "", lifecycle.StageNew
 	}}, edits...)...)
 }
+
+// asked is one open ask.
+func asked() lifecycle.Asks { return lifecycle.Asks{{Number: 1}} }
 
 // leaving is a machine that was deleted a minute ago.
 func leaving(edits ...machineEdit) lifecycle.Machine {
@@ -104,7 +107,7 @@ func aged(age time.Duration) machineEdit {
 
 // world is one in which the cloud and the cluster answered, and have nothing.
 func world(edits ...worldEdit) lifecycle.World {
-	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}}
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}, Asks: asked()}
 	for _, e := range edits {
 		e(&w)
 	}

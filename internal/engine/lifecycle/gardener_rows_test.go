@@ -17,7 +17,7 @@ import (
 // notes, in their order. They are found in the world here, and not in words.
 func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
-	asked := func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = 10*time.Second, 4*time.Second }
+	asked := func(w *lifecycle.World) { w.Unlisted.For = 6 * time.Second }
 	fresh := leaving(func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" })
 	check(t, []row{
 		{

@@ -106,7 +106,7 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Unlisted: lifecycle.Unlisted{ReadLag: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update, DeletedAt: l.watched}}
+	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Asks: l.m.Recorded.Asks, Unlisted: lifecycle.Unlisted{For: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update, DeletedAt: l.watched}}
 	if l.classErr != nil {
 		return w
 	}
@@ -116,7 +116,7 @@ func (l *life) observe() lifecycle.World {
 	w.Instances.Looked = true
 	if l.instance == nil || l.behind {
 		l.missingSince = cmp.Or(l.missingSince, l.now)
-		w.Unlisted.QuietFor = l.now.Sub(l.missingSince)
+		w.Unlisted.For = l.readLag - l.now.Sub(l.missingSince)
 		return w
 	}
 	l.missingSince = time.Time{}
@@ -133,7 +133,7 @@ func (l *life) observe() lifecycle.World {
 func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		l.m.HasFinalizer, l.m.Recorded.Origin = true, inBlue()
+		l.m.HasFinalizer, l.m.Recorded.Origin, l.m.Recorded.Asks, w.Asks = true, inBlue(), asked(), asked()
 	case lifecycle.Create:
 		l.create(w)
 	case lifecycle.MarkUpdate:

@@ -172,9 +172,9 @@ func instanceMissing(q input) *Decision {
 	if !q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Instances.Own) > 0 {
 		return nil
 	}
-	if q.w.Unlisted.QuietFor < q.w.Unlisted.ReadLag {
+	if q.w.Unlisted.For > 0 {
 		return &Decision{
-			Step: Await, Reason: ReasonUnconfirmed, After: q.w.Unlisted.ReadLag - q.w.Unlisted.QuietFor,
+			Step: Await, Reason: ReasonUnconfirmed, After: q.w.Unlisted.For,
 			Message: "the infrastructure does not list the instance; asking again before this is believed",
 		}
 	}
@@ -220,14 +220,17 @@ func notCreated(q input) *Decision {
 			Message: q.w.Session.UserDataErr.Error(), After: q.p.Delays.Transient,
 		}
 	}
-	if q.w.Session.Inherited != nil || !q.m.HasOrigin() {
-		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
-	}
-	if wait := q.w.Unlisted.OtherChoice; wait > 0 {
+	if q.w.Unlisted.Awaited() {
 		return &Decision{
-			Step: Await, Reason: ReasonNoInstance, Stage: StageCreating, After: wait,
-			Message: "an earlier process may have asked for the instance otherwise, as in another zone; waiting until the infrastructure would list it",
+			Step: Await, Reason: ReasonNoInstance, Stage: StageCreating, After: q.w.Unlisted.For,
+			Message: "an earlier process may have asked for the instance; waiting until the infrastructure would list it",
 		}
+	}
+	switch {
+	case q.w.Session.Inherited != nil, !q.m.HasOrigin():
+		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
+	case !q.w.Asks.Stored(q.m.Recorded.Asks):
+		return &Decision{Step: RecordAsk, Reason: ReasonNoInstance, Stage: StageCreating}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
 }

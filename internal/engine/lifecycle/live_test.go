@@ -132,7 +132,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 8: provisioned, the listing may run behind",
 			reason: "absence is believed only once it has lasted longer than the listing lags: 5 s, of which 2 s are over",
 			policy: patient, m: machine(),
-			w: world(func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = 5*time.Second, 2*time.Second }),
+			w: world(func(w *lifecycle.World) { w.Unlisted.For = 3 * time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageJoining, After: 3 * time.Second,
 				Message: "the infrastructure does not list the instance; asking again before this is believed",
@@ -145,12 +145,14 @@ func TestLivePatient(t *testing.T) {
 			want: lifecycle.Decision{Step: lifecycle.Create, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating},
 		},
 		{
-			name:   "an earlier process may have asked elsewhere",
-			reason: "where there are several choices only that process knew which one it had come to",
-			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Unlisted.OtherChoice = 3 * time.Second }),
+			name:   "an earlier process may have asked",
+			reason: "it is looked for until listings have caught up",
+			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) {
+				w.Unlisted = lifecycle.Unlisted{Earlier: true, For: 3 * time.Second}
+			}),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating, After: 3 * time.Second,
-				Message: "an earlier process may have asked for the instance otherwise, as in another zone; waiting until the infrastructure would list it",
+				Message: "an earlier process may have asked for the instance; waiting until the infrastructure would list it",
 			},
 		},
 		{

@@ -15,7 +15,7 @@ import (
 )
 
 var steps = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
+	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordAsk, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
 	lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,
 }
@@ -64,6 +64,7 @@ func drawMachine(t *rapid.T) lifecycle.Machine {
 		Created:      now.Add(-drawSpan(t, "age")),
 	}
 	m.Recorded.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
+	m.Recorded.Asks = drawAsks(t, "stored asks")
 	if m.Recorded.Provisioned {
 		m.Recorded.ProviderID = "cloud:///i-1"
 	}
@@ -126,13 +127,19 @@ func drawUpdate(t *rapid.T) inplace.Node {
 	}
 }
 
+func drawAsks(t *rapid.T, what string) lifecycle.Asks {
+	refused := asked().Close(provider.Exhausted, false)
+	return rapid.SampledFrom([]lifecycle.Asks{nil, asked(), asked(), refused, refused.Next(now, "b")}).Draw(t, what)
+}
+
 // drawWorld draws a world such as a shell can see: without a session nobody
 // looked, and what was not seen has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
 		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
-		Unlisted:  lifecycle.Unlisted{ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "quietFor")},
+		Unlisted:  lifecycle.Unlisted{For: drawSpan(t, "unlistedFor") - drawSpan(t, "quietFor"), Earlier: drawBool(t, "earlier")},
 		Instances: lifecycle.Instances{SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt")},
+		Asks:      drawAsks(t, "asks"),
 		MayFail:   drawBool(t, "mayFail"),
 		Node:      lifecycle.Node{Stale: drawBool(t, "nodeStale")},
 	}
@@ -262,6 +269,8 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("the finalizer is not in place")
 		case !f.m.HasOrigin():
 			t.Fatal("it is not stored where the instance is asked for")
+		case !f.w.Asks.Stored(f.m.Recorded.Asks):
+			t.Fatal("it is not stored what is asked for")
 		case f.w.Session.Inherited != nil:
 			t.Fatal("it is not stored what the instance is made from")
 		case !f.m.Deleted.IsZero():

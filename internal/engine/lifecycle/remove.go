@@ -130,7 +130,7 @@ func (q input) absent() bool {
 // an instance, and says that it has none. One may have been asked for just before;
 // until listings have caught up with that, absence proves nothing.
 func (q input) gone() bool {
-	return q.w.Instances.Looked && len(q.w.Instances.Owned()) == 0 && q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag
+	return q.w.Instances.Looked && len(q.w.Instances.Owned()) == 0 && q.w.Unlisted.For <= 0
 }
 
 func (q input) force() bool {
@@ -217,13 +217,13 @@ func terminateDue(q input) *Decision {
 // unconfirmed: removal found nothing to remove, but the listing may run
 // behind, and what the process before this one asked for may be on its way.
 func unconfirmed(q input) *Decision {
-	if !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || q.gone() && q.w.Unlisted.Arriving <= 0 {
+	if !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || q.gone() {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
 		Message: "nothing is listed for the machine; asking again before this is believed",
-		After:   max(q.w.Unlisted.ReadLag-q.w.Unlisted.QuietFor, q.w.Unlisted.Arriving, FirstDelay),
+		After:   max(q.w.Unlisted.For, FirstDelay),
 	}
 }
 

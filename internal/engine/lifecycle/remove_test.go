@@ -209,7 +209,7 @@ func TestRemoveInstance(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
 	never := leaving(func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" })
 	lagging := func(lag, missing time.Duration) worldEdit {
-		return func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = lag, missing }
+		return func(w *lifecycle.World) { w.Unlisted.For = lag - missing }
 	}
 	check(t, []row{
 		{
@@ -282,7 +282,7 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "openshift 2.1: never listed, by a process that has just taken over",
 			reason: "what the one before it asked for may be on its way for 2 s more",
 			policy: patient, m: never,
-			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Unlisted.Arriving = 2 * time.Second }),
+			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Unlisted.For = 2 * time.Second }),
 			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 2*time.Second),
 		},
 		{

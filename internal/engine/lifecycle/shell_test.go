@@ -66,7 +66,14 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 		if !f.m.HasOrigin() {
 			f.m.Recorded.Origin = &f.w.Session.Origin
 		}
+		f.ask()
 		return err == nil
+	case lifecycle.RecordAsk:
+		if err != nil {
+			f.w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: now, Failures: f.w.Retry.Failures + 1}
+			return true
+		}
+		f.ask()
 	case lifecycle.RecordInstance:
 		f.m.Recorded.ProviderID = f.w.Instances.Own[0].ProviderID
 		return err == nil
@@ -96,7 +103,18 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	return true
 }
 
+// ask stores what is asked for next.
+func (f *facts) ask() {
+	if f.w.Asks.Open() == nil {
+		f.w.Asks = f.w.Asks.Next(now, "")
+	}
+	f.m.Recorded.Asks = f.w.Asks
+}
+
 func (f *facts) create(t *rapid.T, err error) {
+	if provider.KindOf(err) == provider.Exhausted {
+		f.w.Asks = f.w.Asks.Close(provider.Exhausted, drawBool(t, "unclear"))
+	}
 	switch {
 	case err == nil:
 		f.w.Retry, f.w.Instances.Own = lifecycle.Retry{}, []provider.Instance{drawInstance(t)}

@@ -109,6 +109,8 @@ type Event struct {
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Count   int       `json:"count,omitempty"`
+	// By is the component that reported it.
+	By string `json:"by,omitempty"`
 }
 
 // MomentCreated is when the object was made.

@@ -14,14 +14,6 @@ var choiceMutants = []Mutant{
 		Finds: "TestPick",
 	},
 	{
-		ID: "choice/lost-reply-forgotten", File: "choice.go", Func: "Pick",
-		From:  `n >= 0 && unanswered != ""`,
-		To:    "n > len(choices)",
-		Like:  choiceWorlds,
-		Note:  "after a lost reply another choice is asked for, of which the infrastructure cannot tell that it is the same request",
-		Finds: "TestPick",
-	},
-	{
 		ID: "choice/exhausted-is-asked-again", File: "choice.go", Func: "Shortages.open",
 		From:  "case until.After(now):",
 		To:    "case until.After(now) && until.Before(now):",

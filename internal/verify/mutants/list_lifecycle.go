@@ -3,6 +3,19 @@ package mutants
 // lifecycleMutants are in the life of a machine.
 var lifecycleMutants = []Mutant{
 	{
+		ID: "lifecycle/attempt-after-a-lost-reply", File: "ask.go", Func: "Asks.Next",
+		From: "last.Closed == provider.Exhausted && !last.Unclear",
+		To:   "last.Closed == provider.Exhausted",
+		Note: "what got no answer, was repeated and refused is asked for with another token, so that it may be made twice; properties find it",
+	},
+	{
+		ID: "lifecycle/asked-before-it-is-stored", File: "live.go", Func: "notCreated",
+		From:  "!q.w.Asks.Stored(q.m.Recorded.Asks)",
+		To:    "q.w.Asks.Open() == nil",
+		Note:  "a process that is killed leaves an instance of which the next one does not know in which zone it was asked for",
+		Finds: "TestAskIsStoredFirst",
+	},
+	{
 		ID: "lifecycle/upkeep-to-the-end", File: "upkeep.go", Func: "upkeep",
 		From:  "!q.m.Deleted.IsZero() || ",
 		To:    "",
@@ -104,16 +117,9 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/lag-ignored", File: "remove.go", Func: "input.gone",
-		From:      " && q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag",
+		From:      " && q.w.Unlisted.For <= 0",
 		To:        "",
 		Statement: 2, Note: "an empty listing is believed at once when a machine goes",
-	},
-	{
-		ID: "lifecycle/arriving-ignored", File: "remove.go", Func: "unconfirmed",
-		From:      "q.gone() && q.w.Unlisted.Arriving <= 0",
-		To:        "q.gone()",
-		Statement: 2, Note: "what the process before this one asked for is not waited for",
-		Like: "succession",
 	},
 	{
 		ID: "lifecycle/leftovers-forgotten", File: "remove.go", Func: "terminateDue",
@@ -155,7 +161,7 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/create-unstored", File: "live.go", Func: "notCreated",
-		From:      "q.w.Session.Inherited != nil || !q.m.HasOrigin()",
+		From:      "q.w.Session.Inherited != nil, !q.m.HasOrigin()",
 		To:        "q.w.Session.Inherited != nil",
 		Statement: 1, Note: "an instance is asked for before it is stored where",
 	},
@@ -181,7 +187,7 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/missing-unconfirmed", File: "live.go", Func: "instanceMissing",
-		From:      "q.w.Unlisted.QuietFor < q.w.Unlisted.ReadLag",
+		From:      "q.w.Unlisted.For > 0",
 		To:        "false",
 		Statement: 6, Note: "an instance that is not listed yet is lost",
 	},

@@ -4,7 +4,7 @@ package mutants
 var machineMutants = []Mutant{
 	{
 		ID: "machine/create-from-cache", File: "behind.go", Func: "object.outdated",
-		From:      "next.Step == lifecycle.Create && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID()))",
+		From:      "(next.Step == lifecycle.RecordAsk || next.Step == lifecycle.Create) && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID()))",
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
@@ -84,21 +84,9 @@ var machineMutants = []Mutant{
 		Statement: 6, Finds: "TestAnotherAccount", Note: "an empty answer of another account is believed",
 	},
 	{
-		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
-		From: `	switch {
-	case p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0:
-		p.onInstances(func(s *instances[M]) { s.noteAccount(ctx) })
-	case !p.world.Instances.Looked:
-		p.world.Session.Origin = lifecycle.Origin{}
-	default:
-		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
-	}
-	if err != nil {
-		p.world.Session.Origin = lifecycle.Origin{}
-		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
-	}
-`,
-		To:        "",
+		ID: "machine/account-not-stored", File: "perform.go", Func: "asker.addFinalizer",
+		From:      "err = s.learnAccount(ctx)",
+		To:        "_ = s",
 		Statement: 6, Finds: "TestNoSecondInAnotherAccount", Note: "the account is not stored before an instance is asked for",
 	},
 	{
@@ -169,27 +157,27 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/handover-ignored", File: "instances.go", Func: "instances.unlisted",
-		From:      "u.Arriving = s.Handover - now.Sub(s.began)",
-		To:        "u.Arriving = 0",
+		From:      "u.For = max(u.For, s.Handover-now.Sub(s.began))",
+		To:        "_ = now",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},
 	{
-		ID: "machine/other-choice-ignored", File: "instances.go", Func: "instances.unlisted",
-		From:  "u.OtherChoice = s.otherChoice(u)",
-		To:    "u.OtherChoice = 0",
-		Finds: "TestOtherChoice", Note: "what the process before this one asked for in another zone is not waited for; statement 1 breaks in clouds that know a token in one zone, where the first zone has room again meanwhile",
+		ID: "machine/earlier-ask-ignored", File: "instances.go", Func: "instances.unlisted",
+		From:  "u.Earlier = s.mem.request.number == 0",
+		To:    "u.Earlier = s.mem.request.number < 0",
+		Finds: "TestOtherChoice", Note: "what the process before this one asked for is asked for again before it would be listed",
 	},
 	{
-		ID: "machine/nobody-was-before", File: "perform.go", Func: "pass.addFinalizer",
-		From:  "|| !asked",
-		To:    "|| !asked || true",
-		Finds: "TestOtherChoiceIsOver", Note: "a machine that an original held counts as one for which nobody has asked",
+		ID: "machine/chosen-too-early", File: "perform.go", Func: "asker.addFinalizer",
+		From:  "err == nil && !p.world.Unlisted.Awaited()",
+		To:    "err == nil",
+		Finds: "TestOtherChoiceOfNobody", Note: "a machine that lost its finalizer by hand counts as one for which nobody has asked",
 	},
 	{
-		ID: "machine/new-ones-wait", File: "instances.go", Func: "instances.otherChoice",
-		From:  "s.mem.request.first || !s.view.Asked()",
-		To:    "false",
+		ID: "machine/new-ones-wait", File: "instances.go", Func: "instances.unlisted",
+		From:  "s.mem.request.number == 0 && s.view.Asked()",
+		To:    "s.mem.request.number == 0",
 		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
 	},
 	{

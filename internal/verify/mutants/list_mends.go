@@ -166,7 +166,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "machine/listing-never-behind", File: "whose.go", Func: "whose.isAnothers",
-		From:  "w.world.Unlisted.ReadLag > 0 && l.at.Before(shown)",
+		From:  "lag > 0 && l.at.Before(shown)",
 		To:    "false",
 		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
 	},

@@ -147,7 +147,7 @@ func objection(line string) string {
 	}
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
 	program := &cobra.Command{Use: words[0]}
-	program.AddCommand(plugin.Why(words[0], streams), plugin.Plan(words[0], streams))
+	program.AddCommand(plugin.Why(words[0], streams), plugin.History(words[0], streams), plugin.Plan(words[0], streams))
 	c, args, err := program.Find(words[1:])
 	if err != nil {
 		return err.Error()

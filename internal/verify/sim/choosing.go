@@ -150,7 +150,7 @@ func choosyGate(p *process) cloud.Gate {
 			return p.cloudGate(c, do)
 		}
 		asked := judge.Asked{
-			Process: p.serial, UID: c.Ref.UID, Place: fmt.Sprint(c.At), At: p.w.now,
+			Process: p.serial, UID: c.Ref.UID, Place: fmt.Sprint(c.At), At: p.w.now, Born: p.born,
 			Choice: judge.Choice{Name: c.Choice.Name, Zone: c.Choice.Zone, Type: c.Choice.Type},
 		}
 		p.w.judge.AsksFor(asked)

@@ -1561,7 +1561,10 @@ type CreateRequest struct {
 	// The name of the choice; empty: the first.
 	Choice string `protobuf:"bytes,6,opt,name=choice,proto3" json:"choice,omitempty"`
 	// An idempotency token: 32 hexadecimal digits, always the same for the machine in the cluster.
-	Token         string `protobuf:"bytes,7,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,7,opt,name=token,proto3" json:"token,omitempty"`
+	// How often an instance was asked for and refused for good, as KIND_EXHAUSTED. Where the infrastructure remembers the tokens of
+	// what it refused, the token that it is given has to have the attempt in it.
+	Attempt       uint32 `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1643,6 +1646,13 @@ func (x *CreateRequest) GetToken() string {
 		return x.Token
 	}
 	return ""
+}
+
+func (x *CreateRequest) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
 }
 
 type CreateReply struct {
@@ -3700,7 +3710,7 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\tFindReply\x129\n" +
 	"\afailure\x18\x01 \x01(\v2\x1f.millwright.provider.v1.FailureR\afailure\x12>\n" +
 	"\tinstances\x18\x02 \x03(\v2 .millwright.provider.v1.InstanceR\tinstances\x12\x1a\n" +
-	"\bcomplete\x18\x03 \x01(\bR\bcomplete\"\xec\x01\n" +
+	"\bcomplete\x18\x03 \x01(\bR\bcomplete\"\x86\x02\n" +
 	"\rCreateRequest\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x123\n" +
 	"\x05class\x18\x02 \x01(\v2\x1d.millwright.provider.v1.ClassR\x05class\x12-\n" +
@@ -3708,7 +3718,8 @@ const file_wire_provider_proto_rawDesc = "" +
 	"\tuser_data\x18\x04 \x01(\fR\buserData\x12\x12\n" +
 	"\x04role\x18\x05 \x01(\tR\x04role\x12\x16\n" +
 	"\x06choice\x18\x06 \x01(\tR\x06choice\x12\x14\n" +
-	"\x05token\x18\a \x01(\tR\x05token\"\x86\x01\n" +
+	"\x05token\x18\a \x01(\tR\x05token\x12\x18\n" +
+	"\aattempt\x18\b \x01(\rR\aattempt\"\x86\x01\n" +
 	"\vCreateReply\x129\n" +
 	"\afailure\x18\x01 \x01(\v2\x1f.millwright.provider.v1.FailureR\afailure\x12<\n" +
 	"\binstance\x18\x02 \x01(\v2 .millwright.provider.v1.InstanceR\binstance\"\xcd\x01\n" +

@@ -57,7 +57,7 @@ type past struct {
 
 func newPast(clock provider.Clock) past {
 	return past{
-		tokens:   tokens{doubts: provider.NewMemo[struct{}](clock, 2*readLag), spent: provider.NewMemo[time.Time](clock, aDay)},
+		tokens:   tokens{spent: provider.NewMemo[time.Time](clock, aDay)},
 		profiles: provider.NewMemo[time.Time](clock, aDay),
 		assigned: provider.NewMemo[int32](clock, 2*readLag),
 		domains:  provider.NewMemo[[]string](clock, 100*365*aDay),

@@ -100,7 +100,7 @@ func (s making) taggedKinds() []types.ResourceType {
 	return kinds
 }
 
-// run makes the instance. With the same token EC2 reports the one that it has made before: [tokens] says when it is another.
+// run makes the instance. With the same token EC2 reports the one that it has made before.
 func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
 	l := s.lookup(c)
 	var err error
@@ -120,7 +120,7 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 		tags[hostTag] = host
 	}
 	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
-	launch := s.launch(c, ref, zone)
+	launch := s.launch(c, ref, want.Attempt, zone)
 	in.ClientToken = aws.String(launch.token)
 	in.TagSpecifications = tagged(tags, s.taggedKinds()...)
 	if len(want.UserData) > 0 {
@@ -128,7 +128,10 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	}
 	out, err := c.ec2.RunInstances(ctx, in)
 	if err != nil {
-		why := s.heed(ctx, c, launch, err, s.judge("make an instance", err))
+		why := s.judge("make an instance", err)
+		if codeOf(err) == mismatch {
+			why = s.mismatched(ctx, c, launch, why)
+		}
 		return types.Instance{}, hosting(s).unhost(ctx, c, ref, host, codeOf(err), s.unripe(ctx, c, in.IamInstanceProfile, why))
 	}
 	if in.IamInstanceProfile != nil {

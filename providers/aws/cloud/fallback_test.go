@@ -41,9 +41,9 @@ func TestFallbacksOfZonesAndTypes(t *testing.T) {
 			}
 			ref := refOf(strings.ReplaceAll("m-"+step.zone+step.kind, ".", "-"))
 			made, ok := provider.Instance{}, false
-			for _, c := range chooser.Choices(ref) {
+			for attempt, c := range chooser.Choices(ref) {
 				choose := want
-				choose.Choice = c.Name
+				choose.Choice, choose.Attempt = c.Name, attempt
 				made, err = s.Create(t.Context(), ref, choose)
 				if ok = err == nil; ok {
 					break

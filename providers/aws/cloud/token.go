@@ -12,20 +12,15 @@ import (
 )
 
 // EC2 launches one instance for one token in one zone. It also remembers the token of a launch that it refused for want of
-// capacity, and refuses whatever else is asked for with it. So each definite refusal gives a machine another token there. It gets none
-// as long as a launch may have been made that is not seen yet: the same token is what keeps that from being made twice.
-//
-// The count is this process's. The next one begins with the first token again. The controller has it wait, for a machine that was asked
-// for, until what the one before made with a later token would be listed.
+// capacity, and refuses whatever else is asked for with it. So each attempt of a machine has another token.
 
 // mismatch is how EC2 says that a token was used for something else.
 const mismatch = "IdempotentParameterMismatch"
 
-// tokens is what is known of the tokens that launches had.
+// tokens is what is known of the tokens that launches had. Losing it costs [readLag].
 type tokens struct {
-	refused counts                    // launches that were refused for want of capacity or quota
-	doubts  *provider.Memo[struct{}]  // launches of which it is not known what came of them
-	spent   *provider.Memo[time.Time] // since when EC2 says that a token was used for something else
+	spent *provider.Memo[time.Time] // since when EC2 says that a token was used for something else
+	vain  counts                    // such tokens with which nothing was made
 }
 
 // launch is one of a machine, in a zone if that is known.
@@ -34,32 +29,21 @@ type launch struct {
 	token string
 }
 
-// launch is the machine's next one in a zone.
-func (s making) launch(c *client, ref provider.Ref, zone string) launch {
-	l := launch{key: ref.UID + "/" + zone, token: ref.Token(s.class.Cluster)}
-	if n := c.past.tokens.refused.of(l.key); n > 0 {
-		l.token = fmt.Sprintf("%s-%d", l.token, n)
+// launch is the machine's attempt in a zone.
+func (s making) launch(c *client, ref provider.Ref, attempt int, zone string) launch {
+	l := launch{token: ref.Token(s.class.Cluster)}
+	if attempt > 0 {
+		l.token = fmt.Sprintf("%s-%d", l.token, attempt)
+	}
+	l.key = zone + "/" + l.token
+	if n := c.past.tokens.vain.of(l.key); n > 0 {
+		l.token = fmt.Sprintf("%s.%d", l.token, n)
 	}
 	return l
 }
 
-// heed notes what the failure of a launch says of its token, and returns it.
-func (s making) heed(ctx context.Context, c *client, l launch, err, why error) error {
-	switch {
-	case codeOf(err) == mismatch:
-		return s.mismatched(ctx, c, l, why)
-	case uncertain(err):
-		c.past.tokens.doubts.Put(l.key, struct{}{})
-	case provider.KindOf(why) == provider.Exhausted:
-		if _, doubt := c.past.tokens.doubts.Recall(l.key); !doubt {
-			c.past.tokens.refused.add(l.key)
-		}
-	}
-	return why
-}
-
-// mismatched lets go of a token that was used for something else, once it is certain that nothing was made with it: another process
-// may have been refused with it. Whose instance has it does not matter, and what tags that has.
+// mismatched lets go of a token that was used for something else, once it is certain that nothing was made with it: the
+// class may have changed since. Whose instance has it does not matter, and what tags that has.
 func (s making) mismatched(ctx context.Context, c *client, l launch, why error) error {
 	now := s.provider.options.Clock.Now()
 	since, err := c.past.tokens.spent.Get(ctx, l.key+" "+l.token, func(context.Context) (time.Time, error) { return now, nil })
@@ -72,7 +56,7 @@ func (s making) mismatched(ctx context.Context, c *client, l launch, why error) 
 		}
 		return why
 	}
-	c.past.tokens.refused.add(l.key)
+	c.past.tokens.vain.add(l.key)
 	return provider.Errorf(provider.Transient, "%w; nothing was made with that token, the next launch has another", why)
 }
 

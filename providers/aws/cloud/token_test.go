@@ -18,14 +18,16 @@ func (w *world) sent() (tokens []string) {
 	return tokens
 }
 
-// try makes an instance of the class, and tells what came of it: nothing where it was made.
-func (w *world) try(t *testing.T, p provider.Provider, class provider.Class, ref provider.Ref) provider.Kind {
+// try makes an instance of the class by that attempt, and tells what came of it: nothing where it was made.
+func (w *world) try(t *testing.T, p provider.Provider, class provider.Class, ref provider.Ref, attempt int) provider.Kind {
 	t.Helper()
 	s, err := p.Open(t.Context(), class)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = s.Create(t.Context(), ref, want); err == nil {
+	asked := want
+	asked.Attempt = attempt
+	if _, err = s.Create(t.Context(), ref, asked); err == nil {
 		return ""
 	}
 	return provider.KindOf(err)
@@ -42,11 +44,11 @@ func TestARefusedLaunchSpendsItsToken(t *testing.T) {
 		if err := w.Do("exhaust", "us-east-1a/m5.large"); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []struct {
+		for attempt, c := range []struct {
 			class provider.Class
 			kind  provider.Kind
 		}{{class, provider.Exhausted}, {class, provider.Exhausted}, {another(class), ""}} {
-			if got := w.try(t, p, c.class, ref); got != c.kind {
+			if got := w.try(t, p, c.class, ref, attempt); got != c.kind {
 				t.Fatalf("%s: a launch ends in %q, want %q; tokens %q", api, got, c.kind, w.sent())
 			}
 		}
@@ -57,20 +59,20 @@ func TestARefusedLaunchSpendsItsToken(t *testing.T) {
 	}
 }
 
-// A process does not know what another one was refused. It gets out of that, and not before it is certain that nothing was made.
+// A record that was lost leaves a token that is spent. The next process gets out of that, and not before it is certain that nothing was made.
 func TestATokenSpentByAnotherProcess(t *testing.T) {
 	w := sample(t)
 	class, ref := classOf(provider.OpenShift, "c1"), refOf("m")
 	if err := w.Do("exhaust", "us-east-1a/m5.large"); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.try(t, w.start(), class, ref); got != provider.Exhausted {
+	if got := w.try(t, w.start(), class, ref, 0); got != provider.Exhausted {
 		t.Fatalf("it ends in %q", got)
 	}
 	p := w.start()
 	for n, after := range []time.Duration{0, 10 * time.Second, 11 * time.Second} {
 		w.clock.Advance(after)
-		if got := w.try(t, p, another(class), ref); got != provider.Transient {
+		if got := w.try(t, p, another(class), ref, 0); got != provider.Transient {
 			t.Fatalf("launch %d ends in %q: the token is spent", n, got)
 		}
 	}
@@ -78,7 +80,7 @@ func TestATokenSpentByAnotherProcess(t *testing.T) {
 	if got := w.sent(); got[len(got)-1] != token {
 		t.Errorf("there is another token before it is certain that nothing was made: %q", got)
 	}
-	if got := w.try(t, p, another(class), ref); got != "" {
+	if got := w.try(t, p, another(class), ref, 0); got != "" {
 		t.Errorf("it ends in %q, with the tokens %q", got, w.sent())
 	}
 }
@@ -95,7 +97,7 @@ func TestATokenThatAnInstanceHasIsKept(t *testing.T) {
 	}
 	p := w.start()
 	for range 5 {
-		if got := w.try(t, p, another(class), ref); got != provider.Transient {
+		if got := w.try(t, p, another(class), ref, 0); got != provider.Transient {
 			t.Fatalf("it ends in %q, with the tokens %q", got, w.sent())
 		}
 		w.clock.Advance(time.Minute)
@@ -105,20 +107,20 @@ func TestATokenThatAnInstanceHasIsKept(t *testing.T) {
 	}
 }
 
-// As long as a launch may have been made, no refusal gives another token: the next one could be made beside it.
+// What is repeated because an answer was lost is made once.
 func TestALostReplyKeepsTheToken(t *testing.T) {
 	w := sample(t)
 	p, class, ref := w.start(), classOf(provider.OpenShift, "c1"), refOf("m")
 	w.SetLag(15 * time.Second)
 	w.server.Inject(double.Fault{Operation: "RunInstances", Failure: double.Failure{Kind: "Transient"}, Done: true, Times: 1})
-	if got := w.try(t, p, class, ref); got != provider.Transient {
+	if got := w.try(t, p, class, ref, 0); got != provider.Transient {
 		t.Fatalf("a lost reply is %q", got)
 	}
 	w.server.Inject(double.Fault{Operation: "RunInstances", Failure: double.Failure{Kind: "Exhausted"}, Times: 1})
-	if got := w.try(t, p, class, ref); got != provider.Exhausted {
+	if got := w.try(t, p, class, ref, 0); got != provider.Exhausted {
 		t.Fatalf("a refusal is %q", got)
 	}
-	if got := w.try(t, p, class, ref); got != "" {
+	if got := w.try(t, p, class, ref, 0); got != "" {
 		t.Errorf("the launch repeated is %q", got)
 	}
 	if n := len(w.Instances()); n != 1 {
@@ -134,23 +136,23 @@ func TestSpentTokensLeaveNoHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.start()
-	for range 2 {
-		if got := w.try(t, p, class, ref); got != provider.Exhausted || len(w.Hosts()) != 0 {
+	for attempt := range 2 {
+		if got := w.try(t, p, class, ref, attempt); got != provider.Exhausted || len(w.Hosts()) != 0 {
 			t.Fatalf("it ends in %q and leaves the hosts %v", got, w.Hosts())
 		}
 	}
-	if got := w.try(t, p, another(class), ref); got != "" || len(w.Hosts()) != 1 {
+	if got := w.try(t, p, another(class), ref, 2); got != "" || len(w.Hosts()) != 1 {
 		t.Errorf("with another type it ends in %q and has the hosts %v", got, w.Hosts())
 	}
 	// Another machine is refused, and what comes next knows nothing of that.
 	other := refOf("m-2")
-	if got := w.try(t, p, class, other); got != provider.Exhausted || len(w.Hosts()) != 1 {
+	if got := w.try(t, p, class, other, 0); got != provider.Exhausted || len(w.Hosts()) != 1 {
 		t.Fatalf("it ends in %q, hosts %v", got, w.Hosts())
 	}
 	p = w.start()
 	last := provider.Transient
 	for n := 0; n < 10 && last == provider.Transient; n++ {
-		last = w.try(t, p, another(class), other)
+		last = w.try(t, p, another(class), other, 0)
 		if len(w.Hosts()) > 2 {
 			t.Fatalf("hosts pile up: %v", w.Hosts())
 		}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,8 @@ type Asked struct {
 	UID, Place string
 	Choice     Choice
 	At         time.Time
+	// Born is when the process began.
+	Born time.Time
 }
 
 // Said is what the process heard of it.
@@ -30,9 +31,10 @@ type Said struct {
 // Market judges what is asked for. It is a part of the [Judge].
 type Market struct {
 	j *Judge
-	// unclear is the choice that a process asked for without a clear answer, by process
-	// and machine.
-	unclear map[asker]string
+	// unclear is the choice that was asked for without a clear answer, by machine, by whichever process.
+	unclear map[string]string
+	// askedBy are the machines that a process asked for.
+	askedBy map[asker]bool
 	// sold is what a process heard to be sold out, and when.
 	sold map[int][]shortage
 }
@@ -73,12 +75,15 @@ const (
 
 // AsksFor judges that a process asks for a choice.
 func (m *Market) AsksFor(a Asked) {
-	was := m.unclear[asker{a.Process, a.UID}]
+	was := m.unclear[a.UID]
+	by := asker{a.Process, a.UID}
+	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // a process before it may have asked, and was not heard of
+	m.askedBy[by] = true
 	if was != "" && was != a.Choice.Name {
 		m.j.Broken(OneAsked, "the machine with the UID %s is asked for as %s, while nobody knows what came of %s", a.UID, a.Choice.Name, was)
 	}
 	for _, s := range m.sold[a.Process] {
-		if was == "" && s.covers(a) && a.At.Sub(s.at) < leastPause {
+		if !repeats && s.covers(a) && a.At.Sub(s.at) < leastPause {
 			m.j.Broken(NotInVain, "%s is asked for %v after this process heard that there is none, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
 		}
 	}
@@ -86,9 +91,9 @@ func (m *Market) AsksFor(a Asked) {
 
 // Hears notes what the process heard.
 func (m *Market) Hears(a Asked, said Said) {
-	delete(m.unclear, asker{a.Process, a.UID})
+	delete(m.unclear, a.UID)
 	if said.Unclear {
-		m.unclear[asker{a.Process, a.UID}] = a.Choice.Name
+		m.unclear[a.UID] = a.Choice.Name
 	}
 	var left []shortage
 	for _, s := range m.sold[a.Process] {
@@ -110,7 +115,7 @@ func (m *Market) Hears(a Asked, said Said) {
 // settled notes that a machine was released. Nothing of it exists then, which is judged where
 // it is released, so that nothing is unclear if a restore brings it back.
 func (m *Market) settled(uid string) {
-	maps.DeleteFunc(m.unclear, func(by asker, _ string) bool { return by.uid == uid })
+	delete(m.unclear, uid)
 }
 
 // judgeWaits judges that machines get instances where some choice has room.

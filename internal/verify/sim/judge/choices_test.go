@@ -46,6 +46,7 @@ func TestAsking(t *testing.T) {
 		"again after no answer":   {"the infrastructure knows it again", []asking{{0, 1, "m", bigA, lost}, {time.Hour, 1, "m", bigA, made}}, ""},
 		"again, though sold out":  {"it may be there all the same", []asking{{0, 1, "m", bigA, lost}, {0, 1, "n", bigA, sold("type")}, {0, 1, "m", bigA, made}}, ""},
 		"another after an answer": {"the second call had one", []asking{{0, 1, "m", bigA, lost}, {time.Hour, 1, "m", bigA, denied}, {0, 1, "m", smallA, made}}, ""},
+		"by a process after it":   {"the machine keeps what was asked for", []asking{{0, 1, "m", bigA, lost}, {time.Hour, 2, "m", smallA, made}}, OneAsked},
 		"no answer to another":    {"each machine has its own", []asking{{0, 1, "m", bigA, lost}, {0, 1, "n", smallA, made}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +104,37 @@ func TestWaits(t *testing.T) {
 			s.judge.judgeWaits()
 			if got := slices.Contains(s.broken, NextChoice); got != c.broken {
 				t.Errorf("broken: %v, want %v", s.broken, c.broken)
+			}
+		})
+	}
+}
+
+// TestRepeatsForAnother: a process that takes over may repeat what the one before it asked for, once, and hears again that it is sold out.
+func TestRepeatsForAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		uid    string
+		born   time.Duration
+		times  int
+		broken bool
+	}{
+		"once":                     {"m", time.Second, 1, false},
+		"twice":                    {"m", time.Second, 2, true},
+		"for a machine made since": {"m", 0, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			asked := Asked{Process: 2, UID: "other", Place: "here", Choice: bigA, At: s.now}
+			s.judge.AsksFor(asked)
+			s.judge.Hears(asked, Said{Sold: "type"})
+			if asked.UID = c.uid; c.born > 0 {
+				asked.Born = s.now.Add(c.born)
+			}
+			for range c.times {
+				s.judge.AsksFor(asked)
+				s.judge.Hears(asked, Said{Sold: "type"})
+			}
+			if got := len(s.broken) > 0; got != c.broken {
+				t.Errorf("broken: %v", s.broken)
 			}
 		})
 	}

@@ -160,7 +160,7 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, ward: newWard(),
 	}
-	j.Market = Market{j: j, unclear: map[asker]string{}, sold: map[int][]shortage{}}
+	j.Market = Market{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
 	return j
 }
 

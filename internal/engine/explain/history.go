@@ -1,0 +1,160 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// History is what is stored of a machine's life, oldest first.
+type History struct {
+	Subject
+	UID    string     `json:"uid,omitempty"`
+	Events []Happened `json:"events"`
+	// Where is the evidence that was kept of a machine that does not exist any more, until Expires; empty for one that exists.
+	Where   string    `json:"where,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Gaps are what could not be read, and why.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// Happened is one event of a machine's life.
+type Happened struct {
+	// At is when it happened, last where Count is more than 1.
+	At time.Time `json:"at"`
+	// By is what did or reported it ("MachineSet/mill", "node n-1", "condition Drained"); empty where that is not stored.
+	By      string `json:"by,omitempty"`
+	What    string `json:"what"`
+	Message string `json:"message,omitempty"`
+	Count   int    `json:"count,omitempty"`
+}
+
+// MachineHistory is the history of a machine that exists.
+func MachineHistory(f *MachineFacts) History {
+	h := History{Subject: f.Subject, UID: f.View.UID, Gaps: f.Gaps}
+	v := &f.View
+	h.add(v.Created, strings.ReplaceAll(f.Owner, " ", "/"), "machine created", "")
+	for _, a := range v.Recorded.Asks {
+		h.add(a.At, byController, "instance requested", a.Text())
+	}
+	if n := f.Node; n != nil {
+		h.add(n.CreationTimestamp.Time, "node "+n.Name, "node joined", "")
+		for _, c := range n.Status.Conditions {
+			h.add(c.LastTransitionTime.Time, "node "+n.Name, fmt.Sprintf("%s is %s", c.Type, c.Status), clause(c.Message))
+		}
+	}
+	h.add(v.Deleted, "", "deletion requested", "")
+	for _, b := range v.Deletion.Begun {
+		h.add(b.At, byController, b.Step.Words()+" began", "")
+	}
+	h.said(f.Said)
+	h.told(f.Events)
+	if e := f.Evidence; e != nil {
+		h.moments(e.Record)
+	}
+	h.sort()
+	return h
+}
+
+// DepartedHistory is the history of a machine that does not exist any more, as evidence of it was kept.
+func DepartedHistory(e Evidence, gaps []string) History {
+	r := e.Record
+	h := History{
+		Subject: Subject{API: r.API, Kind: "Machine", Namespace: r.Namespace, Name: r.Name}, UID: r.UID,
+		Where: e.Where, Expires: e.Expires, Gaps: append(slices.Clone(r.Gaps), gaps...),
+	}
+	h.moments(r)
+	if n := r.Node; n != nil {
+		for _, c := range n.Conditions {
+			h.add(c.Since, "node "+n.Name, fmt.Sprintf("%s is %s", c.About, c.Status), clause(c.Message))
+		}
+	}
+	h.said(r.Said)
+	h.told(r.Events)
+	h.add(r.Taken, byController, "evidence kept", cmp.Or(r.Summary, string(r.Cause)))
+	h.sort()
+	return h
+}
+
+// byController is what carries out what the machine's object says.
+const byController = "machine controller"
+
+func (h *History) add(at time.Time, by, what, message string) {
+	if !at.IsZero() {
+		h.Events = append(h.Events, Happened{At: at.UTC(), By: by, What: what, Message: message})
+	}
+}
+
+// said adds what an object says about itself, since when that is so.
+func (h *History) said(all []postmortem.Statement) {
+	for _, s := range all {
+		what := strings.TrimPrefix(s.About, "condition ")
+		if s.Status != "" {
+			what += " is " + s.Status
+		}
+		if s.Reason != "" {
+			what += " (" + s.Reason + ")"
+		}
+		h.add(s.Since, "machine status", what, clause(s.Message))
+	}
+}
+
+func (h *History) told(all []postmortem.Event) {
+	for _, e := range all {
+		h.add(e.At, cmp.Or(e.By, "event"), e.Reason, clause(e.Message))
+		if n := len(h.Events) - 1; n >= 0 && !e.At.IsZero() && e.Count > 1 {
+			h.Events[n].Count = e.Count
+		}
+	}
+}
+
+func (h *History) moments(r postmortem.Record) {
+	for _, m := range r.Moments {
+		by := "evidence"
+		if m.What == postmortem.MomentCreated {
+			by = cmp.Or(r.Owner, by)
+		}
+		h.add(m.At, by, m.What, "")
+	}
+}
+
+// sort brings the events into the order of time, and leaves out what two sources say alike.
+func (h *History) sort() {
+	slices.SortStableFunc(h.Events, func(a, b Happened) int { return a.At.Compare(b.At) })
+	h.Events = slices.CompactFunc(h.Events, func(a, b Happened) bool {
+		return a.At.Equal(b.At) && a.What == b.What && a.Message == b.Message
+	})
+}
+
+// Text is the history for people: one line for each event, with the time since the first.
+func (h History) Text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s of %s, UID %s\n", h.Subject, h.API, cmp.Or(h.UID, "unknown"))
+	if h.Where != "" {
+		fmt.Fprintf(&out, "The machine does not exist any more. Its evidence is %s, kept until %s.\n", h.Where, h.Expires.UTC().Format(time.RFC3339))
+	}
+	out.WriteString("\n")
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "TIME\tAFTER\tBY\tWHAT")
+	for _, e := range h.Events {
+		what := e.What
+		if e.Message != "" {
+			what += ": " + e.Message
+		}
+		if e.Count > 1 {
+			what += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		after := e.At.Sub(h.Events[0].At).Truncate(time.Second)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.At.Format(time.RFC3339), after, cmp.Or(e.By, "-"), strings.Join(strings.Fields(what), " "))
+	}
+	_ = w.Flush() // into memory
+	for _, gap := range h.Gaps {
+		fmt.Fprintf(&out, "not read: %s\n", gap)
+	}
+	return out.String()
+}

@@ -1,0 +1,147 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Ask is one request for a machine's instance, as the machine keeps it. It is stored before the request is sent for the first
+// time, so that each process knows what the one before it asked for, and closed once an answer says that no instance comes of it.
+type Ask struct {
+	// Number counts the machine's asks, from 1.
+	Number int `json:"n"`
+	// At is when it was stored, to the second.
+	At time.Time `json:"at"`
+	// Choice is the name of the [provider.Choice] that is asked for; empty where there are no several.
+	Choice string `json:"choice,omitempty"`
+	// Attempt is [provider.Want].Attempt.
+	Attempt int `json:"attempt,omitempty"`
+	// Closed is why no instance comes of it: the kind of the answer, or [Withdrawn]. Empty while one may: it is repeated as it is.
+	Closed provider.Kind `json:"closed,omitempty"`
+	// Unclear says that an answer to it was lost: it was sent more than once, and one of these may still be carried out. What is
+	// asked next is the same attempt, since the infrastructure carries out one of those at most.
+	Unclear bool `json:"unclear,omitempty"`
+}
+
+// Text says what was asked for, and what came of it where that is known: "request 2 for eu-1a, refused: Exhausted".
+func (k Ask) Text() string {
+	text := fmt.Sprintf("request %d", k.Number)
+	if k.Choice != "" {
+		text += " for " + k.Choice
+	}
+	switch k.Closed {
+	case "":
+	case Withdrawn:
+		text += ", which the class does not offer any more"
+	default:
+		text += ", refused: " + string(k.Closed)
+	}
+	return text
+}
+
+// Withdrawn closes an ask for a choice that the class does not offer any more.
+const Withdrawn provider.Kind = "Withdrawn"
+
+// mostAsks are kept; [Ask].Number tells how many there were before.
+const mostAsks = 8
+
+// Asks are those of one machine, oldest first. All but the last are closed.
+type Asks []Ask
+
+// Open is the ask of which an instance may come; nil where there is none.
+func (a Asks) Open() *Ask {
+	if n := len(a) - 1; n >= 0 && a[n].Closed == "" {
+		return &a[n]
+	}
+	return nil
+}
+
+// Stored reports whether a has an open ask, and it is that of stored.
+func (a Asks) Stored(stored Asks) bool {
+	open, kept := a.Open(), stored.Open()
+	return open != nil && kept != nil && open.Number == kept.Number
+}
+
+// Refused is how many asks are closed, those that are forgotten included.
+func (a Asks) Refused() int {
+	switch n := len(a) - 1; {
+	case n < 0:
+		return 0
+	case a[n].Closed == "":
+		return a[n].Number - 1
+	default:
+		return a[n].Number
+	}
+}
+
+// Next is a with one ask more, for choice, where none is open. The oldest is forgotten where they are too many.
+func (a Asks) Next(now time.Time, choice string) Asks {
+	next := Ask{Number: 1, At: now.UTC().Truncate(time.Second), Choice: choice}
+	if n := len(a) - 1; n >= 0 {
+		last := a[n]
+		next.Number, next.Attempt = last.Number+1, last.Attempt
+		if last.Closed == provider.Exhausted && !last.Unclear {
+			next.Attempt++
+		}
+	}
+	return append(slices.Clone(a[max(0, len(a)+1-mostAsks):]), next)
+}
+
+// Close is a whose open ask is closed.
+func (a Asks) Close(why provider.Kind, unclear bool) Asks {
+	if a.Open() == nil {
+		return a
+	}
+	out := slices.Clone(a)
+	last := out.Open()
+	last.Closed, last.Unclear = why, unclear
+	return out
+}
+
+// Offered is a whose open ask is closed where it is for none of choices, which are those of the class by name; empty: there are
+// no several.
+func (a Asks) Offered(choices []provider.Choice) Asks {
+	open := a.Open()
+	switch {
+	case open == nil, open.Choice == "" && len(choices) == 0:
+		return a
+	case slices.ContainsFunc(choices, func(c provider.Choice) bool { return c.Name == open.Choice }):
+		return a
+	}
+	return a.Close(Withdrawn, true)
+}
+
+// Continues reports whether a is b with later asks and answers. What is stored is completed only, never changed.
+func (a Asks) Continues(b Asks) bool {
+	switch {
+	case len(b) == 0:
+		return true
+	case len(a) == 0 || a[0].Number < b[0].Number:
+		return false
+	}
+	for _, was := range b {
+		if was.Number < a[0].Number {
+			if was.Closed == "" {
+				return false // only what is closed is forgotten
+			}
+			continue
+		}
+		n := was.Number - a[0].Number
+		if n >= len(a) || !a[n].completes(was) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k Ask) completes(was Ask) bool {
+	if was.Closed == "" {
+		k.Closed, k.Unclear = "", was.Unclear
+	}
+	at := k.At.Equal(was.At)
+	k.At, was.At = time.Time{}, time.Time{}
+	return at && k == was
+}

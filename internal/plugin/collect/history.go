@@ -1,0 +1,29 @@
+package collect
+
+import (
+	"context"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// History returns what is stored of the life of the machine that q names. Where no one machine is meant it returns none, and an
+// answer that says so. An error means that nothing could be read at all.
+func History(ctx context.Context, now time.Time, c Clusters, q Question) (*explain.History, explain.Answer, error) {
+	l := &look{Clusters: c, now: now, memo: map[string]any{}}
+	found, err := l.find(ctx, q)
+	if err != nil {
+		return nil, explain.Answer{}, err
+	}
+	if len(found) == 1 {
+		f := l.machine(ctx, found[0])
+		h := explain.MachineHistory(&f)
+		return &h, explain.Answer{}, nil
+	}
+	if e := l.evidence(ctx, q, ""); len(found) == 0 && e != nil {
+		h := explain.DepartedHistory(*e, texts(l.gaps))
+		return &h, explain.Answer{}, nil
+	}
+	a, err := Ask(ctx, now, c, q)
+	return nil, a, err
+}

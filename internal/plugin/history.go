@@ -1,0 +1,75 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+)
+
+// History is the command that shows the life of a machine; program is what people call it by.
+func History(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	w := newWhy(streams)
+	c := &cobra.Command{
+		Use:   "history machine/<name>",
+		Short: "Show what happened to a machine and when: requests for its instance, its node, its deletion, events",
+		Long: `history shows the life of a machine of either API, oldest first, from what is stored in
+the cluster: the requests for its instance with what came of them, its node, the steps
+of its deletion, its conditions, and events as long as the API server keeps them. Of a
+machine that failed and does not exist any more it shows the evidence that is kept for
+a week. It only reads.
+
+It exits with 1 if there is no such machine, or several have the name.`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: w.complete,
+		RunE:              func(c *cobra.Command, args []string) error { return w.history(c.Context(), args) },
+	}
+	c.Example = `  # a machine, wherever it is
+  ` + program + ` history machine/mill-worker-a-x7k2p
+  # for scripts
+  ` + program + ` history machine/mill-worker-a-x7k2p -n shoot--blue -o json`
+	w.config.AddFlags(c.Flags())
+	w.print.AddFlags(c)
+	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	c.Flags().StringVar(&w.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
+	w.completeFlags(c)
+	return c
+}
+
+func (w *why) history(ctx context.Context, args []string) error {
+	p, err := w.print.Printer()
+	if err != nil {
+		return err
+	}
+	q, err := w.question(args)
+	if err != nil {
+		return err
+	}
+	if q.Kind != "Machine" {
+		return fmt.Errorf("%q: only machines have a history: want machine/<name>", strings.Join(args, "/"))
+	}
+	clusters, home, err := w.clusters()
+	if err != nil {
+		return err
+	}
+	q.Home = home
+	now := time.Now()
+	h, answer, err := collect.History(ctx, now, clusters, q)
+	switch {
+	case err != nil:
+		return err
+	case h == nil:
+		return tell(w.Out, answer, p, now)
+	case p != nil:
+		return p.PrintObj(Document(h.API, "MachineHistory", h), w.Out)
+	}
+	_, err = io.WriteString(w.Out, h.Text())
+	return err
+}
