@@ -239,8 +239,8 @@ rights: ## Hold the roles to what `make test-rights` and `make test-install` ask
 	go run ./internal/verify/rights/cmd/rights bin/audit/box bin/audit/install
 
 .PHONY: test-crash
-test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.seed=1 -crash.kills=20'
-	go test -count=1 -timeout 30m -v -run TestCrashTruth ./test/e2e -crash.machines=100 -crash.kills=10 $(ARGS)
+test-crash: ## Kill controllers while 100 machines come and go, and after each of their writes: ARGS='-crash.seed=1 -crash.kills=20'
+	go test -count=1 -timeout 30m -v -run 'TestCrashTruth|TestSafetyKilledAfterEachWrite' ./test/e2e -crash.machines=100 -crash.kills=10 -killed.writes=50 $(ARGS)
 
 # MACHINES= of both APIs together, whose nodes are played by kwok; the cloud is PROVIDER's double. MINUTES=60 is the whole.
 MACHINES ?= 300

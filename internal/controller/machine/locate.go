@@ -57,17 +57,23 @@ func (p search[M]) clusters(ctx context.Context) (out []string, err error) {
 	if !p.view.Recorded.Provisioned {
 		return nil, nil
 	}
-	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
-		return nil, fmt.Errorf("list machines: %w", err)
+	return p.fleet.scopes.get(p.Clock, "", func() ([]string, int, error) { return recordedScopes(ctx, p.Client, p.Dialect) })
+}
+
+// recordedScopes are the clusters in which machines have recorded that their instances are asked for, and how many machines there are.
+func recordedScopes[M client.Object](ctx context.Context, c client.Reader, lens dialect.Machines[M]) (out []string, machines int, err error) {
+	list := lens.NewList()
+	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+		return nil, 0, fmt.Errorf("list machines: %w", err)
 	}
 	for m := range dialect.Items[M](list) {
-		if o := p.Dialect.View(m).Recorded.Origin; o != nil && o.Cluster != "" && !slices.Contains(out, o.Cluster) {
+		machines++
+		if o := lens.View(m).Recorded.Origin; o != nil && o.Cluster != "" && !slices.Contains(out, o.Cluster) {
 			out = append(out, o.Cluster)
 		}
 	}
 	slices.Sort(out)
-	return out, nil
+	return out, machines, nil
 }
 
 // foundIn reports whether the machine's instance is in the cluster, and goes on with that as

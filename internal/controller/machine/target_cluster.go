@@ -162,6 +162,8 @@ type fleet struct {
 	// scope have recorded, by UID.
 	nodes    shared[map[string]bool]
 	recorded shared[map[string]string]
+	// scopes are the clusters in which machines have recorded that their instances are asked for, sorted.
+	scopes shared[[]string]
 }
 
 type heard struct {
