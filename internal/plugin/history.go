@@ -24,7 +24,7 @@ func History(program string, streams genericiooptions.IOStreams) *cobra.Command 
 the cluster: the requests for its instance with what came of them, its node, the steps
 of its deletion, its conditions, and events as long as the API server keeps them. Of a
 machine that failed and does not exist any more it shows the evidence that is kept for
-a week. It only reads.
+a week; of one that was deleted in good health nothing is kept. It only reads.
 
 It exits with 1 if there is no such machine, or several have the name.`,
 		Args:              cobra.RangeArgs(1, 2),

@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
@@ -45,7 +47,7 @@ func MachineHistory(f *MachineFacts) History {
 	if n := f.Node; n != nil {
 		h.add(n.CreationTimestamp.Time, "node "+n.Name, "node joined", "")
 		for _, c := range n.Status.Conditions {
-			h.add(c.LastTransitionTime.Time, "node "+n.Name, fmt.Sprintf("%s is %s", c.Type, c.Status), clause(c.Message))
+			h.condition(n.Name, string(c.Type), string(c.Status), c.Message, c.LastTransitionTime.Time)
 		}
 	}
 	h.add(v.Deleted, "", "deletion requested", "")
@@ -71,7 +73,7 @@ func DepartedHistory(e Evidence, gaps []string) History {
 	h.moments(r)
 	if n := r.Node; n != nil {
 		for _, c := range n.Conditions {
-			h.add(c.Since, "node "+n.Name, fmt.Sprintf("%s is %s", c.About, c.Status), clause(c.Message))
+			h.condition(n.Name, c.About, c.Status, c.Message, c.Since)
 		}
 	}
 	h.said(r.Said)
@@ -90,9 +92,22 @@ func (h *History) add(at time.Time, by, what, message string) {
 	}
 }
 
+// condition adds one of a node: Ready whatever its status, and others, which name troubles, where they are true.
+func (h *History) condition(node, kind, status, message string, since time.Time) {
+	if kind == string(corev1.NodeReady) || status == string(corev1.ConditionTrue) {
+		h.add(since, "node "+node, fmt.Sprintf("%s is %s", kind, status), clause(message))
+	}
+}
+
+// record is the condition that keeps the machine's record, which is told by itself.
+const record = "condition InstanceRecord"
+
 // said adds what an object says about itself, since when that is so.
 func (h *History) said(all []postmortem.Statement) {
 	for _, s := range all {
+		if s.About == record {
+			continue
+		}
 		what := strings.TrimPrefix(s.About, "condition ")
 		if s.Status != "" {
 			what += " is " + s.Status

@@ -29,9 +29,12 @@ func TestMachineHistory(t *testing.T) {
 		},
 		Node: &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "n-1", CreationTimestamp: metav1.NewTime(at(20))},
-			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at(30)), Message: "kubelet is posting ready status."}}},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+				{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(at(30)), Message: "kubelet is posting ready status."},
+				{Type: "DiskPressure", Status: "False", LastTransitionTime: metav1.NewTime(at(30))},
+			}},
 		},
-		Said: []postmortem.Statement{{About: "condition Drained", Status: "False", Reason: "Draining", Message: "2 pods have to leave", Since: at(41)}},
+		Said: []postmortem.Statement{{About: "condition InstanceRecord", Status: "True", Message: "{}", Since: at(2)}, {About: "condition Drained", Status: "False", Reason: "Draining", Message: "2 pods have to leave", Since: at(41)}},
 		Events: []postmortem.Event{
 			{Reason: "Created", Message: "the instance was created", At: at(4), By: "machine-controller"},
 			{Reason: "DrainBlocked", Message: "budget web/b", At: at(49), Count: 3},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
@@ -31,6 +32,10 @@ func TestHistory(t *testing.T) {
 				t.Errorf("no %q in\n%s", test.event, h.Text())
 			}
 		})
+	}
+	said := []postmortem.Statement{{About: "condition " + dialect.RecordCondition, Status: "True", Since: now}}
+	if h := explain.MachineHistory(&explain.MachineFacts{Said: said}); len(h.Events) > 0 {
+		t.Errorf("the record is told twice: %+v", h.Events)
 	}
 	h, a, err := collect.History(t.Context(), now, collect.Clusters{Control: c, Target: c}, collect.Question{Kind: "Machine", Name: "mill-z"})
 	if h != nil || err != nil || a.Reason != explain.ReasonNotFound {
