@@ -208,6 +208,10 @@ func TestOtherChoiceOfNobody(t *testing.T) {
 			if g.pass(); len(*asked) != was.want {
 				t.Errorf("asked for %q at once", *asked)
 			}
+			g.clock.Step(time.Second)
+			if g.pass(); len(*asked) != was.want {
+				t.Errorf("asked for %q a second later", *asked)
+			}
 		})
 	}
 }
