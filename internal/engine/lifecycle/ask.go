@@ -32,17 +32,20 @@ func (k Ask) Text() string {
 	if k.Choice != "" {
 		text += " for " + k.Choice
 	}
-	switch k.Closed {
-	case "":
-	case Withdrawn:
+	switch {
+	case k.Closed == "":
+	case k.Closed == Withdrawn && k.Unclear:
 		text += ", which the class does not offer any more"
+	case k.Closed == Withdrawn:
+		text += ", not sent: another machine was refused that meanwhile"
 	default:
 		text += ", refused: " + string(k.Closed)
 	}
 	return text
 }
 
-// Withdrawn closes an ask for a choice that the class does not offer any more.
+// Withdrawn closes an ask for a choice that the class does not offer any more, and, where it is clear that no instance comes of it,
+// one for a choice that was found exhausted before it was sent.
 const Withdrawn provider.Kind = "Withdrawn"
 
 // mostAsks are kept; [Ask].Number tells how many there were before.

@@ -131,3 +131,18 @@ func TestAskIsStoredFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestAskText: people read what was requested, and what came of that.
+func TestAskText(t *testing.T) {
+	open := lifecycle.Asks{}.Next(now, "a")
+	for want, asks := range map[string]lifecycle.Asks{
+		"request 1 for a":                                                       open,
+		"request 1 for a, refused: Exhausted":                                   open.Close(provider.Exhausted, true),
+		"request 1 for a, which the class does not offer any more":              open.Close(lifecycle.Withdrawn, true),
+		"request 1 for a, not sent: another machine was refused that meanwhile": open.Close(lifecycle.Withdrawn, false),
+	} {
+		if got := asks[0].Text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
