@@ -102,10 +102,13 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 // KeepAsks is the note that is stored, with what m's instance is asked for, where it is known by then where that is.
 func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifecycle.Asks) string {
 	n, err := keptOf(m, stored, was)
+	if err != nil || len(asks) == 0 || !asks.Continues(n.Asks) {
+		return stored
+	}
 	if n.Cluster == "" && was.Origin != nil { // it is in the annotation alone
 		n.Origin = *was.Origin
 	}
-	if err != nil || n.Cluster == "" || len(asks) == 0 || !asks.Continues(n.Asks) {
+	if n.Cluster == "" {
 		return stored
 	}
 	n.Asks = asks

@@ -70,6 +70,15 @@ type crash struct {
 
 func startCrash(t *testing.T) *crash {
 	t.Helper()
+	c := &crash{random: rand.New(rand.NewPCG(*crashSeed, 0)), args: map[string][]string{}}
+	c.draw()
+	c.startFleet(t, fleet.Options{Args: c.args})
+	return c
+}
+
+// startFleet starts a fleet of instances of kwok in a folder of its own, until the test ends.
+func (c *crash) startFleet(t *testing.T, o fleet.Options) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-crash-")
 	if err != nil {
 		t.Fatal(err)
@@ -79,16 +88,14 @@ func startCrash(t *testing.T) *crash {
 			t.Error("take the fleet down:", err)
 		}
 	})
-	c := &crash{random: rand.New(rand.NewPCG(*crashSeed, 0)), args: map[string][]string{}}
-	c.draw()
-	f, err := fleet.Start(t.Context(), fleet.Options{Dir: dir, Bin: bin, Backend: "kwok", Args: c.args, Log: os.Stderr})
+	o.Dir, o.Bin, o.Backend, o.Log = dir, bin, "kwok", os.Stderr
+	f, err := fleet.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal("start the fleet:", err)
 	}
 	if c.truth, err = truthOf(f); err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 // draw gives the next provider process faults of its own.

@@ -32,23 +32,8 @@ var failures = regexp.MustCompile(`(?m)^( *)createFailureRate: 0.1$`)
 // exactly one instance for each machine, and nothing else.
 func TestSafetyKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "millwright-killed-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := down(dir); err != nil {
-			t.Error("take the fleet down:", err)
-		}
-	})
-	f, err := fleet.Start(t.Context(), fleet.Options{Dir: dir, Bin: bin, Backend: "kwok", AuditLog: true, Log: os.Stderr})
-	if err != nil {
-		t.Fatal("start the fleet:", err)
-	}
 	c := &crash{}
-	if c.truth, err = truthOf(f); err != nil {
-		t.Fatal(err)
-	}
+	c.startFleet(t, fleet.Options{AuditLog: true})
 	c.watchForTwins(t)
 	for _, manifest := range []string{"testdata/crash-openshift.yaml", "testdata/crash-gardener.yaml"} {
 		raw, err := os.ReadFile(manifest)

@@ -206,54 +206,52 @@ func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
 // is killed, and whichever reply is lost, there is one instance, it is recorded,
 // and in the end there is none.
 func TestCrashPoints(t *testing.T) {
-	t.Run("openshift", func(t *testing.T) {
-		crashPoints(t, func(t *testing.T) *rig[*machinev1.Machine] { return openshiftRig(t) })
+	inBothAPIs(t, crashes{
+		needs: []string{"make ", "initialize", "remove"},
+		lags:  []listingLag{{0, 0}, {7 * time.Second, 7 * time.Second}},
 	})
-	t.Run("gardener", func(t *testing.T) {
-		crashPoints(t, func(t *testing.T) *rig[*v1alpha1.Machine] { return gardenerRig(t) })
-	})
-}
-
-func crashPoints[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
-	plain := suffer(t, get(t), &ordeal{at: -1})
-	for _, need := range []string{"make ", "initialize", "remove"} {
-		if !slices.Contains(plain, need) {
-			t.Fatalf("a life without trouble has the effects %q, and not %q", plain, need)
-		}
-	}
-	for at, effect := range plain {
-		for _, lag := range []time.Duration{0, 7 * time.Second} {
-			t.Run(fmt.Sprintf("%d killed before %s, lag %v", at, effect, lag), func(t *testing.T) {
-				suffer(t, get(t), &ordeal{at: at, lag: lag, promised: lag})
-			})
-			t.Run(fmt.Sprintf("%d reply to %s lost, lag %v", at, effect, lag), func(t *testing.T) {
-				suffer(t, get(t), &ordeal{at: at, lost: true, lag: lag, promised: lag})
-			})
-		}
-	}
 }
 
 // TestSafetyCrashPointsOfChoices: so it is where a request that is repeated otherwise than it was made makes a second instance, and listings run
 // further behind than the infrastructure says.
 func TestSafetyCrashPointsOfChoices(t *testing.T) {
-	t.Run("openshift", func(t *testing.T) {
-		crashPointsOfChoices(t, func(t *testing.T) *rig[*machinev1.Machine] { return openshiftRig(t) })
-	})
-	t.Run("gardener", func(t *testing.T) {
-		crashPointsOfChoices(t, func(t *testing.T) *rig[*v1alpha1.Machine] { return gardenerRig(t) })
+	inBothAPIs(t, crashes{
+		choosy: true, needs: []string{"make a", "make b"},
+		lags: []listingLag{{7 * time.Second, 0}, {7 * time.Second, 2 * time.Second}},
 	})
 }
 
-func crashPointsOfChoices[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
-	plain := suffer(t, get(t), &ordeal{at: -1, choosy: true})
-	if !slices.Contains(plain, "make a") || !slices.Contains(plain, "make b") {
-		t.Fatalf("a life without trouble has the effects %q", plain)
+// listingLag is how far listings run behind, and how far the infrastructure says that they do.
+type listingLag struct{ real, promised time.Duration }
+
+// crashes are the ordeals of a life that has these effects.
+type crashes struct {
+	choosy bool
+	needs  []string
+	lags   []listingLag
+}
+
+func inBothAPIs(t *testing.T, c crashes) {
+	t.Run("openshift", func(t *testing.T) {
+		crashPoints(t, c, func(t *testing.T) *rig[*machinev1.Machine] { return openshiftRig(t) })
+	})
+	t.Run("gardener", func(t *testing.T) {
+		crashPoints(t, c, func(t *testing.T) *rig[*v1alpha1.Machine] { return gardenerRig(t) })
+	})
+}
+
+func crashPoints[M client.Object](t *testing.T, c crashes, get func(*testing.T) *rig[M]) {
+	plain := suffer(t, get(t), &ordeal{at: -1, choosy: c.choosy})
+	for _, need := range c.needs {
+		if !slices.Contains(plain, need) {
+			t.Fatalf("a life without trouble has the effects %q, and not %q", plain, need)
+		}
 	}
 	for at, effect := range plain {
-		for _, lost := range []bool{false, true} {
-			for _, promised := range []time.Duration{0, 2 * time.Second} {
-				t.Run(fmt.Sprintf("%d %s, reply lost %v, promised %v", at, effect, lost, promised), func(t *testing.T) {
-					suffer(t, get(t), &ordeal{at: at, lost: lost, choosy: true, lag: 7 * time.Second, promised: promised})
+		for _, lag := range c.lags {
+			for _, lost := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%d %s, reply lost %v, lag %v", at, effect, lost, lag), func(t *testing.T) {
+					suffer(t, get(t), &ordeal{at: at, lost: lost, choosy: c.choosy, lag: lag.real, promised: lag.promised})
 				})
 			}
 		}

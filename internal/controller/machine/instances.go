@@ -86,11 +86,11 @@ func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err
 
 // unlisted is what may exist although the session does not list it.
 func (s *instances[M]) unlisted() lifecycle.Unlisted {
-	now := s.Clock.Now()
-	u := lifecycle.Unlisted{For: s.infra.readLag()}
+	now, lag := s.Clock.Now(), s.infra.readLag()
+	u := lifecycle.Unlisted{For: lag}
 	if s.world.Instances.Looked {
-		u.For, u.CreateErr = s.infra.readLag()-s.mem.request.quiet(now), s.mem.request.err
-		u.Earlier = s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || s.infra.readLag() > 0)
+		u.For, u.CreateErr = lag-s.mem.request.quiet(now), s.mem.request.err
+		u.Earlier = s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || lag > 0)
 	}
 	u.For = max(u.For, s.Handover-now.Sub(s.began))
 	return u

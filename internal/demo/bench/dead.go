@@ -78,7 +78,7 @@ func (s dying) prepareDeath(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := populate(ctx, s.session); err != nil {
+	if err := populate(ctx, s.session, s.shape.sets(s.machines), s.allRunning()); err != nil {
 		return err
 	}
 	if len(s.shape.Impatient) > 0 {

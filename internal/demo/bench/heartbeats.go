@@ -64,7 +64,7 @@ const turns = 3
 
 // measureHeartbeats measures with all machines running.
 func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
-	if err := populate(ctx, s); err != nil {
+	if err := populate(ctx, s, s.shape.sets(s.machines), s.allRunning()); err != nil {
 		return err
 	}
 	stop, err := s.beat(ctx)
@@ -81,17 +81,17 @@ func (s *session) measureHeartbeats(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// populate starts the controllers and waits until all machines run.
-func populate(ctx context.Context, s *session) error {
+// populate starts the controllers, scales the pools, and waits until these are complete and nothing is written any more.
+func populate(ctx context.Context, s *session, pools []pool, complete func(context.Context) (bool, error)) error {
 	if err := s.startControllers(ctx); err != nil {
 		return err
 	}
-	s.logf("making machines")
-	if err := s.plane.scaleAll(ctx, s.shape.sets(s.machines)); err != nil {
+	s.logf("creating machines")
+	if err := s.plane.scaleAll(ctx, pools); err != nil {
 		return err
 	}
-	if err := s.await(ctx, s.allRunning()); err != nil {
-		return fmt.Errorf("make machines: %w", err)
+	if err := s.await(ctx, complete); err != nil {
+		return fmt.Errorf("create machines: %w", err)
 	}
 	return s.quiet(ctx)
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
@@ -26,17 +25,7 @@ func (s *session) measureRoll(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	if err := s.startControllers(ctx); err != nil {
-		return err
-	}
-	s.logf("making machines to replace")
-	if err := s.plane.scaleAll(ctx, s.shape.deployments(s.machines)); err != nil {
-		return err
-	}
-	if err := s.await(ctx, s.rolledOut()); err != nil {
-		return fmt.Errorf("make machines to replace: %w", err)
-	}
-	if err := s.quiet(ctx); err != nil {
+	if err := populate(ctx, s, s.shape.deployments(s.machines), s.rolledOut()); err != nil {
 		return err
 	}
 	rolled, err := s.rollingPhase(ctx, bounds)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// History is what is stored of a machine's life, oldest first.
+// History lists the stored events of a machine's life, oldest first.
 type History struct {
 	Subject
 	UID    string     `json:"uid,omitempty"`
@@ -54,8 +54,8 @@ func MachineHistory(f *MachineFacts) History {
 	for _, b := range v.Deletion.Begun {
 		h.add(b.At, byController, b.Step.Words()+" began", "")
 	}
-	h.said(f.Said)
-	h.told(f.Events)
+	h.stated(f.Said)
+	h.reported(f.Events)
 	if e := f.Evidence; e != nil {
 		h.moments(e.Record)
 	}
@@ -76,8 +76,8 @@ func DepartedHistory(e Evidence, gaps []string) History {
 			h.condition(n.Name, c.About, c.Status, c.Message, c.Since)
 		}
 	}
-	h.said(r.Said)
-	h.told(r.Events)
+	h.stated(r.Said)
+	h.reported(r.Events)
 	h.add(r.Taken, byController, "evidence kept", cmp.Or(r.Summary, string(r.Cause)))
 	h.sort()
 	return h
@@ -99,11 +99,11 @@ func (h *History) condition(node, kind, status, message string, since time.Time)
 	}
 }
 
-// record is the condition that keeps the machine's record, which is told by itself.
+// record is the condition that keeps the machine's record, whose requests are events of their own.
 const record = "condition InstanceRecord"
 
-// said adds what an object says about itself, since when that is so.
-func (h *History) said(all []postmortem.Statement) {
+// stated adds the statements of an object about itself, with the time since when each holds.
+func (h *History) stated(all []postmortem.Statement) {
 	for _, s := range all {
 		if s.About == record {
 			continue
@@ -119,7 +119,7 @@ func (h *History) said(all []postmortem.Statement) {
 	}
 }
 
-func (h *History) told(all []postmortem.Event) {
+func (h *History) reported(all []postmortem.Event) {
 	for _, e := range all {
 		h.add(e.At, cmp.Or(e.By, "event"), e.Reason, clause(e.Message))
 		if n := len(h.Events) - 1; n >= 0 && !e.At.IsZero() && e.Count > 1 {
@@ -138,7 +138,7 @@ func (h *History) moments(r postmortem.Record) {
 	}
 }
 
-// sort brings the events into the order of time, and leaves out what two sources say alike.
+// sort orders the events by time, and leaves out duplicates from two sources.
 func (h *History) sort() {
 	slices.SortStableFunc(h.Events, func(a, b Happened) int { return a.At.Compare(b.At) })
 	h.Events = slices.CompactFunc(h.Events, func(a, b Happened) bool {

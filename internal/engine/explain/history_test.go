@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestMachineHistory: what is stored in different places is told in the order of time, once each.
+// TestMachineHistory: events that are stored in different places are listed in the order of time, once each.
 func TestMachineHistory(t *testing.T) {
 	at := func(seconds int) time.Time {
 		return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC)
@@ -64,7 +64,7 @@ func TestMachineHistory(t *testing.T) {
 	}
 }
 
-// TestDepartedHistory: of a machine that does not exist any more the evidence is told.
+// TestDepartedHistory: the history of a deleted machine is its evidence.
 func TestDepartedHistory(t *testing.T) {
 	e := explain.Evidence{Where: "configmap blue/evidence-m-1", Expires: now.Add(time.Hour), Record: postmortem.Record{
 		API: provider.OpenShift, Namespace: "blue", Name: "m-1", UID: "uid-1", Owner: "MachineSet/mill", Cause: postmortem.Unwell, Taken: now,

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestHistory: of a machine that exists the objects are told, of one that does not its evidence, and of neither that there is none.
+// TestHistory: a machine that exists has the history of its objects, a deleted one that of its evidence, and any other none.
 func TestHistory(t *testing.T) {
 	c := cluster(t, nil, openshiftMachine("Running", time.Hour, withNodeO), node("True", "", "", time.Hour), keptFor(t, postmortem.Unwell, "node n-9: Ready is Unknown"))
 	for name, test := range map[string]struct {
