@@ -2,8 +2,8 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -61,19 +61,39 @@ type Maintainer interface {
 // SecretRef names a secret; an empty namespace is the machine's own.
 type SecretRef struct{ Namespace, Name string }
 
-// Referrer is a Provider whose specs name secrets in places of its own. For
-// others the common fields userDataSecret.name and credentialsSecret.name are
-// read.
-type Referrer interface {
-	Refers(api string, spec []byte) (userData, credentials SecretRef, err error)
+// SpecReader is a Provider that reads from a spec what is needed before it is opened. For
+// others, secrets are read from the fields that the specs of all infrastructures share
+// ([ReadCommon]), and a spec names no region.
+type SpecReader interface {
+	// ReadSpec makes no call. It returns the region also with an error, where that can be
+	// read: a machine is deleted whatever its spec says by now.
+	ReadSpec(api string, spec []byte) (SpecNames, error)
 }
 
-// Locator is a Provider that knows where the instances of a spec are also if Open refuses it: a machine is
-// deleted whatever its spec says by now.
-type Locator interface {
-	// Region is the region that the spec names, as [Class.Region] has it; empty where it names
-	// none or cannot be read. It makes no call.
-	Region(api string, spec []byte) string
+// SpecNames are the names that a provider spec refers to. The zero value of each: it has none.
+type SpecNames struct {
+	UserData, Credentials SecretRef
+	// Region is as [Class].Region has it.
+	Region string
+}
+
+// ReadCommon reads userDataSecret and credentialsSecret from a spec.
+func ReadCommon(spec []byte) (SpecNames, error) {
+	var common struct {
+		UserDataSecret    *SecretRef `json:"userDataSecret"`
+		CredentialsSecret *SecretRef `json:"credentialsSecret"`
+	}
+	if err := json.Unmarshal(spec, &common); err != nil {
+		return SpecNames{}, Errorf(Invalid, "cannot decode the provider spec: %v", err)
+	}
+	var names SpecNames
+	if common.UserDataSecret != nil {
+		names.UserData = *common.UserDataSecret
+	}
+	if common.CredentialsSecret != nil {
+		names.Credentials = *common.CredentialsSecret
+	}
+	return names, nil
 }
 
 // Size is what one instance of a class offers, for scaling from zero.
@@ -114,62 +134,15 @@ const (
 	Reboot   PowerOp = "Reboot"
 )
 
-// Powerer is a Session that can switch instances. The call only begins to:
-// [Session].Find tells what came of it. [PowerOn] and [PowerOff] may be repeated;
-// each call with [Reboot] is another reboot (see [Rebooter]). An instance that is
-// off is started by it. One that does not exist is a [Conflict].
+// Powerer is a Session that can switch instances.
 type Powerer interface {
-	Power(ctx context.Context, ref Ref, i Instance, op PowerOp) error
-}
-
-// Rebooter is a Session that knows again what it was asked before, so that a
-// call whose reply was lost may be repeated. Others reboot by [Powerer], and
-// reboot twice in the worst case.
-type Rebooter interface {
-	// Reboot begins to do what [Powerer] does for [Reboot], once for each request:
-	// with the request that it was last called with for the instance, it changes
-	// nothing. A request is at most 32 characters long.
-	Reboot(ctx context.Context, ref Ref, i Instance, request string) error
-}
-
-// NodeIdentifier is a Session of an infrastructure that has nobody to tell nodes which instance
-// they are: no cloud controller manager knows it, and kubelets are not started with their
-// provider ID. For all others that is theirs to do, and never the machine controller's.
-type NodeIdentifier interface {
-	// IdentifiesNodes reports whether nodes of the class are given [Instance].ProviderID
-	// as theirs. It is written once, while the instance is Running, and only on a node
-	// that shows none, is known to be the machine's, and has an internal IP of Addresses,
-	// or the NodeName: nobody can change it afterwards. So it has to be what the instance
-	// is for its whole life. No call is made for it.
-	IdentifiesNodes() bool
-}
-
-// IdentifiesNodes reports whether s is a [NodeIdentifier] that says so.
-func IdentifiesNodes(s Session) bool {
-	n, ok := As[NodeIdentifier](s)
-	return ok && n.IdentifiesNodes()
-}
-
-// StatusReporter is a Session with provider status of its own.
-type StatusReporter interface {
-	// Status returns what the API keeps for the provider: for [OpenShift] the
-	// JSON of status.providerStatus, for [Gardener] the text of
-	// status.lastKnownState. Nil leaves it as it is.
-	Status(i Instance) ([]byte, error)
-}
-
-// Lagger is a Session whose Find may run behind its own Create and Delete for
-// a while: an empty answer younger than ReadLag is not believed.
-type Lagger interface{ ReadLag() time.Duration }
-
-// Scoper is a Session that knows which part of an account's instances it lists.
-type Scoper interface {
-	// Scope stands for what the class's spec adds to account, cluster and
-	// region: sessions of one account, cluster and region whose scopes are
-	// equal list the same instances. Empty where a spec adds nothing. Specs of
-	// sessions without a scope are each taken for a scope of their own, which
-	// costs a listing for each.
-	Scope() string
+	// Power begins the operation; [Session].Find tells what came of it. [PowerOn] and
+	// [PowerOff] may be repeated. A [Reboot] starts an instance that is off. It has a
+	// request of at most 32 characters: where [Traits].RebootsOnce, a call with the request
+	// of the instance's last one changes nothing, so that a call whose reply was lost may be
+	// repeated. Elsewhere, and with an empty request, each call is another reboot. An
+	// instance that does not exist is a [Conflict].
+	Power(ctx context.Context, ref Ref, i Instance, op PowerOp, request string) error
 }
 
 // ScopeFinder is a Session that can look for an instance in all ownership scopes of its account.
@@ -179,28 +152,6 @@ type ScopeFinder interface {
 	// none, whatever the class's own cluster is. An answer that is denied or partial is an
 	// error. It is asked of a machine that does not say where its instance was asked for.
 	FindScope(ctx context.Context, ref Ref) (cluster string, err error)
-}
-
-// Accounter is a Session that can name the account that its credentials open.
-type Accounter interface {
-	// Account returns a name that no two accounts share and that stays what it
-	// is: the number of an account, the ID of a project or of a subscription, and
-	// nothing that people may edit. It is the same for all credentials of the
-	// account, whatever API, cluster, region and spec the class has, also where it
-	// has no spec, and after a restart.
-	//
-	// It is asked for where an answer depends on it: the answer is kept with the client (see
-	// [Clients]), so that each client makes one call for it. That the account is
-	// not known is an error, never an empty name.
-	Account(ctx context.Context) (string, error)
-}
-
-// VolumeNamer is a Provider that knows how nodes list its volumes: drains wait until a
-// volume is listed no more. It is asked for PersistentVolumes of which nothing else tells.
-type VolumeNamer interface {
-	// VolumeIDs returns parts of the names under which status.volumesAttached of a node
-	// lists the volume; none for a volume of another infrastructure.
-	VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error)
 }
 
 // Leftover is something that was made for an instance and that is there although

@@ -3,31 +3,34 @@ package provider_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 )
 
-type lagger time.Duration
+// sizer has the size of so many CPUs.
+type sizer int64
 
-func (l lagger) ReadLag() time.Duration { return time.Duration(l) }
+func (s sizer) Size(context.Context) (provider.Size, error) {
+	return provider.Size{VCPU: int64(s)}, nil
+}
 
 // wrapping decorates anything and adds nothing.
 type wrapping struct{ inner any }
 
 func (w wrapping) Unwrap() any { return w.inner }
 
-// doubling stands in front of a Lagger, if there is one.
+// doubling stands in front of a Sizer, if there is one.
 type doubling struct{ wrapping }
 
 func (d doubling) As(target any) bool {
-	t, ok := target.(*provider.Lagger)
+	t, ok := target.(*provider.Sizer)
 	if !ok {
 		return false
 	}
-	l, ok := provider.As[provider.Lagger](d.inner)
+	s, ok := provider.As[provider.Sizer](d.inner)
 	if ok {
-		*t = lagger(2 * l.ReadLag())
+		size, _ := s.Size(context.Background())
+		*t = sizer(2 * size.VCPU)
 	}
 	return ok
 }
@@ -36,30 +39,33 @@ func TestAsFindsThroughDecorators(t *testing.T) {
 	cases := []struct {
 		reason string
 		v      any
-		want   time.Duration // 0: there is none
+		want   int64 // 0: there is none
 	}{
 		{"nil has nothing", nil, 0},
 		{"a value without it", 7, 0},
-		{"the value's own", lagger(1), 1},
-		{"under one decorator", wrapping{lagger(1)}, 1},
-		{"under two", wrapping{wrapping{lagger(1)}}, 1},
+		{"the value's own", sizer(1), 1},
+		{"under one decorator", wrapping{sizer(1)}, 1},
+		{"under two", wrapping{wrapping{sizer(1)}}, 1},
 		{"under decorators, but not there", wrapping{wrapping{7}}, 0},
 		{"a decorator of nothing", wrapping{nil}, 0},
 		{"the outermost wins", wrapping{struct {
-			lagger
+			sizer
 			wrapping
-		}{2, wrapping{lagger(1)}}}, 2},
-		{"a decorator stands in front", wrapping{doubling{wrapping{lagger(1)}}}, 2},
+		}{2, wrapping{sizer(1)}}}, 2},
+		{"a decorator stands in front", wrapping{doubling{wrapping{sizer(1)}}}, 2},
 		{"and in front of nothing adds nothing", doubling{wrapping{7}}, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
-			l, ok := provider.As[provider.Lagger](c.v)
+			s, ok := provider.As[provider.Sizer](c.v)
 			if ok != (c.want > 0) {
 				t.Fatalf("found: %t", ok)
 			}
-			if ok && l.ReadLag() != c.want {
-				t.Errorf("found %v, want %v", l.ReadLag(), c.want)
+			if !ok {
+				return
+			}
+			if size, err := s.Size(t.Context()); err != nil || size.VCPU != c.want {
+				t.Errorf("found %v (%v), want %v", size.VCPU, err, c.want)
 			}
 		})
 	}
@@ -73,7 +79,7 @@ func TestAsAsksForOneInterfaceOnly(t *testing.T) {
 	if _, ok := provider.As[provider.Initializer](initializer{}); !ok {
 		t.Error("its own Initializer is not found")
 	}
-	if _, ok := provider.As[provider.Sizer](initializer{}); ok {
-		t.Error("a Sizer is found where there is none")
+	if _, ok := provider.As[provider.Powerer](initializer{}); ok {
+		t.Error("a Powerer is found where there is none")
 	}
 }

@@ -12,15 +12,6 @@ type Choice struct {
 	Region, Zone, Type string
 	// Equal says that it is as good as the choice listed before it. Of several that are
 	// equal, the one is asked for whose zone the fewest machines of the same owner have,
-	// so both name their zones.
+	// so both name their zones. Where these have as many, the machine's UID decides.
 	Equal bool
-}
-
-// Chooser is a Session whose spec may name several choices.
-type Chooser interface {
-	// Choices are what ref's instance may be made of, best first: each is asked for
-	// while those before it are [Exhausted]. None where the spec names none. They
-	// depend on the spec and on ref's UID alone, and no call is made for them. Of
-	// equal ones the first is taken where their zones have as many machines.
-	Choices(ref Ref) []Choice
 }

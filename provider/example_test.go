@@ -37,6 +37,7 @@ func (s *shelf) Open(_ context.Context, class provider.Class) (provider.Session,
 }
 
 type shelfSession struct {
+	provider.Base
 	shelf *shelf
 	class provider.Class
 }

@@ -11,14 +11,16 @@ import (
 // in its group only.
 type paths struct{ provider.Session }
 
-func (paths) Identify(providerID string) string {
-	rest, _ := strings.CutPrefix(strings.ToLower(providerID), "cloud:///")
-	return rest
+func (paths) Traits() provider.Traits {
+	return provider.Traits{Identify: func(providerID string) string {
+		rest, _ := strings.CutPrefix(strings.ToLower(providerID), "cloud:///")
+		return rest
+	}}
 }
 
 // TestSameInstance: one row for each way in which the originals spell the
 // provider IDs of one infrastructure (providers.md 4), read without and with
-// an Identifier.
+// Traits.Identify.
 func TestSameInstance(t *testing.T) {
 	for _, r := range []struct {
 		reason string

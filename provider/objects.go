@@ -22,7 +22,7 @@ type ObjectRef struct {
 // and reads in [Provider].Open each time: what was read lately is not read again.
 //
 // What is read makes part of the key of the client ([KeyOf]), so that a client is
-// made anew when it changes, and of what the session says of itself ([Sourced]).
+// made anew when it changes, and of what the session says of itself ([Traits].Source).
 type Objects interface {
 	// Object returns the object as JSON, shared: not to be changed. That it
 	// is not there is [ErrNoObject], which the caller may put up with; that it may not
@@ -40,12 +40,4 @@ type Keeper interface {
 	// Release takes the finalizer off the object and deletes it, if the machine is one
 	// of its owners: what others made stays. It is done where there is nothing.
 	Release(ctx context.Context, ref ObjectRef, machine, finalizer string) error
-}
-
-// Sourced is a Session that was opened from more than its class.
-type Sourced interface {
-	// Source stands for what it took from [Objects], and for nothing else of them:
-	// what failed is tried again at once when it changes. [KeyOf] makes one. It makes
-	// no call.
-	Source() ClientKey
 }

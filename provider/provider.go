@@ -1,8 +1,8 @@
 // Package provider is what an infrastructure must offer to run machines, and
 // what it may offer besides.
 //
-// A [Provider] opens a [Session] for a [Class]; a session has four verbs. All
-// of them are level-based and idempotent by identity: any call may be repeated
+// A [Provider] opens a [Session] for a [Class]; a session has four verbs, and says what
+// it is like. All verbs are level-based and idempotent by identity: any call may be repeated
 // after a crash, a lost reply or a change of leader, and must then have the
 // effect of a single call. Calls return promptly: work that takes long is a
 // pending [State] of the instance, asked for again later, never a blocked
@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -101,7 +102,7 @@ type Want struct {
 	// Role is the machine's role ("worker", "master"), empty when unknown.
 	Role string
 	// Choice is the name of the [Choice] to make it of; empty: the first one, if the
-	// session is a [Chooser].
+	// session has choices.
 	Choice string
 	// Attempt is how often an instance was asked for and refused for good, as [Exhausted]. What is repeated, because an answer was
 	// lost, has the same one. Some infrastructures remember the token of a request that they refused, and refuse all that comes
@@ -221,11 +222,11 @@ type Session interface {
 	//
 	// Whose they are the engine decides. The result is empty only when the
 	// infrastructure positively says that there is nothing; a denied, partial
-	// or failed answer is an error. See [Lagger] for infrastructures whose
+	// or failed answer is an error. See [Traits].ReadLag for infrastructures whose
 	// listings run behind their writes.
 	Find(ctx context.Context, ref Ref) ([]Instance, error)
 	// Create makes an instance for ref, or reports one of those that Find would:
-	// never a second, also when the class has changed since ([Comparer] tells) or
+	// never a second, also when the class has changed since (Differences tells) or
 	// another choice is asked for.
 	// The instance may still be Pending.
 	Create(ctx context.Context, ref Ref, want Want) (Instance, error)
@@ -242,4 +243,86 @@ type Session interface {
 	// List yields every instance in the class's ownership scope, wanted or
 	// not and whoever owns it, page by page. An error ends the listing, which is then incomplete.
 	List(ctx context.Context) iter.Seq2[Instance, error]
+	// Traits describes the session. It makes no call.
+	Traits() Traits
+	// Account returns the name of the account that the credentials open. No two accounts
+	// share a name, and it never changes: the number of an account, the ID of a project or
+	// of a subscription, and nothing that people may edit. It is the same for all
+	// credentials of the account, whatever API, cluster, region and spec the class has, also
+	// where it has no spec, and after a restart.
+	//
+	// The engine asks where an answer depends on it: the provider keeps the answer with the
+	// client, so that each client makes one call for it. An account that cannot be read is an
+	// error, never an empty name; [ErrNoAccount] says that the provider never knows it, also
+	// where ctx has ended.
+	Account(ctx context.Context) (string, error)
+	// Differences returns what i was created with and what the class says instead, one line
+	// for each difference that begins with the path of the field:
+	//
+	//	instanceType: the instance has "small", the spec says "large"
+	//
+	// It returns none for an instance that Create has just returned. What the instance does
+	// not show is no difference. No call is made for it.
+	Differences(ref Ref, i Instance) []string
+	// Status returns what the API stores for the provider: for [OpenShift] the JSON of
+	// status.providerStatus, for [Gardener] the text of status.lastKnownState. Nil leaves
+	// the field as it is. No call is made for it.
+	Status(i Instance) ([]byte, error)
 }
+
+// Traits are the properties of a session that it knows without a call. The zero value is
+// correct for a session of which nothing is known, if its listings are up to date.
+type Traits struct {
+	// Scope names what the class's spec adds to account, cluster and region: sessions of
+	// one account, cluster and region with equal scopes list the same instances.
+	// [WholeAccount] where a spec adds nothing. Empty: each spec is a scope of its own,
+	// which costs a listing for each.
+	Scope string
+	// Source is the hash of what the session read from [Objects] ([KeyOf]), and of nothing
+	// else of them: the engine retries what failed when it changes. Empty: it read nothing.
+	Source ClientKey
+	// ReadLag is how long Find and List may run behind Create and Delete: the engine does
+	// not believe an empty answer that is younger. 0: they are up to date.
+	ReadLag time.Duration
+	// Choices are what an instance of the class may be created as, best first: each is used
+	// while those before it are [Exhausted]. None where the spec has one possibility.
+	Choices []Choice
+	// RebootsOnce says that the session recognizes the request of [Powerer].Power for a [Reboot].
+	RebootsOnce bool
+	// IdentifiesNodes says that nodes of the class get [Instance].ProviderID as theirs from
+	// the machine controller: no cloud controller manager knows the infrastructure, and
+	// kubelets are not started with their provider ID. It is written once, while the
+	// instance is Running, and only on a node that shows none, is known to be the machine's,
+	// and has an internal IP of Addresses, or the NodeName: it cannot be changed
+	// afterwards, so it has to be the instance's for its whole life.
+	IdentifiesNodes bool
+	// Identify returns what identifies the instance that providerID stands for: the same
+	// for each of its spellings, and another for every other instance. One instance may be
+	// spelled in several ways: each API has its own format, formats have changed in the
+	// course of time, and infrastructures do not agree with themselves on case. It is empty
+	// where providerID can name no instance of this infrastructure. Nil: the scheme and what
+	// follows the last slash decide, in whatever case ([Identify]).
+	Identify func(providerID string) string
+}
+
+// WholeAccount is the [Traits].Scope of specs that do not narrow what is listed.
+const WholeAccount = "*"
+
+// ErrNoAccount says that the provider cannot name the account of its credentials.
+var ErrNoAccount = errors.New("this provider cannot name the account that its credentials open")
+
+// Base has the answers of a session of which nothing is known besides its instances, for
+// sessions to embed.
+type Base struct{}
+
+// Traits implements [Session].
+func (Base) Traits() Traits { return Traits{} }
+
+// Account implements [Session].
+func (Base) Account(context.Context) (string, error) { return "", ErrNoAccount }
+
+// Differences implements [Session].
+func (Base) Differences(Ref, Instance) []string { return nil }
+
+// Status implements [Session].
+func (Base) Status(Instance) ([]byte, error) { return nil, nil }

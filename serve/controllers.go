@@ -85,9 +85,6 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	if err != nil {
 		return err
 	}
-	if volumes, ok := provider.As[provider.VolumeNamer](a.provider); ok && nodes.Exists() {
-		nodes.Volumes = volumes
-	}
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics, Tracer: a.process.Tracer,

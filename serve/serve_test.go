@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
@@ -20,6 +21,8 @@ type deaf struct {
 }
 
 func (deaf) Name() string { return "deaf" }
+
+func (deaf) Traits() provider.Traits { return provider.Traits{} }
 
 func (d deaf) Open(context.Context, provider.Class) (provider.Session, error) { return d, nil }
 
@@ -33,7 +36,7 @@ func (d deaf) Create(context.Context, provider.Ref, provider.Want) (provider.Ins
 	return provider.Instance{}, nil
 }
 
-// VolumeIDs implements [provider.VolumeNamer].
+// VolumeIDs implements [node.VolumeNamer].
 func (deaf) VolumeIDs(context.Context, *corev1.PersistentVolumeSpec) ([]string, error) {
 	return []string{"v"}, nil
 }
@@ -44,7 +47,7 @@ func TestVolumesAreNamedThroughDecorators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, ok := provider.As[provider.VolumeNamer](decorate.Own(p, "owner"))
+	known, ok := provider.As[node.VolumeNamer](decorate.Own(p, "owner"))
 	if !ok {
 		t.Fatal("the names that the provider knows are hidden")
 	}

@@ -65,10 +65,7 @@ type Provider struct {
 	looks    *looks
 }
 
-var (
-	_ provider.Provider    = &Provider{}
-	_ provider.VolumeNamer = &Provider{}
-)
+var _ provider.Provider = &Provider{}
 
 // New returns a provider whose calls beside the workers end with life at the latest.
 func New(life context.Context, c Config) *Provider {
@@ -92,10 +89,10 @@ func (p *Provider) Open(_ context.Context, class provider.Class) (provider.Sessi
 	case !json.Valid(class.Spec):
 		return nil, provider.Errorf(provider.Invalid, "the provider spec is no JSON")
 	}
-	return &session{work{sight{request{Provider: p, class: class, digest: digest(class)}}}}, nil
+	return &session{work: work{sight{request{Provider: p, class: class, digest: digest(class)}}}}, nil
 }
 
-// VolumeIDs implements [provider.VolumeNamer].
+// VolumeIDs returns what node.status.volumesAttached has of the names of the volume: drains wait for it.
 func (p *Provider) VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error) {
 	r, err := p.config.Driver.GetVolumeIDs(ctx, &driver.GetVolumeIDsRequest{PVSpecs: []*corev1.PersistentVolumeSpec{volume}})
 	if err != nil || r == nil {

@@ -4,30 +4,28 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"time"
 
 	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // session is a class opened. What it asks of a driver is in its parts: who only looks, and who works beside the workers.
-type session struct{ work }
+type session struct {
+	provider.Base
+	work
+}
 
 var (
-	_ provider.Session        = &session{}
-	_ provider.Lagger         = &session{}
-	_ provider.Identifier     = &session{}
-	_ provider.Initializer    = &session{}
-	_ provider.StatusReporter = &session{}
+	_ provider.Session     = &session{}
+	_ provider.Initializer = &session{}
 )
 
-// ReadLag implements [provider.Lagger].
-func (s *session) ReadLag() time.Duration { return s.config.ReadLag }
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{ReadLag: s.config.ReadLag, Identify: identify}
+}
 
-// Identify implements [provider.Identifier].
-func (s *session) Identify(providerID string) string { return identify(providerID) }
-
-// Status implements [provider.StatusReporter]: what the driver last said of the machine's state.
+// Status implements [provider.Session]: what the driver last said of the machine's state.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if one, ok := s.memory.whose(i.ProviderID); ok && one.lastKnownState != "" {
 		return []byte(one.lastKnownState), nil

@@ -60,7 +60,7 @@ func TestNoCallHoldsAWorker(t *testing.T) {
 		if got := shape(found); got != "m Running" || found[0].NodeName != "m" || len(found[0].Addresses) == 0 {
 			b.t.Errorf("then it reports %q: %+v", got, found)
 		}
-		if said, _ := s.(provider.StatusReporter).Status(found[0]); !strings.HasPrefix(string(said), "server ") {
+		if said, _ := s.Status(found[0]); !strings.HasPrefix(string(said), "server ") {
 			b.t.Errorf("what the driver said of its state is %q", said)
 		}
 		if _, err := s.Delete(b.t.Context(), ref("m"), found); err != nil {

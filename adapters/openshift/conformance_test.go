@@ -127,7 +127,8 @@ func (b *bench) harness(fresh bool) providertest.Harness {
 			c.Spec = []byte(strings.ReplaceAll(string(c.Spec), `"nova"`, `""`))
 			return c
 		},
-		PageSize: pageSize, Patience: time.Hour,
+		Incomparable: true, // only the actuator knows
+		PageSize:     pageSize, Patience: time.Hour,
 		Knobs: providertest.Knobs{
 			Advance: time.Sleep,
 			Inject:  b.inject,

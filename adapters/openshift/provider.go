@@ -51,8 +51,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Referrer = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New returns a provider whose calls beside the workers end with life at the latest.
@@ -72,12 +72,12 @@ func (p *Provider) Open(_ context.Context, class provider.Class) (provider.Sessi
 	if err := legible(class.Spec); err != nil {
 		return nil, err
 	}
-	return &session{work{Provider: p, class: class}}, nil
+	return &session{work: work{Provider: p, class: class}}, nil
 }
 
-// Refers implements [provider.Referrer]: actuators read their secrets themselves, so that nothing is read for them.
-func (p *Provider) Refers(_ string, spec []byte) (userData, credentials provider.SecretRef, err error) {
-	return provider.SecretRef{}, provider.SecretRef{}, legible(spec)
+// ReadSpec implements [provider.SpecReader]: actuators read their secrets themselves, so that nothing is read for them.
+func (p *Provider) ReadSpec(_ string, spec []byte) (provider.SpecNames, error) {
+	return provider.SpecNames{}, legible(spec)
 }
 
 func legible(spec []byte) error {

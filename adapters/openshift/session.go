@@ -3,33 +3,29 @@ package openshift
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/millwright-dev/millwright/adapters/internal/beside"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // session is a class opened.
-type session struct{ work }
+type session struct {
+	provider.Base
+	work
+}
 
 var (
 	_ provider.Session     = &session{}
-	_ provider.Lagger      = &session{}
-	_ provider.Identifier  = &session{}
-	_ provider.Scoper      = &session{}
 	_ provider.Initializer = &session{}
 	_ provider.Maintainer  = &session{}
 )
 
-// ReadLag implements [provider.Lagger].
-func (s *session) ReadLag() time.Duration { return s.config.ReadLag }
+// Traits implements [provider.Session]. What is listed does not depend on the spec.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: provider.WholeAccount, ReadLag: s.config.ReadLag, Identify: identify}
+}
 
-// Identify implements [provider.Identifier]. Provider IDs of some actuators are no URLs: then all of the text counts.
-func (s *session) Identify(providerID string) string { return identify(providerID) }
-
-// Scope implements [provider.Scoper]: what is listed does not depend on the spec.
-func (s *session) Scope() string { return "" }
-
+// identify reads provider IDs. Those of some actuators are no URLs: then all of the text counts.
 func identify(providerID string) string {
 	scheme, _, ok := strings.Cut(providerID, "://")
 	switch tail := provider.Tail(providerID); {

@@ -93,7 +93,7 @@ func TestWhatTheActuatorWritesIsToldAsItIs(t *testing.T) {
 		if m.Status.ProviderStatus == nil || !strings.Contains(string(m.Status.ProviderStatus.Raw), `"instanceState":"ACTIVE"`) {
 			b.t.Errorf("the actuator's own status is %v", m.Status.ProviderStatus)
 		}
-		if _, ok := s.(provider.StatusReporter); ok {
+		if status, err := s.Status(b.find(s, r)[0]); status != nil || err != nil {
 			b.t.Error("the engine is given a status to write")
 		}
 		b.find(s, r)

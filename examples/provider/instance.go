@@ -2,10 +2,10 @@ package larch
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -48,26 +48,12 @@ func (s *session) instance(ctx context.Context, m machine) (provider.Instance, e
 	return i, nil
 }
 
-// The optional interfaces. A provider that has none of them runs machines as well.
-var (
-	_ provider.Lagger         = &session{}
-	_ provider.Accounter      = &session{}
-	_ provider.Scoper         = &session{}
-	_ provider.Chooser        = &session{}
-	_ provider.LeftoverLister = &session{}
-)
+// Traits implements [provider.Session]. What List yields does not depend on the spec.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: provider.WholeAccount, ReadLag: readLag, Choices: s.choices()}
+}
 
-// ReadLag implements [provider.Lagger].
-func (*session) ReadLag() time.Duration { return readLag }
-
-// Account implements [provider.Accounter].
-func (s *session) Account(ctx context.Context) (string, error) { return s.client.account(ctx) }
-
-// Scope implements [provider.Scoper]: what List yields does not depend on the spec.
-func (*session) Scope() string { return "" }
-
-// Choices implements [provider.Chooser].
-func (s *session) Choices(provider.Ref) (all []provider.Choice) {
+func (s *session) choices() (all []provider.Choice) {
 	if s.spec == nil {
 		return nil
 	}
@@ -76,6 +62,20 @@ func (s *session) Choices(provider.Ref) (all []provider.Choice) {
 	}
 	return all
 }
+
+// Account implements [provider.Session].
+func (s *session) Account(ctx context.Context) (string, error) { return s.client.account(ctx) }
+
+// Differences implements [provider.Session].
+func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
+	if s.spec == nil || i.Type == s.spec.Type {
+		return nil
+	}
+	return []string{fmt.Sprintf("type: the instance has %q, the spec says %q", i.Type, s.spec.Type)}
+}
+
+// An optional interface. A provider that has none of them runs machines as well.
+var _ provider.LeftoverLister = &session{}
 
 // Leftovers implements [provider.LeftoverLister]: disks that never got their machine.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {

@@ -14,9 +14,10 @@ import (
 )
 
 type session struct {
-	class  provider.Class
-	spec   *Spec // nil where the class has none
-	client *client
+	provider.Base // its Status: none is kept
+	class         provider.Class
+	spec          *Spec // nil where the class has none
+	client        *client
 }
 
 // Find implements [provider.Session]. Larch cannot be asked for one thing or another: it is asked three times.

@@ -33,27 +33,13 @@ type Template[M client.Object] struct {
 	Machine M
 }
 
-// Refers reads which secrets a provider spec names: through p where it has a
-// say ([provider.Referrer]), else from the fields that the specs of all
-// infrastructures share.
-func Refers(p provider.Provider, api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
-	if r, ok := provider.As[provider.Referrer](p); ok {
-		return r.Refers(api, spec)
+// ReadSpec reads which secrets a provider spec names: through p where it is a
+// [provider.SpecReader], else from the fields that the specs of all infrastructures share.
+func ReadSpec(p provider.Provider, api string, spec []byte) (provider.SpecNames, error) {
+	if r, ok := provider.As[provider.SpecReader](p); ok {
+		return r.ReadSpec(api, spec)
 	}
-	var common struct {
-		UserDataSecret    *provider.SecretRef `json:"userDataSecret"`
-		CredentialsSecret *provider.SecretRef `json:"credentialsSecret"`
-	}
-	if err := json.Unmarshal(spec, &common); err != nil {
-		return userData, credentials, provider.Errorf(provider.Invalid, "cannot decode the provider spec: %v", err)
-	}
-	if common.UserDataSecret != nil {
-		userData = *common.UserDataSecret
-	}
-	if common.CredentialsSecret != nil {
-		credentials = *common.CredentialsSecret
-	}
-	return userData, credentials, nil
+	return provider.ReadCommon(spec)
 }
 
 // Secret reads the secret that field refers to. A secret that does not exist

@@ -14,10 +14,10 @@ func ClassKey(c provider.Class) provider.ClientKey {
 
 // ScopeKey tells apart what has to be listed: classes that share one list the same
 // instances.
-func ScopeKey(c provider.Class, s provider.Session) string {
-	scope := digest(c.Spec)
-	if own, ok := provider.As[provider.Scoper](s); ok {
-		scope = own.Scope()
+func ScopeKey(c provider.Class, t provider.Traits) string {
+	scope := t.Scope
+	if scope == "" {
+		scope = digest(c.Spec)
 	}
 	return string(account(c)) + "/" + scope
 }

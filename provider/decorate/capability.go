@@ -32,8 +32,6 @@ func (n *interception) As(target any) bool {
 		return stand(n, t, func(s provider.Sizer) provider.Sizer { return sizer{n, s} })
 	case *provider.Powerer:
 		return stand(n, t, func(p provider.Powerer) provider.Powerer { return powerer{n, p} })
-	case *provider.Rebooter:
-		return stand(n, t, func(r provider.Rebooter) provider.Rebooter { return rebooter{n, r} })
 	case *provider.ConsoleReader:
 		return stand(n, t, func(c provider.ConsoleReader) provider.ConsoleReader { return consoleReader{n, c} })
 	case *provider.ScopeFinder:
@@ -87,18 +85,8 @@ type powerer struct {
 	inner provider.Powerer
 }
 
-func (c powerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
-	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op) })
-}
-
-type rebooter struct {
-	n     *interception
-	inner provider.Rebooter
-}
-
-// Reboot is one of the power operations to whoever counts or guards calls.
-func (c rebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Reboot(ctx, ref, i, request) })
+func (c powerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
+	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op, request) })
 }
 
 type consoleReader struct {

@@ -43,8 +43,8 @@ func (r Reads) withDefaults() Reads {
 // from one List of their scope. It is careful, in that order:
 //
 //   - a Find is never answered from a listing that began before the last write
-//     for its UID through this decorator had ended. Where the session is a
-//     [provider.Lagger], the listing has moreover to have begun as late as that
+//     for its UID through this decorator had ended. Where the session has a
+//     [provider.Traits].ReadLag, the listing has moreover to have begun as late as that
 //     says, or to show what the write did: the instance that Create returned is
 //     there, those that were given to Delete are on their way out. A Delete of
 //     instances that already are, because it asked them to go before, changes
@@ -80,14 +80,15 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 	if err != nil {
 		return nil, err
 	}
-	sc, err := p.scopes.Get(ctx, scopeOf(class, s), func(context.Context) (*scope, error) {
+	traits := s.Traits()
+	sc, err := p.scopes.Get(ctx, scopeOf(class, traits), func(context.Context) (*scope, error) {
 		return &scope{reads: p.reads, clock: p.clock, writes: p.writes}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &coalescing{
-		Session: s, scope: sc, writes: p.writes,
+		Session: s, traits: traits, scope: sc, writes: p.writes,
 		interception: interception{inner: s, around: p.writes.around},
 	}, nil
 }
@@ -95,10 +96,10 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 // scopeOf tells classes apart whose listings may differ: a spec and the class's zone
 // may say where to look, so they are part of the scope, unless the session knows better.
 // The API is in any case: it decides how provider IDs are written.
-func scopeOf(class provider.Class, s provider.Session) provider.ClientKey {
+func scopeOf(class provider.Class, t provider.Traits) provider.ClientKey {
 	says, place := class.Spec, class.Region+"/"+class.Zone
-	if own, ok := provider.As[provider.Scoper](s); ok {
-		says, place = []byte(own.Scope()), class.Region
+	if t.Scope != "" {
+		says, place = []byte(t.Scope), class.Region
 	}
 	spec := sha256.Sum256(says)
 	account := provider.KeyOf(class.Credentials, class.API+"/"+class.Cluster, place)
@@ -109,12 +110,16 @@ func scopeOf(class provider.Class, s provider.Session) provider.ClientKey {
 // capabilities count as writes.
 type coalescing struct {
 	provider.Session
+	traits provider.Traits
 	scope  *scope
 	writes *writes
 	interception
 }
 
 func (s *coalescing) Unwrap() any { return s.Session }
+
+// Traits are those that the session was opened with: who looks often does not have them formed each time.
+func (s *coalescing) Traits() provider.Traits { return s.traits }
 
 func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
 	end := s.writes.begin(ref.UID)
@@ -139,11 +144,7 @@ func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []p
 }
 
 func (s *coalescing) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	var lag time.Duration
-	if l, ok := provider.As[provider.Lagger](s.Session); ok {
-		lag = l.ReadLag()
-	}
-	found, ok, err := s.scope.find(ctx, s.Session, ref, lag)
+	found, ok, err := s.scope.find(ctx, s, ref, s.traits.ReadLag)
 	if ok || err != nil {
 		return found, err
 	}
@@ -319,7 +320,9 @@ func (l *listing) answer(s provider.Session, ref provider.Ref) (found []provider
 	if len(provider.Existing(found)) == 0 {
 		return nil, false
 	}
-	known := func(i provider.Instance) bool { return provider.SameInstance(s, i.ProviderID, ref.ProviderID) }
+	identify := provider.Identifier(s)
+	recorded := identify(ref.ProviderID)
+	known := func(i provider.Instance) bool { return recorded != "" && identify(i.ProviderID) == recorded }
 	if ref.ProviderID != "" && !slices.ContainsFunc(found, known) {
 		return nil, false
 	}

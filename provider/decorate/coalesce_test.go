@@ -61,8 +61,8 @@ func TestClassesShareAListing(t *testing.T) {
 		wrap   func(provider.Provider) provider.Provider
 		lists  int
 	}{
-		"a Scoper":  {"one place, whatever spec and zone say", func(p provider.Provider) provider.Provider { return p }, 1},
-		"no Scoper": {"three places", func(p provider.Provider) provider.Provider { return plainProvider{p} }, 3},
+		"a scope":  {"one place, whatever spec and zone say", func(p provider.Provider) provider.Provider { return p }, 1},
+		"no scope": {"three places", func(p provider.Provider) provider.Provider { return plainProvider{p} }, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -158,7 +158,7 @@ func TestOwnWritesAreSeen(t *testing.T) {
 		t.Errorf("%d Finds, want 1: another machine's write is nobody else's business", f)
 	}
 	power, _ := provider.As[provider.Powerer](s)
-	if err := power.Power(t.Context(), ref(names[2]), mustFind(t, s, names[2])[0], provider.PowerOff); err != nil {
+	if err := power.Power(t.Context(), ref(names[2]), mustFind(t, s, names[2])[0], provider.PowerOff, ""); err != nil {
 		t.Fatal(err)
 	}
 	if after := mustFind(t, s, names[2]); after[0].State != provider.Stopped {

@@ -222,30 +222,21 @@ func (s *boundedSession) List(ctx context.Context) iter.Seq2[provider.Instance, 
 	return listed(ctx, s.bounds, List, s.key(List), s.Session.List)
 }
 
-// As puts deadlines on the capabilities that the calls of other decorators do not
-// pass, or not as single calls.
+// Account has a deadline, too.
+func (s *boundedSession) Account(ctx context.Context) (string, error) {
+	n := &interception{around: s.bounds.around}
+	return asked(ctx, n, account, provider.Ref{}, s.Session.Account)
+}
+
+// As puts a deadline on each item of what was left behind.
 func (s *boundedSession) As(target any) bool {
-	switch t := target.(type) {
-	case *provider.Accounter:
-		inner, ok := provider.As[provider.Accounter](s.Session)
-		*t = boundedAccounter{s.bounds, inner}
-		return ok
-	case *provider.LeftoverLister:
-		inner, ok := provider.As[provider.LeftoverLister](s.Session)
-		*t = boundedLister{s, inner}
-		return ok
+	t, ok := target.(*provider.LeftoverLister)
+	if !ok {
+		return false
 	}
-	return false
-}
-
-type boundedAccounter struct {
-	bounds *bounds
-	inner  provider.Accounter
-}
-
-func (a boundedAccounter) Account(ctx context.Context) (string, error) {
-	n := &interception{around: a.bounds.around}
-	return asked(ctx, n, account, provider.Ref{}, a.inner.Account)
+	inner, ok := provider.As[provider.LeftoverLister](s.Session)
+	*t = boundedLister{s, inner}
+	return ok
 }
 
 type boundedLister struct {

@@ -331,12 +331,7 @@ func (s hungSession) Size(ctx context.Context) (provider.Size, error) {
 	return provider.Size{}, ctx.Err()
 }
 
-func (s hungSession) Power(ctx context.Context, _ provider.Ref, _ provider.Instance, _ provider.PowerOp) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (s hungSession) Reboot(ctx context.Context, _ provider.Ref, _ provider.Instance, _ string) error {
+func (s hungSession) Power(ctx context.Context, _ provider.Ref, _ provider.Instance, _ provider.PowerOp, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -368,12 +363,9 @@ func TestEverythingEnds(t *testing.T) {
 			_, err := s.Create(ctx, r, provider.Want{})
 			return err
 		},
-		"Session.Delete": func(ctx context.Context, r provider.Ref) error { _, err := s.Delete(ctx, r, nil); return err },
-		"Session.List":   func(ctx context.Context, _ provider.Ref) error { _, err := collect(s.List(ctx)); return err },
-		"Accounter.Account": func(ctx context.Context, _ provider.Ref) error {
-			_, err := power[provider.Accounter](t, s).Account(ctx)
-			return err
-		},
+		"Session.Delete":  func(ctx context.Context, r provider.Ref) error { _, err := s.Delete(ctx, r, nil); return err },
+		"Session.List":    func(ctx context.Context, _ provider.Ref) error { _, err := collect(s.List(ctx)); return err },
+		"Session.Account": func(ctx context.Context, _ provider.Ref) error { _, err := s.Account(ctx); return err },
 		"LeftoverLister.Leftovers": func(ctx context.Context, _ provider.Ref) (err error) {
 			for _, err = range power[provider.LeftoverLister](t, s).Leftovers(ctx) {
 			}
@@ -398,10 +390,7 @@ func TestEverythingEnds(t *testing.T) {
 			return err
 		},
 		"Powerer.Power": func(ctx context.Context, r provider.Ref) error {
-			return power[provider.Powerer](t, s).Power(ctx, r, i, provider.Reboot)
-		},
-		"Rebooter.Reboot": func(ctx context.Context, r provider.Ref) error {
-			return power[provider.Rebooter](t, s).Reboot(ctx, r, i, "r")
+			return power[provider.Powerer](t, s).Power(ctx, r, i, provider.Reboot, "r")
 		},
 	}
 	for _, name := range takesContext(t) {
@@ -411,7 +400,7 @@ func TestEverythingEnds(t *testing.T) {
 			continue
 		}
 		most := limits.Read
-		if strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Delete") || strings.HasSuffix(name, "Initialize") || strings.HasSuffix(name, "Maintain") || strings.HasSuffix(name, "Power") || strings.HasSuffix(name, "Reboot") {
+		if strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Delete") || strings.HasSuffix(name, "Initialize") || strings.HasSuffix(name, "Maintain") || strings.HasSuffix(name, "Power") {
 			most = limits.Write
 		}
 		end := calling(func() error { return call(t.Context(), ref(name)) })

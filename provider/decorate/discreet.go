@@ -42,25 +42,9 @@ type discreetSession struct {
 
 func (s *discreetSession) Unwrap() any { return s.Session }
 
-// As answers for the account, which is no call of the other decorators.
-func (s *discreetSession) As(target any) bool {
-	t, ok := target.(*provider.Accounter)
-	if !ok {
-		return false
-	}
-	inner, ok := provider.As[provider.Accounter](s.Session)
-	*t = discreetAccounter{inner, s.credentials}
-	return ok
-}
-
-type discreetAccounter struct {
-	provider.Accounter
-	credentials map[string][]byte
-}
-
-func (a discreetAccounter) Account(ctx context.Context) (string, error) {
-	name, err := a.Accounter.Account(ctx)
-	return name, told(err, a.credentials)
+func (s *discreetSession) Account(ctx context.Context) (string, error) {
+	name, err := s.Session.Account(ctx)
+	return name, told(err, s.credentials)
 }
 
 func (s *discreetSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {

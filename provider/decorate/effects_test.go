@@ -26,8 +26,13 @@ type lateSession struct {
 	lag time.Duration
 }
 
-func (s lateSession) ReadLag() time.Duration { return s.lag }
-func (s lateSession) Unwrap() any            { return s.Session }
+func (s lateSession) Traits() provider.Traits {
+	t := s.Session.Traits()
+	t.ReadLag = s.lag
+	return t
+}
+
+func (s lateSession) Unwrap() any { return s.Session }
 
 // promised is how long the infrastructure of these tests says to be behind.
 const promised = 20 * time.Second
@@ -114,7 +119,7 @@ func TestListingIsNotBelievedOfUnseenWrites(t *testing.T) {
 		},
 		"a restart": func(t *testing.T, _ *world, s provider.Session, n string) {
 			power, _ := provider.As[provider.Powerer](s)
-			if err := power.Power(t.Context(), ref(n), mustFind(t, s, n)[0], provider.Reboot); err != nil {
+			if err := power.Power(t.Context(), ref(n), mustFind(t, s, n)[0], provider.Reboot, "r"); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -11,7 +11,7 @@ import (
 )
 
 // Fallback decorates p so that machines are also made of what the fallbacks of their class say
-// ([provider.Class.Fallbacks]), as further choices behind those of the spec ([provider.Chooser]).
+// ([provider.Class.Fallbacks]), as further choices behind those of the spec ([provider.Traits]).
 //
 // Everything but the choice is the class's own session's: what it finds, lists and removes is what all of them
 // make. A fallback that cannot be used does no harm to machines that need none: it is left out, and whoever
@@ -52,12 +52,11 @@ func (p falling) fallback(ctx context.Context, class provider.Class, base provid
 	if err != nil {
 		return nil, err
 	}
-	mine, ok := provider.As[provider.Scoper](base)
-	its, also := provider.As[provider.Scoper](other)
-	if !ok || !also || mine.Scope() != its.Scope() {
+	mine, its := base.Traits(), other.Traits()
+	if mine.Scope == "" || mine.Scope != its.Scope {
 		return nil, errors.New("its instances would not be found beside the spec's own: only what an instance is made of may differ")
 	}
-	if len(named{session: base}.choices(provider.Ref{})) == 0 || len(named{session: other}.choices(provider.Ref{})) == 0 {
+	if len(mine.Choices) == 0 || len(its.Choices) == 0 {
 		return nil, errors.New("this infrastructure does not tell where capacity of the spec is counted")
 	}
 	return other, nil
@@ -67,14 +66,6 @@ func (p falling) fallback(ctx context.Context, class provider.Class, base provid
 type named struct {
 	prefix  string
 	session provider.Session
-}
-
-func (n named) choices(ref provider.Ref) []provider.Choice {
-	c, ok := provider.As[provider.Chooser](n.session)
-	if !ok {
-		return nil
-	}
-	return c.Choices(ref)
 }
 
 // fallen is a session of a class with fallbacks: of its own spec, then of each other.
@@ -87,28 +78,30 @@ type fallen struct {
 
 func (s *fallen) Unwrap() any { return s.Session }
 
-// Choices implements [provider.Chooser]. Of two that capacity is counted alike for the first stays.
-func (s *fallen) Choices(ref provider.Ref) (out []provider.Choice) {
+// Traits implements [provider.Session], with the choices of all specs. Of two choices whose capacity is counted alike the first stays.
+func (s *fallen) Traits() provider.Traits {
 	type place struct{ region, zone, kind string }
-	seen := map[place]bool{}
+	seen, all := map[place]bool{}, []provider.Choice(nil)
 	for _, n := range s.named {
-		rank := len(out) // what a fallback says comes after all before it, however equal it is
-		for _, c := range n.choices(ref) {
+		rank := len(all) // what a fallback says comes after all before it, however equal it is
+		for _, c := range n.session.Traits().Choices {
 			if at := (place{c.Region, c.Zone, c.Type}); !seen[at] {
 				seen[at] = true
-				c.Name, c.Equal = n.prefix+c.Name, c.Equal && len(out) > rank
-				out = append(out, c)
+				c.Name, c.Equal = n.prefix+c.Name, c.Equal && len(all) > rank
+				all = append(all, c)
 			}
 		}
 	}
-	return out
+	traits := s.Session.Traits()
+	traits.Choices = all
+	return traits
 }
 
 // Create asks the session that the choice is of.
 func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	of, choice := named{session: s.Session}, want.Choice
 	for _, n := range s.named {
-		for _, c := range n.choices(ref) {
+		for _, c := range n.session.Traits().Choices {
 			if n.prefix+c.Name == want.Choice {
 				of, choice = n, c.Name
 			}
@@ -130,27 +123,10 @@ func (s *fallen) explain(err error) error {
 	return &told
 }
 
-// As answers [provider.As] for what depends on all specs.
-func (s *fallen) As(target any) bool {
-	switch t := target.(type) {
-	case *provider.Comparer:
-		return stand(&interception{inner: s.Session}, t, func(provider.Comparer) provider.Comparer { return fallenComparer{s} })
-	case *provider.Sizer:
-		return stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallenSizer{s} })
-	}
-	return false
-}
-
-type fallenComparer struct{ s *fallen }
-
 // Differences are none where the instance is as any of the specs says.
-func (c fallenComparer) Differences(ref provider.Ref, i provider.Instance) (own []string) {
-	for n, of := range c.s.named {
-		comparer, ok := provider.As[provider.Comparer](of.session)
-		if !ok {
-			continue
-		}
-		differences := comparer.Differences(ref, i)
+func (s *fallen) Differences(ref provider.Ref, i provider.Instance) (own []string) {
+	for n, of := range s.named {
+		differences := of.session.Differences(ref, i)
 		if len(differences) == 0 {
 			return nil
 		}
@@ -159,6 +135,12 @@ func (c fallenComparer) Differences(ref provider.Ref, i provider.Instance) (own 
 		}
 	}
 	return own
+}
+
+// As answers [provider.As] for what depends on all specs.
+func (s *fallen) As(target any) bool {
+	t, ok := target.(*provider.Sizer)
+	return ok && stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallenSizer{s} })
 }
 
 type fallenSizer struct{ s *fallen }

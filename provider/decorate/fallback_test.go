@@ -38,10 +38,13 @@ func (s shop) Open(_ context.Context, class provider.Class) (provider.Session, e
 	return o, nil
 }
 
-func (o order) name() string  { return o.Type + " in " + o.Zone }
-func (o order) Scope() string { return o.Region }
+func (o order) name() string { return o.Type + " in " + o.Zone }
 
-func (o order) Choices(provider.Ref) []provider.Choice {
+func (o order) Traits() provider.Traits {
+	return provider.Traits{Scope: o.Region, Choices: o.choices()}
+}
+
+func (o order) choices() []provider.Choice {
 	first := provider.Choice{Name: o.name(), Region: o.Region, Zone: o.Zone, Type: o.Type}
 	if o.Also == "" {
 		return []provider.Choice{first}
@@ -87,11 +90,7 @@ func begin(t *testing.T, s shop, fallbacks ...string) provider.Session {
 
 func names(t *testing.T, s provider.Session) (out []string) {
 	t.Helper()
-	chooser, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		t.Fatal("it has no choices")
-	}
-	for _, c := range chooser.Choices(provider.Ref{}) {
+	for _, c := range s.Traits().Choices {
 		out = append(out, c.Name)
 	}
 	return out
@@ -123,9 +122,8 @@ func TestFallbacksAreChoices(t *testing.T) {
 // TestFallbacksComeLater: a zone that a fallback has besides those of the spec is no equal of these.
 func TestFallbacksComeLater(t *testing.T) {
 	s := begin(t, shop{}, `{"also":"b"}`, `{"zone":"c","also":"d"}`)
-	c, _ := provider.As[provider.Chooser](s)
 	var equal []bool
-	for _, one := range c.Choices(provider.Ref{}) {
+	for _, one := range s.Traits().Choices {
 		equal = append(equal, one.Equal)
 	}
 	if diff := cmp.Diff([]bool{false, false, false, true}, equal); diff != "" {
@@ -135,12 +133,8 @@ func TestFallbacksComeLater(t *testing.T) {
 
 func TestInstancesOfFallbacksAreNoOthers(t *testing.T) {
 	s := begin(t, shop{}, `{"zone":"b"}`)
-	c, ok := provider.As[provider.Comparer](s)
-	if !ok {
-		t.Fatal("it compares nothing")
-	}
 	for zone, want := range map[string]int{"a": 0, "b": 0, "c": 1} {
-		if d := c.Differences(provider.Ref{}, provider.Instance{Type: "large", Zone: zone}); len(d) != want {
+		if d := s.Differences(provider.Ref{}, provider.Instance{Type: "large", Zone: zone}); len(d) != want {
 			t.Errorf("in %s: %q", zone, d)
 		}
 	}

@@ -60,14 +60,14 @@ func TestGuard(t *testing.T) {
 			if !ok {
 				t.Fatal("the reference cloud has power")
 			}
-			return p.Power(t.Context(), ref("a"), found[0], provider.PowerOff)
+			return p.Power(t.Context(), ref("a"), found[0], provider.PowerOff, "")
 		},
 	}
-	reboots, ok := provider.As[provider.Rebooter](s)
+	reboots, ok := provider.As[provider.Powerer](s)
 	if !ok {
 		t.Fatal("the reference cloud reboots")
 	}
-	if err := reboots.Reboot(t.Context(), ref("a"), found[0], "r"); !errors.Is(err, errShut) || w.count(decorate.Power) != 0 {
+	if err := reboots.Power(t.Context(), ref("a"), found[0], provider.Reboot, "r"); !errors.Is(err, errShut) || w.count(decorate.Power) != 0 {
 		t.Errorf("a reboot without the lease: %v", err)
 	}
 	for verb, change := range changes {

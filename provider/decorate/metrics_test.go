@@ -110,7 +110,7 @@ func TestCallsOfEveryVerbAreCounted(t *testing.T) {
 	if !ok {
 		t.Fatal("the Powerer is lost")
 	}
-	if err := power.Power(t.Context(), ref("m"), found[0], provider.PowerOff); err != nil {
+	if err := power.Power(t.Context(), ref("m"), found[0], provider.PowerOff, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Delete(t.Context(), ref("m"), found); err != nil {

@@ -22,6 +22,8 @@ type bench struct {
 	session  provider.Session
 	// pristine is a copy of class that no provider was ever given.
 	pristine provider.Class
+	// requests counts the requests to reboot.
+	requests int
 }
 
 // check makes a Check of a function that works on a bench.
@@ -43,6 +45,11 @@ func check(name, reason string, run func(context.Context, *bench) error) Check {
 // restart replaces the provider by that of a fresh process.
 func (b *bench) restart(ctx context.Context) error {
 	b.provider = b.Start()
+	return b.reopen(ctx)
+}
+
+// reopen opens the class anew, as the engine does for each look.
+func (b *bench) reopen(ctx context.Context) error {
 	s, err := b.provider.Open(ctx, b.class)
 	if err != nil {
 		return fmt.Errorf("open a valid class: %w", err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,11 +20,11 @@ func capabilityChecks() []Check {
 		check("initializer", "the step after creation ends, and may be repeated", checkInitializer),
 		check("maintainer", "people take away what makes an instance known", checkMaintainer),
 		check("sizer", "scaling from zero needs to know what a node would offer", checkSizer),
-		check("status reporter", "provider status is part of each API", checkStatusReporter),
+		check("status", "provider status is part of each API", checkStatus),
 		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
-		check("rebooter", "a reboot whose reply was lost is asked for again", checkRebooter),
-		check("node identifier", "what is written on a node as its provider ID stays there", checkNodeIdentifier),
-		check("referrer", "secrets are found without decoding the spec elsewhere", checkReferrer),
+		check("reboots once", "a reboot whose reply was lost is asked for again", checkRebootsOnce),
+		check("nodes identified", "what is written on a node as its provider ID stays there", checkIdentifiesNodes),
+		check("spec reader", "secrets are found without decoding the spec elsewhere", checkSpecReader),
 	}
 }
 
@@ -133,23 +134,19 @@ func wellFormed(size provider.Size) error {
 // statusIsJSON are the APIs whose provider status is JSON; that of others is text.
 var statusIsJSON = map[string]bool{provider.OpenShift: true}
 
-func checkStatusReporter(ctx context.Context, b *bench) error {
-	r, err := capability[provider.StatusReporter](b.session, "StatusReporter")
-	if err != nil {
-		return err
-	}
+func checkStatus(ctx context.Context, b *bench) error {
 	i, err := b.running(ctx, b.ref("m"))
 	if err != nil {
 		return err
 	}
-	first, err := r.Status(i)
+	first, err := b.session.Status(i)
 	if err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
 	if statusIsJSON[b.api] && first != nil && !json.Valid(first) {
 		return fmt.Errorf("provider status is not JSON: %s", first)
 	}
-	second, err := r.Status(i)
+	second, err := b.session.Status(i)
 	if err != nil || !bytes.Equal(first, second) {
 		return fmt.Errorf("the same instance gives %s, then %s (error %w): the object would be written again and again", first, second, orNone(err))
 	}
@@ -175,7 +172,7 @@ func checkPowerer(ctx context.Context, b *bench) error {
 		{provider.PowerOn, provider.Running},
 		{provider.Reboot, provider.Running},
 	} {
-		if err := p.Power(ctx, ref, i, op.op); err != nil {
+		if err := p.Power(ctx, ref, i, op.op, b.request()); err != nil {
 			return fmt.Errorf("power %s: %w", op.op, err)
 		}
 		err := b.eventually(ctx, fmt.Sprintf("after %s it is %s", op.op, op.then), func() (bool, error) {
@@ -192,12 +189,17 @@ func checkPowerer(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-// checkRebooter tells by an instance that is off whether a call has an effect: a
+// request is one that no reboot had before.
+func (b *bench) request() string {
+	b.requests++
+	return time.Unix(0, 0).UTC().Add(time.Duration(b.requests) * time.Second).Format(time.RFC3339)
+}
+
+// checkRebootsOnce sees by an instance that is off whether a call has an effect: a
 // reboot starts it.
-func checkRebooter(ctx context.Context, b *bench) error {
-	r, err := capability[provider.Rebooter](b.session, "Rebooter")
-	if err != nil {
-		return err
+func checkRebootsOnce(ctx context.Context, b *bench) error {
+	if !b.session.Traits().RebootsOnce {
+		return Skip("each call is another reboot")
 	}
 	p, err := capability[provider.Powerer](b.session, "Powerer")
 	if err != nil {
@@ -208,9 +210,9 @@ func checkRebooter(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	off := func() error { return p.Power(ctx, ref, i, provider.PowerOff) }
+	off := func() error { return p.Power(ctx, ref, i, provider.PowerOff, "") }
 	reboot := func(request string) func() error {
-		return func() error { return r.Reboot(ctx, ref, i, request) }
+		return func() error { return p.Power(ctx, ref, i, provider.Reboot, request) }
 	}
 	for _, s := range []struct {
 		what string
@@ -239,13 +241,9 @@ func checkRebooter(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-// checkNodeIdentifier: nodes can be told who they are if something leads to them, and by what stays true.
-func checkNodeIdentifier(ctx context.Context, b *bench) error {
-	n, err := capability[provider.NodeIdentifier](b.session, "NodeIdentifier")
-	if err != nil {
-		return err
-	}
-	if !n.IdentifiesNodes() {
+// checkIdentifiesNodes: nodes can be told who they are if something leads to them, and by what stays true.
+func checkIdentifiesNodes(ctx context.Context, b *bench) error {
+	if !b.session.Traits().IdentifiesNodes {
 		return Skip("somebody else gives nodes of the class their provider ID")
 	}
 	ref := b.ref("m")
@@ -270,16 +268,16 @@ func checkNodeIdentifier(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-func checkReferrer(_ context.Context, b *bench) error {
-	r, err := capability[provider.Referrer](b.provider, "Referrer")
+func checkSpecReader(_ context.Context, b *bench) error {
+	r, err := capability[provider.SpecReader](b.provider, "SpecReader")
 	if err != nil {
 		return err
 	}
-	if _, _, err := r.Refers(b.api, b.class.Spec); err != nil {
-		return fmt.Errorf("refers of a valid spec: %w", err)
+	if _, err := r.ReadSpec(b.api, b.class.Spec); err != nil {
+		return fmt.Errorf("read a valid spec: %w", err)
 	}
-	if _, _, err := r.Refers(b.api, []byte(`{"`)); err == nil {
-		return errors.New("refers of what is no JSON gives no error")
+	if _, err := r.ReadSpec(b.api, []byte(`{"`)); err == nil {
+		return errors.New("reading what is no JSON gives no error")
 	}
 	return nil
 }

@@ -30,23 +30,12 @@ func onChoices(run func(context.Context, *bench, []provider.Choice) error) func(
 		if err := b.restart(ctx); err != nil {
 			return err
 		}
-		all, err := b.choices("m")
-		if err == nil && len(all) < 2 {
-			err = fmt.Errorf("the spec has %d choices, want two or more", len(all))
-		}
-		if err != nil {
-			return err
+		all := b.session.Traits().Choices
+		if len(all) < 2 {
+			return fmt.Errorf("the spec has %d choices, want two or more", len(all))
 		}
 		return run(ctx, b, all)
 	}
-}
-
-func (b *bench) choices(name string) ([]provider.Choice, error) {
-	c, ok := provider.As[provider.Chooser](b.session)
-	if !ok {
-		return nil, errors.New("the session of a spec with choices is no Chooser")
-	}
-	return c.Choices(b.ref(name)), nil
 }
 
 // choose makes, or asks for, the instance of ref with the choice.
@@ -73,8 +62,8 @@ func checkChoicesNamed(ctx context.Context, b *bench, all []provider.Choice) err
 		return err
 	}
 	for range 2 {
-		if again, err := b.choices("m"); err != nil || !slices.Equal(again, all) {
-			return fmt.Errorf("the same spec and machine have the choices %+v, and then %+v (error %w)", all, again, orNone(err))
+		if again := b.session.Traits().Choices; !slices.Equal(again, all) {
+			return fmt.Errorf("the same spec has the choices %+v, and then %+v", all, again)
 		}
 	}
 	return nil
@@ -96,8 +85,8 @@ func checkChoicesMade(ctx context.Context, b *bench, all []provider.Choice) erro
 		if i.Type == "" {
 			return fmt.Errorf("the instance of choice %+v does not say its type", c)
 		}
-		if d, ok := provider.As[provider.Comparer](b.session); ok && len(d.Differences(ref, i)) > 0 {
-			return fmt.Errorf("the instance of choice %q is called different from its class: %q", c.Name, d.Differences(ref, i))
+		if d := b.session.Differences(ref, i); len(d) > 0 {
+			return fmt.Errorf("the instance of choice %q is called different from its class: %q", c.Name, d)
 		}
 	}
 	return b.holds(len(all))

@@ -140,7 +140,7 @@ func checkLag(ctx context.Context, b *bench) error {
 	if b.Lag == nil {
 		return Skip("the double cannot let reads run behind (Knobs.Lag)")
 	}
-	if err := b.Lag(lag); err != nil {
+	if err := errors.Join(b.Lag(lag), b.reopen(ctx)); err != nil {
 		return err
 	}
 	ref := b.ref("m")
@@ -152,8 +152,8 @@ func checkLag(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 && b.readLag() == 0 {
-		return errors.New("find does not see what create has just made, and the session is no Lagger that says so")
+	if len(found) == 0 && b.session.Traits().ReadLag == 0 {
+		return errors.New("find does not see what create has just made, and the session has no ReadLag that says so")
 	}
 	if err := b.restart(ctx); err != nil {
 		return err
@@ -165,7 +165,7 @@ func checkLag(ctx context.Context, b *bench) error {
 	if made.ID != i.ID {
 		return fmt.Errorf("create again behind a lag made %s beside %s: %s", made.ID, i.ID, lookingIsNotEnough)
 	}
-	return b.afterLag(ctx, ref, max(lag, b.readLag()))
+	return b.afterLag(ctx, ref, max(lag, b.session.Traits().ReadLag))
 }
 
 // afterLag demands that what is made is seen once the lag is over, and what is
@@ -188,13 +188,6 @@ func (b *bench) afterLag(ctx context.Context, ref provider.Ref, lag time.Duratio
 		return err
 	}
 	return b.gone(ctx, ref)
-}
-
-func (b *bench) readLag() time.Duration {
-	if l, ok := provider.As[provider.Lagger](b.session); ok {
-		return l.ReadLag()
-	}
-	return 0
 }
 
 func checkCancelledBefore(ctx context.Context, b *bench) error {

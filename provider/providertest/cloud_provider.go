@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -136,9 +135,9 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 // infrastructures do.
 var schemes = map[string]string{provider.OpenShift: "example://", provider.Gardener: "example:///"}
 
-// Identify takes the slashes of either API, and IDs in capitals, as an old
+// identify takes the slashes of either API, and IDs in capitals, as an old
 // version wrote them.
-func (*cloudSession) Identify(providerID string) string {
+func identify(providerID string) string {
 	id, ok := strings.CutPrefix(strings.ToLower(providerID), "example:")
 	if !ok {
 		return ""
@@ -163,7 +162,7 @@ func (s *cloudSession) Find(ctx context.Context, ref provider.Ref) ([]provider.I
 }
 
 func (s *cloudSession) find(ctx context.Context, v Verb, ref provider.Ref) ([]provider.Instance, error) {
-	known := s.Identify(ref.ProviderID)
+	known := identify(ref.ProviderID)
 	match := func(i *vm) bool {
 		uid := i.tags[uidTag]
 		return uid == ref.UID || i.id == known || uid == "" && i.name == ref.Name
@@ -236,8 +235,17 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 	return !left, nil
 }
 
-// Choices are the zones of the spec, where it has more than one.
-func (s *cloudSession) Choices(provider.Ref) (out []provider.Choice) {
+// Traits implements [provider.Session]. The nodes are those of hosts without a cloud controller manager.
+func (s *cloudSession) Traits() provider.Traits {
+	s.cloud.mu.Lock()
+	defer s.cloud.mu.Unlock()
+	return provider.Traits{
+		Scope: provider.WholeAccount, ReadLag: s.cloud.lag, Choices: s.choices(), RebootsOnce: true, IdentifiesNodes: true, Identify: identify,
+	}
+}
+
+// choices are the zones of the spec, where it has more than one.
+func (s *cloudSession) choices() (out []provider.Choice) {
 	if len(s.spec.Zones) == 0 {
 		return nil
 	}
@@ -246,9 +254,6 @@ func (s *cloudSession) Choices(provider.Ref) (out []provider.Choice) {
 	}
 	return out
 }
-
-// Scope is empty: a spec says nothing of where to look.
-func (s *cloudSession) Scope() string { return "" }
 
 // Account asks with the password: credentials that do not hold open none.
 func (s *cloudSession) Account(ctx context.Context) (string, error) {
@@ -281,22 +286,15 @@ func (s *cloudSession) List(ctx context.Context) iter.Seq2[provider.Instance, er
 	return s.all(ctx, List, func(*vm) bool { return true })
 }
 
-func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
-	return s.cloud.call(ctx, Power, s.password, func() error {
-		if v := s.cloud.vm(i.ID); v != nil {
-			v.off = op == provider.PowerOff
-		}
-		return nil
-	})
-}
-
-func (s *cloudSession) Reboot(ctx context.Context, _ provider.Ref, i provider.Instance, request string) error {
+func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	return s.cloud.call(ctx, Power, s.password, func() error {
 		v := s.cloud.vm(i.ID)
-		if v == nil {
+		switch {
+		case v == nil:
 			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
-		}
-		if v.reboot != request {
+		case op != provider.Reboot:
+			v.off = op == provider.PowerOff
+		case v.reboot != request || request == "":
 			v.reboot, v.off = request, false
 		}
 		return nil
@@ -328,16 +326,6 @@ func (s *cloudSession) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-// IdentifiesNodes says what hosts without a cloud controller manager would.
-func (cloudCaller) IdentifiesNodes() bool { return true }
-
 func (s *cloudSession) Status(i provider.Instance) ([]byte, error) {
 	return json.Marshal(map[string]string{"instanceId": i.ID, "instanceState": i.RawState})
-}
-
-// ReadLag is what the cloud promises to be behind at most.
-func (s *cloudSession) ReadLag() time.Duration {
-	s.cloud.mu.Lock()
-	defer s.cloud.mu.Unlock()
-	return s.cloud.lag
 }

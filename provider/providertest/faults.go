@@ -61,7 +61,7 @@ func (f *Faults) Inject(v Verb, fault Fault) error {
 }
 
 // Lag hides what is made, and still shows what is removed, for d after the call.
-// It is a [Knobs.Lag]. Sessions then are a [provider.Lagger].
+// It is a [Knobs.Lag]. Sessions then have a [provider.Traits].ReadLag.
 func (f *Faults) Lag(d time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -125,7 +125,7 @@ func TestLagHidesAndShows(t *testing.T) {
 	if err := r.faults.Lag(lag); err != nil {
 		t.Fatal(err)
 	}
-	if l, ok := provider.As[provider.Lagger](r.Session); !ok || l.ReadLag() != lag {
+	if r.Traits().ReadLag != lag {
 		t.Error("the session does not say that it lags")
 	}
 	i, err := r.Create(t.Context(), machine, provider.Want{})
@@ -251,11 +251,11 @@ func TestCapabilitiesFailToo(t *testing.T) {
 		t.Fatal("the Powerer is lost")
 	}
 	r.inject(t, providertest.Power, providertest.Fault{Kind: provider.Conflict})
-	if err := power.Power(t.Context(), machine, i, provider.PowerOff); provider.KindOf(err) != provider.Conflict {
+	if err := power.Power(t.Context(), machine, i, provider.PowerOff, ""); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("got %v", err)
 	}
-	if _, ok := provider.As[provider.Referrer](r.Session); ok {
-		t.Error("a Referrer appears where there is none")
+	if _, ok := provider.As[provider.SpecReader](r.Session); ok {
+		t.Error("a SpecReader appears where there is none")
 	}
 }
 

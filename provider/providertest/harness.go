@@ -83,8 +83,11 @@ type Harness struct {
 	// Changed returns the class with another valid spec, from which another
 	// instance would be made; nil skips the check.
 	Changed func(class provider.Class) provider.Class
+	// Incomparable says that the infrastructure does not tell what an instance was created
+	// with, so that its Differences are none.
+	Incomparable bool
 	// Choices returns the class with a spec that has at least two choices
-	// ([provider.Chooser]), of different zones or types; nil skips the checks of those.
+	// ([provider.Traits]), of different zones or types; nil skips the checks of those.
 	Choices func(class provider.Class) provider.Class
 	// BadSpecs are specs that Open has to refuse; see [provider.Provider].
 	BadSpecs []BadSpec

@@ -7,24 +7,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// named is an account whose name is made by a function.
-type named func(ctx context.Context) (string, error)
-
-func (n named) Account(ctx context.Context) (string, error) { return n(ctx) }
-
 // names makes a mutant whose accounts are named by f, in each process made anew.
 func names(f func() func(provider.Class) string) func(provider.Provider) provider.Provider {
 	return func(p provider.Provider) provider.Provider {
 		name := f()
 		return mutant{Provider: p, session: func(c provider.Class, s provider.Session) provider.Session {
-			inner, ok := provider.As[provider.Accounter](s)
-			if !ok {
-				panic("the reference provider has no such capability")
-			}
-			return offering[provider.Accounter]{s, named(func(ctx context.Context) (string, error) {
-				_, err := inner.Account(ctx)
+			return altered{Session: s, account: func(ctx context.Context) (string, error) {
+				_, err := s.Account(ctx)
 				return name(c), err
-			})}
+			}}
 		}}
 	}
 }
@@ -55,11 +46,7 @@ func accountMutations() []mutation {
 		},
 		{
 			"names an account that it may not open", "account after rotation", "nothing tells that the credentials open it no more",
-			func(p provider.Provider) provider.Provider {
-				return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
-					return offering[provider.Accounter]{s, named(func(context.Context) (string, error) { return "account", nil })}
-				}}
-			},
+			alters(altered{account: func(context.Context) (string, error) { return "account", nil }}),
 		},
 		{
 			"one name for all accounts", "another account", "machines look gone when the credentials of another account come",

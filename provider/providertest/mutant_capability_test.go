@@ -14,6 +14,55 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
+// altered is a session of which some properties are others.
+type altered struct {
+	provider.Session
+	traits  func(provider.Traits) provider.Traits
+	status  func(provider.Instance) ([]byte, error)
+	differs func(provider.Instance) []string
+	account func(context.Context) (string, error)
+}
+
+func (a altered) Unwrap() any { return a.Session }
+
+func (a altered) Traits() provider.Traits {
+	if a.traits == nil {
+		return a.Session.Traits()
+	}
+	return a.traits(a.Session.Traits())
+}
+
+func (a altered) Status(i provider.Instance) ([]byte, error) {
+	if a.status == nil {
+		return a.Session.Status(i)
+	}
+	return a.status(i)
+}
+
+func (a altered) Differences(ref provider.Ref, i provider.Instance) []string {
+	if a.differs == nil {
+		return a.Session.Differences(ref, i)
+	}
+	return a.differs(i)
+}
+
+func (a altered) Account(ctx context.Context) (string, error) {
+	if a.account == nil {
+		return a.Session.Account(ctx)
+	}
+	return a.account(ctx)
+}
+
+// alters makes a mutant whose sessions have other properties.
+func alters(a altered) func(provider.Provider) provider.Provider {
+	return func(p provider.Provider) provider.Provider {
+		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+			a.Session = s
+			return a
+		}}
+	}
+}
+
 // offering is a session with a capability T of its own, before that of the
 // session.
 type offering[T any] struct {
@@ -73,9 +122,7 @@ type emptySizer struct{ provider.Sizer }
 
 func (emptySizer) Size(context.Context) (provider.Size, error) { return provider.Size{}, nil }
 
-type restlessReporter struct{ provider.StatusReporter }
-
-func (restlessReporter) Status(provider.Instance) ([]byte, error) {
+func restlessStatus(provider.Instance) ([]byte, error) {
 	return fmt.Appendf(nil, `{"observed":%d}`, serial.Add(1)), nil
 }
 
@@ -129,38 +176,31 @@ func tells(change func(*provider.Instance)) func(provider.Provider) provider.Pro
 
 type deafPowerer struct{ provider.Powerer }
 
-func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provider.PowerOp) error {
+func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provider.PowerOp, string) error {
 	return nil
 }
 
-// forgetfulRebooter takes every request for a new one, deafRebooter none.
+// forgetfulPowerer takes every request for a new one, deafRebooter none.
 type (
-	forgetfulRebooter struct{ provider.Powerer }
-	deafRebooter      struct{}
+	forgetfulPowerer struct{ provider.Powerer }
+	deafRebooter     struct{ provider.Powerer }
 )
 
-func (r forgetfulRebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, _ string) error {
-	return r.Power(ctx, ref, i, provider.Reboot)
+func (f forgetfulPowerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
+	return f.Powerer.Power(ctx, ref, i, op, fmt.Sprint(serial.Add(1)))
 }
 
-func (deafRebooter) Reboot(context.Context, provider.Ref, provider.Instance, string) error {
-	return nil
+func (d deafRebooter) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
+	if op == provider.Reboot {
+		return nil
+	}
+	return d.Powerer.Power(ctx, ref, i, op, request)
 }
 
-func rebootsAgain(p provider.Provider) provider.Provider {
-	return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
-		power, ok := provider.As[provider.Powerer](s)
-		if !ok {
-			panic("the reference provider has no such capability")
-		}
-		return offering[provider.Rebooter]{s, forgetfulRebooter{power}}
-	}}
-}
+type brokenReader struct{ provider.Provider }
 
-type brokenReferrer struct{ provider.Provider }
-
-func (brokenReferrer) Refers(string, []byte) (provider.SecretRef, provider.SecretRef, error) {
-	return provider.SecretRef{}, provider.SecretRef{}, errors.New("the spec is not understood")
+func (brokenReader) ReadSpec(string, []byte) (provider.SpecNames, error) {
+	return provider.SpecNames{}, errors.New("the spec is not understood")
 }
 
 type misnamed struct{ provider.Provider }
@@ -202,30 +242,33 @@ func capabilityMutations() []mutation {
 			offers(func(s provider.Sizer) provider.Sizer { return vagueSizer{s} }),
 		},
 		{
-			"status with a counter", "status reporter", "the object is written at every look",
-			offers(func(r provider.StatusReporter) provider.StatusReporter { return restlessReporter{r} }),
+			"status with a counter", "status", "the object is written at every look",
+			alters(altered{status: restlessStatus}),
 		},
 		{
 			"power does nothing", "powerer", "a reboot is believed that never was",
 			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} }),
 		},
-		{"reboots again for the same request", "rebooter", "a lost reply costs another reboot, and another", rebootsAgain},
 		{
-			"reboots never", "rebooter", "a reboot is believed that never was",
-			offers(func(provider.Rebooter) provider.Rebooter { return deafRebooter{} }),
+			"reboots again for the same request", "reboots once", "a lost reply costs another reboot, and another",
+			offers(func(p provider.Powerer) provider.Powerer { return forgetfulPowerer{p} }),
 		},
 		{
-			"nodes are to be told who they are, and nothing leads to them", "node identifier", "no node is ever known to be a machine's",
+			"reboots never", "reboots once", "a reboot is believed that never was",
+			offers(func(p provider.Powerer) provider.Powerer { return deafRebooter{p} }),
+		},
+		{
+			"nodes are to be told who they are, and nothing leads to them", "nodes identified", "no node is ever known to be a machine's",
 			tells(func(i *provider.Instance) { i.NodeName, i.Addresses = "", nil }),
 		},
 		{
-			"a provider ID that says when it was asked for", "node identifier", "what a node was told is not its instance's any more",
+			"a provider ID that says when it was asked for", "nodes identified", "what a node was told is not its instance's any more",
 			tells(func(i *provider.Instance) { i.ProviderID += fmt.Sprintf("-%d", serial.Add(1)) }),
 		},
 		{"calls disks in use left over", "leftovers listed", "the collector takes the disks of living machines", listsUsedDisks},
 		{
-			"refuses its own spec", "referrer", "no secret is ever found",
-			func(p provider.Provider) provider.Provider { return brokenReferrer{p} },
+			"refuses its own spec", "spec reader", "no secret is ever found",
+			func(p provider.Provider) provider.Provider { return brokenReader{p} },
 		},
 	}
 }

@@ -4,37 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// chooser overrides the choices of a session.
-type chooser struct {
-	provider.Session
-	choices func(provider.Ref) []provider.Choice
-}
-
-func (c chooser) Unwrap() any { return c.Session }
-
-func (c chooser) Choices(ref provider.Ref) []provider.Choice { return c.choices(ref) }
-
 // renames makes a mutant that names choices otherwise.
 func renames(edit func(n int, c *provider.Choice)) func(provider.Provider) provider.Provider {
-	return func(p provider.Provider) provider.Provider {
-		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
-			return chooser{s, func(ref provider.Ref) []provider.Choice {
-				inner, ok := provider.As[provider.Chooser](s)
-				if !ok {
-					return nil
-				}
-				all := inner.Choices(ref)
-				for n := range all {
-					edit(n, &all[n])
-				}
-				return all
-			}}
-		}}
-	}
+	return alters(altered{traits: func(t provider.Traits) provider.Traits {
+		t.Choices = slices.Clone(t.Choices)
+		for n := range t.Choices {
+			edit(n, &t.Choices[n])
+		}
+		return t
+	}})
 }
 
 // creates makes a mutant whose Create does something else.

@@ -8,51 +8,49 @@ import (
 )
 
 // asWritten knows a provider ID again only as it was written.
-type asWritten struct{}
-
-func (asWritten) Identify(providerID string) string { return providerID }
+func asWritten(t provider.Traits) provider.Traits {
+	t.Identify = func(providerID string) string { return providerID }
+	return t
+}
 
 // byLength takes all provider IDs of a length for one.
-type byLength struct{}
-
-func (byLength) Identify(providerID string) string { return strings.Repeat("x", len(providerID)) }
+func byLength(t provider.Traits) provider.Traits {
+	t.Identify = func(providerID string) string { return strings.Repeat("x", len(providerID)) }
+	return t
+}
 
 // schemeless reads what follows the scheme, whatever that is.
-type schemeless struct{ inner provider.Identifier }
-
-func (s schemeless) Identify(providerID string) string {
-	_, rest, ok := strings.Cut(providerID, ":")
-	if !ok {
-		return ""
+func schemeless(t provider.Traits) provider.Traits {
+	inner := t.Identify
+	t.Identify = func(providerID string) string {
+		_, rest, ok := strings.Cut(providerID, ":")
+		if !ok {
+			return ""
+		}
+		return inner("example:" + rest)
 	}
-	return s.inner.Identify("example:" + rest)
+	return t
 }
 
 // contented sees no difference.
-type contented struct{}
-
-func (contented) Differences(provider.Ref, provider.Instance) []string { return nil }
+func contented(provider.Instance) []string { return nil }
 
 // fussy takes an instance as it is for different from what it was made from.
-type fussy struct{}
-
-func (fussy) Differences(_ provider.Ref, i provider.Instance) []string {
-	return []string{"state: the instance has " + i.RawState}
-}
+func fussy(i provider.Instance) []string { return []string{"state: the instance has " + i.RawState} }
 
 func takeoverMutations() []mutation {
 	return []mutation{
 		{
 			"compares provider IDs as text", "spellings", "a machine taken over from the other API has lost its instance",
-			offers(func(provider.Identifier) provider.Identifier { return asWritten{} }),
+			alters(altered{traits: asWritten}),
 		},
 		{
 			"takes one provider ID for another", "spellings", "the double is kept in place of the instance",
-			offers(func(provider.Identifier) provider.Identifier { return byLength{} }),
+			alters(altered{traits: byLength}),
 		},
 		{
 			"reads provider IDs of any scheme", "spellings", "an ID of another infrastructure names an instance here",
-			offers(func(i provider.Identifier) provider.Identifier { return schemeless{i} }),
+			alters(altered{traits: schemeless}),
 		},
 		{
 			"finds its own UID only", "restored", "a machine restored from a backup gets a second instance",
@@ -115,11 +113,11 @@ func takeoverMutations() []mutation {
 		},
 		{
 			"sees no difference", "class changed", "the machine is not what its class says, and nobody knows",
-			offers(func(provider.Comparer) provider.Comparer { return contented{} }),
+			alters(altered{differs: contented}),
 		},
 		{
 			"sees differences everywhere", "class changed", "each machine is reported for nothing",
-			offers(func(provider.Comparer) provider.Comparer { return fussy{} }),
+			alters(altered{differs: fussy}),
 		},
 	}
 }

@@ -136,8 +136,9 @@ func ToDelete(t testing.TB, p provider.Provider, class provider.Class) provider.
 	if err != nil && provider.KindOf(err) == provider.Invalid {
 		bare := class
 		bare.Spec = nil
-		if l, ok := provider.As[provider.Locator](p); ok && bare.Region == "" {
-			bare.Region = l.Region(class.API, class.Spec)
+		if r, ok := provider.As[provider.SpecReader](p); ok && bare.Region == "" {
+			names, _ := r.ReadSpec(class.API, class.Spec) // that the spec cannot be read is known
+			bare.Region = names.Region
 		}
 		s, err = p.Open(t.Context(), bare)
 	}

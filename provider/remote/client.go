@@ -250,10 +250,10 @@ func (c *Client) known(ctx context.Context, version uint32) error {
 	return err
 }
 
-// As makes the client a [provider.Referrer] if the provider is one. Which it is has to be asked: an answer that does not come is the error of
+// As makes the client a [provider.SpecReader] if the provider is one. Which it is has to be asked: an answer that does not come is the error of
 // the first call then.
 func (c *Client) As(target any) bool {
-	t, ok := target.(*provider.Referrer)
+	t, ok := target.(*provider.SpecReader)
 	if !ok {
 		return false
 	}
@@ -263,32 +263,32 @@ func (c *Client) As(target any) bool {
 	if err == nil && !g.referrer {
 		return false
 	}
-	*t = referrer{client: c, version: g.version, err: err}
+	*t = specReader{client: c, version: g.version, err: err}
 	return true
 }
 
-type referrer struct {
+type specReader struct {
 	client  *Client
 	version uint32
 	err     error
 }
 
-// Refers implements [provider.Referrer].
-func (r referrer) Refers(api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
+// ReadSpec implements [provider.SpecReader]. Regions do not go over the wire.
+func (r specReader) ReadSpec(api string, spec []byte) (provider.SpecNames, error) {
 	if r.err != nil {
-		return userData, credentials, r.err
+		return provider.SpecNames{}, r.err
 	}
 	c := r.client
 	q := &wire.RefersRequest{Version: r.version, Api: api, Spec: spec}
 	a, err := askKnown(context.Background(), c, r.version, c.config.Timeouts.Plain, c.stub.Refers, q)
 	if err != nil {
-		return userData, credentials, err
+		return provider.SpecNames{}, err
 	}
-	userData, credentials = toSecret(a.GetUserData()), toSecret(a.GetCredentials())
-	if !short(userData.Namespace, userData.Name, credentials.Namespace, credentials.Name) {
-		return provider.SecretRef{}, provider.SecretRef{}, lie("a name of a secret has more than %d bytes", mostName)
+	names := provider.SpecNames{UserData: toSecret(a.GetUserData()), Credentials: toSecret(a.GetCredentials())}
+	if !short(names.UserData.Namespace, names.UserData.Name, names.Credentials.Namespace, names.Credentials.Name) {
+		return provider.SpecNames{}, lie("a name of a secret has more than %d bytes", mostName)
 	}
-	return userData, credentials, nil
+	return names, nil
 }
 
 // mostRounds is how often a class may be opened with further objects.

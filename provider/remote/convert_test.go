@@ -3,7 +3,6 @@ package remote
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -136,33 +135,6 @@ func TestErrorsAreToldAsTheyWere(t *testing.T) {
 	}
 	if err := toError(copied(t, &wire.Failure{})); err.Error() != "Transient" || provider.KindOf(err) != provider.Transient {
 		t.Errorf("an empty failure is %v", err)
-	}
-}
-
-// TestEqualChoicesTurn: each machine begins somewhere, always at the same, and the order of those that are not equal stays.
-func TestEqualChoicesTurn(t *testing.T) {
-	s := &session{choices: []provider.Choice{
-		{Name: "best"}, {Name: "a", Zone: "a"}, {Name: "b", Zone: "b", Equal: true}, {Name: "c", Zone: "c", Equal: true}, {Name: "last"},
-	}}
-	firsts := map[string]int{}
-	for n := range 300 {
-		ref := provider.Ref{UID: fmt.Sprint("uid-", n)}
-		all := plain{s}.Choices(ref)
-		if d := cmp.Diff(all, plain{s}.Choices(ref)); d != "" {
-			t.Fatalf("twice: %s", d)
-		}
-		if all[0].Name != "best" || all[4].Name != "last" || all[1].Equal || !all[2].Equal || !all[3].Equal || all[4].Equal {
-			t.Fatalf("choices %+v", all)
-		}
-		firsts[all[1].Name]++
-	}
-	for _, name := range []string{"a", "b", "c"} {
-		if math.Abs(float64(firsts[name]-100)) > 40 {
-			t.Errorf("%s is first %d times of 300", name, firsts[name])
-		}
-	}
-	if all := (plain{s}).Choices(provider.Ref{}); all[1].Name != "a" {
-		t.Errorf("of no machine: %+v", all)
 	}
 }
 

@@ -255,8 +255,7 @@ func leftovers(ctx context.Context, s provider.Session) error {
 }
 
 func account(ctx context.Context, s provider.Session) error {
-	a, _ := provider.As[provider.Accounter](s)
-	_, err := a.Account(ctx)
+	_, err := s.Account(ctx)
 	return err
 }
 
@@ -267,8 +266,7 @@ func size(ctx context.Context, s provider.Session) error {
 }
 
 func providerStatus(_ context.Context, s provider.Session) error {
-	r, _ := provider.As[provider.StatusReporter](s)
-	_, err := r.Status(provider.Instance{})
+	_, err := s.Status(provider.Instance{})
 	return err
 }
 
@@ -357,7 +355,6 @@ func TestProviderThatHangs(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	l := &liar{hangs: map[string]bool{"Find": true, "Create": true, "Differences": true, "Unkept": true, "Status": true}}
 	s := l.session(t, func(c *remote.Config) { c.Timeouts = remote.Timeouts{Read: limit, Write: 2 * limit, Plain: limit} })
-	compare, _ := provider.As[provider.Comparer](s)
 	maintain, _ := provider.As[provider.Maintainer](s)
 	for what, call := range map[string]func() error{
 		"find": func() error {
@@ -370,7 +367,7 @@ func TestProviderThatHangs(t *testing.T) {
 		},
 		"status": func() error { return providerStatus(context.Background(), s) },
 		"differences": func() error {
-			if d := compare.Differences(mine, provider.Instance{ID: "i-1"}); d != nil {
+			if d := s.Differences(mine, provider.Instance{ID: "i-1"}); d != nil {
 				t.Errorf("differences %v", d)
 			}
 			return provider.Errorf(provider.Transient, "nothing is said")

@@ -27,18 +27,21 @@ func (r registrar) Open(ctx context.Context, c provider.Class) (provider.Session
 	return registering{s, r.says}, err
 }
 
-func (r registering) IdentifiesNodes() bool { return r.says }
+func (r registering) Traits() provider.Traits {
+	t := r.Session.Traits()
+	t.IdentifiesNodes = r.says
+	return t
+}
 
 func (r registering) Unwrap() any { return r.Session }
 
-// TestNodeIdentifier: what is said for a class crosses the wire, and nobody else's nodes are touched.
-func TestNodeIdentifier(t *testing.T) {
+// TestIdentifiesNodes: what is said for a class crosses the wire, and nobody else's nodes are touched.
+func TestIdentifiesNodes(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		path := socket(t)
 		served(t, path, remote.Served{Provider: registrar{providertest.NewCloud(clock.RealClock{}).Provider(), says}, Identities: exampleIDs})
-		n, ok := provider.As[provider.NodeIdentifier](opened(t, dial(t, "example", path)))
-		if ok != says || ok && !n.IdentifiesNodes() {
-			t.Errorf("the provider says %v, and the session %v", says, ok)
+		if told := opened(t, dial(t, "example", path)).Traits().IdentifiesNodes; told != says {
+			t.Errorf("the provider says %v, and the session %v", says, told)
 		}
 	}
 }

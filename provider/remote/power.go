@@ -2,11 +2,8 @@ package remote
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/remote/wire"
@@ -15,24 +12,6 @@ import (
 // As has the optional interfaces that the session was opened with: [provider.As].
 func (s *session) As(target any) bool {
 	switch t := target.(type) {
-	case *provider.Lagger:
-		return grant[provider.Lagger](t, plain{s}, s.lag > 0)
-	case *provider.Scoper:
-		return grant[provider.Scoper](t, plain{s}, s.has(wire.Capability_CAPABILITY_SCOPER))
-	case *provider.Sourced:
-		return grant[provider.Sourced](t, plain{s}, s.source != "")
-	case *provider.Chooser:
-		return grant[provider.Chooser](t, plain{s}, len(s.choices) > 0)
-	case *provider.Identifier:
-		return grant[provider.Identifier](t, identifier{s}, len(s.identities) > 0)
-	case *provider.NodeIdentifier:
-		return grant[provider.NodeIdentifier](t, plain{s}, s.has(wire.Capability_CAPABILITY_NODE_IDENTIFIER))
-	case *provider.Comparer:
-		return grant[provider.Comparer](t, comparer{s}, s.has(wire.Capability_CAPABILITY_COMPARER))
-	case *provider.StatusReporter:
-		return grant[provider.StatusReporter](t, reporter{s}, s.has(wire.Capability_CAPABILITY_STATUS_REPORTER))
-	case *provider.Accounter:
-		return grant[provider.Accounter](t, asker{s}, s.has(wire.Capability_CAPABILITY_ACCOUNTER))
 	case *provider.LeftoverLister:
 		return grant[provider.LeftoverLister](t, asker{s}, s.has(wire.Capability_CAPABILITY_LEFTOVER_LISTER))
 	case *provider.Sizer:
@@ -44,9 +23,7 @@ func (s *session) As(target any) bool {
 	case *provider.Maintainer:
 		return grant[provider.Maintainer](t, changer{s}, s.has(wire.Capability_CAPABILITY_MAINTAINER))
 	case *provider.Powerer:
-		return grant[provider.Powerer](t, changer{s}, s.has(wire.Capability_CAPABILITY_POWERER))
-	case *provider.Rebooter:
-		return grant[provider.Rebooter](t, changer{s}, s.has(wire.Capability_CAPABILITY_REBOOTER))
+		return grant[provider.Powerer](t, changer{s}, s.has(wire.Capability_CAPABILITY_POWERER) || s.has(wire.Capability_CAPABILITY_REBOOTER))
 	}
 	return false
 }
@@ -58,56 +35,33 @@ func grant[T any](target *T, power T, has bool) bool {
 	return has
 }
 
-// plain has what came with the session's opening.
-type plain struct{ s *session }
-
-func (p plain) ReadLag() time.Duration { return p.s.lag }
-
-func (p plain) Scope() string { return p.s.scope }
-
-func (p plain) Source() provider.ClientKey { return p.s.source }
-
-func (plain) IdentifiesNodes() bool { return true }
-
-// Choices begin, among equal ones, with one that the machine's UID decides: the only machines of many sets are not all in one zone.
-func (p plain) Choices(ref provider.Ref) []provider.Choice {
-	out := slices.Clone(p.s.choices)
-	for begin := 0; begin < len(out); {
-		end := begin + 1
-		for end < len(out) && out[end].Equal {
-			end++
-		}
-		rotate(out[begin:end], ref.UID)
-		begin = end
+// Traits implements [provider.Session]. They came with the session's opening.
+func (s *session) Traits() provider.Traits {
+	t := provider.Traits{
+		Scope: s.scope, Source: s.source, ReadLag: s.lag, Choices: slices.Clone(s.choices),
+		RebootsOnce: s.has(wire.Capability_CAPABILITY_REBOOTER), IdentifiesNodes: s.has(wire.Capability_CAPABILITY_NODE_IDENTIFIER),
 	}
-	return out
+	switch {
+	case !s.has(wire.Capability_CAPABILITY_SCOPER):
+		t.Scope = ""
+	case s.scope == "":
+		t.Scope = provider.WholeAccount
+	}
+	if len(s.identities) > 0 {
+		t.Identify = func(providerID string) string { return read(s.identities, providerID) }
+	}
+	return t
 }
-
-func rotate(equal []provider.Choice, uid string) {
-	if len(equal) < 2 || uid == "" {
-		return
-	}
-	sum := sha256.Sum256([]byte(uid))
-	by := int(binary.BigEndian.Uint32(sum[:]) % uint32(len(equal)))
-	turned := slices.Concat(equal[by:], equal[:by])
-	for n := range turned {
-		turned[n].Equal = n > 0
-	}
-	copy(equal, turned)
-}
-
-type identifier struct{ s *session }
-
-func (i identifier) Identify(providerID string) string { return read(i.s.identities, providerID) }
-
-type comparer struct{ s *session }
 
 // Differences are none where the provider does not answer: they are told to people, at the next pass.
-func (c comparer) Differences(ref provider.Ref, i provider.Instance) []string {
-	q := &wire.DifferencesRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i)}
-	a, err := askKnown(context.Background(), c.s.client, c.s.version, c.s.client.config.Timeouts.Plain, c.s.client.stub.Differences, q)
+func (s *session) Differences(ref provider.Ref, i provider.Instance) []string {
+	if !s.has(wire.Capability_CAPABILITY_COMPARER) {
+		return nil
+	}
+	q := &wire.DifferencesRequest{Version: s.version, Class: s.class, Ref: refOf(ref), Instance: instanceOf(i)}
+	a, err := askKnown(context.Background(), s.client, s.version, s.client.config.Timeouts.Plain, s.client.stub.Differences, q)
 	if err != nil {
-		c.s.client.config.Log.Error(err, "the provider does not say what differs from the spec", "instance", i.ID)
+		s.client.config.Log.Error(err, "the provider does not say what differs from the spec", "instance", i.ID)
 		return nil
 	}
 	all := a.GetDifferences()
@@ -115,23 +69,26 @@ func (c comparer) Differences(ref provider.Ref, i provider.Instance) []string {
 	return each(all, func(line string) string { return provider.Clip(line, mostName) })
 }
 
-type reporter struct{ s *session }
-
-func (r reporter) Status(i provider.Instance) ([]byte, error) {
-	q := &wire.StatusRequest{Version: r.s.version, Class: r.s.class, Instance: instanceOf(i)}
-	a, err := askKnown(context.Background(), r.s.client, r.s.version, r.s.client.config.Timeouts.Plain, r.s.client.stub.Status, q)
+// Status implements [provider.Session].
+func (s *session) Status(i provider.Instance) ([]byte, error) {
+	if !s.has(wire.Capability_CAPABILITY_STATUS_REPORTER) {
+		return nil, nil
+	}
+	q := &wire.StatusRequest{Version: s.version, Class: s.class, Instance: instanceOf(i)}
+	a, err := askKnown(context.Background(), s.client, s.version, s.client.config.Timeouts.Plain, s.client.stub.Status, q)
 	if err != nil {
 		return nil, err
 	}
-	return checkStatus(r.s.class.GetApi(), a.GetStatus())
+	return checkStatus(s.class.GetApi(), a.GetStatus())
 }
 
-// asker makes the optional calls that only ask.
-type asker struct{ s *session }
-
-func (a asker) Account(ctx context.Context) (string, error) {
-	q := &wire.AccountRequest{Version: a.s.version, Class: a.s.class}
-	reply, err := askKnown(ctx, a.s.client, a.s.version, a.s.client.config.Timeouts.Read, a.s.client.stub.Account, q)
+// Account implements [provider.Session].
+func (s *session) Account(ctx context.Context) (string, error) {
+	if !s.has(wire.Capability_CAPABILITY_ACCOUNTER) {
+		return "", provider.ErrNoAccount
+	}
+	q := &wire.AccountRequest{Version: s.version, Class: s.class}
+	reply, err := askKnown(ctx, s.client, s.version, s.client.config.Timeouts.Read, s.client.stub.Account, q)
 	if err != nil {
 		return "", err
 	}
@@ -140,6 +97,9 @@ func (a asker) Account(ctx context.Context) (string, error) {
 	}
 	return reply.GetAccount(), nil
 }
+
+// asker makes the optional calls that only ask.
+type asker struct{ s *session }
 
 func (a asker) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return pages(ctx, a.s, func(ctx context.Context) (receiver[*wire.LeftoversReply], error) {
@@ -192,14 +152,14 @@ func (c changer) Maintain(ctx context.Context, ref provider.Ref, i provider.Inst
 	return err
 }
 
-func (c changer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power is two calls: one by which a request is recognized, and one for all else.
+func (c changer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
+	if op == provider.Reboot && request != "" && c.s.has(wire.Capability_CAPABILITY_REBOOTER) {
+		q := &wire.RebootRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i), Request: request}
+		_, err := askKnown(ctx, c.s.client, c.s.version, c.s.client.config.Timeouts.Write, c.s.client.stub.Reboot, q)
+		return err
+	}
 	q := &wire.PowerRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i), Operation: string(op)}
 	_, err := askKnown(ctx, c.s.client, c.s.version, c.s.client.config.Timeouts.Write, c.s.client.stub.Power, q)
-	return err
-}
-
-func (c changer) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	q := &wire.RebootRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i), Request: request}
-	_, err := askKnown(ctx, c.s.client, c.s.version, c.s.client.config.Timeouts.Write, c.s.client.stub.Reboot, q)
 	return err
 }

@@ -142,6 +142,10 @@ type stubborn struct {
 
 func (*stubborn) Name() string { return "stubborn" }
 
+func (*stubborn) Traits() provider.Traits { return provider.Traits{} }
+
+func (*stubborn) Account(context.Context) (string, error) { return "", provider.ErrNoAccount }
+
 func (p *stubborn) Open(context.Context, provider.Class) (provider.Session, error) { return p, nil }
 
 func (p *stubborn) Create(_ context.Context, ref provider.Ref, _ provider.Want) (provider.Instance, error) {
@@ -207,21 +211,22 @@ func (p *opener) Open(ctx context.Context, _ provider.Class) (provider.Session, 
 	raw, err := p.objects.Object(ctx, region)
 	switch {
 	case errors.Is(err, provider.ErrNoObject):
-		return sourced{p, "none"}, nil
+		return sourced{opener: p, source: "none"}, nil
 	case err != nil:
 		return nil, err
 	}
-	return sourced{p, provider.ClientKey(raw)}, nil
+	return sourced{opener: p, source: provider.ClientKey(raw)}, nil
 }
 
 func (p *opener) Find(context.Context, provider.Ref) ([]provider.Instance, error) { return nil, nil }
 
 type sourced struct {
-	provider.Session
+	provider.Base
+	*opener
 	source provider.ClientKey
 }
 
-func (s sourced) Source() provider.ClientKey { return s.source }
+func (s sourced) Traits() provider.Traits { return provider.Traits{Source: s.source} }
 
 type object func(provider.ObjectRef) ([]byte, error)
 
@@ -255,8 +260,8 @@ func TestObjectsComeWithTheClass(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if from, ok := provider.As[provider.Sourced](s); !ok || from.Source() != c.source {
-				t.Errorf("opened from %v, want %q", from, c.source)
+			if from := s.Traits().Source; from != c.source {
+				t.Errorf("opened from %q, want %q", from, c.source)
 			}
 			if found, err := s.Find(t.Context(), mine); err != nil || len(found) > 0 {
 				t.Errorf("later calls come with it as well: %v, %v", found, err)
@@ -268,41 +273,41 @@ func TestObjectsComeWithTheClass(t *testing.T) {
 // referring is a provider that reads secrets from specs.
 type referring struct{ provider.Provider }
 
-func (referring) Refers(api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
+func (referring) ReadSpec(api string, spec []byte) (provider.SpecNames, error) {
 	if len(spec) == 0 {
-		return userData, credentials, provider.InvalidField("secret", "is missing")
+		return provider.SpecNames{}, provider.InvalidField("secret", "is missing")
 	}
-	return provider.SecretRef{Namespace: api, Name: string(spec)}, provider.SecretRef{Name: "credentials"}, nil
+	return provider.SpecNames{UserData: provider.SecretRef{Namespace: api, Name: string(spec)}, Credentials: provider.SecretRef{Name: "credentials"}}, nil
 }
 
-// TestReferrer: whether a provider reads secrets from specs is not known while it is away, and then nobody else reads them in its place.
-func TestReferrer(t *testing.T) {
+// TestSpecReader: whether a provider reads secrets from specs is not known while it is away, and then nobody else reads them in its place.
+func TestSpecReader(t *testing.T) {
 	path := socket(t)
 	c := dial(t, "example", path)
-	refers := func(spec string) (provider.SecretRef, provider.SecretRef, error) {
-		r, ok := provider.As[provider.Referrer](c)
+	refers := func(spec string) (provider.SpecNames, error) {
+		r, ok := provider.As[provider.SpecReader](c)
 		if !ok {
-			t.Fatal("it is no Referrer")
+			t.Fatal("it is no SpecReader")
 		}
-		return r.Refers("api", []byte(spec))
+		return r.ReadSpec("api", []byte(spec))
 	}
-	_, _, err := refers("x")
+	_, err := refers("x")
 	fails(t, err, provider.Transient)
 	cloud := providertest.NewCloud(clock.RealClock{})
 	p := served(t, path, remote.Served{Provider: referring{cloud.Provider()}, Identities: exampleIDs})
 	opened(t, c)
-	userData, credentials, err := refers("x")
-	if err != nil || userData != (provider.SecretRef{Namespace: "api", Name: "x"}) || credentials != (provider.SecretRef{Name: "credentials"}) {
-		t.Errorf("refers to %v and %v, %v", userData, credentials, err)
+	names, err := refers("x")
+	if err != nil || names.UserData != (provider.SecretRef{Namespace: "api", Name: "x"}) || names.Credentials != (provider.SecretRef{Name: "credentials"}) {
+		t.Errorf("it names %+v, %v", names, err)
 	}
-	_, _, err = refers("")
+	_, err = refers("")
 	if e, _ := errors.AsType[*provider.Error](err); e == nil || e.Kind != provider.Invalid || e.Field != "secret" {
 		t.Errorf("a spec without one is %v", err)
 	}
 	p.grpc.Stop()
 	served(t, path, remote.Served{Provider: cloud.Provider(), Identities: exampleIDs})
 	opened(t, c)
-	if _, ok := provider.As[provider.Referrer](c); ok {
+	if _, ok := provider.As[provider.SpecReader](c); ok {
 		t.Error("the next process is none, and is taken for one")
 	}
 }

@@ -28,7 +28,7 @@ type Identity struct {
 // Served is a provider to be served.
 type Served struct {
 	Provider provider.Provider
-	// Identities say as data what the [provider.Identifier] of its sessions does: a controller has to tell instances apart while its provider does not
+	// Identities say as data what the [provider.Traits].Identify of its sessions does: a controller has to tell instances apart while its provider does not
 	// answer. Required of such providers.
 	Identities []Identity
 	// Clock is that of its deadlines.
@@ -71,7 +71,7 @@ func (s *Server) Hello(_ context.Context, q *wire.HelloRequest) (*wire.HelloRepl
 			a.Version = max(a.Version, v)
 		}
 	}
-	if _, ok := provider.As[provider.Referrer](s.sessions.provider); ok {
+	if _, ok := provider.As[provider.SpecReader](s.sessions.provider); ok {
 		a.Capabilities = append(a.Capabilities, wire.Capability_CAPABILITY_REFERRER)
 	}
 	return a, nil
@@ -188,43 +188,44 @@ func (s *Server) Open(ctx context.Context, q *wire.OpenRequest) (*wire.OpenReply
 
 // describe is what a session is.
 func (s *sessions) describe(session provider.Session) (*wire.OpenReply, error) {
-	a := &wire.OpenReply{Capabilities: capabilities(session), Identities: s.identities}
-	if _, ok := provider.As[provider.Identifier](session); ok && len(s.identities) == 0 {
+	t := session.Traits()
+	a := &wire.OpenReply{
+		Capabilities: capabilities(session, t), Identities: s.identities,
+		Source: clean(string(t.Source)), Choices: each(t.Choices, choiceOf),
+	}
+	if t.Identify != nil && len(s.identities) == 0 {
 		return nil, errors.New("this provider reads provider IDs in a way of its own, and is served without the patterns that say so (Served.Identities)")
 	}
-	if p, ok := provider.As[provider.Scoper](session); ok {
-		a.Scope = clean(p.Scope())
+	if t.Scope != provider.WholeAccount {
+		a.Scope = clean(t.Scope)
 	}
-	if p, ok := provider.As[provider.Sourced](session); ok {
-		a.Source = clean(string(p.Source()))
-	}
-	if p, ok := provider.As[provider.Lagger](session); ok {
-		a.ReadLag = durationpb.New(p.ReadLag())
-	}
-	if p, ok := provider.As[provider.Chooser](session); ok {
-		a.Choices = each(p.Choices(provider.Ref{}), choiceOf)
+	if t.ReadLag > 0 {
+		a.ReadLag = durationpb.New(t.ReadLag)
 	}
 	return a, nil
 }
 
-// capabilities are those optional interfaces of a session that are calls.
-func capabilities(session provider.Session) (out []wire.Capability) {
+// capabilities are what a session can do besides its four verbs.
+func capabilities(session provider.Session, t provider.Traits) (out []wire.Capability) {
+	ended, end := context.WithCancel(context.Background())
+	end() // whether there are accounts is known without a call
+	_, accountErr := session.Account(ended)
 	for _, c := range []struct {
 		has bool
 		as  wire.Capability
 	}{
-		{is[provider.Accounter](session), wire.Capability_CAPABILITY_ACCOUNTER},
+		{!errors.Is(accountErr, provider.ErrNoAccount), wire.Capability_CAPABILITY_ACCOUNTER},
 		{is[provider.LeftoverLister](session), wire.Capability_CAPABILITY_LEFTOVER_LISTER},
 		{is[provider.Sizer](session), wire.Capability_CAPABILITY_SIZER},
-		{is[provider.Comparer](session), wire.Capability_CAPABILITY_COMPARER},
-		{is[provider.StatusReporter](session), wire.Capability_CAPABILITY_STATUS_REPORTER},
+		{true, wire.Capability_CAPABILITY_COMPARER},
+		{true, wire.Capability_CAPABILITY_STATUS_REPORTER},
 		{is[provider.Initializer](session), wire.Capability_CAPABILITY_INITIALIZER},
 		{is[provider.Maintainer](session), wire.Capability_CAPABILITY_MAINTAINER},
 		{is[provider.Powerer](session), wire.Capability_CAPABILITY_POWERER},
-		{is[provider.Rebooter](session), wire.Capability_CAPABILITY_REBOOTER},
+		{t.RebootsOnce, wire.Capability_CAPABILITY_REBOOTER},
 		{is[provider.ConsoleReader](session), wire.Capability_CAPABILITY_CONSOLE_READER},
-		{is[provider.Scoper](session), wire.Capability_CAPABILITY_SCOPER},
-		{provider.IdentifiesNodes(session), wire.Capability_CAPABILITY_NODE_IDENTIFIER},
+		{t.Scope != "", wire.Capability_CAPABILITY_SCOPER},
+		{t.IdentifiesNodes, wire.Capability_CAPABILITY_NODE_IDENTIFIER},
 	} {
 		if c.has {
 			out = append(out, c.as)

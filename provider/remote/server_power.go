@@ -17,18 +17,18 @@ func (s *Server) Refers(_ context.Context, q *wire.RefersRequest) (*wire.RefersR
 		_, err := told(err)
 		return nil, err
 	}
-	r, ok := provider.As[provider.Referrer](s.sessions.provider)
+	r, ok := provider.As[provider.SpecReader](s.sessions.provider)
 	if !ok {
 		_, err := told(refused(codes.Unimplemented, "this provider reads no secrets from specs"))
 		return nil, err
 	}
-	userData, credentials, err := r.Refers(q.GetApi(), q.GetSpec())
-	return &wire.RefersReply{Failure: failureOf(err), UserData: secretOf(userData), Credentials: secretOf(credentials)}, nil
+	names, err := r.ReadSpec(q.GetApi(), q.GetSpec())
+	return &wire.RefersReply{Failure: failureOf(err), UserData: secretOf(names.UserData), Credentials: secretOf(names.Credentials)}, nil
 }
 
 // Account implements [wire.ProviderServer].
 func (s *Server) Account(ctx context.Context, q *wire.AccountRequest) (*wire.AccountReply, error) {
-	account, f, err := with(ctx, s.sessions, q, func(ctx context.Context, p provider.Accounter) (string, error) { return p.Account(ctx) })
+	account, f, err := on(ctx, s.sessions, q, func(ctx context.Context, session provider.Session) (string, error) { return session.Account(ctx) })
 	return &wire.AccountReply{Failure: f, Account: clean(account)}, err
 }
 
@@ -52,16 +52,16 @@ func (s *Server) Size(ctx context.Context, q *wire.SizeRequest) (*wire.SizeReply
 
 // Differences implements [wire.ProviderServer].
 func (s *Server) Differences(ctx context.Context, q *wire.DifferencesRequest) (*wire.DifferencesReply, error) {
-	lines, f, err := with(ctx, s.sessions, q, func(_ context.Context, p provider.Comparer) ([]string, error) {
-		return p.Differences(toRef(q.GetRef()), toInstance(q.GetInstance())), nil
+	lines, f, err := on(ctx, s.sessions, q, func(_ context.Context, session provider.Session) ([]string, error) {
+		return session.Differences(toRef(q.GetRef()), toInstance(q.GetInstance())), nil
 	})
 	return &wire.DifferencesReply{Failure: f, Differences: each(lines, clean)}, err
 }
 
 // Status implements [wire.ProviderServer].
 func (s *Server) Status(ctx context.Context, q *wire.StatusRequest) (*wire.StatusReply, error) {
-	raw, f, err := with(ctx, s.sessions, q, func(_ context.Context, p provider.StatusReporter) ([]byte, error) {
-		return p.Status(toInstance(q.GetInstance()))
+	raw, f, err := on(ctx, s.sessions, q, func(_ context.Context, session provider.Session) ([]byte, error) {
+		return session.Status(toInstance(q.GetInstance()))
 	})
 	return &wire.StatusReply{Failure: f, Status: raw}, err
 }
@@ -93,15 +93,15 @@ func (s *Server) Maintain(ctx context.Context, q *wire.MaintainRequest) (*wire.M
 // Power implements [wire.ProviderServer].
 func (s *Server) Power(ctx context.Context, q *wire.PowerRequest) (*wire.PowerReply, error) {
 	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, p provider.Powerer) error {
-		return p.Power(ctx, toRef(q.GetRef()), toInstance(q.GetInstance()), provider.PowerOp(q.GetOperation()))
+		return p.Power(ctx, toRef(q.GetRef()), toInstance(q.GetInstance()), provider.PowerOp(q.GetOperation()), "")
 	})
 	return &wire.PowerReply{Failure: f}, err
 }
 
 // Reboot implements [wire.ProviderServer].
 func (s *Server) Reboot(ctx context.Context, q *wire.RebootRequest) (*wire.RebootReply, error) {
-	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, p provider.Rebooter) error {
-		return p.Reboot(ctx, toRef(q.GetRef()), toInstance(q.GetInstance()), q.GetRequest())
+	f, err := changes(ctx, s.sessions, q, func(ctx context.Context, p provider.Powerer) error {
+		return p.Power(ctx, toRef(q.GetRef()), toInstance(q.GetInstance()), provider.Reboot, q.GetRequest())
 	})
 	return &wire.RebootReply{Failure: f}, err
 }

@@ -141,7 +141,7 @@ func TestKwokNode(t *testing.T) {
 		op    provider.PowerOp
 		label string
 	}{{provider.PowerOff, "true"}, {provider.PowerOn, ""}} {
-		if err := powerer.Power(t.Context(), ref, i, c.op); err != nil {
+		if err := powerer.Power(t.Context(), ref, i, c.op, ""); err != nil {
 			t.Fatal(err)
 		}
 		n, err := env.Client.CoreV1().Nodes().Get(t.Context(), ref.Name, metav1.GetOptions{})

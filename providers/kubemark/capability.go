@@ -20,17 +20,9 @@ var (
 	_ provider.Initializer    = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
-	_ provider.Rebooter       = &session{}
 	_ provider.ConsoleReader  = &session{}
-	_ provider.StatusReporter = &session{}
-	_ provider.Lagger         = &session{}
-	_ provider.Identifier     = &session{}
-	_ provider.Comparer       = &session{}
-	_ provider.Scoper         = &session{}
 	_ provider.LeftoverLister = &session{}
-	_ provider.Accounter      = &session{}
 	_ provider.ScopeFinder    = &session{}
-	_ provider.Chooser        = &session{}
 )
 
 // change alters an instance.
@@ -89,17 +81,16 @@ func (s *session) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. A reboot ends the body and starts it again; the instance stays what it is.
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
+	if op == provider.Reboot && request != "" {
+		return s.change(ctx, i, s.provider.cloud.Reboot(request))
+	}
 	power, ok := powers[op]
 	if !ok {
 		return provider.Errorf(provider.Invalid, "unknown power operation %q", op)
 	}
 	return s.change(ctx, i, s.provider.cloud.SetPower(power))
-}
-
-// Reboot ends the body and starts it again; the instance stays what it is.
-func (s *session) Reboot(ctx context.Context, _ provider.Ref, i provider.Instance, request string) error {
-	return s.change(ctx, i, s.provider.cloud.Reboot(request))
 }
 
 // Console is the end of the kubelet's log where the instance is a process, and
@@ -118,14 +109,18 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return text, nil
 }
 
-// ReadLag is what the spec says.
-func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
+// Traits implements [provider.Session]. A spec does not narrow what is listed.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{
+		Scope: provider.WholeAccount, ReadLag: duration(s.spec.ReadLag, 0), Choices: s.choices(), RebootsOnce: true, Identify: identify,
+	}
+}
 
-// Choices are those of the spec, best first, or its zones, of which none is better.
-func (s *session) Choices(ref provider.Ref) (out []provider.Choice) {
+// choices are those of the spec, best first, or its zones, of which none is better.
+func (s *session) choices() (out []provider.Choice) {
 	all, equal := s.spec.Choices, false
 	if len(s.spec.Zones) > 1 {
-		all, equal = s.spec.spread(ref.UID), true
+		all, equal = s.spec.spread(), true
 	}
 	for n, c := range all {
 		out = append(out, provider.Choice{Name: c.name(), Region: s.spec.Region, Zone: c.Zone, Type: c.InstanceType, Equal: equal && n > 0})
@@ -160,9 +155,6 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string
 	}
 	return out
 }
-
-// Scope is empty: a spec says nothing of where its instances are kept.
-func (s *session) Scope() string { return "" }
 
 // Account is that of the directory, or of the memory, that has the instances. It
 // costs no call.

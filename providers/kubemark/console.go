@@ -89,7 +89,7 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 		return provider.Instance{}, err
 	}
 	s := session{provider: c.provider, class: class, spec: spec}
-	first, err := spec.choose("", i.UID)
+	first, err := spec.choose("")
 	if err != nil {
 		return provider.Instance{}, err
 	}

@@ -3,7 +3,6 @@ package kubemark
 import (
 	"cmp"
 	"errors"
-	"hash/fnv"
 	"maps"
 	"runtime"
 	"slices"
@@ -110,12 +109,11 @@ func (p *Provider) fill(s *Spec, class provider.Class) {
 	}
 }
 
-// choose is the spec as it is for one of its choices, or zones: the first for the machine
-// with the UID, if none is named.
-func (s Spec) choose(name, uid string) (Spec, error) {
+// choose is the spec as it is for one of its choices, or zones: the first, if none is named.
+func (s Spec) choose(name string) (Spec, error) {
 	all := s.Choices
 	if len(all) == 0 {
-		all = s.spread(uid)
+		all = s.spread()
 	}
 	if name == "" && len(all) == 0 {
 		return s, nil
@@ -140,18 +138,11 @@ func (c Choice) name() string {
 	return c.InstanceType + " in " + c.Zone
 }
 
-// spread are the zones of the spec as choices. Each machine has them in an order of its own,
-// so that the only machines of many sets are not all in one zone.
-func (s Spec) spread(uid string) []Choice {
+// spread are the zones of the spec as choices.
+func (s Spec) spread() []Choice {
 	out := make([]Choice, 0, len(s.Zones))
-	if len(s.Zones) == 0 {
-		return out
-	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(uid)) // a hash never fails
-	first := int(h.Sum32() % uint32(len(s.Zones)))
-	for n := range s.Zones {
-		out = append(out, Choice{InstanceType: s.InstanceType, Zone: s.Zones[(first+n)%len(s.Zones)]})
+	for _, zone := range s.Zones {
+		out = append(out, Choice{InstanceType: s.InstanceType, Zone: zone})
 	}
 	return out
 }

@@ -12,11 +12,11 @@ import (
 
 func (r *rack) reboot(i provider.Instance, request string) {
 	r.t.Helper()
-	b, ok := provider.As[provider.Rebooter](r.session())
+	b, ok := provider.As[provider.Powerer](r.session())
 	if !ok {
-		r.t.Fatal("no Rebooter")
+		r.t.Fatal("no Powerer")
 	}
-	if err := b.Reboot(r.t.Context(), hollowRef, i, request); err != nil {
+	if err := b.Power(r.t.Context(), hollowRef, i, provider.Reboot, request); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -47,8 +47,8 @@ func TestHollowReboot(t *testing.T) {
 		t.Errorf("after the reboots: %v, %v", found, err)
 	}
 	r.deleteUntilDone()
-	b, _ := provider.As[provider.Rebooter](r.session())
-	if err := b.Reboot(t.Context(), hollowRef, i, "third"); provider.KindOf(err) != provider.Conflict {
+	b, _ := provider.As[provider.Powerer](r.session())
+	if err := b.Power(t.Context(), hollowRef, i, provider.Reboot, "third"); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("a reboot of what is gone: %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func (r *rack) power(i provider.Instance, op provider.PowerOp) {
 	if !ok {
 		r.t.Fatal("no Powerer")
 	}
-	if err := p.Power(r.t.Context(), hollowRef, i, op); err != nil {
+	if err := p.Power(r.t.Context(), hollowRef, i, op, ""); err != nil {
 		r.t.Fatal(err)
 	}
 }

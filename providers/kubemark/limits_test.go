@@ -181,48 +181,15 @@ func TestNodeNameTaken(t *testing.T) {
 	}
 }
 
-// TestZones: whoever names none of the zones has them spread by hash, as those did who did not know yet that they are choices.
-func TestZones(t *testing.T) {
-	_, s := shop(t, `{"zones":["a","b","c"]}`)
-	seen := map[string]int{}
-	for n := range 90 {
-		i, err := s.Create(t.Context(), machine(n), provider.Want{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[i.Zone]++
-		if first := choicesOf(t, s, machine(n))[0]; first.Zone != i.Zone {
-			t.Errorf("the first choice of machine %d is %q, and without one it is in %q", n, first.Name, i.Zone)
-		}
-	}
-	for _, zone := range []string{"a", "b", "c"} {
-		if seen[zone] < 15 {
-			t.Errorf("90 instances spread as %v", seen)
-		}
-	}
-}
-
-// TestZonesAreEqual: each machine has all of them in an order of its own, none better than another; each has a quota of its own; and an
+// TestZonesAreEqual: none is better than another; each has a quota of its own; and an
 // instance in any is as the spec says, and is found from a spec that has other zones by now.
 func TestZonesAreEqual(t *testing.T) {
 	c, s := shop(t, `{"quota":1,"instanceType":"big","zones":["a","b","c"]}`)
-	firsts := map[string]bool{}
-	for n := range 20 {
-		all := choicesOf(t, s, machine(n))
-		firsts[all[0].Zone] = true
-		var names []string
-		for at, choice := range all {
-			names = append(names, choice.Name)
-			if choice.Equal != (at > 0) || choice.Type != "big" {
-				t.Errorf("choice %d of machine %d is %+v", at, n, choice)
-			}
-		}
-		if slices.Sort(names); !slices.Equal(names, []string{"big in a", "big in b", "big in c"}) {
-			t.Errorf("machine %d has the choices %q", n, names)
-		}
+	want := []provider.Choice{
+		{Name: "big in a", Zone: "a", Type: "big"}, {Name: "big in b", Zone: "b", Type: "big", Equal: true}, {Name: "big in c", Zone: "c", Type: "big", Equal: true},
 	}
-	if len(firsts) != 3 {
-		t.Errorf("20 machines have their first choices in %v", firsts)
+	if all := s.Traits().Choices; !slices.Equal(all, want) {
+		t.Errorf("choices %+v, want %+v", all, want)
 	}
 	for n, zone := range []string{"a", "b", "c"} {
 		i, err := s.Create(t.Context(), machine(n), provider.Want{Choice: "big in " + zone})
@@ -232,7 +199,7 @@ func TestZonesAreEqual(t *testing.T) {
 		if again, err := s.Create(t.Context(), machine(n), provider.Want{Choice: "big in a"}); err != nil || again.ID != i.ID || again.Zone != zone {
 			t.Errorf("asked for in another zone, it is %s in %q, error %v", again.ID, again.Zone, err)
 		}
-		if d, ok := provider.As[provider.Comparer](s); !ok || len(d.Differences(machine(n), i)) > 0 {
+		if len(s.Differences(machine(n), i)) > 0 {
 			t.Errorf("zone %s differs from the spec", zone)
 		}
 	}
@@ -247,18 +214,9 @@ func TestZonesAreEqual(t *testing.T) {
 		t.Errorf("removed from a spec of other zones: %t, error %v", done, err)
 	}
 	_, one := shop(t, `{"zones":["a"]}`)
-	if ch, ok := provider.As[provider.Chooser](one); ok && len(ch.Choices(machine(1))) > 0 {
-		t.Errorf("of one zone there is nothing to choose, and the choices are %v", ch.Choices(machine(1)))
+	if choices := one.Traits().Choices; len(choices) > 0 {
+		t.Errorf("of one zone there is nothing to choose, and the choices are %v", choices)
 	}
-}
-
-func choicesOf(t *testing.T, s provider.Session, ref provider.Ref) []provider.Choice {
-	t.Helper()
-	c, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		t.Fatal("no Chooser")
-	}
-	return c.Choices(ref)
 }
 
 func mustFind(t *testing.T, s provider.Session, ref provider.Ref) provider.Instance {
@@ -289,7 +247,7 @@ func TestReadLag(t *testing.T) {
 	if n := look(); n != 1 {
 		t.Errorf("%d instances seen after the lag", n)
 	}
-	if l, ok := provider.As[provider.Lagger](s); !ok || l.ReadLag() != 5*time.Second {
+	if s.Traits().ReadLag != 5*time.Second {
 		t.Error("the session does not tell its lag")
 	}
 }
@@ -356,11 +314,7 @@ func TestHooks(t *testing.T) {
 // TestChoices: each has a quota of its own, and what is made of any is as the spec says.
 func TestChoices(t *testing.T) {
 	_, s := shop(t, `{"quota":1,"instanceType":"big","choices":[{"zone":"a"},{"zone":"b"},{"zone":"a","instanceType":"small"}]}`)
-	c, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		t.Fatal("no Chooser")
-	}
-	all := c.Choices(machine(1))
+	all := s.Traits().Choices
 	want := []provider.Choice{
 		{Name: "big in a", Zone: "a", Type: "big"}, {Name: "big in b", Zone: "b", Type: "big"}, {Name: "small in a", Zone: "a", Type: "small"},
 	}
@@ -375,8 +329,8 @@ func TestChoices(t *testing.T) {
 		if _, err := s.Create(t.Context(), machine(100+n), provider.Want{Choice: choice.Name}); provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType {
 			t.Errorf("beyond the quota of %s: error %v", choice.Name, err)
 		}
-		if d, ok := provider.As[provider.Comparer](s); !ok || len(d.Differences(machine(n), i)) > 0 {
-			t.Errorf("%s differs from its spec: %q", choice.Name, d.Differences(machine(n), i))
+		if d := s.Differences(machine(n), i); len(d) > 0 {
+			t.Errorf("%s differs from its spec: %q", choice.Name, d)
 		}
 	}
 	if _, err := s.Create(t.Context(), machine(9), provider.Want{}); provider.KindOf(err) != provider.Exhausted || !strings.Contains(err.Error(), `type "big" in zone "a"`) {

@@ -53,8 +53,8 @@ func (s *session) admitted(ctx context.Context) error {
 	return nil
 }
 
-// Identify takes the scheme in any case and with any number of slashes.
-func (*session) Identify(providerID string) string {
+// identify takes the scheme in any case and with any number of slashes.
+func identify(providerID string) string {
 	rest, ok := strings.CutPrefix(strings.ToLower(providerID), cloud.Scheme)
 	if !ok {
 		return ""
@@ -65,7 +65,7 @@ func (*session) Identify(providerID string) string {
 // nodes are the names that something made for ref may have claimed.
 func (s *session) nodes(ref provider.Ref) []string {
 	names := []string{ref.Name}
-	if recorded := s.Identify(ref.ProviderID); recorded != "" && recorded != ref.Name {
+	if recorded := identify(ref.ProviderID); recorded != "" && recorded != ref.Name {
 		names = append(names, recorded)
 	}
 	return names
@@ -76,7 +76,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 		return nil, err
 	}
 	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, cloud.Wanted{
-		UID: ref.UID, Name: ref.Name, Recorded: s.Identify(ref.ProviderID),
+		UID: ref.UID, Name: ref.Name, Recorded: identify(ref.ProviderID),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for instances of %s: %w", ref.Name, err)
@@ -119,7 +119,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err := checkName(ref.Name); err != nil {
 		return provider.Instance{}, err
 	}
-	spec, err := s.spec.choose(want.Choice, ref.UID)
+	spec, err := s.spec.choose(want.Choice)
 	if err := cmp.Or(err, s.capacityErr); err != nil {
 		return provider.Instance{}, err
 	}
@@ -135,7 +135,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Tags:   s.birth(ref, want),
 		},
 		UserData:    want.UserData,
-		Recorded:    s.Identify(ref.ProviderID),
+		Recorded:    identify(ref.ProviderID),
 		FailureRate: s.spec.CreateFailureRate,
 		Quota:       ptr.Deref(s.spec.Quota, -1),
 	})

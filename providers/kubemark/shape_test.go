@@ -56,11 +56,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, ok := provider.As[provider.StatusReporter](s)
-		if !ok {
-			t.Fatal("no StatusReporter")
-		}
-		got, err := r.Status(i)
+		got, err := s.Status(i)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ const (
 type Mark struct {
 	// Class is of its class.
 	Class provider.ClientKey
-	// Source is that of a session that was opened from the class ([provider.Sourced]); empty: it takes nothing else.
+	// Source is that of a session that was opened from the class ([provider.Traits]); empty: it takes nothing else.
 	Source provider.ClientKey
 }
 

@@ -238,11 +238,7 @@ func (m market) learn(a choice.Answer) {
 
 // choices are those of the class for the machine; none where it has no several.
 func (m market) choices() []provider.Choice {
-	c, ok := provider.As[provider.Chooser](m.infra.session)
-	if !ok {
-		return nil
-	}
-	out := append([]provider.Choice(nil), c.Choices(m.ref)...)
+	out := choice.Rotate(m.infra.traits().Choices, m.ref.UID)
 	for n := range out {
 		out[n].Region = cmp.Or(out[n].Region, m.infra.class.Region)
 	}

@@ -1,7 +1,6 @@
 package machine_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,12 +20,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// chooser offers the choices, by name and zone.
-type chooser []provider.Choice
-
-func (c chooser) Choices(provider.Ref) []provider.Choice { return c }
-
-func zones(names ...string) (out chooser) {
+// zones are choices by name and zone.
+func zones(names ...string) (out []provider.Choice) {
 	for _, n := range names {
 		out = append(out, provider.Choice{Name: n, Zone: n, Type: "large"})
 	}
@@ -34,15 +29,9 @@ func zones(names ...string) (out chooser) {
 }
 
 // chooses lets the cloud of g have the choices; what is asked for is noted.
-func chooses[M client.Object](g *rig[M], choices chooser, answers func(choice string) error) *[]string {
+func chooses[M client.Object](g *rig[M], choices []provider.Choice, answers func(choice string) error) *[]string {
 	asked := &[]string{}
-	g.cloud.offers = func(target any) bool {
-		c, ok := target.(*provider.Chooser)
-		if ok {
-			*c = choices
-		}
-		return ok
-	}
+	g.cloud.traits.Choices = choices
 	g.cloud.answers = func(choice string) error {
 		*asked = append(*asked, choice)
 		return answers(choice)
@@ -244,11 +233,6 @@ func TestAccountExhausted(t *testing.T) {
 	}
 }
 
-// named is the account that credentials open.
-type named string
-
-func (n named) Account(context.Context) (string, error) { return string(n), nil }
-
 // TestOthersKnow: what one machine finds exhausted no other asks for, in the account that the infrastructure names, or by credentials;
 // a new process asks once.
 func TestOthersKnow(t *testing.T) {
@@ -256,13 +240,8 @@ func TestOthersKnow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := openshiftRig(t)
 			asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
-			offers := g.cloud.offers
-			g.cloud.offers = func(target any) bool {
-				if a, ok := target.(*provider.Accounter); ok && tells {
-					*a = named("4711")
-					return true
-				}
-				return offers(target)
+			if tells {
+				g.cloud.account = "4711"
 			}
 			g.pass()
 			wants := func(n int, want ...string) {

@@ -24,6 +24,10 @@ type cloud struct {
 	// deletions is how often Delete is to be called until the instance is gone.
 	deletions int
 	lag       time.Duration
+	// traits are those of sessions besides lag.
+	traits provider.Traits
+	// account is the one that credentials open; empty: it cannot be named.
+	account string
 	// forgets: what is gone is not found any more.
 	forgets bool
 	// differs is what instances differ in from their class.
@@ -146,7 +150,20 @@ func (c *cloud) List(context.Context) iter.Seq2[provider.Instance, error] {
 	}
 }
 
-func (c *cloud) ReadLag() time.Duration { return c.lag }
+func (c *cloud) Traits() provider.Traits {
+	t := c.traits
+	t.ReadLag = c.lag
+	return t
+}
+
+func (c *cloud) Account(context.Context) (string, error) {
+	if c.account == "" {
+		return "", provider.ErrNoAccount
+	}
+	return c.account, nil
+}
+
+func (*cloud) Status(provider.Instance) ([]byte, error) { return nil, nil }
 
 func (c *cloud) Initialize(_ context.Context, _ provider.Ref, i provider.Instance) error {
 	c.called("Initialize")

@@ -56,9 +56,7 @@ func (r Corrections[M]) sourceOf(ctx context.Context, class dialect.Class, known
 	if _, ok := known[key]; !ok {
 		known[key] = ""
 		if session, err := r.Provider.Open(ctx, class.Class); err == nil {
-			if from, ok := provider.As[provider.Sourced](session); ok {
-				known[key] = from.Source()
-			}
+			known[key] = session.Traits().Source
 		}
 	}
 	return known[key]

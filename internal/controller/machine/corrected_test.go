@@ -70,21 +70,14 @@ func TestCorrected(t *testing.T) {
 // TestCorrectedSource: so does what a session is opened from besides.
 func TestCorrectedSource(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
-	bundle := source("old")
-	g.cloud.offers = func(target any) bool {
-		s, ok := target.(*provider.Sourced)
-		if ok {
-			*s = bundle
-		}
-		return ok
-	}
+	g.cloud.traits.Source = "old"
 	g.cloud.createErr = provider.Errorf(provider.Exhausted, "the endpoint of the old bundle has no room")
 	g.pass()
 	g.pass()
 	if g.woken() != 0 {
 		t.Error("woken by nothing")
 	}
-	if bundle = "new"; g.woken() != 1 {
+	if g.cloud.traits.Source = "new"; g.woken() != 1 {
 		t.Error("not woken by another bundle")
 	}
 }

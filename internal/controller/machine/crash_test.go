@@ -89,7 +89,11 @@ func (b brittle) Open(context.Context, provider.Class) (provider.Session, error)
 
 func (b brittle) Account(context.Context) (string, error) { return "one", nil }
 
-func (b brittle) ReadLag() time.Duration { return b.o.promised }
+func (b brittle) Traits() provider.Traits {
+	t := b.cloud.Traits()
+	t.ReadLag = b.o.promised
+	return t
+}
 
 func (b brittle) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	found, err := b.cloud.Find(ctx, ref)

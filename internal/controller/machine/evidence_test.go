@@ -180,21 +180,8 @@ func TestSeenToGo(t *testing.T) {
 	t.Run("gardener", func(t *testing.T) { seenToGo(gardenerRig(t)) })
 }
 
-// account is an infrastructure that tells which account answers.
-type account string
-
-func (a account) Account(context.Context) (string, error) { return string(a), nil }
-
-func (a account) offers(target any) bool {
-	t, ok := target.(*provider.Accounter)
-	if ok {
-		*t = a
-	}
-	return ok
-}
-
 func seenToGo[M client.Object](g *rig[M]) {
-	g.cloud.offers = account("one").offers
+	g.cloud.account = "one"
 	g.settle()
 	g.delete()
 	g.cloud.deletions = 1

@@ -11,23 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/provider"
 )
 
-// registrar is an infrastructure that says whether nodes are to be told who they are.
-type registrar bool
-
-func (r registrar) IdentifiesNodes() bool { return bool(r) }
-
 func (g *rig[M]) identifies(nodes bool) {
-	g.cloud.offers = func(target any) bool {
-		t, ok := target.(*provider.NodeIdentifier)
-		if ok {
-			*t = registrar(nodes)
-		}
-		return ok
-	}
+	g.cloud.traits.IdentifiesNodes = nodes
 	g.cloud.next = nameless(g.cloud.next)
 }
 

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,8 +37,9 @@ func openInfrastructure(ctx context.Context, from provider.Provider, class diale
 	if err != nil && deleting && provider.KindOf(err) == provider.Invalid {
 		bare := class.Class
 		bare.Spec = nil
-		if l, ok := provider.As[provider.Locator](from); ok && bare.Region == "" {
-			bare.Region = l.Region(class.API, class.Spec)
+		if r, ok := provider.As[provider.SpecReader](from); ok && bare.Region == "" {
+			names, _ := r.ReadSpec(class.API, class.Spec) // that the spec cannot be read is known
+			bare.Region = names.Region
 		}
 		if s, bareErr := from.Open(ctx, bare); bareErr == nil {
 			i.session, err = s, nil
@@ -68,29 +70,43 @@ func (i *infrastructure) place() lifecycle.Origin {
 
 // account is the one that the credentials open; empty where there is none to tell.
 func (i *infrastructure) account(ctx context.Context) (string, error) {
-	a, ok := provider.As[provider.Accounter](i.session)
-	if i.session == nil || !ok {
+	if i.session == nil {
 		return "", nil
 	}
-	account, err := a.Account(ctx)
-	if err != nil {
+	account, err := i.session.Account(ctx)
+	switch {
+	case errors.Is(err, provider.ErrNoAccount):
+		return "", nil
+	case err != nil:
 		return "", fmt.Errorf("tell which account the credentials open: %w", err)
 	}
 	return account, nil
 }
 
 // scope is the key of the scope that the session lists.
-func (i *infrastructure) scope() string { return dialect.ScopeKey(i.class.Class, i.session) }
+func (i *infrastructure) scope() string { return dialect.ScopeKey(i.class.Class, i.traits()) }
 
 // same reports whether both provider IDs are of one instance.
 func (i *infrastructure) same(a, b string) bool { return provider.SameInstance(i.session, a, b) }
 
-// readLag is how far its listings may be behind.
-func (i *infrastructure) readLag() time.Duration {
-	if l, ok := provider.As[provider.Lagger](i.session); ok {
-		return l.ReadLag()
+// traits are those of the session; the zero value where none could be opened.
+func (i *infrastructure) traits() provider.Traits {
+	if i.session == nil {
+		return provider.Traits{}
 	}
-	return 0
+	return i.session.Traits()
+}
+
+// rebootPower is how the session reboots.
+func (i *infrastructure) rebootPower() lifecycle.RebootPower {
+	_, ok := provider.As[provider.Powerer](i.session)
+	switch {
+	case !ok:
+		return ""
+	case i.traits().RebootsOnce:
+		return lifecycle.RebootsOnce
+	}
+	return lifecycle.RebootsEachTime
 }
 
 // list lists the scope.
@@ -104,24 +120,6 @@ func (i *infrastructure) list(ctx context.Context, now time.Time) listing {
 		l.instances = append(l.instances, one)
 	}
 	return l
-}
-
-// statusOf is what the provider wants kept of the instance; nil: nothing.
-func (i *infrastructure) statusOf(one provider.Instance) ([]byte, error) {
-	s, ok := provider.As[provider.StatusReporter](i.session)
-	if !ok {
-		return nil, nil
-	}
-	return s.Status(one)
-}
-
-// differences are those of the instance from the class.
-func (i *infrastructure) differences(ref provider.Ref, one provider.Instance) []string {
-	c, ok := provider.As[provider.Comparer](i.session)
-	if !ok {
-		return nil
-	}
-	return c.Differences(ref, one)
 }
 
 // initialize does what an instance needs once it is there.
@@ -150,14 +148,11 @@ func (i *infrastructure) maintain(ctx context.Context, ref provider.Ref, one pro
 
 // reboot restarts the instance, once for the request where the provider can.
 func (i *infrastructure) reboot(ctx context.Context, ref provider.Ref, one provider.Instance, request string) error {
-	if s, ok := provider.As[provider.Rebooter](i.session); ok {
-		return s.Reboot(ctx, ref, one, request)
-	}
 	s, ok := provider.As[provider.Powerer](i.session)
 	if !ok {
 		return provider.Errorf(provider.Invalid, "the provider cannot reboot")
 	}
-	return s.Power(ctx, ref, one, provider.Reboot)
+	return s.Power(ctx, ref, one, provider.Reboot, request)
 }
 
 // remove asks for the removal of the machine's instances, and reports whether they are gone.

@@ -23,7 +23,7 @@ func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Sess
 		return infra, lifecycle.Session{Err: err, UserDataErr: class.UserDataErr}
 	}
 	s.mem.tries.openedFrom(infra.session)
-	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: rebootPower(infra.session), IdentifiesNodes: provider.IdentifiesNodes(infra.session)}
+	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: infra.rebootPower(), IdentifiesNodes: infra.traits().IdentifiesNodes}
 }
 
 // learnAccount finds out what the credentials open. It is asked where that
@@ -86,7 +86,7 @@ func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err
 
 // unlisted is what may exist although the session does not list it.
 func (s *instances[M]) unlisted() lifecycle.Unlisted {
-	now, lag := s.Clock.Now(), s.infra.readLag()
+	now, lag := s.Clock.Now(), s.infra.traits().ReadLag
 	u := lifecycle.Unlisted{For: lag}
 	if s.world.Instances.Looked {
 		u.For, u.CreateErr = lag-s.mem.request.quiet(now), s.mem.request.err
@@ -111,7 +111,7 @@ func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
 	s.chosen(i)
 	s.mem.timed.instanceType, s.mem.timed.zone = i.Type, i.Zone
 	s.memory.saw(client.ObjectKeyFromObject(s.m), i)
-	raw, err := s.infra.statusOf(i)
+	raw, err := s.infra.session.Status(i)
 	if err != nil {
 		s.log.Error(err, "cannot form the provider status")
 		return nil

@@ -95,8 +95,7 @@ func (s lossy) Account(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	a, _ := provider.As[provider.Accounter](s.Session)
-	return a.Account(ctx)
+	return s.Session.Account(ctx)
 }
 
 func (s lossy) Create(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {

@@ -145,7 +145,7 @@ func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]stri
 		k := dialect.ClassKey(class.Class)
 		if _, known := scopes[k]; !known {
 			if s, err := o.Provider.Open(ctx, class.Class); err == nil {
-				scopes[k] = dialect.ScopeKey(class.Class, s)
+				scopes[k] = dialect.ScopeKey(class.Class, s.Traits())
 			} else {
 				scopes[k] = ""
 			}

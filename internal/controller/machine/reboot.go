@@ -8,19 +8,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/provider"
 )
-
-// rebootPower is how the session reboots.
-func rebootPower(s provider.Session) lifecycle.RebootPower {
-	if _, ok := provider.As[provider.Rebooter](s); ok {
-		return lifecycle.RebootsOnce
-	}
-	if _, ok := provider.As[provider.Powerer](s); ok {
-		return lifecycle.RebootsEachTime
-	}
-	return ""
-}
 
 // reboot restarts the instance. That it is about to is stored first: who crashes
 // in between must not do so for ever.

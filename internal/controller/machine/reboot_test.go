@@ -21,34 +21,29 @@ import (
 type switchboard struct {
 	calls []string
 	err   error
+	// knows: it recognizes requests.
+	knows bool
 }
 
-func (s *switchboard) Power(_ context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+func (s *switchboard) Power(_ context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
+	if s.knows {
+		s.calls = append(s.calls, request+" "+i.ID)
+		return s.err
+	}
 	s.calls = append(s.calls, string(op)+" "+i.ID)
 	return s.err
 }
 
-// knowing is a switchboard that knows requests again.
-type knowing struct{ *switchboard }
-
-func (k knowing) Reboot(_ context.Context, _ provider.Ref, i provider.Instance, request string) error {
-	k.calls = append(k.calls, request+" "+i.ID)
-	return k.err
-}
-
-// switched gives the cloud a power of its own.
+// switched gives the cloud a power of its own, which knows requests again or does not.
 func (g *rig[M]) switched(knows bool) *switchboard {
-	s := &switchboard{}
+	s := &switchboard{knows: knows}
+	g.cloud.traits.RebootsOnce = knows
 	g.cloud.offers = func(target any) bool {
-		switch t := target.(type) {
-		case *provider.Powerer:
-			*t = s
-			return true
-		case *provider.Rebooter:
-			*t = knowing{s}
-			return knows
+		p, ok := target.(*provider.Powerer)
+		if ok {
+			*p = s
 		}
-		return false
+		return ok
 	}
 	return s
 }

@@ -77,6 +77,9 @@ type Reconciler[M client.Object] struct {
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
+	if volumes, ok := provider.As[node.VolumeNamer](o.Provider); ok && o.Nodes.Exists() {
+		o.Nodes.Volumes = volumes
+	}
 	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}, fleet: &fleet{}, waiters: &enqueue.Waiters{}}
 }
 

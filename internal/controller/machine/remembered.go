@@ -39,11 +39,7 @@ func (r *tries) madeFrom(c dialect.Class, err error) {
 // openedFrom notes what else a session was opened from than its class. What is
 // rotated there gets a new try, as rotated credentials do.
 func (r *tries) openedFrom(s provider.Session) {
-	from, ok := provider.As[provider.Sourced](s)
-	if !ok {
-		return
-	}
-	if source := from.Source(); r.source != source {
+	if source := s.Traits().Source; r.source != source {
 		if r.source != "" {
 			r.anew()
 		}

@@ -90,13 +90,13 @@ func strict(c provider.Class) error {
 	return nil
 }
 
-// locator reads the region of any spec.
-type locator struct{}
+// regionReader reads the region of any spec.
+type regionReader struct{}
 
-func (locator) Region(_ string, spec []byte) string {
+func (regionReader) ReadSpec(_ string, spec []byte) (provider.SpecNames, error) {
 	var says struct{ Region string }
 	_ = json.Unmarshal(spec, &says)
-	return says.Region
+	return provider.SpecNames{Region: says.Region}, nil
 }
 
 // TestARefusedSpecSaysTheRegion: where only the spec says in which region the instance is, and the spec is refused by now, the instance is
@@ -113,9 +113,9 @@ func TestARefusedSpecSaysTheRegion(t *testing.T) {
 				}
 			})
 			g.cloud.offers = func(target any) bool {
-				l, ok := target.(*provider.Locator)
+				r, ok := target.(*provider.SpecReader)
 				if ok {
-					*l = locator{}
+					*r = regionReader{}
 				}
 				return ok
 			}

@@ -8,23 +8,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// source is what a session took from further objects of the control cluster.
-type source provider.ClientKey
-
-func (s source) Source() provider.ClientKey { return provider.ClientKey(s) }
-
 // TestRotatedSource: a creation that waits for its next try is tried at once when what
 // the session is opened with is rotated, and else in its time.
 func TestRotatedSource(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
-	bundle := source("old")
-	g.cloud.offers = func(target any) bool {
-		s, ok := target.(*provider.Sourced)
-		if ok {
-			*s = bundle
-		}
-		return ok
-	}
+	g.cloud.traits.Source = "old"
 	g.cloud.createErr = provider.Errorf(provider.Exhausted, "the endpoint of the old bundle has no room")
 	g.pass()
 	g.clock.Step(time.Minute)
@@ -32,7 +20,7 @@ func TestRotatedSource(t *testing.T) {
 	if n := g.cloud.count("Create"); n != 1 {
 		t.Fatalf("asked %d times within a minute", n)
 	}
-	bundle, g.cloud.createErr = "new", nil
+	g.cloud.traits.Source, g.cloud.createErr = "new", nil
 	g.pass()
 	if n := g.cloud.count("Create"); n != 2 {
 		t.Errorf("asked %d times after the rotation", n)

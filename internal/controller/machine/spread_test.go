@@ -15,11 +15,12 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // alike are zones that are equal.
-func alike(names ...string) chooser {
+func alike(names ...string) []provider.Choice {
 	out := zones(names...)
 	for n := range out {
 		out[n].Equal = n > 0
@@ -30,12 +31,23 @@ func alike(names ...string) chooser {
 // land is a cloud whose instances are in the zone that was chosen.
 type land[M client.Object] struct {
 	*rig[M]
-	asked *[]string
-	make  func(name string) M
+	asked   *[]string
+	choices []provider.Choice
+	make    func(name string) M
 }
 
-func landOf[M client.Object](g *rig[M], choices chooser, made func(name string) M) *land[M] {
-	l := &land[M]{rig: g, make: made}
+// unrotated is a UID for which the choices are in the order in which they are listed.
+func (l *land[M]) unrotated(name string) types.UID {
+	for n := 0; ; n++ {
+		uid := fmt.Sprintf("uid-%s-%d", name, n)
+		if slices.Equal(choice.Rotate(l.choices, uid), l.choices) {
+			return types.UID(uid)
+		}
+	}
+}
+
+func landOf[M client.Object](g *rig[M], choices []provider.Choice, made func(name string) M) *land[M] {
+	l := &land[M]{rig: g, choices: choices, make: made}
 	l.asked = chooses(g, choices, func(string) error { return nil })
 	l.answers(func(string) error { return nil })
 	return l
@@ -50,7 +62,7 @@ func (l *land[M]) answers(of func(choice string) error) {
 	}
 }
 
-func openshiftLand(t *testing.T, choices chooser) *land[*machinev1.Machine] {
+func openshiftLand(t *testing.T, choices []provider.Choice) *land[*machinev1.Machine] {
 	return landOf(openshiftRig(t), choices, func(name string) *machinev1.Machine {
 		return openshiftMachine(func(m *machinev1.Machine) { m.Name, m.UID = name, types.UID("uid-"+name) })
 	})
@@ -60,6 +72,7 @@ func openshiftLand(t *testing.T, choices chooser) *land[*machinev1.Machine] {
 func (l *land[M]) add(set, name string) {
 	l.Helper()
 	m := l.make(name)
+	m.SetUID(l.unrotated(name))
 	if set != "" {
 		m.SetOwnerReferences([]metav1.OwnerReference{{Kind: "MachineSet", Name: set, UID: types.UID("uid-" + set), Controller: ptr.To(true)}})
 	}
@@ -162,7 +175,7 @@ func TestSpreadOfOlderMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := client.MergeFrom(m.DeepCopy())
-	m.Annotations[dialect.OriginAnnotation] = `{"uid":"uid-n-0","cluster":"blue"}`
+	m.Annotations[dialect.OriginAnnotation] = fmt.Sprintf(`{"uid":%q,"cluster":"blue"}`, m.UID)
 	if err := l.control.WithWatch.Patch(t.Context(), &m, before); err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (t teller[M]) instanceEvents() []dialect.Event {
 			Note: fmt.Sprintf("instance %s (%s) has the machine's name and was made by another implementation: it is the machine's from now on", i.ID, i.State),
 		})
 	}
-	if differences := t.infra.differences(t.ref(), *i); len(differences) > 0 {
+	if differences := t.infra.session.Differences(t.ref(), *i); len(differences) > 0 {
 		out = append(out, dialect.Event{
 			Type: corev1.EventTypeWarning, Reason: "InstanceDiffers", Action: "Find",
 			Note: fmt.Sprintf("instance %s is not what the class says by now: %s", i.ID, strings.Join(differences, "; ")),

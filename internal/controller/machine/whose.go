@@ -71,7 +71,7 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 		return len(names) > 0 && !known, untold(cmp.Or(w.world.Session.Err, w.world.Instances.Err))
 	}
 	// The node may be of an instance that is newer than what listings show.
-	lag := w.infra.readLag()
+	lag := w.infra.traits().ReadLag
 	shown := n.CreationTimestamp.Add(lag)
 	l := w.others().listed(ctx, shown)
 	if err := untold(l.err); err != nil {

@@ -73,7 +73,7 @@ func (c *Collector) open(ctx context.Context, class provider.Class, found map[st
 		logr.FromContextOrDiscard(ctx).Info("instances of a class cannot be listed", "cluster", class.Cluster, "why", err.Error())
 		return nil
 	}
-	key := dialect.ScopeKey(class, session)
+	key := dialect.ScopeKey(class, session.Traits())
 	if found[key] == nil {
 		found[key] = &scope{key: key, class: class, session: session, machines: map[string]bool{}, untagged: true}
 	}

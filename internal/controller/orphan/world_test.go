@@ -94,8 +94,8 @@ type referring struct{ provider.Provider }
 
 func (r referring) Unwrap() any { return r.Provider }
 
-func (referring) Refers(string, []byte) (userData, credentials provider.SecretRef, err error) {
-	return provider.SecretRef{}, provider.SecretRef{Name: "cloud"}, nil
+func (referring) ReadSpec(string, []byte) (provider.SpecNames, error) {
+	return provider.SpecNames{Credentials: provider.SecretRef{Name: "cloud"}}, nil
 }
 
 // world is a collector with everything around it in memory.

@@ -79,11 +79,12 @@ func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Clas
 	var incomplete error
 	c.Spec, c.Inherited, incomplete = d.completed(ctx, m)
 	c.Fallbacks = dialect.Fallbacks(m, d.set(ctx, m))
-	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
+	names, err := dialect.ReadSpec(d.Provider, provider.OpenShift, c.Spec)
 	if err != nil {
 		return c, cmp.Or(incomplete, c.Objection(err))
 	}
-	c.UserData, c.UserDataErr = userDataOf(ctx, d.Reader, m.Namespace, userData)
+	c.UserData, c.UserDataErr = userDataOf(ctx, d.Reader, m.Namespace, names.UserData)
+	credentials := names.Credentials
 	if credentials.Name == "" {
 		return c, incomplete
 	}

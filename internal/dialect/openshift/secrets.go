@@ -6,7 +6,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/api/millwright"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -16,11 +15,11 @@ func (Machines) Secrets(m *machinev1.Machine) (userData, credentials provider.Se
 	own := ptr.Deref(m.Spec.ProviderSpec.Value, runtime.RawExtension{}).Raw
 	kept, _ := millwright.Read(m.Annotations).Text(DefaultsAnnotation)
 	for _, spec := range [][]byte{own, []byte(kept)} {
-		u, c, err := dialect.Refers(nil, provider.OpenShift, spec)
+		names, err := provider.ReadCommon(spec)
 		if err != nil {
 			continue // the machine says so itself
 		}
-		userData, credentials = first(userData, u), first(credentials, c)
+		userData, credentials = first(userData, names.UserData), first(credentials, names.Credentials)
 	}
 	return userData, credentials
 }

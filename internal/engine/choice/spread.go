@@ -2,6 +2,8 @@ package choice
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -34,15 +36,45 @@ func Zones(siblings []Sibling) map[string]int {
 	return out
 }
 
+// Rotate begins, among equal choices, with one that the machine's UID decides: the only machines of many sets are not all in one zone.
+func Rotate(choices []provider.Choice, uid string) []provider.Choice {
+	out := slices.Clone(choices)
+	for from := 0; from < len(out); {
+		to := endOfEqual(out, from)
+		rotate(out[from:to], uid)
+		from = to
+	}
+	return out
+}
+
+func rotate(equal []provider.Choice, uid string) {
+	if len(equal) < 2 || uid == "" {
+		return
+	}
+	sum := sha256.Sum256([]byte(uid))
+	by := int(binary.BigEndian.Uint32(sum[:]) % uint32(len(equal)))
+	rotated := slices.Concat(equal[by:], equal[:by])
+	for n := range rotated {
+		rotated[n].Equal = n > 0
+	}
+	copy(equal, rotated)
+}
+
+// endOfEqual is the index behind the choices that are as good as the one at from.
+func endOfEqual(choices []provider.Choice, from int) int {
+	to := from + 1
+	for to < len(choices) && choices[to].Equal {
+		to++
+	}
+	return to
+}
+
 // Spread puts choices that are equal in the order of how many siblings have their zones, fewest first, and leaves those that are
 // worse behind them. Where that is the same for several, they stay as they are listed.
 func Spread(choices []provider.Choice, zones map[string]int) []provider.Choice {
 	out := slices.Clone(choices)
 	for from := 0; from < len(out); {
-		to := from + 1
-		for to < len(out) && out[to].Equal {
-			to++
-		}
+		to := endOfEqual(out, from)
 		slices.SortStableFunc(out[from:to], func(a, b provider.Choice) int { return cmp.Compare(zones[a.Zone], zones[b.Zone]) })
 		from = to
 	}

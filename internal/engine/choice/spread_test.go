@@ -193,3 +193,30 @@ func TestRankedStay(t *testing.T) {
 		}
 	})
 }
+
+// TestRotate: each machine begins somewhere, always at the same, and the order of those that are not equal stays.
+func TestRotate(t *testing.T) {
+	listed := []provider.Choice{
+		{Name: "best"}, {Name: "a", Zone: "a"}, {Name: "b", Zone: "b", Equal: true}, {Name: "c", Zone: "c", Equal: true}, {Name: "last"},
+	}
+	firsts := map[string]int{}
+	for n := range 300 {
+		uid := fmt.Sprint("uid-", n)
+		all := choice.Rotate(listed, uid)
+		if again := choice.Rotate(listed, uid); !slices.Equal(all, again) {
+			t.Fatalf("%v, and then %v", names(all), names(again))
+		}
+		if all[0].Name != "best" || all[4].Name != "last" || all[1].Equal || !all[2].Equal || !all[3].Equal || all[4].Equal {
+			t.Fatalf("choices %+v", all)
+		}
+		firsts[all[1].Name]++
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if n := firsts[name]; n < 60 || n > 140 {
+			t.Errorf("%s is first %d times of 300", name, n)
+		}
+	}
+	if all := choice.Rotate(listed, ""); !slices.Equal(all, listed) {
+		t.Errorf("of no machine: %+v", all)
+	}
+}

@@ -192,7 +192,7 @@ type Session struct {
 	Inherited []byte
 	// RebootPower is how the infrastructure reboots.
 	RebootPower RebootPower
-	// IdentifiesNodes says that nodes are given their provider ID here ([provider.NodeIdentifier]).
+	// IdentifiesNodes says that nodes are given their provider ID here ([provider.Traits]).
 	IdentifiesNodes bool
 }
 
@@ -230,7 +230,7 @@ type Instances struct {
 	// other machines either. Empty where there is no such reason.
 	Doubt string
 	// ProviderStatus is what the provider wants kept in the object; nil leaves
-	// it as it is. Its form depends on the API ([provider.StatusReporter]).
+	// it as it is. Its form depends on the API ([provider.Session]).
 	ProviderStatus []byte
 }
 

@@ -13,7 +13,7 @@ type Origin struct {
 	// Region and Zone are those of the class.
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
-	// Account is what the credentials opened ([provider.Accounter]); empty where
+	// Account is what the credentials opened ([provider.Session]); empty where
 	// the infrastructure does not tell.
 	Account string `json:"account,omitempty"`
 	// ChosenZone is where the instance was made, where the class left that to us: by

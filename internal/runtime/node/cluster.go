@@ -17,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
@@ -49,7 +47,7 @@ type Cluster struct {
 	Random io.Reader
 	// Volumes knows how nodes list volumes of which their PersistentVolumes do not tell; may
 	// be nil.
-	Volumes provider.VolumeNamer
+	Volumes VolumeNamer
 
 	mu     sync.Mutex
 	memory map[types.UID]memory // of drains, by node UID

@@ -11,8 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
-	"github.com/millwright-dev/millwright/provider"
 )
+
+// VolumeNamer is a provider that knows how nodes list its volumes: drains wait until a
+// volume is listed no more. It is asked for PersistentVolumes of which nothing else tells.
+type VolumeNamer interface {
+	// VolumeIDs returns parts of the names under which status.volumesAttached of a node
+	// lists the volume; none for a volume of another infrastructure.
+	VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error)
+}
 
 // volumes adds to the facts the volumes that the node's pods claim, and those
 // attached to it. A claim or a volume that does not exist is none to wait for.
@@ -56,7 +63,7 @@ const volumePatience = 10 * time.Second
 
 // describe describes a PersistentVolume. How the node lists one that does not say so itself, the
 // infrastructure may know; where it fails to tell, the volume is followed by its attachments alone.
-func describe(ctx context.Context, known provider.VolumeNamer, pv *corev1.PersistentVolume) drain.Volume {
+func describe(ctx context.Context, known VolumeNamer, pv *corev1.PersistentVolume) drain.Volume {
 	v := drain.VolumeOf(pv)
 	if known == nil || v.ID != "" || v.Local {
 		return v

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 var volumesCount = drain.Policy{VolumesOneByOne: true, DetachTimeout: 2 * time.Minute, ReattachTimeout: 90 * time.Second, RemoveAttachments: true}
@@ -292,7 +291,7 @@ func (n namer) VolumeIDs(_ context.Context, v *corev1.PersistentVolumeSpec) ([]s
 func TestVolumesOfOldAreFollowedByTheNode(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		names  provider.VolumeNamer
+		names  VolumeNamer
 		waits  bool
 	}{
 		{"nobody knows its name", nil, false},

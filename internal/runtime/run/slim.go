@@ -35,7 +35,7 @@ func slim() map[client.Object]cache.ByObject {
 func slimVolume(o *corev1.PersistentVolume) {
 	is := o.Spec
 	o.Labels, o.Annotations, o.Status = nil, nil, corev1.PersistentVolumeStatus{}
-	// What a volume is, [provider.VolumeNamer] may be asked about.
+	// What a volume is, a [node.VolumeNamer] may be asked about.
 	o.Spec = corev1.PersistentVolumeSpec{AccessModes: is.AccessModes, PersistentVolumeSource: is.PersistentVolumeSource}
 	if c := is.CSI; c != nil {
 		o.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: c.Driver, VolumeHandle: c.VolumeHandle}

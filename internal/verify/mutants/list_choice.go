@@ -94,9 +94,9 @@ var choiceMutants = []Mutant{
 		Finds: "TestAnswerOfAnInstance",
 	},
 	{
-		ID: "choice/fallbacks-are-spread", File: "spread.go", Func: "Spread",
-		From:  "out[to].Equal",
-		To:    "(out[to].Equal || !out[to].Equal)",
+		ID: "choice/fallbacks-are-spread", File: "spread.go", Func: "endOfEqual",
+		From:  "choices[to].Equal",
+		To:    "(choices[to].Equal || !choices[to].Equal)",
 		Note:  "what a user listed as the last resort takes a share of the machines",
 		Finds: "TestSpread",
 	},

@@ -61,7 +61,7 @@ var sdkMutants = []Mutant{
 	},
 	{
 		ID: "decorate/fallback-elsewhere", File: "fallback.go", Func: "falling.fallback",
-		From:  "mine.Scope() != its.Scope()",
+		From:  "mine.Scope != its.Scope",
 		To:    "mine.Scope() == its.Scope()+\"x\"",
 		Finds: "TestUnusableFallbacks", Note: "instances are made where nobody looks for them",
 	},
@@ -109,7 +109,7 @@ var sdkMutants = []Mutant{
 	},
 	{
 		ID: "decorate/scope-by-zone", File: "coalesce.go", Func: "scopeOf",
-		From:  "says, place = []byte(own.Scope()), class.Region",
+		From:  "says, place = []byte(t.Scope), class.Region",
 		To:    "says = []byte(own.Scope())",
 		Note:  "each zone costs a listing of its own, although the session says that all list the same",
 		Finds: "TestClassesShareAListing",

@@ -139,7 +139,7 @@ type hollowSession struct {
 // Unwrap implements [provider.Wrapper].
 func (s hollowSession) Unwrap() any { return s.Session }
 
-// Account implements [provider.Accounter]: kubemark's is another in every run.
+// Account implements [provider.Session]: kubemark's is another in every run.
 func (hollowSession) Account(context.Context) (string, error) { return cloud.MainAccount, nil }
 
 func (s hollowSession) call(c cloud.Call, do func() error) error {

@@ -142,20 +142,25 @@ func (s brokenSession) List(ctx context.Context) iter.Seq2[provider.Instance, er
 	return s.Session.List(ctx)
 }
 
+// Traits implements [provider.Session].
+func (s brokenSession) Traits() provider.Traits {
+	t := s.Session.Traits()
+	if s.hasty {
+		t.ReadLag = 0
+	}
+	return t
+}
+
+// Account implements [provider.Session].
+func (s brokenSession) Account(ctx context.Context) (string, error) {
+	if s.nameless {
+		return "", provider.ErrNoAccount
+	}
+	return s.Session.Account(ctx)
+}
+
 // As stands in front of the optional powers.
 func (s brokenSession) As(target any) bool {
-	if l, ok := target.(*provider.Lagger); ok && !s.hasty {
-		*l, ok = s.Session.(provider.Lagger)
-		return ok
-	}
-	if a, ok := target.(*provider.Accounter); ok && !s.nameless {
-		*a, ok = s.Session.(provider.Accounter)
-		return ok
-	}
-	if c, ok := target.(*provider.Chooser); ok {
-		*c, ok = provider.As[provider.Chooser](s.Session)
-		return ok
-	}
 	if l, ok := target.(*provider.LeftoverLister); ok {
 		*l, ok = provider.As[provider.LeftoverLister](s.Session)
 		return ok

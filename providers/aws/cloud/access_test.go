@@ -48,8 +48,7 @@ func TestEveryWayToNameCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			class := classOf(provider.OpenShift, "c1")
 			class.Credentials = c.secret
-			a, _ := provider.As[provider.Accounter](sample(t).open(t, class))
-			account, err := a.Account(t.Context())
+			account, err := sample(t).open(t, class).Account(t.Context())
 			if provider.KindOf(err) != c.kind || c.kind == "" && account != "123456789012" {
 				t.Errorf("account %q, error %v of kind %q", account, err, provider.KindOf(err))
 			}
@@ -79,9 +78,7 @@ func TestEndpointsOfTheClusterAndItsCertificates(t *testing.T) {
 	if _, err := after.Find(t.Context(), refOf("m")); err != nil {
 		t.Errorf("with its certificate: %v", err)
 	}
-	a, _ := provider.As[provider.Sourced](before)
-	b, _ := provider.As[provider.Sourced](after)
-	if a.Source() == b.Source() {
+	if before.Traits().Source == after.Traits().Source {
 		t.Error("a new bundle is no new source")
 	}
 }

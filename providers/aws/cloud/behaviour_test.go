@@ -233,8 +233,7 @@ func TestStatusIsTheOriginals(t *testing.T) {
 	w := sample(t)
 	s := w.open(t, onHosts(provider.OpenShift, "c1"))
 	i := w.running(t, s, refOf("m"))
-	r, _ := provider.As[provider.StatusReporter](s)
-	got, err := r.Status(i)
+	got, err := s.Status(i)
 	if err != nil {
 		t.Fatal(err)
 	}

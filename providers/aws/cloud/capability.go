@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -20,26 +21,18 @@ import (
 )
 
 var (
-	_ provider.Accounter      = &session{}
-	_ provider.Chooser        = &session{}
-	_ provider.Comparer       = &session{}
 	_ provider.ConsoleReader  = &session{}
-	_ provider.Identifier     = &session{}
 	_ provider.Initializer    = &session{}
-	_ provider.Lagger         = &session{}
 	_ provider.LeftoverLister = &session{}
 	_ provider.Maintainer     = &session{}
 	_ provider.Powerer        = &session{}
-	_ provider.Scoper         = &session{}
 	_ provider.Sizer          = &session{}
-	_ provider.Sourced        = &session{}
-	_ provider.StatusReporter = &session{}
 )
 
 // anyRegion is where STS is asked who the caller is when nothing else says a region: accounts have none.
 const anyRegion = "us-east-1"
 
-// Account implements [provider.Accounter].
+// Account implements [provider.Session].
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.on(ctx, anyRegion)
 	if err != nil {
@@ -52,8 +45,25 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return name, s.judge("ask whose the credentials are", err)
 }
 
-// Choices implements [provider.Chooser].
-func (s *session) Choices(provider.Ref) []provider.Choice {
+// readLag is how long EC2 may take to show what was made: originals wait as long.
+const readLag = 20 * time.Second
+
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Source: s.source, ReadLag: readLag, Choices: s.choices(), Identify: identify}
+}
+
+// scopeName says which tags instances are listed by, and what the listing says of each of them that depends on the spec, which is
+// what is still to be done to it. Zones and types are no part of it.
+func (s *session) scopeName() string {
+	if s.plan == nil {
+		return s.class.API
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %v %q", s.plan.keys, s.plan.routes, s.plan.prefixes, s.region))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s *session) choices() []provider.Choice {
 	if s.plan == nil {
 		return nil
 	}
@@ -64,7 +74,7 @@ func (s *session) Choices(provider.Ref) []provider.Choice {
 	return all
 }
 
-// Differences implements [provider.Comparer].
+// Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	if s.plan == nil {
 		return nil
@@ -72,23 +82,10 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	return s.plan.differences(i)
 }
 
-// Scope implements [provider.Scoper]: which tags instances are listed by, and what the listing says of each of them that
-// depends on the spec, which is what is still to be done to it. Zones and types are no part of it.
-func (s *session) Scope() string {
-	if s.plan == nil {
-		return s.class.API
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %v %q", s.plan.keys, s.plan.routes, s.plan.prefixes, s.region))
-	return hex.EncodeToString(sum[:8])
-}
-
-// Source implements [provider.Sourced].
-func (s *session) Source() provider.ClientKey { return s.source }
-
 // statusKind is what the status of a machine of machine.openshift.io calls itself.
 const statusKind = "AWSMachineProviderStatus"
 
-// Status implements [provider.StatusReporter]. Classes of the other API have none.
+// Status implements [provider.Session]. Classes of the other API have none.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil
@@ -110,8 +107,8 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 	return json.Marshal(status)
 }
 
-// Power implements [provider.Powerer].
-func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. Each call to reboot is another reboot.
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.on(ctx, i.Region)
 	if err != nil {
 		return s.judge("open the account", err)

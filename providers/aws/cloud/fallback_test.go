@@ -32,7 +32,6 @@ func TestFallbacksOfZonesAndTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		base := w.open(t, classOf(api, "c1"))
-		chooser, _ := provider.As[provider.Chooser](s)
 		for _, step := range []struct{ exhaust, zone, kind string }{
 			{"", "us-east-1a", "m5.large"}, {"us-east-1a/m5.large", "us-east-1b", "m5.large"}, {"us-east-1b", "us-east-1a", "m6a.large"},
 		} {
@@ -41,7 +40,7 @@ func TestFallbacksOfZonesAndTypes(t *testing.T) {
 			}
 			ref := refOf(strings.ReplaceAll("m-"+step.zone+step.kind, ".", "-"))
 			made, ok := provider.Instance{}, false
-			for attempt, c := range chooser.Choices(ref) {
+			for attempt, c := range s.Traits().Choices {
 				choose := want
 				choose.Choice, choose.Attempt = c.Name, attempt
 				made, err = s.Create(t.Context(), ref, choose)
@@ -97,8 +96,7 @@ func TestChoicesSayWhatCapacityIsCountedBy(t *testing.T) {
 	} {
 		class := classOf(c.api, "c1")
 		class.Spec = merged(t, class.Spec, c.patch)
-		chooser, _ := provider.As[provider.Chooser](sample(t).open(t, class))
-		got := chooser.Choices(refOf("m"))
+		got := sample(t).open(t, class).Traits().Choices
 		place := []provider.Choice{{Region: "us-east-1", Zone: c.zone, Type: c.kind}}
 		for n := range got {
 			got[n].Name = ""

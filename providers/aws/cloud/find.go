@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -14,12 +13,6 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
-
-// readLag is how long EC2 may take to show what was made: originals wait as long.
-const readLag = 20 * time.Second
-
-// ReadLag implements [provider.Lagger].
-func (s *session) ReadLag() time.Duration { return readLag }
 
 // Find implements [provider.Session]. Where an instance of the machine has its name, that is one call.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {

@@ -73,8 +73,8 @@ func idOf(providerID string) string {
 	return ""
 }
 
-// Identify implements [provider.Identifier].
-func (s *session) Identify(providerID string) string {
+// identify is [provider.Traits].Identify.
+func identify(providerID string) string {
 	if id := idOf(providerID); id != "" {
 		return "aws://" + id
 	}

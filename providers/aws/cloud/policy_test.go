@@ -97,7 +97,7 @@ func TestThePolicyIsWhatIsNeeded(t *testing.T) {
 		}
 		power, _ := provider.As[provider.Powerer](s)
 		for _, op := range []provider.PowerOp{provider.Reboot, provider.PowerOff, provider.PowerOn} {
-			if err := power.Power(t.Context(), ref, i, op); err != nil {
+			if err := power.Power(t.Context(), ref, i, op, ""); err != nil {
 				t.Error(err)
 			}
 			w.clock.Advance(time.Minute)

@@ -31,8 +31,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Locator  = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New makes a provider.
@@ -43,8 +43,12 @@ func New(o Options) *Provider {
 // Name implements [provider.Provider].
 func (p *Provider) Name() string { return "aws" }
 
-// Region implements [provider.Locator].
-func (p *Provider) Region(api string, raw []byte) string { return spec.RegionOf(api, raw) }
+// ReadSpec implements [provider.SpecReader].
+func (p *Provider) ReadSpec(api string, raw []byte) (provider.SpecNames, error) {
+	names, err := provider.ReadCommon(raw)
+	names.Region = spec.RegionOf(api, raw)
+	return names, err
+}
 
 // cluster is what the cluster that machines join says of AWS.
 type cluster struct {

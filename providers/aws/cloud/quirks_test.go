@@ -279,8 +279,7 @@ func TestQuirkClientsAreSharedBySessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _ := provider.As[provider.Accounter](s)
-		if _, err := a.Account(t.Context()); err != nil {
+		if _, err := s.Account(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

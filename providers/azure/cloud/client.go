@@ -150,15 +150,3 @@ func (s *session) told(err error, format string, args ...any) error {
 	err = s.provider.clients.Observe(s.key, s.design.called().classify(err))
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
-
-// Account implements [provider.Accounter]: the subscription, once the credentials have opened the directory.
-func (s *session) Account(ctx context.Context) (string, error) {
-	c, err := s.client(ctx)
-	if err != nil {
-		return "", err
-	}
-	if _, err := c.token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}}); err != nil {
-		return "", s.told(err, "log in")
-	}
-	return strings.ToLower(c.subscription), nil
-}

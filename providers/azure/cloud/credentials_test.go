@@ -45,8 +45,7 @@ func TestSpellingsOfCredentials(t *testing.T) {
 			if api == provider.OpenShift {
 				c = patched(t, c, `{"resourceGroup":"demo-rg"}`)
 			}
-			a, _ := provider.As[provider.Accounter](w.open(c))
-			if name, err := a.Account(t.Context()); err != nil || name != arm.SampleSubscription {
+			if name, err := w.open(c).Account(t.Context()); err != nil || name != arm.SampleSubscription {
 				t.Errorf("%s in %s: account %q, error %v", what, api, name, err)
 			}
 		}
@@ -127,7 +126,7 @@ func TestOneLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.(provider.Accounter).Account(t.Context()); err != nil {
+		if _, err := s.Account(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Find(t.Context(), machine(n)); err != nil {
@@ -283,10 +282,10 @@ func TestInfrastructure(t *testing.T) {
 	if i.Tags["cost"] != "7" || i.Tags["Team"] != "blue" || i.Tags["team"] != "" || i.Tags["kubernetes.io_cluster.c1"] != "owned" {
 		t.Errorf("tags %v", i.Tags)
 	}
-	before, _ := provider.As[provider.Sourced](s)
+	before := s.Traits().Source
 	infra.Status.PlatformStatus.Azure.ResourceTags[0].Value = "8"
 	s, err = p.Open(t.Context(), c)
-	if after, _ := provider.As[provider.Sourced](s); err != nil || after.Source() == before.Source() {
+	if err != nil || s.Traits().Source == before {
 		t.Errorf("a change of the Infrastructure is not told, error %v", err)
 	}
 }

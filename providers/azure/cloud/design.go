@@ -112,8 +112,8 @@ func (d *design) market(c choice) string {
 	return c.size
 }
 
-// Choices implements [provider.Chooser].
-func (s *session) Choices(provider.Ref) (out []provider.Choice) {
+// choices returns [provider.Traits].Choices.
+func (s *session) choices() (out []provider.Choice) {
 	if s.design == nil {
 		return nil
 	}

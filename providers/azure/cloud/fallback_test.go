@@ -10,15 +10,6 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-func choices(t *testing.T, s provider.Session) []provider.Choice {
-	t.Helper()
-	c, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		t.Fatal("the session is no Chooser")
-	}
-	return c.Choices(machine(1))
-}
-
 // falling opens a class with fallbacks.
 func (w *world) falling(c provider.Class, patches ...string) provider.Session {
 	w.t.Helper()
@@ -44,16 +35,16 @@ func TestOneChoice(t *testing.T) {
 		w := newWorld(t)
 		c := class(api, "c1")
 		want := []provider.Choice{{Name: "Standard_D4s_v3 in zone 1", Region: "eastus", Zone: "1", Type: "Standard_D4s_v3"}}
-		if got := choices(t, w.open(c)); !slices.Equal(got, want) {
+		if got := w.open(c).Traits().Choices; !slices.Equal(got, want) {
 			t.Errorf("the choices are %+v", got)
 		}
 		c.Spec = nil
-		if got := choices(t, w.open(c)); len(got) > 0 {
+		if got := w.open(c).Traits().Choices; len(got) > 0 {
 			t.Errorf("without a spec the choices are %+v", got)
 		}
 	})
 	w := newWorld(t)
-	if got := choices(t, w.open(patched(t, class(provider.OpenShift, "c1"), `{"spotVMOptions":{}}`))); got[0].Type != "Standard_D4s_v3/spot" {
+	if got := w.open(patched(t, class(provider.OpenShift, "c1"), `{"spotVMOptions":{}}`)).Traits().Choices; got[0].Type != "Standard_D4s_v3/spot" {
 		t.Errorf("the choices are %+v where Azure may take machines back", got)
 	}
 }
@@ -64,7 +55,7 @@ func TestFallback(t *testing.T) {
 		w := newWorld(t)
 		c := class(api, "c1")
 		s, base := w.falling(c, fallbacks[api]...), w.open(c)
-		all := choices(t, s)
+		all := s.Traits().Choices
 		if len(all) != 3 || all[1].Zone != "2" || all[2].Type != "Standard_D8s_v3" {
 			t.Fatalf("the choices are %+v", all)
 		}
@@ -113,7 +104,7 @@ func TestFallbackHasItsOwnInterface(t *testing.T) {
 	w := newWorld(t)
 	s := w.falling(patched(t, class(provider.OpenShift, "c1"), `{"acceleratedNetworking":true}`), `{"zone":"2","acceleratedNetworking":false}`)
 	w.server.Inject(double.Fault{Failure: double.Failure{Kind: string(provider.Exhausted)}, Operation: "PUT virtualMachines", Times: 1})
-	all := choices(t, s)
+	all := s.Traits().Choices
 	if _, err := s.Create(t.Context(), machine(1), provider.Want{Choice: all[0].Name}); provider.KindOf(err) != provider.Exhausted {
 		t.Fatal(err)
 	}
@@ -133,8 +124,7 @@ func TestScopeIsTheGroup(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
 		scope := func(patch string) string {
-			s, _ := provider.As[provider.Scoper](w.open(patched(t, class(api, "c1"), patch)))
-			return s.Scope()
+			return w.open(patched(t, class(api, "c1"), patch)).Traits().Scope
 		}
 		for _, patch := range fallbacks[api] {
 			if got := scope(patch); got != scope(`{}`) {

@@ -177,7 +177,7 @@ func (w sight) public(ref *network.PublicIPAddress) *network.PublicIPAddress {
 	return w.addresses[strings.ToLower(deref(ref.ID))]
 }
 
-// Status implements [provider.StatusReporter]: the original of OpenShift keeps one, that of Gardener none.
+// Status implements [provider.Session]: the original of OpenShift keeps one, that of Gardener none.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil

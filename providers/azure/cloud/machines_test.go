@@ -336,8 +336,7 @@ func TestSpot(t *testing.T) {
 	if at(t, vm, "properties.priority") != "Spot" || at(t, vm, "properties.evictionPolicy") != "Delete" || at(t, vm, "properties.billingProfile.maxPrice") != "0.5" {
 		t.Errorf("%+v", vm)
 	}
-	c, _ := provider.As[provider.Chooser](s)
-	if got := c.Choices(machine(1))[0].Type; got != "Standard_D4s_v3/spot" {
+	if got := s.Traits().Choices[0].Type; got != "Standard_D4s_v3/spot" {
 		t.Errorf("its capacity is counted as that of %s", got)
 	}
 	w.clock.Advance(time.Minute)

@@ -11,8 +11,8 @@ import (
 )
 
 // Power implements [provider.Powerer]. Off keeps the machine where it is, so that it comes back: it costs what it did. Azure restarts only what runs:
-// what does not is started.
-func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// what does not is started. Each call to reboot is another reboot.
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.scene(ctx)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -19,26 +21,18 @@ type session struct {
 	where    surroundings
 	key      provider.ClientKey
 	// group is where machines are; empty: anywhere in the subscription, since the class has no spec and the credentials name none.
-	group string
-	lagging
+	group  string
 	ours   ownership
 	design *design // nil: the class has no spec
 }
 
 var (
 	_ provider.Session        = &session{}
-	_ provider.Accounter      = &session{}
-	_ provider.Scoper         = &session{}
-	_ provider.Lagger         = &session{}
-	_ provider.Chooser        = &session{}
-	_ provider.Comparer       = &session{}
-	_ provider.StatusReporter = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
 	_ provider.Maintainer     = &session{}
 	_ provider.ConsoleReader  = &session{}
 	_ provider.LeftoverLister = &session{}
-	_ provider.Sourced        = &session{}
 )
 
 // scene is a session with its client.
@@ -52,22 +46,33 @@ func (s *session) scene(ctx context.Context) (scene, error) {
 	return scene{session: s, client: c}, err
 }
 
+// Account implements [provider.Session]: the subscription, once the credentials have opened the directory.
+func (s *session) Account(ctx context.Context) (string, error) {
+	c, err := s.client(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := c.token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}}); err != nil {
+		return "", s.told(err, "log in")
+	}
+	return strings.ToLower(c.subscription), nil
+}
+
 // readLag is how far listings may run behind: the copies of what the Resource Manager knows, in several regions, agree after seconds.
+// Reads of one machine by its name are never behind, but an answer that nothing is there may come from a copy that has not heard of it.
 const readLag = 10 * time.Second
 
-// lagging is what runs behind.
-type lagging struct{}
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Source: s.where.source(), ReadLag: readLag, Choices: s.choices()}
+}
 
-// ReadLag implements [provider.Lagger]. Reads of one machine by its name are never behind, but an answer that nothing is there may come from
-// a copy that has not heard of it.
-func (lagging) ReadLag() time.Duration { return readLag }
-
-// Scope implements [provider.Scoper]: the resource group, and the keys of tags by which the spec owns.
-func (s *session) Scope() string {
+// scopeName names the resource group, and the keys of tags by which the spec owns.
+func (s *session) scopeName() string {
 	return strings.ToLower(strings.Join(append([]string{s.creds.subscription, s.group}, s.ours.keys...), " "))
 }
 
-// Differences implements [provider.Comparer].
+// Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
 	d := s.design
 	if d == nil {

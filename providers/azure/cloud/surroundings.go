@@ -52,9 +52,8 @@ func (p *Provider) surroundings(ctx context.Context, class provider.Class) (w su
 	return w, nil
 }
 
-// Source implements [provider.Sourced].
-func (s *session) Source() provider.ClientKey {
-	w := s.where
+// source is the hash of what the cluster says.
+func (w surroundings) source() provider.ClientKey {
 	tags := map[string][]byte{}
 	for key, value := range w.tags {
 		tags[key] = []byte(value)

@@ -18,22 +18,14 @@ import (
 )
 
 var (
-	_ provider.Accounter      = &session{}
-	_ provider.Scoper         = &session{}
-	_ provider.Lagger         = &session{}
-	_ provider.Chooser        = &session{}
-	_ provider.Identifier     = &session{}
-	_ provider.Comparer       = &session{}
-	_ provider.StatusReporter = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Maintainer     = &session{}
 	_ provider.Powerer        = &session{}
 	_ provider.ConsoleReader  = &session{}
 	_ provider.LeftoverLister = &session{}
-	_ provider.Sourced        = &session{}
 )
 
-// Account implements [provider.Accounter]: the ID of the project, which is not used again.
+// Account implements [provider.Session]: the ID of the project, which is not used again.
 func (s *session) Account(ctx context.Context) (string, error) {
 	id, err := recall(ctx, s.client, "project "+s.project, func(ctx context.Context) (string, error) {
 		p, err := s.client.compute.Projects.Get(s.project).Context(ctx).Do()
@@ -45,22 +37,22 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return id, s.observed(ctx, err, "ask for project %s", s.project)
 }
 
-// Scope implements [provider.Scoper]: all instances of a cluster are in one listing, whatever their zones. What the spec
-// adds are another project, and other marks of a cluster.
-func (s *session) Scope() string {
+// readLag is how far listings run behind: Compute Engine shows an instance as soon as it accepts the operation, or a moment later.
+const readLag = 10 * time.Second
+
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Source: s.from.source(), ReadLag: readLag, Choices: s.choices(), Identify: identify}
+}
+
+// scopeName names the scope: all instances of a cluster are in one listing, whatever their zones. A spec adds another project, and
+// other marks of a cluster.
+func (s *session) scopeName() string {
 	cluster, role := s.ownTags()
 	return strings.Join([]string{s.template.project(), cluster, role}, " ")
 }
 
-// ReadLag implements [provider.Lagger]. Listings of Compute Engine show an instance as soon as its operation is accepted, or
-// a moment later.
-func (*session) ReadLag() time.Duration { return 10 * time.Second }
-
-// Source implements [provider.Sourced].
-func (s *session) Source() provider.ClientKey { return s.from.source() }
-
-// Choices implements [provider.Chooser].
-func (s *session) Choices(provider.Ref) (all []provider.Choice) {
+func (s *session) choices() (all []provider.Choice) {
 	for _, p := range s.template.places(s.project) {
 		all = append(all, provider.Choice{Name: choiceName(p), Region: p.region, Zone: p.zone, Type: s.terms(p.machineType)})
 	}
@@ -77,7 +69,7 @@ func (s *scope) terms(machineType string) string {
 	return machineType
 }
 
-// Differences implements [provider.Comparer].
+// Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
 	_, zones, types := s.template.where()
 	differs := func(field string, is, says any) {
@@ -116,7 +108,7 @@ func sortedKeys(m map[string]string) (keys []string) {
 	return keys
 }
 
-// Status implements [provider.StatusReporter]. The original calls the instance's name its ID; this is its ID.
+// Status implements [provider.Session]. The original calls the instance's name its ID; this is its ID.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil
@@ -134,8 +126,8 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 	})
 }
 
-// Power implements [provider.Powerer].
-func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. Each call to reboot is another reboot.
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	at, ok := addressOf(i.ProviderID)
 	if !ok {
 		return provider.Errorf(provider.Conflict, "instance %s has no provider ID", i.ID)

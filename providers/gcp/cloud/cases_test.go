@@ -114,7 +114,7 @@ func TestProjectIsLeft(t *testing.T) {
 	if found := b.find(bare, had); found.ID != i.ID || found.ProviderID != i.ProviderID {
 		t.Errorf("found %+v", found)
 	}
-	if err := bare.Power(t.Context(), had, i, provider.PowerOff); err != nil {
+	if err := bare.Power(t.Context(), had, i, provider.PowerOff, ""); err != nil {
 		t.Error(err)
 	}
 	b.clock.Advance(10 * time.Second)
@@ -292,9 +292,9 @@ func TestEndpointsOfInfrastructure(t *testing.T) {
 	if name, err := s.(*session).Account(t.Context()); name != "rehearsal" || err != nil {
 		t.Errorf("the account is %q, %v", name, err)
 	}
-	before := s.(*session).Source()
+	before := s.Traits().Source
 	b.objects["Infrastructure cluster"] = `{"status": {}}`
-	if s, err = p.Open(t.Context(), b.class(provider.OpenShift, "prod")); err != nil || s.(*session).Source() == before {
+	if s, err = p.Open(t.Context(), b.class(provider.OpenShift, "prod")); err != nil || s.Traits().Source == before {
 		t.Errorf("the same source without the override: %v", err)
 	}
 }
@@ -366,7 +366,7 @@ func wholeLife(b *bench, class provider.Class) error {
 		return err
 	}
 	for _, op := range []provider.PowerOp{provider.Reboot, provider.PowerOff, provider.PowerOn} {
-		if err := s.Power(ctx, r, found[0], op); err != nil {
+		if err := s.Power(ctx, r, found[0], op, ""); err != nil {
 			return err
 		}
 		b.clock.Advance(10 * time.Second)

@@ -19,11 +19,7 @@ func (b *bench) falling(class provider.Class, patches ...string) (provider.Sessi
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		b.t.Fatal("the session is no Chooser")
-	}
-	return s, c.Choices(ref("m"))
+	return s, s.Traits().Choices
 }
 
 // chosen asks for an instance of a choice, and returns what there is of the machine a while later.
@@ -48,14 +44,14 @@ func TestOneChoice(t *testing.T) {
 	} {
 		class := b.class(api, cluster)
 		want := provider.Choice{Name: "n1-standard-4 in us-east1-b", Region: "us-east1", Zone: "us-east1-b", Type: "n1-standard-4"}
-		if all := b.open(class).Choices(ref("m")); len(all) != 1 || all[0] != want {
+		if all := b.open(class).Traits().Choices; len(all) != 1 || all[0] != want {
 			t.Errorf("%s has the choices %+v", api, all)
 		}
-		if all := b.open(with(class, spot[0], spot[1])).Choices(ref("m")); len(all) != 1 || all[0].Type == want.Type {
+		if all := b.open(with(class, spot[0], spot[1])).Traits().Choices; len(all) != 1 || all[0].Type == want.Type {
 			t.Errorf("%s has the choices %+v on the spot market", api, all)
 		}
 		class.Spec = nil
-		if all := b.open(class).Choices(ref("m")); len(all) != 0 {
+		if all := b.open(class).Traits().Choices; len(all) != 0 {
 			t.Errorf("%s has the choices %+v without a spec", api, all)
 		}
 	}
@@ -184,13 +180,13 @@ func TestFallbackLeavesPools(t *testing.T) {
 func TestScopeIsTheCluster(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, cluster)
-	scope := b.open(class).Scope()
+	scope := b.open(class).Traits().Scope
 	for _, change := range [][2]string{{"us-east1-b", "us-east1-c"}, {"n1-standard-4", "n2-standard-4"}, {`"tags"`, `"targetPools": ["prod-api"], "tags"`}} {
-		if got := b.open(with(class, change[0], change[1])).Scope(); got != scope {
+		if got := b.open(with(class, change[0], change[1])).Traits().Scope; got != scope {
 			t.Errorf("with %s the scope is %q, not %q", change[1], got, scope)
 		}
 	}
-	if got := b.open(with(class, `"rehearsal"`, `"another"`)).Scope(); got == scope {
+	if got := b.open(with(class, `"rehearsal"`, `"another"`)).Traits().Scope; got == scope {
 		t.Errorf("another project has the scope %q too", got)
 	}
 }

@@ -165,8 +165,8 @@ func addressOf(providerID string) (a address, ok bool) {
 	return address{strings.ToLower(parts[0]), strings.ToLower(parts[1]), strings.ToLower(parts[2])}, true
 }
 
-// Identify implements [provider.Identifier].
-func (*session) Identify(providerID string) string {
+// identify is [provider.Traits].Identify.
+func identify(providerID string) string {
 	a, ok := addressOf(providerID)
 	if !ok {
 		return ""

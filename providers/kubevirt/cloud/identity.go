@@ -95,14 +95,6 @@ func (s scope) selectors() []string {
 	return all
 }
 
-// Scope implements [provider.Scoper]: by the tags of the Gardener API, what its original made is listed.
-func (s scope) Scope() string {
-	if s.bare || s.class.API == provider.OpenShift || len(s.plan.Tags) == 0 {
-		return ""
-	}
-	return labels.SelectorFromSet(s.plan.Tags).String()
-}
-
 // mostName is how long the name of a virtual machine is at most: its instances and pods have it as a label.
 const mostName = validation.LabelValueMaxLength
 

@@ -342,26 +342,25 @@ func TestRepeatedReboot(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
 	i := b.running(class, ref)
-	rebooter, _ := provider.As[provider.Rebooter](b.session(class))
+	powerer, _ := provider.As[provider.Powerer](b.session(class))
 	instance := func() string {
 		uid, _ := under(b.cloud.Object("virtualmachineinstances", "demo", "m"), "metadata.uid").(string)
 		return uid
 	}
 	first := instance()
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "virtualmachineinstances.delete", Times: 1})
-	if err := rebooter.Reboot(t.Context(), ref, i, "r1"); err == nil || instance() != first {
+	if err := powerer.Power(t.Context(), ref, i, provider.Reboot, "r1"); err == nil || instance() != first {
 		t.Fatalf("error %v", err)
 	}
-	if err := rebooter.Reboot(t.Context(), ref, i, "r1"); err != nil || instance() == first {
+	if err := powerer.Power(t.Context(), ref, i, provider.Reboot, "r1"); err != nil || instance() == first {
 		t.Fatalf("the first call ended half way, and the second does nothing: %v", err)
 	}
 	b.running(class, ref)
 	second := instance()
-	if err := rebooter.Reboot(t.Context(), ref, i, "r1"); err != nil || instance() != second {
+	if err := powerer.Power(t.Context(), ref, i, provider.Reboot, "r1"); err != nil || instance() != second {
 		t.Errorf("the same request again ends another instance: %v", err)
 	}
-	powerer, _ := provider.As[provider.Powerer](b.session(class))
-	if err := powerer.Power(t.Context(), ref, provider.Instance{ID: "nobody"}, provider.Reboot); provider.KindOf(err) != provider.Conflict {
+	if err := powerer.Power(t.Context(), ref, provider.Instance{ID: "nobody"}, provider.Reboot, "r1"); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("a reboot of what is not there is %v", err)
 	}
 }
@@ -387,11 +386,10 @@ func TestRole(t *testing.T) {
 		i := b.running(class, ref)
 		s := b.session(class)
 		keeper, _ := provider.As[provider.Maintainer](s)
-		rebooter, _ := provider.As[provider.Rebooter](s)
-		account, _ := provider.As[provider.Accounter](s)
+		powerer, _ := provider.As[provider.Powerer](s)
 		lister, _ := provider.As[provider.LeftoverLister](s)
-		_, err := account.Account(t.Context())
-		for _, err := range []error{err, keeper.Maintain(t.Context(), ref, i), rebooter.Reboot(t.Context(), ref, i, "r")} {
+		_, err := s.Account(t.Context())
+		for _, err := range []error{err, keeper.Maintain(t.Context(), ref, i), powerer.Power(t.Context(), ref, i, provider.Reboot, "r")} {
 			if err != nil {
 				t.Error(err)
 			}

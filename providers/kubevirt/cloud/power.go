@@ -11,14 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-var (
-	_ provider.Powerer  = &session{}
-	_ provider.Rebooter = &session{}
-)
+var _ provider.Powerer = &session{}
 
 // Power implements [provider.Powerer]. Nothing but virtual machines and their instances is written, so that no right to the
 // subresources of KubeVirt is needed.
-func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -30,24 +27,12 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	case provider.PowerOff:
 		err = e.run(ctx, i, kubevirt.RunStrategyHalted)
 	case provider.Reboot:
-		err = e.reboot(ctx, i, "")
+		err = e.reboot(ctx, i, request)
 	default:
 		return provider.Errorf(provider.Invalid, "KubeVirt has no power operation %q", op)
 	}
 	if err != nil {
 		return fmt.Errorf("power %s of virtual machine %s of %s: %w", op, i.ID, ref.Name, s.observe(err))
-	}
-	return nil
-}
-
-// Reboot implements [provider.Rebooter].
-func (s *session) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	c, err := s.connect(ctx)
-	if err != nil {
-		return err
-	}
-	if err := (errand{s, c}).reboot(ctx, i, request); err != nil {
-		return fmt.Errorf("reboot virtual machine %s of %s: %w", i.ID, ref.Name, s.observe(err))
 	}
 	return nil
 }

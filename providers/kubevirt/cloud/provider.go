@@ -25,8 +25,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Referrer = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New makes a provider.
@@ -89,12 +89,12 @@ func decode(api string, raw []byte) (plan, error) {
 	return plan{Machine: m, api: api}, nil
 }
 
-// Refers implements [provider.Referrer]: OpenShift's original has names of its own for the secrets.
-func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+// ReadSpec implements [provider.SpecReader]: OpenShift's original has names of its own for the secrets.
+func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener
-		return userData, credentials, provider.DecodeStrict(raw, &s)
+		return names, provider.DecodeStrict(raw, &s)
 	}
-	userData.Name, credentials.Name, err = spec.OpenShiftSecrets(raw)
-	return userData, credentials, err
+	names.UserData.Name, names.Credentials.Name, err = spec.OpenShiftSecrets(raw)
+	return names, err
 }

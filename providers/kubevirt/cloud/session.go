@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	kubevirt "kubevirt.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -14,6 +15,7 @@ import (
 
 // session implements [provider.Session] and optional interfaces of sessions.
 type session struct {
+	provider.Base
 	provider *Provider
 	scope
 }
@@ -24,11 +26,7 @@ type errand struct {
 	c *kubeapi.Client
 }
 
-var (
-	_ provider.Session   = &session{}
-	_ provider.Accounter = &session{}
-	_ provider.Scoper    = &session{}
-)
+var _ provider.Session = &session{}
 
 // seen is a virtual machine, and its instance; nil: it has none now.
 type seen struct {
@@ -36,7 +34,7 @@ type seen struct {
 	instance *kubevirt.VirtualMachineInstance
 }
 
-// Account implements [provider.Accounter]: the UID of the namespace, which no other namespace of any cluster has. A list of a namespace
+// Account implements [provider.Session]: the UID of the namespace, which no other namespace of any cluster has. A list of a namespace
 // that is not there is empty, so that nothing found there says nothing.
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.connect(ctx)
@@ -45,6 +43,27 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	}
 	account, err := c.UIDOf(ctx, c.Namespace)
 	return account, s.observe(err)
+}
+
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Choices: s.choices(), RebootsOnce: true}
+}
+
+// scopeName names the tags of the Gardener API: what its original made is listed by them.
+func (s *session) scopeName() string {
+	if s.bare || s.class.API == provider.OpenShift || len(s.plan.Tags) == 0 {
+		return provider.WholeAccount
+	}
+	return labels.SelectorFromSet(s.plan.Tags).String()
+}
+
+// choices returns the spec's only choice. Where it names no zone, KubeVirt takes any node.
+func (s *session) choices() []provider.Choice {
+	if s.bare {
+		return nil
+	}
+	return []provider.Choice{{Name: s.plan.choice(), Region: s.plan.Region, Zone: s.plan.Zone, Type: typeName(s.plan.Machine)}}
 }
 
 // Find implements [provider.Session].

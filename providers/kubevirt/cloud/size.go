@@ -11,11 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-var (
-	_ provider.Sizer    = &session{}
-	_ provider.Chooser  = &session{}
-	_ provider.Comparer = &session{}
-)
+var _ provider.Sizer = &session{}
 
 // Size implements [provider.Sizer]: what the spec says. No call is made for it.
 func (s *session) Size(context.Context) (provider.Size, error) {
@@ -34,18 +30,10 @@ func (s *session) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-// Choices implements [provider.Chooser]: a spec has one. Where it names no zone, KubeVirt takes any node.
-func (s *session) Choices(provider.Ref) []provider.Choice {
-	if s.bare {
-		return nil
-	}
-	return []provider.Choice{{Name: s.plan.choice(), Region: s.plan.Region, Zone: s.plan.Zone, Type: typeName(s.plan.Machine)}}
-}
-
 // choice is the name of the only one.
 func (p plan) choice() string { return typeName(p.Machine) + " in " + cmp.Or(p.Zone, "any zone") }
 
-// Differences implements [provider.Comparer] for what a virtual machine shows.
+// Differences implements [provider.Session] for what a virtual machine shows.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
 	if s.bare {
 		return nil

@@ -282,7 +282,7 @@ func TestInitialize(t *testing.T) {
 	power, _ := provider.As[provider.Powerer](s)
 	for _, do := range []func() error{
 		func() error { return initializer.Initialize(t.Context(), machine, i) },
-		func() error { return power.Power(t.Context(), machine, i, provider.PowerOff) },
+		func() error { return power.Power(t.Context(), machine, i, provider.PowerOff, "") },
 		func() error { return initializer.Initialize(t.Context(), machine, i) },
 	} {
 		if err := do(); err != nil {

@@ -96,8 +96,8 @@ func uuidOf(providerID string) string {
 	return uuidText(libvirt.UUID(raw))
 }
 
-// Identify implements [provider.Identifier].
-func (*session) Identify(providerID string) string {
+// identify is [provider.Traits].Identify.
+func identify(providerID string) string {
 	if id := uuidOf(providerID); id != "" {
 		return scheme + id
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Power implements [provider.Powerer]. Whoever asks for it has lost the node, so that the guest is not asked.
-func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	err := s.with(ctx, func(e errand) error {
 		d, err := e.given(ctx, i)
 		if err != nil {
@@ -22,10 +22,7 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 		case provider.PowerOff:
 			return e.stop(ctx, d)
 		case provider.Reboot:
-			if err := e.stop(ctx, d); err != nil {
-				return err
-			}
-			return e.start(ctx, d)
+			return e.reboot(ctx, d, request)
 		}
 		return provider.Errorf(provider.Invalid, "libvirt has no power operation %q", op)
 	})
@@ -47,35 +44,25 @@ func (e errand) stop(ctx context.Context, d *domain) error {
 	return fmt.Errorf("switch domain %s off: %w", d.Domain.Name, err)
 }
 
-// Reboot implements [provider.Rebooter]. libvirt numbers the runs of a domain: the request is noted with the run that it ends, so that who
-// asks again sees whether that has ended. Off and on again is a run more, which a reset is not.
-func (s *session) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	err := s.with(ctx, func(e errand) error {
-		d, err := e.given(ctx, i)
-		if err != nil {
+// reboot stores the request with the number of the run that it ends, since libvirt numbers the runs of a domain: a repeated request
+// shows whether that run has ended. Off and on again is a run more, which a reset is not. Without a request each call is another reboot.
+func (e errand) reboot(ctx context.Context, d *domain, request string) error {
+	if request == "" || d.reboot.Request != request {
+		d.reboot = reboot{Request: request, Run: d.ID}
+		if err := e.note(ctx, d, "reboot", nsReboot, d.reboot); err != nil {
 			return err
 		}
-		if d.reboot.Request != request {
-			d.reboot = reboot{Request: request, Run: d.ID}
-			if err := e.note(ctx, d, "reboot", nsReboot, d.reboot); err != nil {
-				return err
-			}
-		} else if d.reboot.Done {
-			return nil
-		}
-		if d.ID == d.reboot.Run && d.ID >= 0 {
-			if err := e.stop(ctx, d); err != nil {
-				return err
-			}
-		}
-		if err := e.start(ctx, d); err != nil {
-			return err
-		}
-		d.reboot.Done = true
-		return e.note(ctx, d, "reboot", nsReboot, d.reboot)
-	})
-	if err != nil {
-		return fmt.Errorf("reboot %s: %w", ref.Name, err)
+	} else if d.reboot.Done {
+		return nil
 	}
-	return nil
+	if d.ID == d.reboot.Run && d.ID >= 0 {
+		if err := e.stop(ctx, d); err != nil {
+			return err
+		}
+	}
+	if err := e.start(ctx, d); err != nil {
+		return err
+	}
+	d.reboot.Done = true
+	return e.note(ctx, d, "reboot", nsReboot, d.reboot)
 }

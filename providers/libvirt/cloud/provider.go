@@ -31,8 +31,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Referrer = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New makes a provider.
@@ -96,11 +96,11 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// Refers implements [provider.Referrer]: the secret with user data is named where its form is chosen, and there are no credentials.
-func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+// ReadSpec implements [provider.SpecReader]: the secret with user data is named where its form is chosen, and there are no credentials.
+func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	c, _, err := lenient.Decode[spec.Config](raw)
-	if err != nil || api != provider.OpenShift {
-		return userData, credentials, err
+	if err == nil && api == provider.OpenShift {
+		names.UserData.Name = c.UserDataSecret()
 	}
-	return provider.SecretRef{Name: c.UserDataSecret()}, credentials, nil
+	return names, err
 }

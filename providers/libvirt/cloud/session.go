@@ -22,17 +22,11 @@ type session struct {
 
 var _ interface {
 	provider.Session
-	provider.Accounter
-	provider.Scoper
-	provider.Identifier
-	provider.Comparer
-	provider.StatusReporter
 	provider.Sizer
 	provider.Initializer
 	provider.Maintainer
 	provider.LeftoverLister
 	provider.Powerer
-	provider.Rebooter
 } = &session{}
 
 // with hands an errand to calls, and drops the host's client when the host denies it.
@@ -48,7 +42,7 @@ func (s *session) with(ctx context.Context, calls func(errand) error) error {
 	return s.provider.clients.Observe(key, err)
 }
 
-// Account implements [provider.Accounter]: the host's UUID, and which of its instances of libvirt it is.
+// Account implements [provider.Session]: the host's UUID, and which of its instances of libvirt it is.
 func (s *session) Account(ctx context.Context) (id string, err error) {
 	err = s.with(ctx, func(e errand) error {
 		t, err := e.c.traitsOf(ctx)
@@ -60,8 +54,26 @@ func (s *session) Account(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// Scope implements [provider.Scoper]: the host, and the pool by which domains are known that carry no marks.
-func (s *session) Scope() string { return s.uri + " " + s.poolName() }
+// Traits implements [provider.Session]. The scope is the host, and the pool by which domains are known that carry no marks.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.uri + " " + s.poolName(), Choices: s.choices(), RebootsOnce: true, Identify: identify}
+}
+
+// choices returns the spec's only choice. Where the host has no memory for it, it may have some for a fallback that is smaller.
+func (s *session) choices() []provider.Choice {
+	if s.spec == nil {
+		return nil
+	}
+	return []provider.Choice{{Name: choice(s.spec), Type: typeOf(s.spec.DomainVcpu, s.spec.DomainMemory)}}
+}
+
+// choice is the name of the only one.
+func choice(c *spec.Config) string {
+	return fmt.Sprintf("%d CPUs with %d MiB", c.DomainVcpu, c.DomainMemory)
+}
+
+// typeOf is what people read as the type of an instance, which is a label of its machine, too.
+func typeOf(vcpus, memoryMiB int64) string { return fmt.Sprintf("%dcpu-%dmib", vcpus, memoryMiB) }
 
 // poolName is empty where the class has no spec.
 func (s *session) poolName() string {

@@ -18,7 +18,7 @@ type providerStatus struct {
 	InstanceState   string `json:"instanceState,omitempty"`
 }
 
-// Status implements [provider.StatusReporter].
+// Status implements [provider.Session].
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil
@@ -29,7 +29,7 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 	})
 }
 
-// Differences implements [provider.Comparer].
+// Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
 	if s.spec == nil {
 		return nil

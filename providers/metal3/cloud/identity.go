@@ -112,10 +112,6 @@ func (s scope) secretName(ref provider.Ref) string {
 // scheme is what provider IDs begin with, as the original writes them.
 const scheme = "baremetalhost:///"
 
-// IdentifiesNodes implements [provider.NodeIdentifier]: no cloud controller manager knows hosts, and the original writes on nodes itself which they
-// are.
-func (*session) IdentifiesNodes() bool { return true }
-
 func providerID(h *host) string { return fmt.Sprintf("%s%s/%s/%s", scheme, h.Namespace, h.Name, h.UID) }
 
 // id is what a host is called, in any namespace.

@@ -199,7 +199,7 @@ func TestHeldBack(t *testing.T) {
 	name := strings.TrimPrefix(i.ID, "demo/")
 	b.change(name, map[string]any{"spec": map[string]any{"disablePowerOff": true}})
 	powerer, _ := provider.As[provider.Powerer](b.session(class))
-	if err := powerer.Power(t.Context(), ref, i, provider.PowerOff); provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "disablePowerOff") {
+	if err := powerer.Power(t.Context(), ref, i, provider.PowerOff, ""); provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "disablePowerOff") {
 		t.Errorf("it is switched off: %v", err)
 	}
 	_ = b.cloud.Do("pause", i.ID)
@@ -242,10 +242,10 @@ func TestReboot(t *testing.T) {
 	if i = b.only(class, ref); i.State != provider.Stopped {
 		t.Fatalf("held off it is %s", i.State)
 	}
-	rebooter, _ := provider.As[provider.Rebooter](b.session(class))
+	powerer, _ := provider.As[provider.Powerer](b.session(class))
 	for n, request := range []string{"r1", "r1", "r2"} {
 		before := b.host(name).Text("metadata", "resourceVersion")
-		if err := rebooter.Reboot(t.Context(), ref, i, request); err != nil {
+		if err := powerer.Power(t.Context(), ref, i, provider.Reboot, request); err != nil {
 			t.Fatal(err)
 		}
 		if asked, want := b.host(name).Text("metadata", "resourceVersion") != before, n != 1; asked != want {
@@ -256,8 +256,7 @@ func TestReboot(t *testing.T) {
 			t.Errorf("%d: it is %s", n, i.State)
 		}
 	}
-	powerer, _ := provider.As[provider.Powerer](b.session(class))
-	if err := powerer.Power(t.Context(), ref, provider.Instance{ID: "demo/nobody"}, provider.Reboot); provider.KindOf(err) != provider.Conflict {
+	if err := powerer.Power(t.Context(), ref, provider.Instance{ID: "demo/nobody"}, provider.Reboot, "r1"); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("a reboot of what is not there is %v", err)
 	}
 }
@@ -327,12 +326,11 @@ func TestRole(t *testing.T) {
 		i := b.running(class, ref)
 		s := b.session(class)
 		keeper, _ := provider.As[provider.Maintainer](s)
-		rebooter, _ := provider.As[provider.Rebooter](s)
-		account, _ := provider.As[provider.Accounter](s)
+		powerer, _ := provider.As[provider.Powerer](s)
 		sizer, _ := provider.As[provider.Sizer](s)
-		_, wrong := account.Account(t.Context())
+		_, wrong := s.Account(t.Context())
 		_, size := sizer.Size(t.Context())
-		if err := errors.Join(wrong, size, b.strip(class, i.ID), keeper.Maintain(t.Context(), ref, i), rebooter.Reboot(t.Context(), ref, i, "r")); err != nil {
+		if err := errors.Join(wrong, size, b.strip(class, i.ID), keeper.Maintain(t.Context(), ref, i), powerer.Power(t.Context(), ref, i, provider.Reboot, "r")); err != nil {
 			t.Error(err)
 		}
 		for _, err := range s.List(t.Context()) {

@@ -9,13 +9,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-var (
-	_ provider.Powerer  = &session{}
-	_ provider.Rebooter = &session{}
-)
+var _ provider.Powerer = &session{}
 
-// Power implements [provider.Powerer].
-func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. The request of a reboot stands beside the annotation by which the host is rebooted, so that both
+// are written or none.
+func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	switch op {
 	case provider.PowerOn:
 		return s.operate(ctx, ref, i, func(*host) (notes, to map[string]any, err error) {
@@ -29,24 +27,18 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 			return nil, map[string]any{"online": false}, nil
 		})
 	case provider.Reboot:
-		return s.Reboot(ctx, ref, i, "")
+		return s.operate(ctx, ref, i, func(h *host) (notes, to map[string]any, err error) {
+			if request != "" && h.Annotations[noteReboot] == request {
+				return nil, nil, nil
+			}
+			notes = map[string]any{metal3.RebootAnnotationPrefix: `{"mode":"hard"}`, originalPowerOff: nil}
+			if request != "" {
+				notes[noteReboot] = request
+			}
+			return notes, map[string]any{"online": true}, nil
+		})
 	}
 	return provider.Errorf(provider.Invalid, "Metal3 has no power operation %q", op)
-}
-
-// Reboot implements [provider.Rebooter]: the request stands beside the annotation by which the host is rebooted, so that both are written
-// or none.
-func (s *session) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	return s.operate(ctx, ref, i, func(h *host) (notes, to map[string]any, err error) {
-		if request != "" && h.Annotations[noteReboot] == request {
-			return nil, nil, nil
-		}
-		notes = map[string]any{metal3.RebootAnnotationPrefix: `{"mode":"hard"}`, originalPowerOff: nil}
-		if request != "" {
-			notes[noteReboot] = request
-		}
-		return notes, map[string]any{"online": true}, nil
-	})
 }
 
 // operate changes the host of an instance by what is said of it as it is.

@@ -35,8 +35,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Referrer = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New makes a provider.
@@ -89,11 +89,12 @@ func decode(api string, raw []byte) (*spec.Machine, error) {
 	return read(raw)
 }
 
-// Refers implements [provider.Referrer]: the original has a name of its own for the secret with the user data.
-func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+// ReadSpec implements [provider.SpecReader]: the original has a name of its own for the secret with the user data.
+func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener
-		return userData, credentials, provider.DecodeStrict(raw, &s)
+		return names, provider.DecodeStrict(raw, &s)
 	}
-	return spec.OpenShiftSecrets(raw)
+	names.UserData, names.Credentials, err = spec.OpenShiftSecrets(raw)
+	return names, err
 }

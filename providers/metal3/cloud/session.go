@@ -13,6 +13,7 @@ import (
 
 // session implements [provider.Session] and optional interfaces of sessions.
 type session struct {
+	provider.Base
 	provider *Provider
 	scope
 }
@@ -23,17 +24,9 @@ type errand struct {
 	c *kubeapi.Client
 }
 
-var (
-	_ provider.Session        = &session{}
-	_ provider.Accounter      = &session{}
-	_ provider.Scoper         = &session{}
-	_ provider.NodeIdentifier = &session{}
-)
+var _ provider.Session = &session{}
 
-// Scope implements [provider.Scoper]: a spec chooses among free hosts alone.
-func (*session) Scope() string { return "" }
-
-// Account implements [provider.Accounter]: the UID of the namespace that a kubeconfig leads to, or of kube-system in the cluster of the
+// Account implements [provider.Session]: the UID of the namespace that a kubeconfig leads to, or of kube-system in the cluster of the
 // machines. No other namespace of any cluster has it. A list of a namespace that is not there is empty, so that nothing found there says
 // nothing.
 func (s *session) Account(ctx context.Context) (string, error) {
@@ -43,6 +36,20 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	}
 	account, err := c.UIDOf(ctx, cmp.Or(c.Namespace, "kube-system"))
 	return account, s.observe(err)
+}
+
+// Traits implements [provider.Session]. A spec chooses among free hosts alone, so that it does not narrow what is listed. No cloud
+// controller manager knows hosts: the original writes on nodes itself which they are.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: provider.WholeAccount, Choices: s.choices(), RebootsOnce: true, IdentifiesNodes: true}
+}
+
+// choices returns the spec's only choice: capacity is counted by its hosts.
+func (s *session) choices() []provider.Choice {
+	if s.spec == nil {
+		return nil
+	}
+	return []provider.Choice{{Name: s.choice(), Type: s.choice()}}
 }
 
 // Find implements [provider.Session].

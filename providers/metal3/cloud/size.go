@@ -10,11 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-var (
-	_ provider.Sizer    = &session{}
-	_ provider.Chooser  = &session{}
-	_ provider.Comparer = &session{}
-)
+var _ provider.Sizer = &session{}
 
 // architectures are those that Metal3 calls otherwise than Kubernetes.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
@@ -55,20 +51,12 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	return least, nil
 }
 
-// Choices implements [provider.Chooser]: a spec has one, by whose hosts capacity is counted.
-func (s *session) Choices(provider.Ref) []provider.Choice {
-	if s.spec == nil {
-		return nil
-	}
-	return []provider.Choice{{Name: s.choice(), Type: s.choice()}}
-}
-
 // choice is the name of the only one.
 func (s scope) choice() string {
 	return "hosts with " + cmp.Or(s.spec.Selector().String(), "any label")
 }
 
-// Differences implements [provider.Comparer] for what a host shows.
+// Differences implements [provider.Session] for what a host shows.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	if s.spec == nil || s.spec.Selector().Matches(labels.Set(i.Tags)) {
 		return nil

@@ -41,8 +41,8 @@ func TestForeign(t *testing.T) {
 					t.Errorf("by provider ID %v is found, %v", found, err)
 				}
 				b.removed(class, ref, i)
-				rebooter, _ := provider.As[provider.Rebooter](b.session(class))
-				if err := rebooter.Reboot(t.Context(), ref, i, "r"); provider.KindOf(err) != provider.Conflict {
+				powerer, _ := provider.As[provider.Powerer](b.session(class))
+				if err := powerer.Power(t.Context(), ref, i, provider.Reboot, "r"); provider.KindOf(err) != provider.Conflict {
 					t.Errorf("a reboot says %v", err)
 				}
 				if after, _ := yaml.Marshal(b.host(name)["spec"]); string(after) != string(before) {

@@ -13,15 +13,6 @@ import (
 
 const network2 = "5b0f2a35-4a52-4f4e-8d1e-2f0f6a1c9e77"
 
-func choicesOf(t *testing.T, s provider.Session) []provider.Choice {
-	t.Helper()
-	c, ok := provider.As[provider.Chooser](s)
-	if !ok {
-		t.Fatal("the session is no Chooser")
-	}
-	return c.Choices(ref("m"))
-}
-
 // falling opens a class with fallbacks, in a process of its own.
 func (b *bench) falling(class provider.Class, patches ...string) provider.Session {
 	b.t.Helper()
@@ -44,14 +35,14 @@ func TestOneChoice(t *testing.T) {
 	} {
 		class := b.class(api, "c1")
 		s := b.session(class)
-		if got := choicesOf(t, s); !slices.Equal(got, []provider.Choice{want}) {
+		if got := s.Traits().Choices; !slices.Equal(got, []provider.Choice{want}) {
 			t.Errorf("%s: %+v", api, got)
 		}
 		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: "another", UserData: boot}); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: a choice that there is not: %v", api, err)
 		}
 		class.Spec = nil
-		if got := choicesOf(t, b.session(class)); len(got) > 0 {
+		if got := b.session(class).Traits().Choices; len(got) > 0 {
 			t.Errorf("%s: without a spec %+v", api, got)
 		}
 	}
@@ -71,7 +62,7 @@ func TestFallback(t *testing.T) {
 				class.Spec = merged(t, string(class.Spec), `{"availabilityZone":"nova"}`)
 			}
 			s, base := b.falling(class, patches...), b.session(class)
-			all := choicesOf(t, s)
+			all := s.Traits().Choices
 			if len(all) != 3 || all[1].Zone != "az-2" || all[2].Type != "m1.large" {
 				t.Fatalf("the choices are %+v", all)
 			}
@@ -133,7 +124,7 @@ func (b *bench) refused(t *testing.T, set, patch string) (provider.Session, []pr
 	class := b.class(provider.OpenShift, "c1")
 	class.Spec = merged(t, string(class.Spec), set)
 	s := b.falling(class, patch)
-	all := choicesOf(t, s)
+	all := s.Traits().Choices
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: string(provider.Exhausted)}, Operation: "nova.POST.servers", Times: 1})
 	for range 10 {
 		if _, err := s.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot}); provider.KindOf(err) == provider.Exhausted {
@@ -223,7 +214,7 @@ func TestChoicesDoNotMakeTwo(t *testing.T) {
 			class := b.class(provider.OpenShift, "c1")
 			class.Spec = merged(t, string(class.Spec), set)
 			first, second := b.falling(class, patch), b.falling(class, patch)
-			all := choicesOf(t, first)
+			all := first.Traits().Choices
 			b.cloud.SetLag(time.Hour)
 			made, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot})
 			if err != nil {
@@ -240,7 +231,7 @@ func TestChoicesDoNotMakeTwo(t *testing.T) {
 			class.Spec = merged(t, string(class.Spec), set)
 			b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
 			first, second := b.falling(class, patch), b.falling(class, patch)
-			all := choicesOf(t, first)
+			all := first.Traits().Choices
 			if _, err := first.Create(t.Context(), ref("m"), provider.Want{Choice: all[0].Name, UserData: boot}); provider.KindOf(err) != provider.Transient {
 				t.Fatal(err)
 			}

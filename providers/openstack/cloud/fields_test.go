@@ -42,8 +42,8 @@ const ignored = "the original reads it and does nothing with it; a warning says 
 
 var openshiftRows = slices.Concat(typeFields, []row{
 	{field: "metadata", why: "no part of a server"},
-	{field: "cloudsSecret", why: "names the credentials (TestRefers)"},
-	{field: "userDataSecret", why: "names the user data (TestRefers, TestUserData)"},
+	{field: "cloudsSecret", why: "names the credentials (TestReadSpec)"},
+	{field: "userDataSecret", why: "names the user data (TestReadSpec, TestUserData)"},
 	{field: "cloudName", why: "is the one in clouds.yaml (TestCloudName)"},
 	{field: "flavor", set: `{"flavor":"m1.large"}`, in: servers, has: `"flavorRef":"0a4c5b1e-6a0f-4f7e-9a76-2b7a2d0b4c11"`},
 	{field: "image", set: `{"image":"gardenlinux"}`, in: servers, has: `"imageRef":"` + image2 + `"`},

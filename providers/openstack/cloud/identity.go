@@ -199,8 +199,8 @@ func macOf(token string, n int) string {
 // scheme is what provider IDs begin with.
 const scheme = "openstack://"
 
-// Identify implements [provider.Identifier]: openstack:///<id>, openstack:///<region>/<id> and openstack://<region>/<id> are one server.
-func (scope) Identify(providerID string) string {
+// identify is [provider.Traits].Identify: openstack:///<id>, openstack:///<region>/<id> and openstack://<region>/<id> are one server.
+func identify(providerID string) string {
 	lower := strings.ToLower(providerID)
 	if !strings.HasPrefix(lower, scheme) {
 		return ""

@@ -20,8 +20,7 @@ func (b *bench) account(class provider.Class) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a, _ := provider.As[provider.Accounter](s)
-	return a.Account(b.t.Context())
+	return s.Account(b.t.Context())
 }
 
 const demo, other = "d78a07adc9ba43de9b5aa85305697bd4", "3f7c0a0b4c6f4d0d9f6d8a4a57d3c1e2"
@@ -172,12 +171,12 @@ func TestCertificates(t *testing.T) {
 	if got, err := b.account(gardener); err != nil || got != demo {
 		t.Errorf("unchecked: %q, %v", got, err)
 	}
-	before := b.session(plain).(provider.Sourced).Source()
+	before := b.session(plain).Traits().Source
 	b.objects[provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "openshift-config", Name: "cloud-provider-config"}] = string(jsonOf(t, map[string]any{"data": map[string]string{"ca-bundle.pem": string(ca)}}))
 	if got, err := b.account(plain); err != nil || got != demo {
 		t.Errorf("from the cluster: %q, %v", got, err)
 	}
-	if b.session(plain).(provider.Sourced).Source() == before {
+	if b.session(plain).Traits().Source == before {
 		t.Error("the session does not say that its certificates have changed")
 	}
 	with.Credentials["cacert"] = []byte("no certificate")

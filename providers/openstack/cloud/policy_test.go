@@ -62,7 +62,7 @@ func (b *bench) life(ctx context.Context, s provider.Session, r provider.Ref) er
 		return err
 	}
 	for _, op := range []provider.PowerOp{provider.Reboot, provider.PowerOff, provider.PowerOn} {
-		if err := s.(provider.Powerer).Power(ctx, r, i, op); err != nil {
+		if err := s.(provider.Powerer).Power(ctx, r, i, op, ""); err != nil {
 			return err
 		}
 		b.clock.Advance(time.Minute)

@@ -16,8 +16,9 @@ var (
 	_ provider.ConsoleReader = &session{}
 )
 
-// Power implements [provider.Powerer]. A reboot is a hard one: who asks for it has lost the node.
-func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. A reboot is a hard one: who asks for it has lost the node. Each call to
+// reboot is another reboot.
+func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return err

@@ -31,9 +31,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = &Provider{}
-	_ provider.Referrer = &Provider{}
-	_ provider.Locator  = &Provider{}
+	_ provider.Provider   = &Provider{}
+	_ provider.SpecReader = &Provider{}
 )
 
 // New makes a provider.
@@ -102,29 +101,25 @@ func decode(api string, raw []byte) (plan, error) {
 	return plan{}, provider.Errorf(provider.Invalid, "OpenStack has no specs of the API %q", api)
 }
 
-// Refers implements [provider.Referrer]: OpenShift's spec calls the credentials cloudsSecret, and may name namespaces.
-func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+// ReadSpec implements [provider.SpecReader]: OpenShift's spec calls the credentials cloudsSecret, and may name namespaces. Its region
+// is in its clouds.yaml.
+func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
+	if api == provider.Gardener {
+		names.Region = spec.RegionOf(raw)
+	}
 	if api != provider.OpenShift {
-		_, _, err := lenient.Decode[spec.Gardener](raw)
-		return userData, credentials, err
+		_, _, err = lenient.Decode[spec.Gardener](raw)
+		return names, err
 	}
 	s, _, err := lenient.Decode[spec.OpenShift](raw)
 	if err != nil {
-		return userData, credentials, err
+		return names, err
 	}
 	if u := s.UserDataSecret; u != nil {
-		userData = provider.SecretRef{Namespace: u.Namespace, Name: u.Name}
+		names.UserData = provider.SecretRef{Namespace: u.Namespace, Name: u.Name}
 	}
 	if c := s.CloudsSecret; c != nil {
-		credentials = provider.SecretRef{Namespace: c.Namespace, Name: c.Name}
+		names.Credentials = provider.SecretRef{Namespace: c.Namespace, Name: c.Name}
 	}
-	return userData, credentials, nil
-}
-
-// Region implements [provider.Locator]. Where machine.openshift.io has its machines says its clouds.yaml.
-func (*Provider) Region(api string, raw []byte) string {
-	if api == provider.Gardener {
-		return spec.RegionOf(raw)
-	}
-	return ""
+	return names, nil
 }

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 
 // session implements [provider.Session] and optional interfaces of sessions.
 type session struct {
+	provider.Base
 	provider *Provider
 	scope
 }
@@ -29,16 +31,9 @@ type errand struct {
 	c *client
 }
 
-var (
-	_ provider.Session    = &session{}
-	_ provider.Identifier = &session{}
-	_ provider.Accounter  = &session{}
-	_ provider.Scoper     = &session{}
-	_ provider.Lagger     = &session{}
-	_ provider.Sourced    = &session{}
-)
+var _ provider.Session = &session{}
 
-// Account implements [provider.Accounter]: the project's ID.
+// Account implements [provider.Session]: the project's ID.
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -47,17 +42,47 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return c.project, nil
 }
 
-// Scope implements [provider.Scoper]: the region and whose servers are listed.
-func (s scope) Scope() string {
-	return strings.Join(append([]string{s.plan.cloud, s.plan.region}, s.plan.owning...), " ")
-}
-
 // readLag is how far listings of servers may run behind: Nova shows at once what it has accepted, unless the databases behind it are
 // replicated.
 const readLag = 5 * time.Second
 
-// ReadLag implements [provider.Lagger].
-func (*session) ReadLag() time.Duration { return readLag }
+// Traits implements [provider.Session].
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Source: s.source(), ReadLag: readLag, Choices: s.choices(), Identify: identify}
+}
+
+// scopeName names the region and whose servers are listed.
+func (s scope) scopeName() string {
+	return strings.Join(append([]string{s.plan.cloud, s.plan.region}, s.plan.owning...), " ")
+}
+
+// choices returns the spec's only choice. Where it names no zone, Nova takes any, and what it lacks it lacks everywhere.
+func (s scope) choices() []provider.Choice {
+	if s.bare {
+		return nil
+	}
+	return []provider.Choice{{Name: s.plan.choice(), Region: s.region(), Zone: s.plan.zone, Type: s.plan.flavor}}
+}
+
+// choice is the name of the only one.
+func (p plan) choice() string { return p.flavor + " in " + cmp.Or(p.zone, "any zone") }
+
+// Differences implements [provider.Session] for what Nova shows of a server.
+func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
+	if s.bare {
+		return nil
+	}
+	add := func(field, is, want string) {
+		if is != "" && want != "" && is != want {
+			out = append(out, fmt.Sprintf("%s: the server has %q, the spec says %q", s.plan.paths[field], is, want))
+		}
+	}
+	if !looksLikeID.MatchString(s.plan.flavor) {
+		add("flavor", i.Type, s.plan.flavor)
+	}
+	add("zone", i.Zone, s.plan.zone)
+	return out
+}
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
@@ -83,7 +108,7 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 			found = append(found, v)
 		}
 	}
-	if id := s.Identify(ref.ProviderID); id != "" {
+	if id := identify(ref.ProviderID); id != "" {
 		v, err := get(ctx, s.c, id)
 		if err != nil {
 			return nil, err

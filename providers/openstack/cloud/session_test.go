@@ -81,15 +81,15 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-func TestRefers(t *testing.T) {
-	p := newBench(t).start().(provider.Referrer)
+func TestReadSpec(t *testing.T) {
+	p := newBench(t).start().(provider.SpecReader)
 	spec := `{"cloudsSecret":{"name":"clouds","namespace":"a"},"userDataSecret":{"name":"data"}}`
-	userData, credentials, err := p.Refers(provider.OpenShift, []byte(spec))
-	if err != nil || userData != (provider.SecretRef{Name: "data"}) || credentials != (provider.SecretRef{Namespace: "a", Name: "clouds"}) {
-		t.Errorf("%v %v %v", userData, credentials, err)
+	names, err := p.ReadSpec(provider.OpenShift, []byte(spec))
+	if err != nil || names != (provider.SpecNames{UserData: provider.SecretRef{Name: "data"}, Credentials: provider.SecretRef{Namespace: "a", Name: "clouds"}}) {
+		t.Errorf("%+v %v", names, err)
 	}
-	if userData, credentials, err = p.Refers(provider.Gardener, []byte(gardenerSpec)); err != nil || userData != credentials {
-		t.Errorf("%v %v %v", userData, credentials, err)
+	if names, err = p.ReadSpec(provider.Gardener, []byte(gardenerSpec)); err != nil || names != (provider.SpecNames{Region: "RegionOne"}) {
+		t.Errorf("%+v %v", names, err)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestScopes(t *testing.T) {
 	scope := func(api, set string) string {
 		class := b.class(api, "c1")
 		class.Spec = merged(t, string(class.Spec), set)
-		return b.session(class).(provider.Scoper).Scope()
+		return b.session(class).Traits().Scope
 	}
 	if scope(provider.OpenShift, `{}`) != scope(provider.OpenShift, `{"flavor":"m1.large","tags":["x"]}`) {
 		t.Error("two specs of one cluster are listed apart")

@@ -51,9 +51,9 @@ func vips(o *configv1.OpenStackPlatformStatus) (all []string) {
 	return slices.Compact(all)
 }
 
-// Source implements [provider.Sourced].
-func (s scope) Source() provider.ClientKey {
-	parts := [][]byte{s.surroundings.ca}
+// source is the hash of what the cluster says.
+func (s surroundings) source() provider.ClientKey {
+	parts := [][]byte{s.ca}
 	for _, ip := range s.vips {
 		parts = append(parts, []byte(ip))
 	}

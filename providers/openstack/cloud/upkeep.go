@@ -80,7 +80,7 @@ func (v view) proven() bool {
 	case tag != "":
 		return tag == v.ref.UID
 	}
-	return v.i.ID != "" && v.Identify(v.ref.ProviderID) == strings.ToLower(v.i.ID)
+	return v.i.ID != "" && identify(v.ref.ProviderID) == strings.ToLower(v.i.ID)
 }
 
 // owed is what an instance shows that it lacks, as text; empty: nothing. A tag is not shown whose key metadata have too.

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Choices implements [provider.Chooser]: the one place that a spec names.
-func (s *session) Choices(provider.Ref) []provider.Choice {
+// choices returns the one place that a spec names.
+func (s *session) choices() []provider.Choice {
 	if s.plan == nil {
 		return nil
 	}

@@ -36,11 +36,7 @@ func (s *stage) falling(t *testing.T, class provider.Class, patches ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	chooser, ok := provider.As[provider.Chooser](of)
-	if !ok {
-		t.Fatal("the session is no Chooser")
-	}
-	return of, chooser.Choices(machineRef("m"))
+	return of, of.Traits().Choices
 }
 
 // A spec names one place. Which zone it is in it says where a failure domain is known to be there; elsewhere the place itself is
@@ -67,7 +63,7 @@ func TestOneChoice(t *testing.T) {
 	} {
 		spec := s.openShift()
 		r.change(spec)
-		all := s.open(t, s.classOf(provider.OpenShift, "c", spec)).Choices(machineRef("m"))
+		all := s.open(t, s.classOf(provider.OpenShift, "c", spec)).Traits().Choices
 		if len(all) != 1 || all[0].Zone != r.zone || all[0].Type != r.kind || (all[0].Region == "region1") != (r.zone != "") || all[0].Name == "" {
 			t.Errorf("%s: %+v", reason, all)
 		}
@@ -77,12 +73,12 @@ func TestOneChoice(t *testing.T) {
 		Name: "2 CPUs, 8192 MiB in dc1/cluster1/Resources on ds1", Region: "region1",
 		Type: "2 CPUs, 8192 MiB, 0 GiB of ubuntu in dc1/cluster1/Resources on ds1",
 	}
-	if all := of.Choices(machineRef("m")); len(all) != 1 || all[0] != want {
+	if all := of.Traits().Choices; len(all) != 1 || all[0] != want {
 		t.Errorf("%+v", all)
 	}
 	class := s.class(provider.OpenShift, "c")
 	class.Spec = nil
-	if all := s.open(t, class).Choices(machineRef("m")); len(all) != 0 {
+	if all := s.open(t, class).Traits().Choices; len(all) != 0 {
 		t.Errorf("without a spec there are the choices %+v", all)
 	}
 }
@@ -239,7 +235,7 @@ func TestAShortageOfAnUnknownZone(t *testing.T) {
 		if err := s.cloud.Do("exhaust", "cluster1"); err != nil {
 			t.Fatal(err)
 		}
-		if i := s.chosen(t, of, r, of.Choices(r)[0]); i.Fault == nil || i.Fault.Scope != provider.ScopeType {
+		if i := s.chosen(t, of, r, of.Traits().Choices[0]); i.Fault == nil || i.Fault.Scope != provider.ScopeType {
 			t.Errorf("%s: %+v", api, i)
 		}
 		_, err := of.Create(t.Context(), machineRef("n"), provider.Want{Choice: "no such choice"})
@@ -255,7 +251,7 @@ func TestScopeIsTheDatacenter(t *testing.T) {
 	scope := func(change func(m)) string {
 		spec := s.openShift()
 		change(spec)
-		return s.open(t, s.classOf(provider.OpenShift, "c", spec)).Scope()
+		return s.open(t, s.classOf(provider.OpenShift, "c", spec)).Traits().Scope
 	}
 	own := scope(func(m) {})
 	for _, key := range []string{"resourcePool", "datastore", "folder"} {

@@ -223,7 +223,7 @@ func (s reader) addresses(v *vm) (all []corev1.NodeAddress) {
 	return all
 }
 
-// Differences implements [provider.Comparer].
+// Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
 	if s.plan == nil {
 		return nil

@@ -15,8 +15,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Power implements [provider.Powerer]. A guest that no longer answers cannot be asked to shut down: power is cut.
-func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+// Power implements [provider.Powerer]. A guest that no longer answers cannot be asked to shut down: power is cut. Each call
+// to reboot is another reboot.
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	return s.with(ctx, func(c *conn) error {
 		v, err := s.byID(ctx, c, i.ID)
 		if err != nil {
@@ -43,7 +44,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	})
 }
 
-// Status implements [provider.StatusReporter]: what OpenShift's own provider keeps. The task is the latest that this
+// Status implements [provider.Session]: what OpenShift's own provider keeps. The task is the latest that this
 // process has begun, for people: nothing is found by it.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {

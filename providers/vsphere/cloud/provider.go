@@ -99,17 +99,10 @@ type session struct {
 
 var _ interface {
 	provider.Session
-	provider.Accounter
-	provider.Scoper
-	provider.Identifier
-	provider.Comparer
-	provider.StatusReporter
 	provider.Sizer
 	provider.Initializer
 	provider.Maintainer
-	provider.Chooser
 	provider.Powerer
-	provider.Sourced
 } = &session{}
 
 // with hands a connection to calls.
@@ -117,7 +110,7 @@ func (s *session) with(ctx context.Context, calls func(*conn) error) error {
 	return s.provider.board.use(ctx, s.target, calls)
 }
 
-// Account implements [provider.Accounter]: a vCenter is one, whoever logs in.
+// Account implements [provider.Session]: a vCenter is one, whoever logs in.
 func (s *session) Account(ctx context.Context) (id string, err error) {
 	err = s.with(ctx, func(c *conn) error {
 		id = c.vim.ServiceContent.About.InstanceUuid
@@ -129,9 +122,14 @@ func (s *session) Account(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// Scope implements [provider.Scoper]: virtual machines are listed in a datacenter of a vCenter. What a spec of
-// Gardener's says of their owner counts, too.
-func (s *session) Scope() string {
+// Traits implements [provider.Session]. A vCenter's answers are up to date.
+func (s *session) Traits() provider.Traits {
+	return provider.Traits{Scope: s.scopeName(), Source: s.site.source(), Choices: s.choices(), Identify: identify}
+}
+
+// scopeName names the scope: virtual machines are listed in a datacenter of a vCenter. What a spec of Gardener's says of
+// their owner counts, too.
+func (s *session) scopeName() string {
 	if s.plan == nil {
 		return "no spec"
 	}
@@ -144,13 +142,10 @@ func (s *session) Scope() string {
 	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.place.wait)
 }
 
-// Identify implements [provider.Identifier].
-func (s *session) Identify(id string) string {
+// identify is [provider.Traits].Identify.
+func identify(id string) string {
 	if uuid := biosUUID(id); uuid != "" {
 		return scheme + uuid
 	}
 	return ""
 }
-
-// Source implements [provider.Sourced].
-func (s *session) Source() provider.ClientKey { return s.site.source() }

@@ -92,7 +92,7 @@ func (s *stage) life(t *testing.T, p provider.Provider, class provider.Class, r 
 	_, err = of.Size(t.Context())
 	try(err)
 	for _, op := range []provider.PowerOp{provider.Reboot, provider.PowerOff, provider.PowerOn} {
-		try(of.Power(t.Context(), r, i, op))
+		try(of.Power(t.Context(), r, i, op, ""))
 		s.clock.Advance(time.Second)
 	}
 	for _, err := range of.List(t.Context()) {

@@ -17,7 +17,7 @@ import (
 // Traits are what kind of infrastructure it is.
 type Traits struct {
 	// Lag bounds how far listings run behind; it is declared as
-	// [provider.Lagger]. LagByID: so do look-ups by an instance's own ID.
+	// [provider.Traits].ReadLag. LagByID: so do look-ups by an instance's own ID.
 	Lag     time.Duration
 	LagByID bool
 	// Boot and Stop bound how long an instance takes to start and to go.
@@ -200,7 +200,7 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 
 // create makes the parts and the instance, or finds the one of the token.
 func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
-	wanted := chooser{session{Provider: Provider{Cloud: c}}}.named(want.Choice)
+	wanted := named(c.Choices, want.Choice)
 	n := creation{c: c, at: placeOf(class), ref: ref, token: token, choice: wanted, heedless: ctx.Value(heedless{}) != nil}
 	if m := n.found(); m != nil {
 		return m, nil

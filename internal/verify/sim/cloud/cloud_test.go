@@ -70,11 +70,7 @@ func TestListingsRunBehindByTheLagDeclared(t *testing.T) {
 	if got := find(t, s); len(got) != 0 {
 		t.Errorf("listed at once: %v", got)
 	}
-	l, ok := provider.As[provider.Lagger](s)
-	if !ok {
-		t.Fatal("the lag is not declared")
-	}
-	w.now = w.now.Add(l.ReadLag())
+	w.now = w.now.Add(s.Traits().ReadLag)
 	if got := find(t, s); len(got) != 1 {
 		t.Errorf("not listed once the lag is over: %v", got)
 	}

@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,20 +24,6 @@ func placeOf(c provider.Class) Place {
 		at.Account = MainAccount
 	}
 	return at
-}
-
-// named is a session that can name its account.
-type named struct{ session }
-
-var _ provider.Accounter = named{}
-
-// Account implements [provider.Accounter].
-func (s named) Account(context.Context) (string, error) {
-	err := s.call(Call{Verb: "account"}, func() error { return nil })
-	if err != nil {
-		return "", err
-	}
-	return placeOf(s.class).Account, nil
 }
 
 func (c *Cloud) hides(m *Machine) bool { return c.Hides != nil && c.Hides(m) }

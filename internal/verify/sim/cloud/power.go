@@ -20,38 +20,27 @@ const (
 // As stands in front of the powers that this infrastructure has.
 func (s session) As(target any) bool {
 	switch t := target.(type) {
-	case *provider.Rebooter:
-		*t = rebooter{s}
-		return s.Cloud.Power == Once
 	case *provider.Powerer:
 		*t = powerer{s}
-		return s.Cloud.Power == EachTime
+		return s.Cloud.Power != ""
 	case *provider.Initializer:
 		*t = initializer{s}
 		return s.Cloud.Makes == SwitchedOff
-	case *provider.Chooser:
-		*t = chooser{s}
-		return len(s.Cloud.Choices) > 0
 	}
 	return false
 }
 
-type (
-	rebooter struct{ session }
-	powerer  struct{ session }
-)
-
-// Reboot implements [provider.Rebooter].
-func (s rebooter) Reboot(_ context.Context, ref provider.Ref, i provider.Instance, request string) error {
-	return s.reboot(ref, i, request)
-}
+type powerer struct{ session }
 
 // Power implements [provider.Powerer].
-func (s powerer) Power(_ context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+func (s powerer) Power(_ context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	if op != provider.Reboot {
 		return provider.Errorf(provider.Invalid, "cannot %s", op)
 	}
-	return s.reboot(ref, i, "")
+	if s.Cloud.Power == EachTime {
+		request = ""
+	}
+	return s.reboot(ref, i, request)
 }
 
 func (s session) reboot(ref provider.Ref, i provider.Instance, request string) error {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -53,27 +53,33 @@ func (p Provider) Open(_ context.Context, class provider.Class) (provider.Sessio
 			return nil, err
 		}
 	}
-	s := session{Provider: p, class: class}
-	if p.Cloud.Named {
-		return named{s}, nil
-	}
-	return s, nil
+	return session{Provider: p, class: class}, nil
 }
 
 type session struct {
+	provider.Base
 	Provider
 	class provider.Class
 }
 
-var _ provider.Lagger = session{}
+// Traits implements [provider.Session]: whatever the spec says, all is listed.
+func (s session) Traits() provider.Traits {
+	return provider.Traits{
+		Scope: provider.WholeAccount, ReadLag: s.Cloud.Lag, Choices: slices.Clone(s.Cloud.Choices), RebootsOnce: s.Cloud.Power == Once,
+	}
+}
 
-// ReadLag implements [provider.Lagger].
-func (s session) ReadLag() time.Duration { return s.Cloud.Lag }
-
-var _ provider.Scoper = session{}
-
-// Scope implements [provider.Scoper]: whatever the spec says, all is listed.
-func (session) Scope() string { return "" }
+// Account implements [provider.Session].
+func (s session) Account(context.Context) (string, error) {
+	if !s.Cloud.Named {
+		return "", provider.ErrNoAccount
+	}
+	err := s.call(Call{Verb: "account"}, func() error { return nil })
+	if err != nil {
+		return "", err
+	}
+	return placeOf(s.class).Account, nil
+}
 
 var _ provider.Sizer = session{}
 
@@ -111,7 +117,7 @@ func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 	if s.Untagged {
 		s.class.Owner, ref.Namespace = "", ""
 	}
-	err = s.call(Call{Verb: "create", Ref: ref, Choice: chooser{s}.named(want.Choice), At: placeOf(s.class)}, func() error {
+	err = s.call(Call{Verb: "create", Ref: ref, Choice: named(s.Cloud.Choices, want.Choice), At: placeOf(s.class)}, func() error {
 		m, err := s.Cloud.create(ctx, s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want)
 		if err == nil {
 			i = s.instance(m)

@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	admin, opts := w.open("admin")
 	w.admin = must(openstack.NewComputeV2(admin, opts))(t)
 	w.admin.Microversion = "2.53"
-	w.project, err = w.session("net1").(provider.Accounter).Account(t.Context())
+	w.project, err = w.session("net1").Account(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

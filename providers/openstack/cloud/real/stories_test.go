@@ -91,7 +91,7 @@ func (w *world) switched(s provider.Session, r provider.Ref, i provider.Instance
 		then provider.State
 	}{{provider.PowerOff, provider.Stopped}, {provider.PowerOff, provider.Stopped}, {provider.PowerOn, provider.Running}, {provider.Reboot, provider.Running}} {
 		err := until(w.t.Context(), func() (bool, error) {
-			err := s.(provider.Powerer).Power(w.t.Context(), r, i, op.op)
+			err := s.(provider.Powerer).Power(w.t.Context(), r, i, op.op, "")
 			return err == nil, notConflict(err)
 		})
 		if err != nil {

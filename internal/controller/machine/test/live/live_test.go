@@ -88,9 +88,9 @@ func open(t *testing.T, around ...func(provider.Provider) provider.Provider) *st
 // referring lets every spec name the secret of the tests.
 type referring struct{ provider.Provider }
 
-// Refers implements [provider.Referrer].
-func (referring) Refers(string, []byte) (userData, credentials provider.SecretRef, err error) {
-	return provider.SecretRef{Name: "cloud"}, provider.SecretRef{Name: "cloud"}, nil
+// ReadSpec implements [provider.SpecReader].
+func (referring) ReadSpec(string, []byte) (provider.SpecNames, error) {
+	return provider.SpecNames{UserData: provider.SecretRef{Name: "cloud"}, Credentials: provider.SecretRef{Name: "cloud"}}, nil
 }
 
 func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M], classes dialect.Resolver[M]) {
