@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // shelf is about the smallest provider: machines are slots on a shelf.
@@ -27,7 +28,7 @@ func (s *shelf) Open(_ context.Context, class provider.Class) (provider.Session,
 	if len(class.Spec) == 0 { // of a machine on its way out
 		return &shelfSession{shelf: s, class: class}, nil
 	}
-	if err := provider.DecodeStrict(class.Spec, &spec); err != nil {
+	if err := kit.DecodeStrict(class.Spec, &spec); err != nil {
 		return nil, err
 	}
 	if spec.Width < 1 {

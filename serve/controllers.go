@@ -17,7 +17,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
-	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
@@ -33,22 +32,12 @@ type assembly struct {
 	owner   identities
 	metrics *machine.Metrics
 	// approvals show the machines of each API, sources watch them.
-	approvals approvals
+	approvals csr.Fleets
 	sources   []csr.MachineSource
 	managers  []ctrl.Manager
 	// approves is the approver of certificate requests; nil where none runs.
 	approves *csr.Approver
 }
-
-// joining shows the machines of one API to the approver.
-type joining interface {
-	Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error)
-	Fleet(ctx context.Context) (int, error)
-	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
-}
-
-// approvals are those of all APIs.
-type approvals []joining
 
 func (a *assembly) controllers(ctx context.Context) error {
 	for _, api := range a.flags.APIs {
@@ -143,42 +132,9 @@ func (a *assembly) approver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
-	a.approves = &csr.Approver{
-		Client: a.term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
-		Policy: approval.DefaultPolicy(), Machines: a.approvals.machines, Fleet: a.approvals.fleet, Latest: a.approvals.latest, Metrics: gauges,
-		Events:     a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver"),
-		OnRequests: a.process.Target.GetEventRecorder("machine-approver"),
-	}
+	a.approves = csr.New(a.approvals, a.process.Clock)
+	a.approves.Client, a.approves.Live = a.term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), a.process.Target.GetAPIReader()
+	a.approves.Metrics, a.approves.Events = gauges, a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver")
+	a.approves.OnRequests = a.process.Target.GetEventRecorder("machine-approver")
 	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
-}
-
-func (a approvals) machines(ctx context.Context, s approval.Subject) (out []approval.Machine, err error) {
-	for _, api := range a {
-		some, err := api.Approvals(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, some...)
-	}
-	return out, nil
-}
-
-func (a approvals) fleet(ctx context.Context) (sum int, err error) {
-	for _, api := range a {
-		n, err := api.Fleet(ctx)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
-	}
-	return sum, nil
-}
-
-func (a approvals) latest(ctx context.Context, shown approval.Machine) (m approval.Machine, there bool, err error) {
-	for _, api := range a {
-		if m, there, err = api.Latest(ctx, shown); there || err != nil {
-			return m, there, err
-		}
-	}
-	return m, false, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // objects reads objects of the control cluster for a provider, and keeps some there.
@@ -21,7 +22,7 @@ import (
 type objects struct {
 	client client.Client
 	clock  provider.Clock
-	reads  provider.SharedReads
+	reads  kit.SharedReads
 
 	mu   sync.Mutex
 	seen map[provider.ObjectRef]object
@@ -73,7 +74,7 @@ func (o *objects) Object(ctx context.Context, ref provider.ObjectRef) ([]byte, e
 	s, ok := o.lately(ref)
 	if !ok {
 		var err error
-		if s, err = provider.Share(ctx, &o.reads, fmt.Sprintf("%q", ref), func(ctx context.Context) (object, error) { return o.look(ctx, ref) }); err != nil {
+		if s, err = kit.Share(ctx, &o.reads, fmt.Sprintf("%q", ref), func(ctx context.Context) (object, error) { return o.look(ctx, ref) }); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/serve"
 )
 
@@ -38,13 +39,13 @@ func Plugin() serve.Plugin {
 
 // Provider runs machines on Larch.
 type Provider struct {
-	specs   *provider.Specs[*Spec]
-	clients *provider.Clients[*client]
+	specs   *kit.Specs[*Spec]
+	clients *kit.Clients[*client]
 }
 
 // New makes a provider that knows nothing yet.
 func New(clock provider.Clock) *Provider {
-	return &Provider{specs: provider.NewSpecs(decode), clients: provider.NewClients[*client](clock, 0, 0)}
+	return &Provider{specs: kit.NewSpecs(decode), clients: kit.NewClients[*client](clock, 0, 0)}
 }
 
 // Name implements [provider.Provider].

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // Spec is what users write: providerSpec.value of a Machine of machine.openshift.io, providerSpec of a MachineClass of
@@ -37,7 +38,7 @@ type Secret struct {
 // decodes each into its own type here, and makes one of both.
 func decode(_ string, raw []byte) (*Spec, error) {
 	s := &Spec{}
-	if err := provider.DecodeStrict(raw, s); err != nil {
+	if err := kit.DecodeStrict(raw, s); err != nil {
 		return nil, err
 	}
 	switch {

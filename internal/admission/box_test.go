@@ -27,7 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/admission"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 func TestMain(m *testing.M) {
@@ -112,8 +112,8 @@ func (b *box) serve(t *testing.T) (stop func()) {
 	}
 	s := admission.NewServer(admission.ServerOptions{
 		Host: "127.0.0.1", Port: b.port, CertDir: t.TempDir(), Secret: client.ObjectKey{Namespace: b.namespace, Name: "cert"}, Period: 100 * time.Millisecond,
-		Client: b.Client, Objects: objects, Admitters: map[string]provider.Admitter{"Fake": fakeAdmitter{}},
-		Given: admission.Cluster{Type: "Fake", Platform: provider.Platform{ID: "cluster-x", Region: "r"}},
+		Client: b.Client, Objects: objects, Admitters: map[string]admit.Admitter{"Fake": fakeAdmitter{}},
+		Given: admission.Cluster{Type: "Fake", Platform: admit.Platform{ID: "cluster-x", Region: "r"}},
 		Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	ctx, cancel := context.WithCancel(t.Context())

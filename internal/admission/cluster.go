@@ -14,14 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
+
+// Admitters judge the specs of an infrastructure each, by the type that Infrastructure objects have.
+type Admitters = map[string]admit.Admitter
 
 // Cluster is what a cluster says of where it runs.
 type Cluster struct {
 	// Type is that of its infrastructure, as Infrastructure objects spell it: "AWS". Empty: not known.
 	Type     string
-	Platform provider.Platform
+	Platform admit.Platform
 }
 
 // The objects that say so. A cluster without config.openshift.io has neither.

@@ -12,7 +12,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/millwright-dev/millwright/internal/admission"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 var (
@@ -40,10 +40,10 @@ func dynamicClient(objects ...runtime.Object) *dynamicfake.FakeDynamicClient {
 }
 
 func TestClusterSaysWhereItRuns(t *testing.T) {
-	given := admission.Cluster{Type: "GCP", Platform: provider.Platform{ID: "flag", Region: "flagged", Architecture: "arm64", Gates: map[string]bool{"G": true}}}
+	given := admission.Cluster{Type: "GCP", Platform: admit.Platform{ID: "flag", Region: "flagged", Architecture: "arm64", Gates: map[string]bool{"G": true}}}
 	private := configObject("DNS", map[string]any{"spec": map[string]any{"privateZone": map[string]any{"id": "z"}}})
 	public := configObject("DNS", map[string]any{"spec": map[string]any{"publicZone": map[string]any{"id": "z"}}})
-	platform := func(p provider.Platform) provider.Platform {
+	platform := func(p admit.Platform) admit.Platform {
 		p.Architecture, p.Gates = "arm64", map[string]bool{"G": true}
 		return p
 	}
@@ -56,22 +56,22 @@ func TestClusterSaysWhereItRuns(t *testing.T) {
 		{
 			"the objects overrule flags",
 			[]runtime.Object{infrastructure("id-1", map[string]any{"type": "AWS", "aws": map[string]any{"region": "eu-1"}}), public},
-			admission.Cluster{Type: "AWS", Platform: platform(provider.Platform{ID: "id-1", Region: "eu-1"})},
+			admission.Cluster{Type: "AWS", Platform: platform(admit.Platform{ID: "id-1", Region: "eu-1"})},
 		},
 		{
 			"no public zone: nobody gets in from outside",
 			[]runtime.Object{infrastructure("id-1", map[string]any{"type": "Azure", "azure": map[string]any{"cloudName": "AzureUSGovernmentCloud"}}), private},
-			admission.Cluster{Type: "Azure", Platform: platform(provider.Platform{ID: "id-1", Region: "flagged", Cloud: "AzureUSGovernmentCloud", NoPublicZone: true})},
+			admission.Cluster{Type: "Azure", Platform: platform(admit.Platform{ID: "id-1", Region: "flagged", Cloud: "AzureUSGovernmentCloud", NoPublicZone: true})},
 		},
 		{
 			"another infrastructure's region is not the cluster's",
 			[]runtime.Object{infrastructure("id-1", map[string]any{"type": "GCP", "gcp": map[string]any{"region": "r", "projectID": "p"}, "aws": map[string]any{"region": "x"}})},
-			admission.Cluster{Type: "GCP", Platform: platform(provider.Platform{ID: "id-1", Region: "r", Project: "p"})},
+			admission.Cluster{Type: "GCP", Platform: platform(admit.Platform{ID: "id-1", Region: "r", Project: "p"})},
 		},
 		{
 			"an old object has the type elsewhere",
 			[]runtime.Object{configObject("Infrastructure", map[string]any{"status": map[string]any{"platform": "VSphere", "infrastructureName": "id-1"}})},
-			admission.Cluster{Type: "VSphere", Platform: platform(provider.Platform{ID: "id-1", Region: "flagged"})},
+			admission.Cluster{Type: "VSphere", Platform: platform(admit.Platform{ID: "id-1", Region: "flagged"})},
 		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

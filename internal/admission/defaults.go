@@ -4,7 +4,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Defaults are what an object is to have besides what it says.
@@ -26,10 +26,10 @@ func (r Rules) DefaultMachine(m *machinev1.Machine) (Defaults, field.ErrorList) 
 
 // DefaultMachineSet fills in what the template of s leaves out. Its labels stay as they are: the selector goes by them.
 func (r Rules) DefaultMachineSet(s *machinev1.MachineSet) (Defaults, field.ErrorList) {
-	return r.defaultSpec(s.Spec.Template.Spec.ProviderSpec, provider.Admission{})
+	return r.defaultSpec(s.Spec.Template.Spec.ProviderSpec, admit.Request{})
 }
 
-func (r Rules) defaultSpec(s machinev1.ProviderSpec, about provider.Admission) (Defaults, field.ErrorList) {
+func (r Rules) defaultSpec(s machinev1.ProviderSpec, about admit.Request) (Defaults, field.ErrorList) {
 	if r.Admitter == nil {
 		return Defaults{}, nil
 	}

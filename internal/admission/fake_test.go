@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // fakeSpec is the spec of an infrastructure that is none.
@@ -33,7 +34,7 @@ func (fakeAdmitter) Kinds() []schema.GroupVersionKind {
 
 func (fakeAdmitter) SpecShape() any { return &fakeSpec{} }
 
-func (fakeAdmitter) Default(a provider.Admission) ([]byte, error) {
+func (fakeAdmitter) Default(a admit.Request) ([]byte, error) {
 	var all map[string]any
 	if err := json.Unmarshal(a.Spec, &fakeSpec{}); err != nil {
 		return nil, provider.Errorf(provider.Invalid, "%w", err)
@@ -47,7 +48,7 @@ func (fakeAdmitter) Default(a provider.Admission) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-func (fakeAdmitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (fakeAdmitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	var s fakeSpec
 	if err := json.Unmarshal(a.Spec, &s); err != nil {
 		return nil, field.ErrorList{field.Invalid(a.Path, field.OmitValueType{}, err.Error())}
@@ -68,7 +69,7 @@ func (fakeAdmitter) Admit(a provider.Admission) (warnings []string, faults field
 }
 
 // plainAdmitter leaves it to nobody to warn of unknown fields.
-type plainAdmitter struct{ provider.Admitter }
+type plainAdmitter struct{ admit.Admitter }
 
 // good is a spec that nothing is wrong with.
 const good = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"FakeSpec","region":"r","size":"small"}`

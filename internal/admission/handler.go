@@ -22,12 +22,13 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Options are what handlers need.
 type Options struct {
 	// Admitters have the rules of infrastructures, by the type of platform: "AWS". A type that is not there has no rules.
-	Admitters map[string]provider.Admitter
+	Admitters map[string]admit.Admitter
 	// Cluster is what the cluster says of itself at present.
 	Cluster func() Cluster
 	// Secrets reads secrets by name.

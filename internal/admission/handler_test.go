@@ -26,7 +26,7 @@ import (
 
 	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/admission"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 var metav1UpdateOptions = metav1.UpdateOptions{}
@@ -41,9 +41,9 @@ const (
 // handlers are those of a cluster of the type Fake.
 func handlers(secrets client.Reader) map[string]http.Handler {
 	return admission.Handlers(admission.Options{
-		Admitters: map[string]provider.Admitter{"Fake": fakeAdmitter{}},
+		Admitters: map[string]admit.Admitter{"Fake": fakeAdmitter{}},
 		Cluster: func() admission.Cluster {
-			return admission.Cluster{Type: "Fake", Platform: provider.Platform{ID: "cluster-x", Region: "r"}}
+			return admission.Cluster{Type: "Fake", Platform: admit.Platform{ID: "cluster-x", Region: "r"}}
 		},
 		Secrets: secrets, Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Log: logr.Discard(),
 	})

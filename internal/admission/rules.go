@@ -2,7 +2,7 @@
 // defaults, refuses what cannot work, and warns of what is probably not meant. It answers API servers
 // as webhooks, and keeps the certificate that they ask for.
 //
-// The rules are pure. What they say of a provider spec is its infrastructure's [provider.Admitter].
+// The rules are pure. What they say of a provider spec is its infrastructure's [admit.Admitter].
 // Nothing that a deletion or a change of size needs is refused: an update is refused for
 // what it changes, and told in warnings of what was wrong before.
 package admission
@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Labels that make a machine one of the control plane, by their value.
@@ -29,8 +30,8 @@ const (
 // Rules are those of one cluster.
 type Rules struct {
 	// Admitter has those of the infrastructure; nil: there are none, and provider specs are not looked at.
-	Admitter provider.Admitter
-	Platform provider.Platform
+	Admitter admit.Admitter
+	Platform admit.Platform
 }
 
 // Verdict is what came of judging an object.
@@ -59,8 +60,8 @@ func (r Rules) Machine(m, old *machinev1.Machine) Verdict {
 }
 
 // about tells an admitter whose spec it judges.
-func about(m *machinev1.Machine) provider.Admission {
-	return provider.Admission{Machine: m.Name, ControlPlane: m.Labels[roleLabel] == controlPlane || m.Labels[typeLabel] == controlPlane}
+func about(m *machinev1.Machine) admit.Request {
+	return admit.Request{Machine: m.Name, ControlPlane: m.Labels[roleLabel] == controlPlane || m.Labels[typeLabel] == controlPlane}
 }
 
 // MachineSet judges s, which is to take the place of old; a nil old: s is new. Its template is judged as a machine
@@ -75,7 +76,7 @@ func (r Rules) MachineSet(s, old *machinev1.MachineSet) Verdict {
 	if s.DeletionTimestamp != nil && old != nil && sameSpec(s.Spec.Template.Spec.ProviderSpec, old.Spec.Template.Spec.ProviderSpec) {
 		return Verdict{Faults: chosen.Faults}
 	}
-	v := r.spec(s.Spec.Template.Spec.ProviderSpec, provider.Admission{})
+	v := r.spec(s.Spec.Template.Spec.ProviderSpec, admit.Request{})
 	v.spare(old != nil && sameSpec(s.Spec.Template.Spec.ProviderSpec, old.Spec.Template.Spec.ProviderSpec))
 	v.Faults = append(chosen.Faults, v.Faults...)
 	v.Warnings = append(chosen.Warnings, v.Warnings...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/admission"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Edits of machines.
@@ -42,7 +43,7 @@ func annotated(m *machinev1.Machine) {
 
 // rules are those that the tables speak of.
 func rules() admission.Rules {
-	return admission.Rules{Admitter: fakeAdmitter{}, Platform: provider.Platform{ID: "cluster-x", Region: "r"}}
+	return admission.Rules{Admitter: fakeAdmitter{}, Platform: admit.Platform{ID: "cluster-x", Region: "r"}}
 }
 
 // message is what faults come to in an answer.
@@ -184,7 +185,7 @@ func TestMachineSet(t *testing.T) {
 
 // TestPlatformSelection: an infrastructure without rules refuses no spec, not even none; what is not about specs is judged.
 func TestPlatformSelection(t *testing.T) {
-	none := admission.Rules{Platform: provider.Platform{ID: "cluster-x"}}
+	none := admission.Rules{Platform: admit.Platform{ID: "cluster-x"}}
 	if v := none.Machine(machine(""), nil); message(v) != "" || v.Warnings != nil {
 		t.Errorf("a machine: %+v", v)
 	}

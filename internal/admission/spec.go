@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // specPath is where an admitter finds the fields of a spec; the spec as a whole is at its child "value".
 var specPath = field.NewPath("providerSpec")
 
 // spec judges a provider spec, of which about tells whose it is.
-func (r Rules) spec(s machinev1.ProviderSpec, about provider.Admission) (v Verdict) {
+func (r Rules) spec(s machinev1.ProviderSpec, about admit.Request) (v Verdict) {
 	if r.Admitter == nil {
 		return v
 	}
@@ -72,7 +73,7 @@ func (r Rules) called(spec []byte, said []string) []string {
 
 // unknown warns of the first field that no spec of the infrastructure has.
 func (r Rules) unknown(spec []byte, said []string) []string {
-	shaper, ok := r.Admitter.(provider.SpecShaper)
+	shaper, ok := r.Admitter.(admit.SpecShaper)
 	if !ok || mentions(said, unknownField) {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/millwright-dev/millwright/internal/admission"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/controller/nodelink"
@@ -25,7 +26,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // The kinds of controllers, as --controllers names them.
@@ -49,7 +49,7 @@ type Program struct {
 	controllers []string
 	// webhooks says that it serves webhooks unless asked not to, admitters which rules those have.
 	webhooks  bool
-	admitters map[string]provider.Admitter
+	admitters admission.Admitters
 }
 
 // ControllerManager is machine.sapcloud.io's program of sets and deployments. It serves
@@ -88,7 +88,7 @@ func NodeLink() Program {
 
 // Admitting gives the program's webhooks the rules of infrastructures, by the type of platform that Infrastructure objects name
 // ("AWS"). Provider specs for others are not judged.
-func (p Program) Admitting(admitters map[string]provider.Admitter) Program {
+func (p Program) Admitting(admitters admission.Admitters) Program {
 	p.admitters = admitters
 	return p
 }

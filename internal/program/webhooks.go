@@ -13,7 +13,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/admission"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // certificateSecret keeps the certificate that the process makes where it is given none.
@@ -28,7 +27,7 @@ type webhooks struct {
 	given struct{ platform, id, region string }
 	// namespace is that of the certificate's secret.
 	namespace string
-	admitters map[string]provider.Admitter
+	admitters admission.Admitters
 	// flags are all of the program: some that others bind too are read here.
 	flags *pflag.FlagSet
 }
@@ -95,13 +94,13 @@ func (w *webhooks) serve(p *run.Process) error {
 	if err != nil {
 		return fmt.Errorf("make the webhooks' client: %w", err)
 	}
+	given := admission.Cluster{Type: w.given.platform}
+	given.Platform.ID, given.Platform.Region, given.Platform.Architecture, given.Platform.Gates = w.given.id, w.given.region, runtime.GOARCH, gates
 	server := admission.NewServer(admission.ServerOptions{
 		Port: w.port, TLS: settings, CertDir: w.certDir,
 		Secret: client.ObjectKey{Namespace: cmp.Or(w.namespace, p.Home()), Name: certificateSecret},
 		Client: direct, Objects: objects, Admitters: w.admitters,
-		Given: admission.Cluster{Type: w.given.platform, Platform: provider.Platform{
-			ID: w.given.id, Region: w.given.region, Architecture: runtime.GOARCH, Gates: gates,
-		}},
+		Given: given,
 		Clock: p.Clock, Log: p.Log.WithName("webhooks"),
 	})
 	p.Beside(server.Run)

@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{})) }
@@ -27,9 +27,9 @@ func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{
 // never accepts no spec, and says where the flags say that the cluster runs.
 type never struct{}
 
-func (never) Kinds() []schema.GroupVersionKind             { return nil }
-func (never) Default(a provider.Admission) ([]byte, error) { return a.Spec, nil }
-func (never) Admit(a provider.Admission) ([]string, field.ErrorList) {
+func (never) Kinds() []schema.GroupVersionKind        { return nil }
+func (never) Default(a admit.Request) ([]byte, error) { return a.Spec, nil }
+func (never) Admit(a admit.Request) ([]string, field.ErrorList) {
 	return nil, field.ErrorList{field.Forbidden(a.Path.Child("region"), fmt.Sprintf("not in %s of %s with %v", a.Platform.Region, a.Platform.ID, a.Platform.Gates["Gate"]))}
 }
 
@@ -62,7 +62,7 @@ func TestProgramServes(t *testing.T) {
 	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, SetController().Admitting(map[string]provider.Admitter{"Fake": never{}}),
+	start(t, SetController().Admitting(map[string]admit.Admitter{"Fake": never{}}),
 		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metricsPort), "--metrics-secure", "--profiling", "--health-addr=", "--feature-gates=Gate=true",
 		fmt.Sprintf("--webhook-port=%d", port), "--webhook-cert-dir="+t.TempDir(), "--platform=Fake", "--infrastructure-id=cluster-x", "--platform-region=r")
 

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // MayFill says whether Default may put something in the place of a value, at a path such as ".disks[0].type". Of numbers it is
@@ -21,7 +22,7 @@ type MayFill func(path string, was any) bool
 // Holds checks what is true of any spec, whatever it says: faults are about it, one that cannot be decoded is refused as a whole
 // and defaulted with an error that is [provider.Invalid], and of any other one Default loses nothing and leaves nothing to fill in.
 // It returns the faults, and the spec with its defaults, nil if it cannot be decoded.
-func Holds(t rapid.TB, admitter provider.Admitter, a provider.Admission, may MayFill) (faults field.ErrorList, once []byte) {
+func Holds(t rapid.TB, admitter admit.Admitter, a admit.Request, may MayFill) (faults field.ErrorList, once []byte) {
 	t.Helper()
 	_, faults = admitter.Admit(a)
 	root := a.Path.String()

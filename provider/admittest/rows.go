@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // root is where specs are found that [Admission] makes.
 const root = "providerSpec"
 
 // Admission is a spec to be judged, of a template, with nothing known of the cluster.
-func Admission(raw []byte) provider.Admission {
-	return provider.Admission{Spec: raw, Path: field.NewPath(root)}
+func Admission(raw []byte) admit.Request {
+	return admit.Request{Spec: raw, Path: field.NewPath(root)}
 }
 
 // Patched is a document with a JSON merge patch applied: null takes a field out.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // Reads say when reads are shared.
@@ -61,7 +62,7 @@ func Coalesce(p provider.Provider, clock provider.Clock, r Reads) provider.Provi
 	r = r.withDefaults()
 	return &coalescer{
 		Provider: p, clock: clock, reads: r, writes: newWrites(clock, r.Age),
-		scopes: provider.NewClients[*scope](clock, time.Hour, 1000),
+		scopes: kit.NewClients[*scope](clock, time.Hour, 1000),
 	}
 }
 
@@ -70,7 +71,7 @@ type coalescer struct {
 	clock  provider.Clock
 	reads  Reads
 	writes *writes
-	scopes *provider.Clients[*scope]
+	scopes *kit.Clients[*scope]
 }
 
 func (p *coalescer) Unwrap() any { return p.Provider }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // Limits bound the calls of one account (credentials and region).
@@ -56,7 +57,7 @@ func Limit(p provider.Provider, clk clock.Clock, l Limits) provider.Provider {
 		writes := l.Writes.withDefaults()
 		limiter.writes = &writes
 	}
-	limiter.buckets = provider.NewClients[*bucket](clk, time.Hour, 2000)
+	limiter.buckets = kit.NewClients[*bucket](clk, time.Hour, 2000)
 	return Calls(p, limiter.around)
 }
 
@@ -65,7 +66,7 @@ type limiter struct {
 	limits Limits
 	// writes are those of calls that change something; nil: limits are for all.
 	writes  *Limits
-	buckets *provider.Clients[*bucket]
+	buckets *kit.Clients[*bucket]
 }
 
 // bucket is where the call takes its token from, and with which priority: reads that

@@ -1,6 +1,6 @@
 // Package lenient decodes provider specs as the originals do, and fills defaults into the documents that people wrote.
 //
-// The originals read specs as YAML, without regard to what [provider.DecodeStrict] refuses, and have made machines of what they
+// The originals read specs as YAML, without regard to what [kit.DecodeStrict] refuses, and have made machines of what they
 // read. Whoever judges or uses specs that were written for them decodes with [Decode].
 package lenient
 
@@ -15,6 +15,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // Decode returns a spec as the type that it is of, and as the document that people wrote. It reads what the originals read, as
@@ -25,7 +26,7 @@ import (
 // one counts, and of objects the parts. Of the same name given twice only the last one is read.
 //
 // The error is [provider.Invalid]; of a value of the wrong type it names the field's path. The bounds of
-// [provider.DecodeStrict] hold for all that the type has fields for. Nothing at all is not JSON.
+// [kit.DecodeStrict] hold for all that the type has fields for. Nothing at all is not JSON.
 func Decode[T any](raw []byte) (*T, *Document, error) {
 	spec := new(T)
 	tree, err := decode(raw, spec, false)
@@ -50,7 +51,7 @@ func decode(raw []byte, into any, all bool) (any, error) {
 	if err != nil {
 		return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
 	}
-	return tree, provider.DecodeStrict(rewritten(tree, reflect.TypeOf(into).Elem(), all), into)
+	return tree, kit.DecodeStrict(rewritten(tree, reflect.TypeOf(into).Elem(), all), into)
 }
 
 // parse returns one JSON value, whose numbers are as they were written.

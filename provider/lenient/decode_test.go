@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -57,7 +58,7 @@ func TestDecode(t *testing.T) {
 				t.Fatal(err)
 			}
 			var want kinds
-			if err := provider.DecodeStrict([]byte(r.want), &want); err != nil {
+			if err := kit.DecodeStrict([]byte(r.want), &want); err != nil {
 				t.Fatal(err)
 			}
 			if g, w := written(t, got), written(t, want); g != w {

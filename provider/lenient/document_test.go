@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
@@ -64,8 +65,8 @@ func TestDocumentOfWhatIsNoJSON(t *testing.T) {
 func TestFillingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := []byte(written(t, admittest.Draw(t, new(kinds))))
-		admittest.Holds(t, filling{}, provider.Admission{Spec: raw, Path: root}, admittest.EmptyAndKnown)
-		once, err := filling{}.Default(provider.Admission{Spec: raw})
+		admittest.Holds(t, filling{}, admit.Request{Spec: raw, Path: root}, admittest.EmptyAndKnown)
+		once, err := filling{}.Default(admit.Request{Spec: raw})
 		if err != nil {
 			return
 		}

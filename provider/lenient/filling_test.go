@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -15,14 +15,14 @@ type filling struct{}
 
 func (filling) Kinds() []schema.GroupVersionKind { return nil }
 
-func (filling) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (filling) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	if _, _, err := lenient.Decode[kinds](a.Spec); err != nil {
 		faults = append(faults, lenient.Undecodable(a.Path, err))
 	}
 	return nil, faults
 }
 
-func (filling) Default(a provider.Admission) ([]byte, error) {
+func (filling) Default(a admit.Request) ([]byte, error) {
 	s, document, err := lenient.Decode[kinds](a.Spec)
 	if err != nil {
 		return nil, err

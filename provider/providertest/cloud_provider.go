@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // Provider returns a provider for the cloud, as a fresh process would have it.
@@ -55,7 +56,7 @@ var cloudSizes = map[string]provider.Size{
 
 func (cloudProvider) decode(class provider.Class) (cloudSpec, error) {
 	var s cloudSpec
-	if err := provider.DecodeStrict(class.Spec, &s); err != nil {
+	if err := kit.DecodeStrict(class.Spec, &s); err != nil {
 		return s, err
 	}
 	if _, ok := cloudSizes[s.Size]; !ok {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
@@ -66,7 +67,7 @@ func (p *Provider) decode(class provider.Class) (spec Spec, err error) {
 
 // judge decodes and judges a spec. The result is shared by all that ask.
 func (p *Provider) judge(api string, raw []byte) (spec Spec, err error) {
-	if err := provider.DecodeStrict(raw, &spec); err != nil {
+	if err := kit.DecodeStrict(raw, &spec); err != nil {
 		return Spec{}, err
 	}
 	if err := errors.Join(checkType(api, spec.TypeMeta), p.validate(spec)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
@@ -21,7 +22,7 @@ type Provider struct {
 	store   cloud.Store
 	cloud   *cloud.Cloud
 	missing map[string]error
-	specs   *provider.Specs[Spec]
+	specs   *kit.Specs[Spec]
 
 	mu       sync.Mutex
 	limiters map[limited]*rate.Limiter
@@ -61,7 +62,7 @@ func New(config Config) (*Provider, error) {
 		missing:  missing,
 		limiters: map[limited]*rate.Limiter{},
 	}
-	p.specs = provider.NewSpecs(p.judge)
+	p.specs = kit.NewSpecs(p.judge)
 	return p, nil
 }
 

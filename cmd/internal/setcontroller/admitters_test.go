@@ -8,7 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes, and those of which there are no notes on rules, has its rules, and lets its fields be told from unknown ones.
@@ -21,14 +22,14 @@ func TestAdmitters(t *testing.T) {
 			t.Errorf("%s has no rules", name)
 			continue
 		}
-		empty := provider.Admission{Spec: []byte(`{}`), Path: field.NewPath("providerSpec")}
+		empty := admit.Request{Spec: []byte(`{}`), Path: field.NewPath("providerSpec")}
 		if _, faults := a.Admit(empty); (len(faults) == 0) != slices.Contains(bare, name) {
 			t.Errorf("%s: an empty spec has the faults %v", name, faults)
 		}
 		if kind := a.Kinds()[0].Kind; !strings.HasPrefix(strings.ToLower(kind), strings.ToLower(name)) {
 			t.Errorf("%s has the rules of %s", name, kind)
 		}
-		shaper, ok := a.(provider.SpecShaper)
+		shaper, ok := a.(admit.SpecShaper)
 		if !ok {
 			t.Errorf("%s knows no unknown fields", name)
 			continue
@@ -36,7 +37,7 @@ func TestAdmitters(t *testing.T) {
 		known := cmp.Or(map[string]string{
 			"Libvirt": `"ignition": {"userDataSecret": "a"}`, "BareMetal": `"userData": {"name": "a"}`,
 		}[name], `"userDataSecret": {"name": "a"}`)
-		if err := provider.DecodeStrict([]byte(`{`+known+`, "nothing": 1}`), shaper.SpecShape()); err == nil || !strings.Contains(err.Error(), "nothing") || strings.Contains(err.Error(), "userDataSecret") {
+		if err := kit.DecodeStrict([]byte(`{`+known+`, "nothing": 1}`), shaper.SpecShape()); err == nil || !strings.Contains(err.Error(), "nothing") || strings.Contains(err.Error(), "userDataSecret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

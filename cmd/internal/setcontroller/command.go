@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/internal/program"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	aws "github.com/millwright-dev/millwright/providers/aws/spec"
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
@@ -24,8 +24,8 @@ func Command() *cobra.Command { return program.SetController().Admitting(admitte
 
 // admitters are those of the infrastructures whose specs are judged as they are written, as Infrastructure
 // objects spell them.
-func admitters() map[string]provider.Admitter {
-	return map[string]provider.Admitter{
+func admitters() map[string]admit.Admitter {
+	return map[string]admit.Admitter{
 		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "BareMetal": metal3.Admitter{}, "GCP": gcp.Admitter{}, "KubeVirt": kubevirt.Admitter{},
 		"Libvirt": libvirt.Admitter{},
 		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},

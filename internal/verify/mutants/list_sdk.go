@@ -15,8 +15,8 @@ var sdkMutants = []Mutant{
 		Note: "tokens of two clusters are the same",
 	},
 	{
-		ID: "provider/denied-client-kept", File: "clients.go", Func: "Clients.Observe",
-		From: "if KindOf(err) != Denied {",
+		ID: "kit/denied-client-kept", File: "clients.go", Func: "Clients.Observe",
+		From: "if provider.KindOf(err) != provider.Denied {",
 		To:   "if true {",
 		Note: "a client whose credentials were denied is used again",
 	},
@@ -33,7 +33,7 @@ var sdkMutants = []Mutant{
 		Note: "two provider IDs that say nothing are of the same instance; statement 2 holds, as who compares has a provider ID",
 	},
 	{
-		ID: "provider/abandoned-shared", File: "clients.go", Func: "Clients.Get",
+		ID: "kit/abandoned-shared", File: "clients.go", Func: "Clients.Get",
 		From: "!abandoned(e.err) || ctx.Err() != nil",
 		To:   "true",
 		Note: "a caller gets the error of another that was called off",

@@ -109,6 +109,7 @@ var rooms = []room{
 	{"termination", "internal/runtime/termination", nil},
 	{"provider", "provider", []string{"provider/decorate", machineShell}},
 	{"decorate", "provider/decorate", nil},
+	{"kit", "provider/kit", nil},
 	{"admission", "internal/admission", nil},
 	{"certs", "internal/admission/certs", nil},
 }

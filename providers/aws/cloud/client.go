@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // client is an account in a region, and what is known of it.
@@ -24,44 +25,44 @@ type client struct {
 	ends  batch[types.InstanceStateChange]
 	tags  batch[struct{}]
 
-	accounts *provider.Memo[string]
-	images   *provider.Memo[types.Image]
-	subnets  *provider.Memo[types.Subnet]
-	groups   *provider.Memo[[]string]
-	zones    *provider.Memo[string] // their types
-	types    *provider.Memo[types.InstanceTypeInfo]
-	domains  *provider.Memo[[]string]   // of networks
-	members  *provider.Memo[membership] // of load balancers
-	hosts    *provider.Memo[struct{}]   // those whose tag was written
-	refusals *provider.Memo[error]      // of tags
+	accounts *kit.Memo[string]
+	images   *kit.Memo[types.Image]
+	subnets  *kit.Memo[types.Subnet]
+	groups   *kit.Memo[[]string]
+	zones    *kit.Memo[string] // their types
+	types    *kit.Memo[types.InstanceTypeInfo]
+	domains  *kit.Memo[[]string]   // of networks
+	members  *kit.Memo[membership] // of load balancers
+	hosts    *kit.Memo[struct{}]   // those whose tag was written
+	refusals *kit.Memo[error]      // of tags
 	sights   sights
 	past     past
 }
 
 // sights are what was seen just now, so that it need not be looked for again.
 type sights struct {
-	absent  *provider.Memo[struct{}] // machines of which nothing was there
-	tried   *provider.Memo[struct{}] // machines for which something may have been made
-	leaving *provider.Memo[struct{}] // instances that were shutting down
+	absent  *kit.Memo[struct{}] // machines of which nothing was there
+	tried   *kit.Memo[struct{}] // machines for which something may have been made
+	leaving *kit.Memo[struct{}] // instances that were shutting down
 }
 
 // past is what was done or seen before, and is not to be had from AWS any more, or not yet.
 type past struct {
-	tokens   tokens                    // of launches
-	released counts                    // hosts of machines that were not used
-	profiles *provider.Memo[time.Time] // since when instance profiles are refused
-	assigned *provider.Memo[int32]     // how many IPv6 prefixes network interfaces have
-	domains  *provider.Memo[[]string]  // of networks, as they were read last
-	lived    *provider.Memo[[]string]  // the addresses that the instances of a UID had, if load balancers may know them
+	tokens   tokens               // of launches
+	released counts               // hosts of machines that were not used
+	profiles *kit.Memo[time.Time] // since when instance profiles are refused
+	assigned *kit.Memo[int32]     // how many IPv6 prefixes network interfaces have
+	domains  *kit.Memo[[]string]  // of networks, as they were read last
+	lived    *kit.Memo[[]string]  // the addresses that the instances of a UID had, if load balancers may know them
 }
 
 func newPast(clock provider.Clock) past {
 	return past{
-		tokens:   tokens{spent: provider.NewMemo[time.Time](clock, aDay)},
-		profiles: provider.NewMemo[time.Time](clock, aDay),
-		assigned: provider.NewMemo[int32](clock, 2*readLag),
-		domains:  provider.NewMemo[[]string](clock, 100*365*aDay),
-		lived:    provider.NewMemo[[]string](clock, aDay),
+		tokens:   tokens{spent: kit.NewMemo[time.Time](clock, aDay)},
+		profiles: kit.NewMemo[time.Time](clock, aDay),
+		assigned: kit.NewMemo[int32](clock, 2*readLag),
+		domains:  kit.NewMemo[[]string](clock, 100*365*aDay),
+		lived:    kit.NewMemo[[]string](clock, aDay),
 	}
 }
 
@@ -84,21 +85,21 @@ func newClient(ctx context.Context, clock provider.Clock, secret map[string][]by
 		elb:      elb.NewFromConfig(c, func(o *elb.Options) { o.BaseEndpoint = first(p.endpoint("elasticloadbalancing"), o.BaseEndpoint) }),
 		elbv2:    elbv2.NewFromConfig(c, func(o *elbv2.Options) { o.BaseEndpoint = first(p.endpoint("elasticloadbalancing"), o.BaseEndpoint) }),
 		sts:      sts.NewFromConfig(c, func(o *sts.Options) { o.BaseEndpoint = first(p.endpoint("sts"), o.BaseEndpoint) }),
-		accounts: provider.NewMemo[string](clock, 100*365*aDay),
-		images:   provider.NewMemo[types.Image](clock, aWhile),
-		subnets:  provider.NewMemo[types.Subnet](clock, aWhile),
-		groups:   provider.NewMemo[[]string](clock, aWhile),
-		zones:    provider.NewMemo[string](clock, aDay),
-		types:    provider.NewMemo[types.InstanceTypeInfo](clock, aDay),
-		domains:  provider.NewMemo[[]string](clock, time.Hour),
-		members:  provider.NewMemo[membership](clock, aMinute),
-		hosts:    provider.NewMemo[struct{}](clock, aDay),
-		refusals: provider.NewMemo[error](clock, 2*aWhile),
+		accounts: kit.NewMemo[string](clock, 100*365*aDay),
+		images:   kit.NewMemo[types.Image](clock, aWhile),
+		subnets:  kit.NewMemo[types.Subnet](clock, aWhile),
+		groups:   kit.NewMemo[[]string](clock, aWhile),
+		zones:    kit.NewMemo[string](clock, aDay),
+		types:    kit.NewMemo[types.InstanceTypeInfo](clock, aDay),
+		domains:  kit.NewMemo[[]string](clock, time.Hour),
+		members:  kit.NewMemo[membership](clock, aMinute),
+		hosts:    kit.NewMemo[struct{}](clock, aDay),
+		refusals: kit.NewMemo[error](clock, 2*aWhile),
 		past:     newPast(clock),
 		sights: sights{
-			absent:  provider.NewMemo[struct{}](clock, readLag/2),
-			tried:   provider.NewMemo[struct{}](clock, 2*readLag),
-			leaving: provider.NewMemo[struct{}](clock, aMoment),
+			absent:  kit.NewMemo[struct{}](clock, readLag/2),
+			tried:   kit.NewMemo[struct{}](clock, 2*readLag),
+			leaving: kit.NewMemo[struct{}](clock, aMoment),
 		},
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -26,8 +27,8 @@ type Options struct {
 // Provider runs instances on AWS.
 type Provider struct {
 	options Options
-	specs   *provider.Specs[*plan]
-	clients *provider.Clients[*client]
+	specs   *kit.Specs[*plan]
+	clients *kit.Clients[*client]
 }
 
 var (
@@ -37,7 +38,7 @@ var (
 
 // New makes a provider.
 func New(o Options) *Provider {
-	return &Provider{options: o, specs: provider.NewSpecs(judge), clients: provider.NewClients[*client](o.Clock, 0, 0)}
+	return &Provider{options: o, specs: kit.NewSpecs(judge), clients: kit.NewClients[*client](o.Clock, 0, 0)}
 }
 
 // Name implements [provider.Provider].

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // EC2 launches one instance for one token in one zone. It also remembers the token of a launch that it refused for want of
@@ -19,8 +20,8 @@ const mismatch = "IdempotentParameterMismatch"
 
 // tokens is what is known of the tokens that launches had. Losing it costs [readLag].
 type tokens struct {
-	spent *provider.Memo[time.Time] // since when EC2 says that a token was used for something else
-	vain  counts                    // such tokens with which nothing was made
+	spent *kit.Memo[time.Time] // since when EC2 says that a token was used for something else
+	vain  counts               // such tokens with which nothing was made
 }
 
 // launch is one of a machine, in a zone if that is known.

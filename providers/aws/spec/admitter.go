@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -31,7 +31,7 @@ type config = machinev1beta1.AWSMachineProviderConfig
 // Admitter judges specs of AWS. The zero value is ready for use.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 // Kinds are the present group and the one that specs had before, each in two versions.
 func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
@@ -43,13 +43,13 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &config{} }
 
 // Default fills in the instance type for the platform's architecture (none for one
 // other than amd64 and arm64), the platform's region and both secrets. A secret for
 // credentials with an empty name stays: it stands for the role of the node.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := lenient.Decode[config](a.Spec)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 
 // Admit is section 6.3 of the notes on the original, rule for rule, with its words and its names of fields, which clients and its
 // tests look for. Of lists of any length it names the first faults only.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
@@ -27,21 +28,21 @@ func TestKinds(t *testing.T) {
 
 // The rows are those of section 6.3 of the notes on the original.
 func TestDefault(t *testing.T) {
-	east := provider.Platform{Architecture: "amd64", Region: "us-east-1"}
+	east := admit.Platform{Architecture: "amd64", Region: "us-east-1"}
 	for _, r := range []struct {
 		reason, patch string
-		platform      provider.Platform
+		platform      admit.Platform
 		want          string // as a patch of the whole spec
 	}{
 		{"a whole spec stays as it is", `{}`, east, `{}`},
 		{"instanceType: amd64", `{"instanceType":null}`, east, `{"instanceType":"m5.large"}`},
-		{"instanceType: arm64", `{"instanceType":""}`, provider.Platform{Architecture: "arm64"}, `{"instanceType":"m6g.large"}`},
-		{"instanceType: an architecture that is not known", `{"instanceType":""}`, provider.Platform{}, `{"instanceType":"m5.large"}`},
-		{"instanceType: an architecture that AWS has not", `{"instanceType":""}`, provider.Platform{Architecture: "s390x"}, `{"instanceType":""}`},
+		{"instanceType: arm64", `{"instanceType":""}`, admit.Platform{Architecture: "arm64"}, `{"instanceType":"m6g.large"}`},
+		{"instanceType: an architecture that is not known", `{"instanceType":""}`, admit.Platform{}, `{"instanceType":"m5.large"}`},
+		{"instanceType: an architecture that AWS has not", `{"instanceType":""}`, admit.Platform{Architecture: "s390x"}, `{"instanceType":""}`},
 		{"placement.region: empty", `{"placement":{"region":"","rack":{"a":1}}}`, east, `{"placement":{"region":"us-east-1","rack":{"a":1}}}`},
 		{"placement.region: left out with placement", `{"placement":null}`, east, `{"placement":{"region":"us-east-1","availabilityZone":null}}`},
 		{"placement.region: another one is kept", `{"placement":{"region":"eu-west-1"}}`, east, `{"placement":{"region":"eu-west-1"}}`},
-		{"placement.region: that of the cluster is not known", `{"placement":null}`, provider.Platform{}, `{"placement":null}`},
+		{"placement.region: that of the cluster is not known", `{"placement":null}`, admit.Platform{}, `{"placement":null}`},
 		{"userDataSecret: nil", `{"userDataSecret":null}`, east, `{"userDataSecret":{"name":"worker-user-data"}}`},
 		{"userDataSecret.name: empty", `{"userDataSecret":{"name":"","key":"k"}}`, east, `{"userDataSecret":{"name":"worker-user-data","key":"k"}}`},
 		{"userDataSecret: another one is kept", `{"userDataSecret":{"name":"mine"}}`, east, `{"userDataSecret":{"name":"mine"}}`},

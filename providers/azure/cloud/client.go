@@ -20,6 +20,7 @@ import (
 	resourcegraph "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // client is an account at a place.
@@ -34,12 +35,12 @@ type client struct {
 	compute *compute.ClientFactory
 	network *network.ClientFactory
 	graph   *resourcegraph.Client
-	lists   provider.SharedReads
+	lists   kit.SharedReads
 
-	sizesOf   *provider.Memo[catalog]               // by location
-	balancers *provider.Memo[*network.LoadBalancer] // by group and name
+	sizesOf   *kit.Memo[catalog]               // by location
+	balancers *kit.Memo[*network.LoadBalancer] // by group and name
 	// joined are the pools and rules of load balancers that a listing showed a machine to be in, by its ID in lower case.
-	joined *provider.Memo[[]string]
+	joined *kit.Memo[[]string]
 }
 
 // module is how this provider calls itself to Azure.
@@ -64,8 +65,8 @@ func newClient(ctx context.Context, w surroundings, c credentials, clock provide
 	managed := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	out := &client{
 		subscription: c.subscription, token: token, clock: clock, http: place.http,
-		sizesOf: provider.NewMemo[catalog](clock, time.Hour), balancers: provider.NewMemo[*network.LoadBalancer](clock, time.Minute),
-		joined: provider.NewMemo[[]string](clock, time.Minute),
+		sizesOf: kit.NewMemo[catalog](clock, time.Hour), balancers: kit.NewMemo[*network.LoadBalancer](clock, time.Minute),
+		joined: kit.NewMemo[[]string](clock, time.Minute),
 		scope:  place.Services[azcloud.ResourceManager].Audience + "/.default", // as the SDK has it
 	}
 	var errs [4]error
@@ -94,7 +95,7 @@ func (c credentials) token(options policy.ClientOptions, apart bool) (azcore.Tok
 type oneLogin struct {
 	azcore.TokenCredential
 	clock  provider.Clock
-	logins provider.SharedReads
+	logins kit.SharedReads
 
 	mu    sync.Mutex
 	held  azcore.AccessToken
@@ -107,7 +108,7 @@ const early = 5 * time.Minute
 // GetToken implements [azcore.TokenCredential]. Those who ask at the same time share one login.
 func (l *oneLogin) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	scope := strings.Join(o.Scopes, " ")
-	return provider.Share(ctx, &l.logins, scope+" "+o.Claims, func(ctx context.Context) (azcore.AccessToken, error) {
+	return kit.Share(ctx, &l.logins, scope+" "+o.Claims, func(ctx context.Context) (azcore.AccessToken, error) {
 		if token, ok := l.holds(scope); ok && o.Claims == "" {
 			return token, nil
 		}

@@ -11,13 +11,14 @@ import (
 	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // pages yields all that a listing has, which is read once for all that ask at the same time: Azure filters none of them, so that whoever looks
 // for one machine reads all. In a resource group that is not there is nothing.
 func pages[P, T any](ctx context.Context, s scene, what string, pager *runtime.Pager[P], of func(P) []*T) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		all, err := provider.Share(ctx, &s.lists, what+" "+strings.ToLower(s.group), func(ctx context.Context) (all []*T, err error) {
+		all, err := kit.Share(ctx, &s.lists, what+" "+strings.ToLower(s.group), func(ctx context.Context) (all []*T, err error) {
 			for pager.More() {
 				page, err := pager.NextPage(ctx)
 				if missingGroup(err) {

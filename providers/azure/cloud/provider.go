@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -26,9 +27,9 @@ type Options struct {
 // Provider is the provider. It is safe for concurrent use.
 type Provider struct {
 	Options
-	clients   *provider.Clients[*client]
-	openshift *provider.Specs[*spec.OpenShift]
-	gardener  *provider.Specs[*spec.Gardener]
+	clients   *kit.Clients[*client]
+	openshift *kit.Specs[*spec.OpenShift]
+	gardener  *kit.Specs[*spec.Gardener]
 }
 
 var _ provider.Provider = &Provider{}
@@ -39,9 +40,9 @@ func New(o Options) *Provider {
 		o.Getenv = os.Getenv
 	}
 	return &Provider{
-		Options: o, clients: provider.NewClients[*client](o.Clock, 0, 0),
-		openshift: provider.NewSpecs(func(_ string, raw []byte) (*spec.OpenShift, error) { return spec.DecodeOpenShift(raw) }),
-		gardener:  provider.NewSpecs(func(_ string, raw []byte) (*spec.Gardener, error) { return spec.DecodeGardener(raw) }),
+		Options: o, clients: kit.NewClients[*client](o.Clock, 0, 0),
+		openshift: kit.NewSpecs(func(_ string, raw []byte) (*spec.OpenShift, error) { return spec.DecodeOpenShift(raw) }),
+		gardener:  kit.NewSpecs(func(_ string, raw []byte) (*spec.Gardener, error) { return spec.DecodeGardener(raw) }),
 	}
 }
 

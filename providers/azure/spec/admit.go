@@ -6,18 +6,18 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-func checkSize(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkSize(s *machineSpec, a admit.Request) field.ErrorList {
 	if s.VMSize == "" {
 		return field.ErrorList{field.Required(a.Path.Child("vmSize"), "name a size of virtual machines, such as "+sizeAMD64)}
 	}
 	return nil
 }
 
-func checkNetwork(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkNetwork(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	if s.PublicIP && a.Platform.NoPublicZone {
 		faults = append(faults, field.Forbidden(a.Path.Child("publicIP"), "the cluster has no public DNS zone: its machines have no public addresses"))
 	}
@@ -30,7 +30,7 @@ func checkNetwork(s *machineSpec, a provider.Admission) (faults field.ErrorList)
 	return faults
 }
 
-func checkImage(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkImage(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	path, image := a.Path.Child("image"), s.Image
 	switch image {
 	case machinev1beta1.Image{}:
@@ -51,7 +51,7 @@ func checkImage(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
 	return faults
 }
 
-func checkSecrets(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkSecrets(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	if path := a.Path.Child("userDataSecret"); s.UserDataSecret == nil {
 		faults = append(faults, field.Required(path, "name the secret with the user data"))
 	} else if s.UserDataSecret.Name == "" {
@@ -76,7 +76,7 @@ const (
 	local      = "Local"
 )
 
-func checkOSDisk(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkOSDisk(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	path, disk := a.Path.Child("osDisk"), s.OSDisk
 	if disk.DiskSizeGB < 1 || disk.DiskSizeGB > mostDiskGB {
 		faults = append(faults, field.Invalid(path.Child("diskSizeGB"), disk.DiskSizeGB, fmt.Sprintf("has to be from 1 to %d", mostDiskGB)))
@@ -97,7 +97,7 @@ func checkOSDisk(s *machineSpec, a provider.Admission) (faults field.ErrorList) 
 	return faults
 }
 
-func checkUltraSSD(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkUltraSSD(s *machineSpec, a admit.Request) field.ErrorList {
 	switch s.UltraSSDCapability {
 	case "", machinev1beta1.AzureUltraSSDCapabilityEnabled, machinev1beta1.AzureUltraSSDCapabilityDisabled:
 		return nil
@@ -105,7 +105,7 @@ func checkUltraSSD(s *machineSpec, a provider.Admission) field.ErrorList {
 	return field.ErrorList{field.Invalid(a.Path.Child("ultraSSDCapability"), lenient.Shown(s.UltraSSDCapability), "has to be Enabled or Disabled, or left out")}
 }
 
-func checkBootDiagnostics(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkBootDiagnostics(s *machineSpec, a admit.Request) field.ErrorList {
 	boot, path := s.Diagnostics.Boot, a.Path.Child("diagnostics", "boot")
 	if boot == nil {
 		return nil

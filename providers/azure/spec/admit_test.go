@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
@@ -40,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		plainRows, imageRows, diskRows, reservationRows, securityRows, dataDiskRows, diagnosticsRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -175,19 +175,19 @@ func TestAdmitKnowsTheCluster(t *testing.T) {
 		name     string
 		reason   string
 		patch    string
-		platform provider.Platform
+		platform admit.Platform
 		faults   []string
 		warnings int
 	}{
-		{"publicIP without a public zone", "nobody reaches it", `{"publicIP": true}`, provider.Platform{NoPublicZone: true}, []string{forbidden + "publicIP"}, 0},
-		{"no publicIP without a public zone", "it asks for none", `{}`, provider.Platform{NoPublicZone: true}, nil, 0},
-		{"spotVMOptions, AzurePublicCloud", "spot instances are there", `{"spotVMOptions": {}}`, provider.Platform{Cloud: "AzurePublicCloud"}, nil, 0},
-		{"spotVMOptions, AzureUSGovernmentCloud", "they may not be there", `{"spotVMOptions": {}}`, provider.Platform{Cloud: "AzureUSGovernmentCloud"}, nil, 1},
-		{"spotVMOptions, unknown cloud", "nothing is known", `{"spotVMOptions": {"maxPrice": "0.5"}}`, provider.Platform{}, nil, 0},
-		{"no spotVMOptions, AzureChinaCloud", "none are asked for", `{}`, provider.Platform{Cloud: "AzureChinaCloud"}, nil, 0},
+		{"publicIP without a public zone", "nobody reaches it", `{"publicIP": true}`, admit.Platform{NoPublicZone: true}, []string{forbidden + "publicIP"}, 0},
+		{"no publicIP without a public zone", "it asks for none", `{}`, admit.Platform{NoPublicZone: true}, nil, 0},
+		{"spotVMOptions, AzurePublicCloud", "spot instances are there", `{"spotVMOptions": {}}`, admit.Platform{Cloud: "AzurePublicCloud"}, nil, 0},
+		{"spotVMOptions, AzureUSGovernmentCloud", "they may not be there", `{"spotVMOptions": {}}`, admit.Platform{Cloud: "AzureUSGovernmentCloud"}, nil, 1},
+		{"spotVMOptions, unknown cloud", "nothing is known", `{"spotVMOptions": {"maxPrice": "0.5"}}`, admit.Platform{}, nil, 0},
+		{"no spotVMOptions, AzureChinaCloud", "none are asked for", `{}`, admit.Platform{Cloud: "AzureChinaCloud"}, nil, 0},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
+			warnings, faults := spec.Admitter{}.Admit(admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
 			if got := told(faults); !slices.Equal(got, r.faults) || len(warnings) != r.warnings {
 				t.Errorf("got %q and %q, want %q and %d warnings: %s", got, warnings, r.faults, r.warnings, r.reason)
 			}

@@ -7,7 +7,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -20,7 +20,7 @@ const (
 
 var suffixPattern = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?$`)
 
-func checkDataDisks(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkDataDisks(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	suffixes, luns := map[string]bool{}, map[int32]bool{}
 	for i, disk := range s.DataDisks {
 		if len(faults) > lenient.MostFaults {

@@ -5,7 +5,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -29,7 +29,7 @@ const (
 
 // Default fills in the size, the network, the image and the secrets. A network or an image of which a part is given stays as it
 // is. Names that are made of the cluster's are left out where that is not known.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := decode(a.Spec)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 
 // defaultImage names the image in the cluster's own gallery for a machine with a security profile, and one of the Marketplace for any
 // other.
-func defaultImage(document *lenient.Document, secured bool, p provider.Platform) {
+func defaultImage(document *lenient.Document, secured bool, p admit.Platform) {
 	if secured {
 		if p.ID != "" {
 			document.In("image").Set("resourceID", galleryImage(p.ID))
@@ -79,7 +79,7 @@ func galleryImage(id string) string {
 }
 
 // byArchitecture chooses for the cluster's default architecture: for amd64 too where that is neither, or not known.
-func byArchitecture(p provider.Platform, amd, arm string) string {
+func byArchitecture(p admit.Platform, amd, arm string) string {
 	if p.Architecture == arm64 {
 		return arm
 	}

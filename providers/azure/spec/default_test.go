@@ -7,11 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-var cluster = provider.Platform{ID: "c-1-x", Architecture: "amd64"}
+var cluster = admit.Platform{ID: "c-1-x", Architecture: "amd64"}
 
 // defaulted is what an empty spec becomes.
 const defaulted = `{"vmSize": "Standard_D4s_V3", "vnet": "c-1-x-vnet", "subnet": "c-1-x-worker-subnet",
@@ -21,18 +22,18 @@ const defaulted = `{"vmSize": "Standard_D4s_V3", "vnet": "c-1-x-vnet", "subnet":
 const gallery = "/resourceGroups/c-1-x-rg/providers/Microsoft.Compute/galleries/gallery_c_1_x/images/c-1-x-gen2/versions/latest"
 
 func TestDefault(t *testing.T) {
-	arm := provider.Platform{ID: "c-1-x", Architecture: "arm64"}
+	arm := admit.Platform{ID: "c-1-x", Architecture: "arm64"}
 	for _, r := range []struct {
 		name     string
 		reason   string
 		spec     string
-		platform provider.Platform
+		platform admit.Platform
 		change   string // of defaulted
 	}{
 		{"all, amd64", "nothing is given", `{}`, cluster, `{}`},
-		{"all, no architecture known", "amd64 is the usual one", `{}`, provider.Platform{ID: "c-1-x"}, `{}`},
+		{"all, no architecture known", "amd64 is the usual one", `{}`, admit.Platform{ID: "c-1-x"}, `{}`},
 		{"all, arm64", "nothing is given", `{}`, arm, `{"vmSize": "Standard_D4ps_V5", "image": {"sku": "420-arm"}}`},
-		{"all, no cluster known", "names cannot be made of it", `{}`, provider.Platform{}, `{"vnet": null, "subnet": null}`},
+		{"all, no cluster known", "names cannot be made of it", `{}`, admit.Platform{}, `{"vnet": null, "subnet": null}`},
 		{"null", "it counts as empty", `null`, cluster, `{}`},
 		{"vmSize", "it is given", `{"vmSize": "x"}`, cluster, `{"vmSize": "x"}`},
 		{"vmSize, in another case", "it is given", `{"VmSize": "x"}`, cluster, `{"vmSize": null, "VmSize": "x"}`},
@@ -52,7 +53,7 @@ func TestDefault(t *testing.T) {
 		},
 		{
 			"image, securityProfile, no cluster known", "the gallery has its name", `{"securityProfile": {}}`,
-			provider.Platform{},
+			admit.Platform{},
 			`{"vnet": null, "subnet": null, "securityProfile": {}, "image": null}`,
 		},
 		{"userDataSecret", "it is given", `{"userDataSecret": {"name": "s"}}`, cluster, `{"userDataSecret": {"name": "s"}}`},
@@ -66,11 +67,11 @@ func TestDefault(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			want := admittest.Patched(t, defaulted, r.change)
-			once, err := spec.Admitter{}.Default(provider.Admission{Spec: []byte(r.spec), Platform: r.platform})
+			once, err := spec.Admitter{}.Default(admit.Request{Spec: []byte(r.spec), Platform: r.platform})
 			if err != nil || !jsonpatch.Equal(once, want) {
 				t.Fatalf("got %s, %v; want %s: %s", once, err, want, r.reason)
 			}
-			twice, err := spec.Admitter{}.Default(provider.Admission{Spec: once, Platform: r.platform})
+			twice, err := spec.Admitter{}.Default(admit.Request{Spec: once, Platform: r.platform})
 			if err != nil || string(twice) != string(once) {
 				t.Errorf("defaulted again it is %s, %v", twice, err)
 			}
@@ -80,7 +81,7 @@ func TestDefault(t *testing.T) {
 
 // TestDefaultedIsAdmitted: the size of the OS disk is all that people have to say.
 func TestDefaultedIsAdmitted(t *testing.T) {
-	a := provider.Admission{Spec: []byte(`{"osDisk": {"diskSizeGB": 128}}`), Path: field.NewPath("providerSpec"), Machine: "m", Platform: cluster}
+	a := admit.Request{Spec: []byte(`{"osDisk": {"diskSizeGB": 128}}`), Path: field.NewPath("providerSpec"), Machine: "m", Platform: cluster}
 	for _, architecture := range []string{"amd64", "arm64"} {
 		t.Run(architecture, func(t *testing.T) {
 			a.Platform.Architecture = architecture
@@ -88,7 +89,7 @@ func TestDefaultedIsAdmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
+			warnings, faults := spec.Admitter{}.Admit(admit.Request{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
 			if len(warnings)+len(faults) > 0 {
 				t.Errorf("%s: %q, %v", raw, warnings, faults)
 			}
@@ -111,7 +112,7 @@ func TestUndecodable(t *testing.T) {
 			t.Errorf("%s: %s, %v", raw, out, err)
 		}
 	}
-	if _, faults := (spec.Admitter{}).Admit(provider.Admission{Path: field.NewPath("providerSpec")}); len(faults) < 2 {
+	if _, faults := (spec.Admitter{}).Admit(admit.Request{Path: field.NewPath("providerSpec")}); len(faults) < 2 {
 		t.Errorf("nothing at all has %v", faults)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -36,9 +37,9 @@ func DecodeOpenShift(raw []byte) (*OpenShift, error) {
 		return nil, err
 	}
 	root := field.NewPath("spec")
-	a := provider.Admission{Path: root}
+	a := admit.Request{Path: root}
 	var faults field.ErrorList
-	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
+	for _, check := range []func(*machineSpec, admit.Request) field.ErrorList{
 		checkSize, checkSubnet, checkImageSource, checkSecuritySettings, checkDataDisks, checkBootStorage, checkCapacityReservation, checkChoices,
 	} {
 		faults = append(faults, check(s, a)...)
@@ -57,7 +58,7 @@ func refused(faults field.ErrorList, root *field.Path) error {
 }
 
 // checkSubnet is what the original's controller demands besides the webhook: there is no interface without a subnet.
-func checkSubnet(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
+func checkSubnet(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	if s.Vnet == "" {
 		faults = append(faults, field.Required(a.Path.Child("vnet"), "name the virtual network"))
 	}
@@ -68,7 +69,7 @@ func checkSubnet(s *machineSpec, a provider.Admission) (faults field.ErrorList) 
 }
 
 // checkImageSource is what no request can be made without. A resourceID comes before publisher, offer, sku and version, as in the original.
-func checkImageSource(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkImageSource(s *machineSpec, a admit.Request) field.ErrorList {
 	if s.Image.ResourceID != "" {
 		return nil
 	}
@@ -76,7 +77,7 @@ func checkImageSource(s *machineSpec, a provider.Admission) field.ErrorList {
 }
 
 // checkBootStorage lets pass the storage account that is named where Azure has one of its own: the original does not read it.
-func checkBootStorage(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkBootStorage(s *machineSpec, a admit.Request) field.ErrorList {
 	if boot := s.Diagnostics.Boot; boot != nil && boot.StorageAccountType == machinev1beta1.AzureManagedAzureDiagnosticsStorage {
 		return nil
 	}
@@ -86,7 +87,7 @@ func checkBootStorage(s *machineSpec, a provider.Admission) field.ErrorList {
 // mostChoices is more than anybody has zones and sizes to name.
 const mostChoices = 30
 
-func checkChoices(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkChoices(s *machineSpec, a admit.Request) field.ErrorList {
 	return choiceFaults(s.Choices, a.Path.Child("choices"))
 }
 

@@ -6,14 +6,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // providerPrefix may stand before a resource ID.
 const providerPrefix = "azure://"
 
-func checkCapacityReservation(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkCapacityReservation(s *machineSpec, a admit.Request) field.ErrorList {
 	id := s.CapacityReservationGroupID
 	if id == "" || isResourceID(strings.TrimPrefix(id, providerPrefix)) {
 		return nil

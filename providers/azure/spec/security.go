@@ -4,13 +4,13 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // checkSecurityProfile returns the first fault only: what a profile needs follows from its type. A type that Azure does not know is
 // let through, as is an encryption type with TrustedLaunch.
-func checkSecurityProfile(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkSecurityProfile(s *machineSpec, a admit.Request) field.ErrorList {
 	var fault *field.Error
 	encryption, path := s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType, a.Path.Child("securityProfile")
 	switch profile := s.SecurityProfile; {
@@ -37,7 +37,7 @@ func checkSecurityProfile(s *machineSpec, a provider.Admission) field.ErrorList 
 
 // checkSecuritySettings is what the original's controller demands: less than its webhook. A ConfidentialVM of which nothing is encrypted, and an
 // encryption type without any profile, are for Azure to judge.
-func checkSecuritySettings(s *machineSpec, a provider.Admission) field.ErrorList {
+func checkSecuritySettings(s *machineSpec, a admit.Request) field.ErrorList {
 	profile, encryption := s.SecurityProfile, s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType
 	if profile == nil || encryption == "" && profile.Settings.SecurityType == machinev1beta1.SecurityTypesConfidentialVM && !s.LaunchesTrusted() {
 		return nil

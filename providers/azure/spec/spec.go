@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -18,10 +18,10 @@ const (
 	publicCloud = "AzurePublicCloud"
 )
 
-// Admitter is the [provider.Admitter] of AzureMachineProviderSpec.
+// Admitter is the [admit.Admitter] of AzureMachineProviderSpec.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 type machineSpec = OpenShift
 
@@ -35,17 +35,17 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &machineSpec{} }
 
 // Admit judges the spec of a machine or of a template. Of a template the names of data disks are judged as if its machines had
 // no name.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decode(a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
-	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
+	for _, check := range []func(*machineSpec, admit.Request) field.ErrorList{
 		checkSize, checkNetwork, checkImage, checkSecrets, checkOSDisk, checkCapacityReservation,
 		checkUltraSSD, checkSecurityProfile, checkDataDisks, checkBootDiagnostics, checkChoices,
 	} {

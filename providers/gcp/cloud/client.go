@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // client is what sessions of the same credentials share. It is safe for concurrent use.
@@ -22,7 +23,7 @@ type client struct {
 	tags    *resourcemanager.Service
 
 	// known is what hardly changes: types of machines, whether images start with UEFI, values of tags, projects.
-	known *provider.Memo[any]
+	known *kit.Memo[any]
 }
 
 // patience is how long an answer may take to begin. Calls end with their contexts in any case.
@@ -41,7 +42,7 @@ func newClient(l login, from surroundings, clock provider.Clock) (*client, error
 	}
 	signed := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, source), Base: plain}}
 	host := func(api string) string { return "https://" + api + "." + l.universe() }
-	c := &client{known: provider.NewMemo[any](clock, remembered)}
+	c := &client{known: kit.NewMemo[any](clock, remembered)}
 	c.compute, err = compute.NewService(ctx, option.WithHTTPClient(signed), option.WithEndpoint(cmp.Or(from.endpoints.compute, host("compute")+computePath)))
 	if err != nil {
 		return nil, err
@@ -71,5 +72,5 @@ const remembered = 10 * time.Minute
 
 // recall returns what is remembered under key, or else what ask returns.
 func recall[T any](ctx context.Context, c *client, key string, ask func(context.Context) (T, error)) (T, error) {
-	return provider.GetAs(ctx, c.known, key, ask)
+	return kit.GetAs(ctx, c.known, key, ask)
 }

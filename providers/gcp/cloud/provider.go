@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/serve"
 )
 
@@ -31,15 +32,15 @@ type Config struct {
 // Provider implements [provider.Provider].
 type Provider struct {
 	config  Config
-	clients *provider.Clients[*client]
-	specs   *provider.Specs[template]
+	clients *kit.Clients[*client]
+	specs   *kit.Specs[template]
 }
 
 var _ provider.Provider = &Provider{}
 
 // New returns a provider.
 func New(c Config) *Provider {
-	return &Provider{config: c, clients: provider.NewClients[*client](c.Clock, 0, 0), specs: provider.NewSpecs(decode)}
+	return &Provider{config: c, clients: kit.NewClients[*client](c.Clock, 0, 0), specs: kit.NewSpecs(decode)}
 }
 
 // Plugin is the provider to be served.

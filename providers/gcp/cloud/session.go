@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/compute/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // scope is whose instances are meant, and by what they are known.
@@ -27,7 +28,7 @@ type scope struct {
 // caller asks Compute Engine for what is in a scope.
 type caller struct {
 	*scope
-	clients *provider.Clients[*client]
+	clients *kit.Clients[*client]
 	key     provider.ClientKey
 	client  *client
 }

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
@@ -42,7 +42,7 @@ func TestAdmit(t *testing.T) {
 		placeRows, policyRows, shieldedRows, confidentialRows(), listRows, gpuRows, accountRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)

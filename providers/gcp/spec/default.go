@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // Default fills in the machine type, the network, the disks, the number of GPUs, the tags and the secrets. A secret that is given
 // without a name stays as it is. Names that are made of the cluster's are left out where that is not known.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := decode(a.Spec)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func defaultDisks(s *machineSpec, document *lenient.Document, image string) {
 }
 
 // byArchitecture chooses for the cluster's default architecture: for amd64 too where that is neither, or not known.
-func byArchitecture(p provider.Platform, amd, arm string) string {
+func byArchitecture(p admit.Platform, amd, arm string) string {
 	if p.Architecture == arm64 {
 		return arm
 	}

@@ -7,11 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-var cluster = provider.Platform{ID: "c1", Architecture: "amd64"}
+var cluster = admit.Platform{ID: "c1", Architecture: "amd64"}
 
 const (
 	image = "projects/rhcos-cloud/global/images/rhcos-414-92-202307070025-0-gcp-"
@@ -27,17 +28,17 @@ func TestDefault(t *testing.T) {
 		name     string
 		reason   string
 		spec     string
-		platform provider.Platform
+		platform admit.Platform
 		change   string // of defaulted
 	}{
 		{"all, amd64", "nothing is given", `{}`, cluster, `{}`},
-		{"all, no architecture known", "amd64 is the usual one", `{}`, provider.Platform{ID: "c1"}, `{}`},
+		{"all, no architecture known", "amd64 is the usual one", `{}`, admit.Platform{ID: "c1"}, `{}`},
 		{
 			"all, arm64", "nothing is given", `{}`,
-			provider.Platform{ID: "c1", Architecture: "arm64"},
+			admit.Platform{ID: "c1", Architecture: "arm64"},
 			`{"machineType": "t2a-standard-4", "disks": [{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-standard", "image": "` + image + `aarch64"}]}`,
 		},
-		{"all, no cluster known", "names cannot be made of it", `{}`, provider.Platform{}, `{"networkInterfaces": null, "tags": null}`},
+		{"all, no cluster known", "names cannot be made of it", `{}`, admit.Platform{}, `{"networkInterfaces": null, "tags": null}`},
 		{"null", "it counts as empty", `null`, cluster, `{}`},
 		{"machineType", "it is given", `{"machineType": "x"}`, cluster, `{"machineType": "x"}`},
 		{"machineType, in another case", "it is given", `{"MachineType": "x"}`, cluster, `{"machineType": null, "MachineType": "x"}`},
@@ -67,11 +68,11 @@ func TestDefault(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			want := admittest.Patched(t, defaulted, r.change)
-			once, err := spec.Admitter{}.Default(provider.Admission{Spec: []byte(r.spec), Platform: r.platform})
+			once, err := spec.Admitter{}.Default(admit.Request{Spec: []byte(r.spec), Platform: r.platform})
 			if err != nil || !jsonpatch.Equal(once, want) {
 				t.Fatalf("got %s, %v; want %s: %s", once, err, want, r.reason)
 			}
-			twice, err := spec.Admitter{}.Default(provider.Admission{Spec: once, Platform: r.platform})
+			twice, err := spec.Admitter{}.Default(admit.Request{Spec: once, Platform: r.platform})
 			if err != nil || string(twice) != string(once) {
 				t.Errorf("defaulted again it is %s, %v", twice, err)
 			}
@@ -81,7 +82,7 @@ func TestDefault(t *testing.T) {
 
 // TestDefaultedIsAdmitted: place and service account are all that people have to say.
 func TestDefaultedIsAdmitted(t *testing.T) {
-	a := provider.Admission{
+	a := admit.Request{
 		Spec: []byte(`{"region": "r", "zone": "r-a", "serviceAccounts": [{"email": "e", "scopes": ["s"]}]}`),
 		Path: field.NewPath("providerSpec"), Machine: "m", Platform: cluster,
 	}
@@ -92,7 +93,7 @@ func TestDefaultedIsAdmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
+			warnings, faults := spec.Admitter{}.Admit(admit.Request{Spec: raw, Path: a.Path, Machine: a.Machine, Platform: a.Platform})
 			if len(warnings)+len(faults) > 0 {
 				t.Errorf("%s: %q, %v", raw, warnings, faults)
 			}
@@ -114,7 +115,7 @@ func TestUndecodable(t *testing.T) {
 			t.Errorf("%s: %s, %v", raw, out, err)
 		}
 	}
-	if _, faults := (spec.Admitter{}).Admit(provider.Admission{Path: field.NewPath("providerSpec")}); len(faults) < 2 {
+	if _, faults := (spec.Admitter{}).Admit(admit.Request{Path: field.NewPath("providerSpec")}); len(faults) < 2 {
 		t.Errorf("nothing at all has %v", faults)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
@@ -20,7 +20,7 @@ func TestDefaultLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		admittest.Holds(t, spec.Admitter{}, provider.Admission{Spec: raw, Path: field.NewPath("providerSpec"), Platform: provider.Platform{
+		admittest.Holds(t, spec.Admitter{}, admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Platform: admit.Platform{
 			ID: rapid.SampledFrom([]string{"", "c1"}).Draw(t, "id"), Architecture: rapid.SampledFrom([]string{"", "amd64", "arm64"}).Draw(t, "architecture"),
 		}}, admittest.EmptyAndKnown)
 	})
@@ -37,7 +37,7 @@ func FuzzAdmit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, machine, id string) {
 		id = strings.ToValidUTF8(id, "") // as an API server has it
 		at := time.Now()
-		a := provider.Admission{Spec: raw, Path: field.NewPath("providerSpec"), Machine: machine, Platform: provider.Platform{ID: id}}
+		a := admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Machine: machine, Platform: admit.Platform{ID: id}}
 		faults, _ := admittest.Holds(t, spec.Admitter{}, a, admittest.EmptyAndKnown)
 		if len(faults) > 130 || len(faults) > 0 && len(faults.ToAggregate().Error()) > 256<<10 {
 			t.Errorf("%d faults", len(faults))

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -16,10 +16,10 @@ const (
 	legacyGroup = "gcpprovider.openshift.io"
 )
 
-// Admitter is the [provider.Admitter] of GCPMachineProviderSpec.
+// Admitter is the [admit.Admitter] of GCPMachineProviderSpec.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 type machineSpec = machinev1beta1.GCPMachineProviderSpec
 
@@ -33,11 +33,11 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &machineSpec{} }
 
 // Admit judges the spec of a machine or of a template, by the same rules.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decode(a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 	"github.com/millwright-dev/millwright/serve"
@@ -20,8 +21,8 @@ type Config struct{ Clock provider.Clock }
 // Provider implements [provider.Provider].
 type Provider struct {
 	config  Config
-	specs   *provider.Specs[plan]
-	clients *provider.Clients[*kubeapi.Client]
+	specs   *kit.Specs[plan]
+	clients *kit.Clients[*kubeapi.Client]
 }
 
 var (
@@ -31,7 +32,7 @@ var (
 
 // New makes a provider.
 func New(config Config) *Provider {
-	return &Provider{config: config, specs: provider.NewSpecs(decode), clients: provider.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
+	return &Provider{config: config, specs: kit.NewSpecs(decode), clients: kit.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
 }
 
 // Plugin is the provider to be served.
@@ -93,7 +94,7 @@ func decode(api string, raw []byte) (plan, error) {
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener
-		return names, provider.DecodeStrict(raw, &s)
+		return names, kit.DecodeStrict(raw, &s)
 	}
 	names.UserData.Name, names.Credentials.Name, err = spec.OpenShiftSecrets(raw)
 	return names, err

@@ -5,15 +5,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
 // controller, and here in warnings, so that nothing is refused that was accepted before.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 // Kinds are the name that the original gave, and the one in the group of the other infrastructures.
 func (Admitter) Kinds() []schema.GroupVersionKind {
@@ -23,11 +23,11 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &OpenShift{} }
 
 // Default names the secrets, where neither a spec's present fields nor the original's do.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := decodeOpenShift(a.Spec)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 }
 
 // Admit warns of what the controller would refuse, and of what is probably not meant.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decodeOpenShift(a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

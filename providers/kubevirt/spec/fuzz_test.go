@@ -9,13 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
 // holds checks what is true of every spec, whatever it says.
-func holds(t rapid.TB, a provider.Admission) {
+func holds(t rapid.TB, a admit.Request) {
 	_, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return was == nil && (path == ".userDataSecret" || path == ".credentialsSecret")
 	})

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -177,7 +177,7 @@ func (s *OpenShift) sized(m *Machine, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// quantity reads an amount that is text in specs, within the bounds of [provider.DecodeStrict].
+// quantity reads an amount that is text in specs, within the bounds of [kit.DecodeStrict].
 func quantity(text string) (resource.Quantity, error) {
 	raw, err := json.Marshal(map[string]string{"amount": text})
 	if err != nil {
@@ -186,7 +186,7 @@ func quantity(text string) (resource.Quantity, error) {
 	var read struct {
 		Amount resource.Quantity `json:"amount"`
 	}
-	err = provider.DecodeStrict(raw, &read)
+	err = kit.DecodeStrict(raw, &read)
 	return read.Amount, err
 }
 

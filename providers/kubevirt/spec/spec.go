@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -58,7 +58,7 @@ type Gardener struct {
 // DecodeGardener decodes and judges a spec of machine.sapcloud.io.
 func DecodeGardener(raw []byte) (*Machine, error) {
 	var s Gardener
-	if err := provider.DecodeStrict(raw, &s); err != nil {
+	if err := kit.DecodeStrict(raw, &s); err != nil {
 		return nil, err
 	}
 	return &s.Machine, lenient.Error(s.Machine.check(nil))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 	"github.com/millwright-dev/millwright/providers/libvirt/spec"
 	"github.com/millwright-dev/millwright/serve"
@@ -26,8 +27,8 @@ type Config struct {
 // Provider implements [provider.Provider].
 type Provider struct {
 	uri     string
-	specs   *provider.Specs[*spec.Config]
-	clients *provider.Clients[*conn]
+	specs   *kit.Specs[*spec.Config]
+	clients *kit.Clients[*conn]
 }
 
 var (
@@ -37,7 +38,7 @@ var (
 
 // New makes a provider.
 func New(c Config) *Provider {
-	return &Provider{uri: cmp.Or(c.URI, spec.DefaultURI), specs: provider.NewSpecs(decode), clients: provider.NewClients[*conn](c.Clock, 0, 0)}
+	return &Provider{uri: cmp.Or(c.URI, spec.DefaultURI), specs: kit.NewSpecs(decode), clients: kit.NewClients[*conn](c.Clock, 0, 0)}
 }
 
 // variable is what libvirt's own clients take for their default.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -34,7 +35,7 @@ func DecodeOpenShift(raw []byte) (*Config, error) {
 // accepted.
 func DecodeGardener(raw []byte) (*Config, error) {
 	c := &Config{}
-	if err := provider.DecodeStrict(raw, c); err != nil {
+	if err := kit.DecodeStrict(raw, c); err != nil {
 		return nil, err
 	}
 	faults := c.check()

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -89,13 +89,13 @@ func (c *Config) Pool() string {
 	return cmp.Or(c.Volume.PoolName, DefaultPool)
 }
 
-// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
 // controller, and here in warnings, so that nothing is refused that was accepted before.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
-// Kinds implements [provider.Admitter].
+// Kinds implements [admit.Admitter].
 func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	for _, version := range []string{"v1beta1", "v1alpha1"} {
 		kinds = append(kinds, schema.GroupVersionKind{Group: "libvirtproviderconfig.openshift.io", Version: version, Kind: Kind})
@@ -103,11 +103,11 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &Config{} }
 
 // Default fills in nothing: what a spec leaves out is chosen as machines are made.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	_, document, err := lenient.Decode[Config](a.Spec)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 }
 
 // Admit warns of what the controller would refuse, and of what has no effect.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	c, err := DecodeOpenShift(a.Spec)
 	if c == nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 	"github.com/millwright-dev/millwright/serve"
@@ -30,8 +31,8 @@ type Config struct {
 // Provider implements [provider.Provider].
 type Provider struct {
 	config  Config
-	specs   *provider.Specs[*spec.Machine]
-	clients *provider.Clients[*kubeapi.Client]
+	specs   *kit.Specs[*spec.Machine]
+	clients *kit.Clients[*kubeapi.Client]
 }
 
 var (
@@ -41,7 +42,7 @@ var (
 
 // New makes a provider.
 func New(config Config) *Provider {
-	return &Provider{config: config, specs: provider.NewSpecs(decode), clients: provider.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
+	return &Provider{config: config, specs: kit.NewSpecs(decode), clients: kit.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
 }
 
 // Plugin is the provider to be served.
@@ -93,7 +94,7 @@ func decode(api string, raw []byte) (*spec.Machine, error) {
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener
-		return names, provider.DecodeStrict(raw, &s)
+		return names, kit.DecodeStrict(raw, &s)
 	}
 	names.UserData, names.Credentials, err = spec.OpenShiftSecrets(raw)
 	return names, err

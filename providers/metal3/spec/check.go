@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -59,22 +59,22 @@ func (h HostSelector) selector(at *field.Path) (labels.Selector, field.ErrorList
 	return labels.NewSelector().Add(all...), faults
 }
 
-// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
 // controller, and here in warnings, so that nothing is refused that was accepted before.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
-// Kinds implements [provider.Admitter].
+// Kinds implements [admit.Admitter].
 func (Admitter) Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{{Group: OpenShiftGroup, Version: OpenShiftVersion, Kind: OpenShiftKind}}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &OpenShift{} }
 
 // Default fills in nothing, as the original.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	_, document, err := lenient.Decode[OpenShift](a.Spec)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 }
 
 // Admit warns of what the controller would refuse, and of what is probably not meant.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[OpenShift](a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
 // holds checks what is true of every spec, whatever it says.
-func holds(t rapid.TB, a provider.Admission) {
+func holds(t rapid.TB, a admit.Request) {
 	_, filled := admittest.Holds(t, spec.Admitter{}, a, func(string, any) bool { return false })
 	if filled == nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -95,7 +96,7 @@ func DecodeOpenShift(raw []byte) (*Machine, error) {
 // DecodeGardener decodes and judges a spec of machine.sapcloud.io.
 func DecodeGardener(raw []byte) (*Machine, error) {
 	var s Gardener
-	if err := provider.DecodeStrict(raw, &s); err != nil {
+	if err := kit.DecodeStrict(raw, &s); err != nil {
 		return nil, err
 	}
 	return &s.Machine, lenient.Error(s.Machine.check(nil))

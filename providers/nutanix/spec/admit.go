@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -20,10 +20,10 @@ const (
 	defaultCredentialsSecret = "nutanix-credentials"
 )
 
-// Admitter implements [provider.Admitter].
+// Admitter implements [admit.Admitter].
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 // Kinds are the names of the one kind there is. The original asks for none.
 func (Admitter) Kinds() []schema.GroupVersionKind {
@@ -34,12 +34,12 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &machinev1.NutanixMachineProviderConfig{} }
 
 // Default names the secrets that the installer makes. A secret reference that is
 // there stays, even without a name.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	spec, document, err := lenient.Decode[machinev1.NutanixMachineProviderConfig](a.Spec)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 }
 
 // Admit applies the rules of the original.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	spec, _, err := lenient.Decode[machinev1.NutanixMachineProviderConfig](a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

@@ -17,6 +17,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // microversion is the first in which servers are made with tags, show their flavors, and let disks be named.
@@ -32,7 +33,7 @@ type client struct {
 	endpoint gophercloud.EndpointOpts
 	clock    provider.Clock
 	// looked remembers for a minute what names stand for, once for all machines.
-	looked *provider.Memo[any]
+	looked *kit.Memo[any]
 	// recalled: something was remembered, rather than asked, since all was last forgotten.
 	recalled atomic.Bool
 	// schemes are those by which the services are spoken to.
@@ -79,7 +80,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	anywhere(p)
 	c := &client{
 		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock, schemes: schemes,
-		looked: provider.NewMemo[any](clock, time.Minute),
+		looked: kit.NewMemo[any](clock, time.Minute),
 	}
 	if c.project, err = projectOf(p.GetAuthResult()); err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (c *client) glance() (*gophercloud.ServiceClient, error) {
 // lookup is what load found under the key within the last minute, or finds now. Errors are not remembered.
 func lookup[T any](ctx context.Context, c *client, key string, load func(context.Context) (T, error)) (T, error) {
 	asked := false
-	v, err := provider.GetAs(ctx, c.looked, key, func(ctx context.Context) (T, error) {
+	v, err := kit.GetAs(ctx, c.looked, key, func(ctx context.Context) (T, error) {
 		asked = true
 		return load(ctx)
 	})

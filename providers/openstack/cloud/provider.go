@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 	"github.com/millwright-dev/millwright/serve"
@@ -24,8 +25,8 @@ type Config struct {
 // Provider implements [provider.Provider].
 type Provider struct {
 	config  Config
-	specs   *provider.Specs[plan]
-	clients *provider.Clients[*client]
+	specs   *kit.Specs[plan]
+	clients *kit.Clients[*client]
 	made    *memory
 	looks   *looks
 }
@@ -38,8 +39,8 @@ var (
 // New makes a provider.
 func New(config Config) *Provider {
 	return &Provider{
-		config: config, specs: provider.NewSpecs(decode), made: newMemory(), looks: newLooks(config.Clock.Now()),
-		clients: provider.NewClients[*client](config.Clock, 0, 0),
+		config: config, specs: kit.NewSpecs(decode), made: newMemory(), looks: newLooks(config.Clock.Now()),
+		clients: kit.NewClients[*client](config.Clock, 0, 0),
 	}
 }
 

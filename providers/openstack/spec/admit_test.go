@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
-func admission(raw string) provider.Admission {
-	return provider.Admission{Spec: []byte(raw), Path: field.NewPath("providerSpec", "value")}
+func admission(raw string) admit.Request {
+	return admit.Request{Spec: []byte(raw), Path: field.NewPath("providerSpec", "value")}
 }
 
 // TestAdmit: nothing that can be read is refused, since nothing was; what cannot work, or has no effect, is a warning.

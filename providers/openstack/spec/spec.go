@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -16,13 +16,13 @@ type OpenShift = v1alpha1.OpenstackProviderSpec
 
 const kind = "OpenstackProviderSpec"
 
-// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
 // controller, and here in warnings, so that nothing is refused that was accepted before.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
-// Kinds implements [provider.Admitter].
+// Kinds implements [admit.Admitter].
 func (Admitter) Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: "machine.openshift.io", Version: "v1alpha1", Kind: kind},
@@ -30,11 +30,11 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &OpenShift{} }
 
 // Default fills in nothing.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	_, document, err := lenient.Decode[OpenShift](a.Spec)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 }
 
 // Admit warns of what the controller would refuse, and of what it ignores as the original does.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, err := DecodeOpenShift(a.Spec)
 	if s == nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

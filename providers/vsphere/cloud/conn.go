@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // conn is one session of SOAP and one of REST, shared by all who have its credentials. A vCenter ends sessions that
@@ -27,7 +28,7 @@ type conn struct {
 	vim  *vim25.Client
 	rest *rest.Client
 	user *url.Userinfo
-	memo *provider.Memo[any]
+	memo *kit.Memo[any]
 
 	made  time.Time
 	lease lease
@@ -57,7 +58,7 @@ func dial(ctx context.Context, t target, clock provider.Clock) (*conn, error) {
 	if err != nil {
 		return nil, classify(fmt.Errorf("reach the vCenter %s: %w", t.server, err))
 	}
-	c := &conn{vim: vim, rest: rest.NewClient(vim), user: url.UserPassword(t.user, t.password), memo: provider.NewMemo[any](clock, memoAge), made: clock.Now()}
+	c := &conn{vim: vim, rest: rest.NewClient(vim), user: url.UserPassword(t.user, t.password), memo: kit.NewMemo[any](clock, memoAge), made: clock.Now()}
 	c.lease.used = c.made
 	c.rest.Client.Client.Transport = sc.Client.Transport
 	if err := c.login(ctx, 0); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/kit"
 	"github.com/millwright-dev/millwright/serve"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 // Provider implements [provider.Provider].
 type Provider struct {
 	config Config
-	specs  *provider.Specs[*plan]
+	specs  *kit.Specs[*plan]
 	board  *switchboard
 	tasks  *tasks
 	turns  *turns
@@ -42,7 +43,7 @@ func New(c Config) *Provider {
 	if c.PageSize == 0 {
 		c.PageSize = 200
 	}
-	return &Provider{config: c, specs: provider.NewSpecs(decode), board: newSwitchboard(c.Clock), tasks: newTasks(c.Clock), turns: newTurns()}
+	return &Provider{config: c, specs: kit.NewSpecs(decode), board: newSwitchboard(c.Clock), tasks: newTasks(c.Clock), turns: newTurns()}
 }
 
 // Plugin is the provider to be served. A vCenter does not tell how many requests it bears; these are few enough for

@@ -10,13 +10,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // switchboard connects to vCenters, once for all who have the same credentials, and hangs up where a connection is of no use any
 // more. A vCenter has room for some five hundred sessions of a user, and keeps one for half an hour after its last request.
 type switchboard struct {
 	clock   provider.Clock
-	clients *provider.Clients[*conn]
+	clients *kit.Clients[*conn]
 
 	mu   sync.Mutex
 	open map[provider.ClientKey]*conn
@@ -36,7 +37,7 @@ const (
 )
 
 func newSwitchboard(clock provider.Clock) *switchboard {
-	return &switchboard{clock: clock, clients: provider.NewClients[*conn](clock, idleFor, mostSessions), open: map[provider.ClientKey]*conn{}}
+	return &switchboard{clock: clock, clients: kit.NewClients[*conn](clock, idleFor, mostSessions), open: map[provider.ClientKey]*conn{}}
 }
 
 // use hands a connection to calls, and drops it when the vCenter does not let it in any more. A privilege that is missing is no

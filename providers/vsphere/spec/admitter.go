@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -29,7 +29,7 @@ type config = machinev1beta1.VSphereMachineProviderSpec
 // Admitter judges specs of vSphere. The zero value is ready for use.
 type Admitter struct{}
 
-var _ provider.Admitter = Admitter{}
+var _ admit.Admitter = Admitter{}
 
 // Kinds are the present group and the one that specs had before, each in two versions.
 func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
@@ -41,11 +41,11 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// SpecShape implements [provider.SpecShaper].
+// SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &config{} }
 
 // Default fills in the secrets where they are left out. One with an empty name stays.
-func (Admitter) Default(a provider.Admission) ([]byte, error) {
+func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := lenient.Decode[config](a.Spec)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (Admitter) Default(a provider.Admission) ([]byte, error) {
 // Admit is section 6.6 of the notes on the original, rule for rule. Of a list that is
 // too long it judges as many entries as there may be. Feature gates that are not known
 // (nil) count as on.
-func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}

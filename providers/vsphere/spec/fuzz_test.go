@@ -8,13 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admit"
 	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
 // holds checks what is true of every spec, whatever it says.
-func holds(t rapid.TB, a provider.Admission) {
+func holds(t rapid.TB, a admit.Request) {
 	faults, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return (was == nil || was == "") && !strings.Contains(path, "[")
 	})

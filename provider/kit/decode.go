@@ -1,4 +1,4 @@
-package provider
+package kit
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	strictjson "sigs.k8s.io/json"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Bounds of a provider spec. Whoever may create a machine writes one, and it is
@@ -27,9 +29,9 @@ const (
 // DecodeStrict decodes the JSON of a provider spec into the struct that into
 // points to. Field names are case-sensitive, as in the API server.
 //
-// Unknown fields, fields given twice and values of the wrong type are [Invalid]
+// Unknown fields, fields given twice and values of the wrong type are [provider.Invalid]
 // errors that name the field's path ("disks[1].size"); of unknown and doubled
-// fields there is one each, joined. Text that is no JSON is an [Invalid] error
+// fields there is one each, joined. Text that is no JSON is an [provider.Invalid] error
 // without a path. An empty raw counts as {}.
 //
 // More than 3 MiB, values more than 1000 levels deep, and quantities of more than
@@ -40,7 +42,7 @@ func DecodeStrict(raw []byte, into any) error {
 		raw = []byte("{}")
 	}
 	if len(raw) > mostBytes {
-		return Errorf(Invalid, "the provider spec has %d bytes: more than %d", len(raw), mostBytes)
+		return provider.Errorf(provider.Invalid, "the provider spec has %d bytes: more than %d", len(raw), mostBytes)
 	}
 	if err := inspect(raw, reflect.TypeOf(into)); err != nil {
 		return err
@@ -51,9 +53,9 @@ func DecodeStrict(raw []byte, into any) error {
 	}
 	errs := make([]error, 0, len(strict))
 	for _, err := range strict {
-		e := Errorf(Invalid, "%w", err)
+		e := provider.Errorf(provider.Invalid, "%w", err)
 		if f, ok := errors.AsType[strictjson.FieldError](err); ok {
-			e.Field = Clip(f.FieldPath(), mostPath)
+			e.Field = provider.Clip(f.FieldPath(), mostPath)
 		}
 		errs = append(errs, e)
 	}
@@ -65,14 +67,14 @@ func DecodeStrict(raw []byte, into any) error {
 // decoding the document piece by piece.
 func mistyped(raw []byte, into reflect.Type, err error) error {
 	if !json.Valid(raw) || into == nil || into.Kind() != reflect.Pointer {
-		return Errorf(Invalid, "decode the provider spec: %w", err)
+		return provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
 	}
 	n := narrowing{into: into.Elem(), left: work}
 	path, found := n.narrow(part{raw: raw})
 	if found != nil {
 		err = found
 	}
-	return &Error{Kind: Invalid, Field: Clip(path, mostPath), Err: err}
+	return &provider.Error{Kind: provider.Invalid, Field: provider.Clip(path, mostPath), Err: err}
 }
 
 // Bounds of the search for a wrong value: 8 MiB take a part of a second, and are

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 type spec struct {
@@ -74,7 +75,7 @@ func TestDecodeStrictNamesTheField(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
 			var s spec
-			err := provider.DecodeStrict([]byte(c.raw), &s)
+			err := kit.DecodeStrict([]byte(c.raw), &s)
 			if len(c.want) == 0 {
 				if err != nil {
 					t.Fatal(err)
@@ -93,14 +94,14 @@ func TestDecodeStrictNamesTheField(t *testing.T) {
 
 func TestDecodeStrictDecodes(t *testing.T) {
 	var s spec
-	if err := provider.DecodeStrict([]byte(`{"disks":[{"size":9007199254740993}]}`), &s); err != nil {
+	if err := kit.DecodeStrict([]byte(`{"disks":[{"size":9007199254740993}]}`), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Disks[0].Size != 9007199254740993 {
 		t.Errorf("got %d: large numbers lose digits", s.Disks[0].Size)
 	}
 	// A large number is not blamed for another field's fault.
-	err := provider.DecodeStrict([]byte(`{"disks":[{"size":9223372036854775807}],"memory":"much"}`), &s)
+	err := kit.DecodeStrict([]byte(`{"disks":[{"size":9223372036854775807}],"memory":"much"}`), &s)
 	if err == nil || !strings.HasPrefix(err.Error(), "memory: ") {
 		t.Errorf("got %q", err)
 	}

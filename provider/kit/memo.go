@@ -1,15 +1,17 @@
-package provider
+package kit
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Memo remembers for a while what was read of an infrastructure, by key. It is safe for concurrent use. What it gives out is
 // shared, and not to be changed.
 type Memo[V any] struct {
-	clock Clock
+	clock provider.Clock
 	age   time.Duration
 
 	mu    sync.Mutex
@@ -26,7 +28,7 @@ type memory[V any] struct {
 const mostRemembered = 10_000
 
 // NewMemo returns an empty memo, which remembers each answer for age.
-func NewMemo[V any](clock Clock, age time.Duration) *Memo[V] {
+func NewMemo[V any](clock provider.Clock, age time.Duration) *Memo[V] {
 	return &Memo[V]{clock: clock, age: age, known: map[string]*memory[V]{}}
 }
 

@@ -1,59 +1,28 @@
-package provider
+package kit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
-// Clock tells the time; k8s.io/utils/clock has some.
-type Clock interface{ Now() time.Time }
-
-// ClientKey stands for an account at a place. It reveals nothing of the
-// credentials, so it may be logged.
-type ClientKey string
-
-// KeyOf hashes credentials, endpoint, region, and what else the client is made
-// with, such as a CA bundle: what was rotated gives another key. Every part goes in with its length before it, so that no two
-// different inputs read the same.
-func KeyOf(credentials map[string][]byte, endpoint, region string, also ...[]byte) ClientKey {
-	h := sha256.New()
-	add := func(part []byte) {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		h.Write(part)
-	}
-	add([]byte(endpoint))
-	add([]byte(region))
-	for _, k := range slices.Sorted(maps.Keys(credentials)) {
-		add([]byte(k))
-		add(credentials[k])
-	}
-	for _, part := range also {
-		h.Write([]byte{'+'}) // the length of no part begins like this
-		add(part)
-	}
-	return ClientKey(hex.EncodeToString(h.Sum(nil)[:16]))
-}
-
-// Clients keeps the clients of an infrastructure's SDK, one per [ClientKey], so
+// Clients keeps the clients of an infrastructure's SDK, one per [provider.ClientKey], so
 // that sessions stay cheap and connections and tokens are shared. It is safe
 // for concurrent use.
 //
 // A client that is dropped may still be in use by a session; it is left to the
 // garbage collector, not closed.
 type Clients[C any] struct {
-	clock Clock
+	clock provider.Clock
 	idle  time.Duration
 	limit int
 
 	mu      sync.Mutex
-	entries map[ClientKey]*client[C]
+	entries map[provider.ClientKey]*client[C]
 }
 
 type client[C any] struct {
@@ -67,14 +36,14 @@ type client[C any] struct {
 // NewClients returns an empty cache that drops what was not asked for during
 // idle, and the client asked for the longest ago when there are more than
 // limit. Zero stands for an hour and for 100 clients.
-func NewClients[C any](clock Clock, idle time.Duration, limit int) *Clients[C] {
+func NewClients[C any](clock provider.Clock, idle time.Duration, limit int) *Clients[C] {
 	if idle <= 0 {
 		idle = time.Hour
 	}
 	if limit <= 0 {
 		limit = 100
 	}
-	return &Clients[C]{clock: clock, idle: idle, limit: limit, entries: map[ClientKey]*client[C]{}}
+	return &Clients[C]{clock: clock, idle: idle, limit: limit, entries: map[provider.ClientKey]*client[C]{}}
 }
 
 var errNotBuilt = errors.New("the client's constructor did not return")
@@ -83,7 +52,7 @@ var errNotBuilt = errors.New("the client's constructor did not return")
 // ask at the same time share one build; a build that fails is forgotten. A
 // caller whose ctx ends stops waiting, and a build that ended because of its
 // own caller's ctx is taken up by the next.
-func (c *Clients[C]) Get(ctx context.Context, key ClientKey, build func(context.Context) (C, error)) (C, error) {
+func (c *Clients[C]) Get(ctx context.Context, key provider.ClientKey, build func(context.Context) (C, error)) (C, error) {
 	for {
 		e, mine := c.entry(key)
 		if mine {
@@ -106,11 +75,11 @@ func abandoned(err error) bool {
 }
 
 // entry returns the entry for key; mine says that the caller has to fill it.
-func (c *Clients[C]) entry(key ClientKey) (e *client[C], mine bool) {
+func (c *Clients[C]) entry(key provider.ClientKey) (e *client[C], mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
-	maps.DeleteFunc(c.entries, func(_ ClientKey, e *client[C]) bool { return now.Sub(e.used) > c.idle })
+	maps.DeleteFunc(c.entries, func(_ provider.ClientKey, e *client[C]) bool { return now.Sub(e.used) > c.idle })
 	if e, ok := c.entries[key]; ok {
 		e.used = now
 		return e, false
@@ -124,7 +93,7 @@ func (c *Clients[C]) entry(key ClientKey) (e *client[C], mine bool) {
 }
 
 func (c *Clients[C]) dropOldest() {
-	var oldest ClientKey
+	var oldest provider.ClientKey
 	for k, e := range c.entries {
 		o, ok := c.entries[oldest]
 		if !ok || e.used.Before(o.used) || e.used.Equal(o.used) && k < oldest {
@@ -136,7 +105,7 @@ func (c *Clients[C]) dropOldest() {
 
 // fill builds the client. The deferred part also runs when build panics, so
 // that nobody waits for ever.
-func (c *Clients[C]) fill(ctx context.Context, key ClientKey, e *client[C], build func(context.Context) (C, error)) (C, error) {
+func (c *Clients[C]) fill(ctx context.Context, key provider.ClientKey, e *client[C], build func(context.Context) (C, error)) (C, error) {
 	defer func() {
 		if e.err != nil {
 			c.forget(key, e)
@@ -148,10 +117,10 @@ func (c *Clients[C]) fill(ctx context.Context, key ClientKey, e *client[C], buil
 }
 
 // Forget drops the client for key, so that the next Get builds another.
-func (c *Clients[C]) Forget(key ClientKey) { c.forget(key, nil) }
+func (c *Clients[C]) Forget(key provider.ClientKey) { c.forget(key, nil) }
 
 // forget drops the entry for key if it is e, or whatever it is when e is nil.
-func (c *Clients[C]) forget(key ClientKey, e *client[C]) {
+func (c *Clients[C]) forget(key provider.ClientKey, e *client[C]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e == nil || c.entries[key] == e {
@@ -163,11 +132,11 @@ func (c *Clients[C]) forget(key ClientKey, e *client[C]) {
 // together; the last to tell would drop what the first has had built anew.
 const heldFor = 5 * time.Second
 
-// Observe drops the client for key when err is [Denied], unless the client is a few seconds old, and returns err:
+// Observe drops the client for key when err is [provider.Denied], unless the client is a few seconds old, and returns err:
 //
 //	return clients.Observe(key, classify(err))
-func (c *Clients[C]) Observe(key ClientKey, err error) error {
-	if KindOf(err) != Denied {
+func (c *Clients[C]) Observe(key provider.ClientKey, err error) error {
+	if provider.KindOf(err) != provider.Denied {
 		return err
 	}
 	c.mu.Lock()

@@ -1,4 +1,4 @@
-package provider
+package kit
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // level is an object or a list that is open where a scan stands.
@@ -28,7 +30,7 @@ func inspect(raw []byte, into reflect.Type) error {
 		switch c := raw[i]; c {
 		case '{', '[':
 			if len(open) == mostLevels {
-				return InvalidField(pathOf(open[:deepest]), "has values more than %d levels deep", mostLevels)
+				return provider.InvalidField(pathOf(open[:deepest]), "has values more than %d levels deep", mostLevels)
 			}
 			open = append(open, level{list: c == '['})
 		case '}', ']':
@@ -46,7 +48,7 @@ func inspect(raw []byte, into reflect.Type) error {
 			end := endOfScalar(raw, i)
 			text, i = raw[i:end], end-1
 			if !namesValue(raw, end) && enormous(text) && typeAt(into, open) == quantity {
-				return InvalidField(pathOf(open[:min(len(open), deepest)]), "%q is no quantity that can be computed", Clip(string(text), 100))
+				return provider.InvalidField(pathOf(open[:min(len(open), deepest)]), "%q is no quantity that can be computed", provider.Clip(string(text), 100))
 			}
 		}
 	}
@@ -153,7 +155,7 @@ func pathOf(open []level) (path string) {
 		if json.Unmarshal(l.key, &key) != nil {
 			break // no JSON
 		}
-		path = join(path, Clip(key, mostPath))
+		path = join(path, provider.Clip(key, mostPath))
 	}
-	return Clip(path, mostPath)
+	return provider.Clip(path, mostPath)
 }

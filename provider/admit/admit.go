@@ -1,4 +1,5 @@
-package provider
+// Package admit is how webhooks judge the specs of an infrastructure, without its SDK.
+package admit
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,12 +14,12 @@ type Admitter interface {
 	// otherwise is read all the same, with a warning.
 	Kinds() []schema.GroupVersionKind
 	// Default returns the spec with defaults filled in, as JSON that has every other field as it was,
-	// unknown ones too. The error is [Invalid] where the spec cannot be decoded.
-	Default(a Admission) ([]byte, error)
+	// unknown ones too. It is an Invalid error if the spec cannot be decoded.
+	Default(a Request) ([]byte, error)
 	// Admit returns what is wrong with the spec, and warnings for what is accepted and probably not
 	// meant. Paths are below a.Path, unless the original of the infrastructure calls a field otherwise
 	// ("spec.placement.host"): what clients look for is as they know it. A spec that cannot be decoded is one fault at a.Path.
-	Admit(a Admission) (warnings []string, faults field.ErrorList)
+	Admit(a Request) (warnings []string, faults field.ErrorList)
 }
 
 // SpecShaper is what an [Admitter] also is that leaves it to its caller to warn of fields which no spec
@@ -28,8 +29,8 @@ type SpecShaper interface {
 	SpecShape() any
 }
 
-// Admission is a spec to be judged, and what is known where it is written.
-type Admission struct {
+// Request is a spec to be judged, and what is known where it is written.
+type Request struct {
 	// Spec is the machine's or the template's, as JSON; never empty.
 	Spec []byte
 	// Path is where people find it: "providerSpec".

@@ -1,4 +1,4 @@
-package provider
+package kit
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // wall is the bubble's clock.
@@ -19,7 +19,7 @@ func (wall) Now() time.Time { return time.Now() }
 // TestMemo: one asks for all who come meanwhile, an answer holds for its age, and an error for none.
 func TestMemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := provider.NewMemo[int](wall{}, time.Minute)
+		m := kit.NewMemo[int](wall{}, time.Minute)
 		refused, asked := errors.New("refused"), 0
 		ask := func(context.Context) (int, error) {
 			time.Sleep(time.Second)
@@ -67,7 +67,7 @@ func TestMemo(t *testing.T) {
 // asked for is not remembered.
 func TestMemoWaitsNoLongerThanAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := provider.NewMemo[string](wall{}, time.Minute)
+		m := kit.NewMemo[string](wall{}, time.Minute)
 		answer := func(context.Context) (string, error) { time.Sleep(time.Hour); return "late", nil }
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -91,7 +91,7 @@ func TestMemoWaitsNoLongerThanAsked(t *testing.T) {
 
 // TestMemoIsBounded: keys that come and go leave nothing behind for good.
 func TestMemoIsBounded(t *testing.T) {
-	m := provider.NewMemo[int](wall{}, time.Hour)
+	m := kit.NewMemo[int](wall{}, time.Hour)
 	for n := range 10_001 {
 		m.Put(time.Duration(n).String(), n)
 	}

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"errors"
@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // counting decodes a spec to itself, refuses those that begin with "!", and
 // counts how often it was asked for each.
-func counting() (*provider.Specs[string], map[string]int) {
+func counting() (*kit.Specs[string], map[string]int) {
 	var mu sync.Mutex
 	asked := map[string]int{}
-	return provider.NewSpecs(func(api string, raw []byte) (string, error) {
+	return kit.NewSpecs(func(api string, raw []byte) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[api+" "+string(raw)]++

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // TestSharedReads: calls that wait share the next read, and none gets one that had begun before it asked.
 func TestSharedReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s provider.SharedReads
+		var s kit.SharedReads
 		began := time.Now()
 		reads := 0
 		ask := func(after time.Duration) (at time.Duration) {
 			time.Sleep(after)
-			at, err := provider.Share(t.Context(), &s, "group", func(context.Context) (time.Duration, error) {
+			at, err := kit.Share(t.Context(), &s, "group", func(context.Context) (time.Duration, error) {
 				reads++
 				at := time.Since(began)
 				time.Sleep(10 * time.Second)
@@ -48,13 +48,13 @@ func TestSharedReads(t *testing.T) {
 // TestSharedReadsApart: other keys are other reads, and an error is all their callers'.
 func TestSharedReadsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s provider.SharedReads
+		var s kit.SharedReads
 		var reads atomic.Int32
 		refused := errors.New("refused")
 		var all sync.WaitGroup
 		for _, key := range []string{"a", "b", "a", "b", "a"} {
 			all.Go(func() {
-				got, err := provider.Share(t.Context(), &s, key, func(context.Context) (string, error) {
+				got, err := kit.Share(t.Context(), &s, key, func(context.Context) (string, error) {
 					reads.Add(1)
 					time.Sleep(time.Second)
 					if key == "b" {
@@ -77,7 +77,7 @@ func TestSharedReadsApart(t *testing.T) {
 // TestSharedReadsCalledOff: one whose reader was called off, or panics, is nobody's answer.
 func TestSharedReadsCalledOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s provider.SharedReads
+		var s kit.SharedReads
 		off, cancel := context.WithCancel(t.Context())
 		read := func(ctx context.Context) (string, error) {
 			select {
@@ -95,7 +95,7 @@ func TestSharedReadsCalledOff(t *testing.T) {
 			}
 			all.Go(func() {
 				time.Sleep(time.Duration(n) * time.Second)
-				if got, err := provider.Share(ctx, &s, "", read); !errors.Is(err, want) || want == nil && got != "read" {
+				if got, err := kit.Share(ctx, &s, "", read); !errors.Is(err, want) || want == nil && got != "read" {
 					t.Errorf("%d: %q, %v", n, got, err)
 				}
 			})
@@ -104,12 +104,12 @@ func TestSharedReadsCalledOff(t *testing.T) {
 		cancel()
 		all.Wait()
 
-		all.Go(func() { _, _ = provider.Share(t.Context(), &s, "", read) })
+		all.Go(func() { _, _ = kit.Share(t.Context(), &s, "", read) })
 		synctest.Wait()
 		for n := range 10 { // all of them wait for the next read, which any of them may begin
 			all.Go(func() {
 				defer func() { _ = recover() }()
-				got, err := provider.Share(t.Context(), &s, "", func(ctx context.Context) (string, error) {
+				got, err := kit.Share(t.Context(), &s, "", func(ctx context.Context) (string, error) {
 					if n > 0 {
 						panic("no")
 					}
@@ -121,7 +121,7 @@ func TestSharedReadsCalledOff(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got, err := provider.Share(t.Context(), &s, "", read); got != "read" || err != nil {
+		if got, err := kit.Share(t.Context(), &s, "", read); got != "read" || err != nil {
 			t.Errorf("after a panic: %q, %v", got, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // builder counts what it builds: 1, 2, 3 and so on.
@@ -25,12 +26,12 @@ func (b *builder) build(context.Context) (int, error) {
 	return b.built, nil
 }
 
-func newClients(limit int) (*provider.Clients[int], *clocktesting.FakeClock) {
+func newClients(limit int) (*kit.Clients[int], *clocktesting.FakeClock) {
 	clk := clocktesting.NewFakeClock(time.Unix(0, 0))
-	return provider.NewClients[int](clk, time.Minute, limit), clk
+	return kit.NewClients[int](clk, time.Minute, limit), clk
 }
 
-func get(t *testing.T, c *provider.Clients[int], key provider.ClientKey, b *builder) int {
+func get(t *testing.T, c *kit.Clients[int], key provider.ClientKey, b *builder) int {
 	t.Helper()
 	n, err := c.Get(t.Context(), key, b.build)
 	if err != nil {
@@ -205,7 +206,7 @@ func (c asked) Now() time.Time {
 // given up on builds it itself, and does not hear of the other's end.
 func TestAbandonedClientIsBuiltAgain(t *testing.T) {
 	clk := asked{clocktesting.NewFakeClock(time.Unix(0, 0)), make(chan struct{}, 10)}
-	clients := provider.NewClients[int](clk, time.Minute, 10)
+	clients := kit.NewClients[int](clk, time.Minute, 10)
 	ctx, giveUp := context.WithCancel(t.Context())
 	first := make(chan error)
 	go func() {

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 func FuzzDecodeStrict(f *testing.F) {
@@ -20,7 +21,7 @@ func FuzzDecodeStrict(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var s spec
 		at := time.Now()
-		err := provider.DecodeStrict(raw, &s)
+		err := kit.DecodeStrict(raw, &s)
 		if took := time.Since(at); took > budget {
 			t.Errorf("took %v", took)
 		}

@@ -1,4 +1,4 @@
-package provider_test
+package kit_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/kit"
 )
 
 // budget is far above what any document costs, on a machine that does much else, too: without
@@ -49,7 +50,7 @@ func TestDecodeStrictIsBounded(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			var s spec
 			at := time.Now()
-			err := provider.DecodeStrict([]byte(c.raw), &s)
+			err := kit.DecodeStrict([]byte(c.raw), &s)
 			if took := time.Since(at); took > budget {
 				t.Errorf("took %v for %d bytes", took, len(c.raw))
 			}
@@ -91,7 +92,7 @@ func TestDecodeStrictTakesWhatAnAPIServerStores(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
 			var s spec
-			if err := provider.DecodeStrict([]byte(c.raw), &s); err != nil {
+			if err := kit.DecodeStrict([]byte(c.raw), &s); err != nil {
 				t.Errorf("%.200v", err)
 			}
 		})
