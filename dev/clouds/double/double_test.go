@@ -109,6 +109,20 @@ func TestFaultsHitWhatTheyAreFor(t *testing.T) {
 	}
 }
 
+func TestFaultSkips(t *testing.T) {
+	cloud := &echo{}
+	s := double.NewServer(&double.Clock{}, cloud)
+	s.Inject(double.Fault{Failure: double.Failure{Kind: "Denied"}, Writes: true, Skip: 2, Times: 1})
+	var answers []string
+	for _, method := range []string{"PUT", "GET", "POST", "GET", "PUT", "PUT"} {
+		_, answer := ask(t, s, method, "/", "x")
+		answers = append(answers, answer)
+	}
+	if got := strings.Join(answers, " "); got != "x x x x Denied x" || cloud.did != 5 {
+		t.Errorf("answered %s, and did %d; the third request that writes is to be hit, and no other", got, cloud.did)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	clock := &double.Clock{}
 	s := double.NewServer(clock, &echo{})

@@ -25,6 +25,8 @@ type Fault struct {
 	Operation string `json:"operation,omitempty"`
 	// Writes: it hits only what may change something.
 	Writes bool `json:"writes,omitempty"`
+	// Skip is how many of the requests that it would hit pass before the first that it hits.
+	Skip int `json:"skip,omitempty"`
 	// Times is how often, 0 for always.
 	Times int `json:"times,omitempty"`
 	// Share is the share of requests that it hits, between 0 and 1; 0 for each.
@@ -67,6 +69,10 @@ func (f *faults) take(operation string, writes bool) (Fault, bool) {
 	defer f.mu.Unlock()
 	for i, fault := range f.list {
 		if fault.Writes && !writes || !fault.hits(operation) {
+			continue
+		}
+		if fault.Skip > 0 {
+			f.list[i].Skip--
 			continue
 		}
 		switch fault.Times {
