@@ -195,6 +195,12 @@ test-rehearsal: box build ## Play each cloud for a fleet until all machines are 
 test-story: box ## Tell one story of troubles on each played cloud, by the real programs, and count at the cloud: PROVIDER=aws
 	go test -count=1 -timeout 45m -v ./test/rehearsal -run 'Story|Broken' $(if $(filter-out kubemark,$(PROVIDER)),-rehearsal.provider=$(PROVIDER)) $(ARGS)
 
+# KILLS= is up to which write and call; 50 is more than there are. A quarter to half an hour for each cloud, most of which the controller waits for listings to catch up.
+KILLS ?= 50
+.PHONY: test-killed
+test-killed: box ## Kill the machine controller of played clouds at each of its writes and calls, and count at the cloud: PROVIDER=aws KILLS=1
+	go test -count=1 -timeout 3h -v ./test/rehearsal -run '^TestSafetyKilled' -rehearsal.kills=$(KILLS) $(if $(filter-out kubemark,$(PROVIDER)),-rehearsal.provider=$(PROVIDER)) $(ARGS)
+
 # As root on a Debian 12; ten minutes for packages on first use, then two to start, and five for the tests.
 .PHONY: test-openstack
 test-openstack: ## Test the provider of OpenStack against a real one, which is started for that

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -103,3 +104,63 @@ func (s *story) issue(account string) (replaced map[string]string) {
 }
 
 func query(text string) string { return url.QueryEscape(text) }
+
+// calls withholds the answer to a call of the cloud that changes something.
+type calls struct {
+	*story
+	before int // how many requests the double had answered
+}
+
+func (c *calls) set(n int) {
+	c.t.Helper()
+	c.ask(http.MethodDelete, "faults", nil)
+	if n == 0 {
+		return
+	}
+	c.before, _ = c.answered(1 << 40)
+	raw, err := json.Marshal(map[string]any{"writes": true, "done": true, "stall": true, "times": 1, "skip": n - 1})
+	if err == nil {
+		_, err = c.fleet.Cloud.Ask(c.t.Context(), http.MethodPost, "faults", raw)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *calls) hit() bool {
+	c.t.Helper()
+	var faults []any
+	c.ask(http.MethodGet, "faults", &faults)
+	return len(faults) == 0
+}
+
+func (c *calls) what() (what string) {
+	c.t.Helper()
+	c.until("the double sees that the controller is gone", func() string {
+		if _, what = c.answered(c.before); what == "" {
+			return "no call is without an answer"
+		}
+		return ""
+	})
+	return what
+}
+
+// answered says how many requests the double has answered, and which call after the first so many changed something and has no answer.
+func (c *calls) answered(after int) (n int, lost string) {
+	c.t.Helper()
+	var log struct {
+		Answered int
+		Requests []struct {
+			Operation string
+			Writes    bool
+			Status    int
+		}
+	}
+	c.ask(http.MethodGet, fmt.Sprintf("log?after=%d", after), &log)
+	for _, r := range log.Requests {
+		if r.Writes && r.Status == 0 {
+			lost = r.Operation
+		}
+	}
+	return log.Answered, lost
+}

@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// pool is a deployment of machines of one API.
+// pool is a deployment or a set of machines of one API.
 type pool struct {
 	*unstructured.Unstructured
 	replicas int
@@ -34,7 +34,7 @@ type pool struct {
 // healthTimeout is how long a node of a pool may be silent.
 const healthTimeout = "10s"
 
-// samples are the objects of the cloud's examples, and what its double issues. Their sets are deployments, so that they roll.
+// samples are the objects of the cloud's examples, and what its double issues.
 func (s *story) samples() (all []*unstructured.Unstructured) {
 	s.t.Helper()
 	issued, err := os.ReadFile(filepath.Join(fleet.CloudDir(s.fleet.Dir), "manifests.yaml"))
@@ -59,13 +59,20 @@ func (s *story) samples() (all []*unstructured.Unstructured) {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			if o.GetKind() == "MachineSet" {
-				deploy(o)
-			}
 			all = append(all, o)
 		}
 	}
 	return all
+}
+
+// deployed are samples whose sets are deployments, so that they roll.
+func deployed(samples []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for _, o := range samples {
+		if o.GetKind() == "MachineSet" {
+			deploy(o)
+		}
+	}
+	return samples
 }
 
 // deploy makes a deployment of a set.
@@ -101,8 +108,8 @@ spec:
 func (s *story) apply(replicas int, other bool, all []*unstructured.Unstructured) {
 	s.t.Helper()
 	for _, o := range all {
-		if o.GetKind() == "MachineDeployment" {
-			o.Object["spec"].(map[string]any)["replicas"] = int64(replicas)
+		if spec, _ := o.Object["spec"].(map[string]any); spec["replicas"] != nil {
+			spec["replicas"] = int64(replicas)
 			s.pools = append(s.pools, &pool{Unstructured: o.DeepCopy(), replicas: replicas, other: other})
 		}
 		if err := s.fleet.Client.Create(s.t.Context(), o); err != nil {

@@ -43,7 +43,7 @@ func (s *story) create() {
 	if err := s.fleet.Create(s.t.Context(), fmt.Appendf(nil, check, healthTimeout)); err != nil {
 		s.t.Fatal(err)
 	}
-	s.apply(few, false, s.samples())
+	s.apply(few, false, deployed(s.samples()))
 	s.rests()
 }
 
@@ -209,6 +209,13 @@ func (s *story) interrupt() {
 		}
 		return ""
 	})
+	s.crash()
+	s.ask(http.MethodDelete, "faults", nil)
+}
+
+// crash kills the machine controller and starts it again.
+func (s *story) crash() {
+	s.t.Helper()
 	for _, c := range s.fleet.Controllers {
 		if c.Program == fleet.Sets {
 			continue
@@ -219,9 +226,9 @@ func (s *story) interrupt() {
 		if _, err := s.fleet.StartController(c.Program); err != nil {
 			s.t.Fatal(err)
 		}
-		break
+		return
 	}
-	s.ask(http.MethodDelete, "faults", nil)
+	s.t.Fatalf("%s: no machine controller runs", s.chapter)
 }
 
 // revoke lets nobody in at the cloud, while machines are to be made and to go. Then the secrets get what holds.
@@ -274,7 +281,7 @@ func (s *story) untold(going []fleet.Machine) string {
 
 // accounts makes further pools in another account.
 func (s *story) accounts() {
-	s.apply(few-1, true, elsewhere(s.samples(), s.issue("other")))
+	s.apply(few-1, true, elsewhere(deployed(s.samples()), s.issue("other")))
 	s.rests()
 	machines, of := s.machines(), map[bool]string{}
 	for _, i := range s.living("") {

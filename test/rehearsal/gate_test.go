@@ -1,0 +1,138 @@
+package rehearsal
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// gate stands between the machine controller and its API server. It withholds the answer to one write, which the API server has done by then.
+type gate struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	left     int    // the write so many from now has no answer; none where it is not positive
+	withheld string // which write that was
+}
+
+// newGate starts a gate for the user of the kubeconfig, which leads through it from then on.
+func newGate(kubeconfig string) (*gate, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{}
+	g.Server = httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		ModifyResponse: g.answer,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	})
+	g.Config.ErrorLog = log.New(io.Discard, "", 0)
+	g.EnableHTTP2 = true
+	g.StartTLS()
+	return g, g.lead(kubeconfig)
+}
+
+// lead writes a kubeconfig that leads through the gate.
+func (g *gate) lead(path string) error {
+	const name = "gate"
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.Certificate().Raw})
+	raw, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: g.URL, CertificateAuthorityData: ca}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, raw, 0o600)
+}
+
+// end closes all connections, without waiting for those who watch.
+func (g *gate) end() {
+	if g != nil {
+		_ = g.Config.Close()
+	}
+}
+
+// set withholds the answer to the n-th write from now, or to none for 0.
+func (g *gate) set(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left, g.withheld = n, ""
+}
+
+func (g *gate) hit() bool { return g.what() != "" }
+
+func (g *gate) what() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.withheld
+}
+
+// answer passes an answer on, unless it is the one to be withheld.
+func (g *gate) answer(r *http.Response) error {
+	if !g.withholds(r) {
+		return nil
+	}
+	<-r.Request.Context().Done()
+	return r.Request.Context().Err()
+}
+
+func (g *gate) withholds(r *http.Response) bool {
+	what := writeOf(r.Request)
+	if what == "" || r.StatusCode >= http.StatusMultipleChoices {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left--; g.left != 0 {
+		return false
+	}
+	g.withheld = what
+	return true
+}
+
+// writeOf says what a request writes: "PATCH machines/NAME/status". It is empty for one that changes nothing, and for leases and events.
+func writeOf(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // apis/GROUP/VERSION or api/VERSION, and namespaces/NAMESPACE where it has one
+	skip := 2
+	if parts[0] == "apis" {
+		skip = 3
+	}
+	if len(parts) > skip+2 && parts[skip] == "namespaces" {
+		skip += 2
+	}
+	if len(parts) <= skip {
+		return ""
+	}
+	resource := parts[skip]
+	if resource == "leases" || resource == "events" || strings.HasSuffix(resource, "reviews") {
+		return ""
+	}
+	return r.Method + " " + strings.Join(parts[skip:], "/")
+}

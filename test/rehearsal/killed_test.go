@@ -1,0 +1,275 @@
+package rehearsal
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// kills: `make test-killed` kills the machine controller at each of its writes and calls.
+var kills = flag.Int("rehearsal.kills", 1, "up to which of its writes, and of its calls that change something, the machine controller is killed")
+
+// scarcity is a cloud that refuses the best choice of a class, so that each machine is asked for twice. It refuses at once, since a machine of
+// machine.openshift.io whose instance was accepted and then given up is Failed for good.
+type scarcity struct {
+	// inventory is what the double has otherwise than its sample.
+	inventory string
+	// verbs are what the double is asked to do: "exhaust?on=us-east-1a/m5.large". Listings that lag do so in the time of the cloud, which passes four times as fast.
+	verbs []string
+	// zone is what the sample of machine.openshift.io names where it names none.
+	zone string
+	// fallback are the patches of the specs that lead to a place with room, by API.
+	fallback map[string]string
+}
+
+// scarce are the clouds of which a machine controller is killed.
+var scarce = map[string]scarcity{
+	"aws": {
+		verbs: []string{"exhaust?on=us-east-1a/m5.large", "lag?on=20s"},
+		fallback: map[string]string{
+			openShiftAPI: `{"placement": {"availabilityZone": "us-east-1b"}, "subnet": {"filters": [{"name": "tag:Name", "values": ["c1-private-us-east-1b"]}]}}`,
+			gardenerAPI:  `{"networkInterfaces": [{"subnetID": "subnet-0b00000000000000b", "securityGroupIDs": ["sg-0fedcba9876543210"]}]}`,
+		},
+	},
+	"azure": {
+		inventory: `sizes: [{name: Standard_D4s_v3, family: standardDSv3Family, vcpus: 4, memoryGB: 16, zones: ["2", "3"]}]`,
+		verbs:     []string{"lag?on=20s"},
+		fallback:  map[string]string{openShiftAPI: `{"zone": "2"}`, gardenerAPI: `{"properties": {"zone": 2}}`},
+	},
+	"gcp": {
+		inventory: `machineTypes: [{name: n2-standard-4, vcpus: 4, memoryMiB: 16384, zones: [us-east1-c, europe-west1-c]}]`,
+		verbs:     []string{"lag?on=20s"},
+		fallback:  map[string]string{openShiftAPI: `{"zone": "us-east1-c"}`, gardenerAPI: `{"zone": "europe-west1-c"}`},
+	},
+	"openstack": {
+		verbs:    []string{"close?on=nova", "lag?on=10s"},
+		zone:     "nova",
+		fallback: map[string]string{openShiftAPI: `{"availabilityZone": "az-2"}`, gardenerAPI: `{"spec": {"availabilityZone": "az-2"}}`},
+	},
+	"vsphere": {
+		verbs:    []string{"exhaust?on=ds1"},
+		fallback: map[string]string{openShiftAPI: `{"workspace": {"datastore": "/dc1/datastore/ds2"}}`, gardenerAPI: `{"datastore": "ds2"}`},
+	},
+}
+
+// The APIs, as their objects name them.
+const (
+	openShiftAPI = "machine.openshift.io/v1beta1"
+	gardenerAPI  = "machine.sapcloud.io/v1alpha1"
+)
+
+// TestSafetyKilledAtEachStep ends the machine controller by SIGKILL when the API server has done its first, second, ... write for a machine, and when the cloud
+// has done the first, second, ... of its calls that change something; the answer is withheld until the process is gone. Each happens once while the machine is
+// made, and once while it is deleted. The best choice of its class has no room. The double says whether the machine had two instances at any time, and what
+// is left at the end.
+func TestSafetyKilledAtEachStep(t *testing.T) {
+	for _, cloud := range slices.Sorted(maps.Keys(scarce)) {
+		if !asked(*provider, cloud) {
+			continue
+		}
+		t.Run(cloud, func(t *testing.T) {
+			buildCloud(t, cloud)
+			k := &killing{scarcity: scarce[cloud]}
+			t.Cleanup(func() { k.gate.end() }) // once the fleet has ended, which leaves through it
+			k.story = start(t, fleet.CloudOptions{Provider: cloud, Inventory: k.written(t)})
+			k.prepare()
+			for _, p := range k.pools {
+				k.each(p, "write", k.gate)
+				k.each(p, "call", &calls{story: k.story})
+			}
+		})
+	}
+}
+
+// killing is a fleet whose machine controller is killed.
+type killing struct {
+	*story
+	scarcity
+	gate *gate
+}
+
+// written is the file of the inventory; empty: that of the sample.
+func (s scarcity) written(t *testing.T) string {
+	t.Helper()
+	if s.inventory == "" {
+		return ""
+	}
+	file := filepath.Join(t.TempDir(), "inventory.yaml")
+	if err := os.WriteFile(file, []byte(s.inventory), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// snare withholds the answer to one request of the machine controller, which is done by then.
+type snare interface {
+	// set lays it for the n-th request from now, and takes it away for 0.
+	set(n int)
+	// hit reports whether a request has no answer.
+	hit() bool
+	// what says which request that was, once the controller is gone.
+	what() string
+}
+
+// prepare leads the machine controller through a gate, makes pools without machines, and takes the room of their best choice.
+func (k *killing) prepare() {
+	k.t.Helper()
+	program := "machine-controller-" + k.cloud
+	var err error
+	if k.gate, err = newGate(k.fleet.Kubeconfig(program)); err != nil {
+		k.t.Fatal(err)
+	}
+	k.crash()
+	all := k.samples()
+	for _, o := range all {
+		set := openShift(o) && o.GetKind() == "MachineSet"
+		if set || o.GetKind() == "MachineClass" {
+			o.SetAnnotations(map[string]string{millwright.Fallback: "[" + k.fallback[o.GetAPIVersion()] + "]"})
+		}
+		if set && k.zone != "" {
+			if err := unstructured.SetNestedField(o.Object, k.zone, "spec", "template", "spec", "providerSpec", "value", "availabilityZone"); err != nil {
+				k.t.Fatal(err)
+			}
+		}
+	}
+	k.apply(0, false, all)
+	k.until("the class has its secrets", func() string {
+		for _, o := range all {
+			if o.GetKind() == "MachineClass" {
+				return k.unheld(o, "secretRef") + k.unheld(o, "credentialsSecretRef")
+			}
+		}
+		return "no sample is a class"
+	})
+	for _, verb := range k.verbs {
+		k.post("do/" + verb)
+	}
+}
+
+// unheld says which secret of a class has no finalizer yet: what the controller writes for the class alone is no step of a machine.
+func (k *killing) unheld(class *unstructured.Unstructured, field string) string {
+	k.t.Helper()
+	ref := class.Object[field].(map[string]any)
+	secret := &corev1.Secret{}
+	if err := k.fleet.Client.Get(k.t.Context(), client.ObjectKey{Namespace: ref["namespace"].(string), Name: ref["name"].(string)}, secret); err != nil {
+		k.t.Fatal(err)
+	}
+	if len(secret.Finalizers) == 0 {
+		return secret.Name + " has no finalizer "
+	}
+	return ""
+}
+
+// each makes and deletes a machine of a pool for each number of a step, until there are no more steps.
+func (k *killing) each(p *pool, step string, at snare) {
+	k.t.Helper()
+	began, made, gone, name := time.Now(), 0, 0, apiOf(p)+"-"+step
+	if !asked(*chapters, name) {
+		return
+	}
+	for n := 1; n <= *kills; n++ {
+		k.chapter = fmt.Sprintf("%s %d", name, n)
+		created := k.killedAt(p, 1, n, at)
+		k.askedTwice(p)
+		deleted := k.killedAt(p, 0, n, at)
+		k.nothingLeft()
+		if !created && !deleted {
+			break
+		}
+		if created {
+			made++
+		}
+		if deleted {
+			gone++
+		} else {
+			k.crash() // a process that knows of no shortage
+		}
+	}
+	k.t.Logf("%s: killed at %d of a creation and at %d of a deletion, %.0f s", name, made, gone, time.Since(began).Seconds())
+}
+
+// apiOf is a word for the API of a pool.
+func apiOf(p *pool) string {
+	if openShift(p.Unstructured) {
+		return "openshift"
+	}
+	return "gardener"
+}
+
+// killedAt scales a pool, kills the machine controller at the n-th step, and waits until the fleet rests. It reports whether there were so many steps.
+func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
+	k.t.Helper()
+	began, chapter := time.Now(), k.chapter
+	k.chapter = fmt.Sprintf("%s, scaled to %d", chapter, replicas)
+	at.set(n)
+	k.scale(p, replicas)
+	k.until("the machine controller comes to that, or the fleet rests", func() string {
+		if at.hit() {
+			return ""
+		}
+		return k.wrong()
+	})
+	time.Sleep(time.Second / 2) // what is written once a machine is there
+	if killed = at.hit(); killed {
+		k.crash()
+		k.chapter += ", killed at " + at.what()
+	}
+	at.set(0)
+	k.rests()
+	k.count()
+	k.t.Logf("%s: %.1f s", k.chapter, time.Since(began).Seconds())
+	k.chapter = chapter
+	return killed
+}
+
+// askedTwice holds that the machine of a pool keeps that the best choice was refused, and another asked for.
+func (k *killing) askedTwice(p *pool) {
+	k.t.Helper()
+	for _, m := range k.of(p) {
+		o := k.object(m)
+		if err := k.fleet.Client.Get(k.t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+			k.t.Fatal(err)
+		}
+		raw, err := json.Marshal(o.Object["status"])
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if !bytes.Contains(raw, []byte(`\"closed\":\"Exhausted\"`)) || !bytes.Contains(raw, []byte(`\"n\":2`)) {
+			k.t.Errorf("%s: machine %s does not keep that it was asked for twice: %s", k.chapter, m.Name, raw)
+		}
+	}
+}
+
+// nothingLeft holds that nothing is left where there are no machines: at the cloud, which [story.rests] waits for, and in the cluster.
+func (k *killing) nothingLeft() {
+	k.t.Helper()
+	if living := k.living(""); len(living) > 0 {
+		k.t.Errorf("%s: instances are left: %+v", k.chapter, living)
+	}
+	k.until("nodes are gone", func() string {
+		var nodes corev1.NodeList
+		if err := k.fleet.Client.List(k.t.Context(), &nodes); err != nil {
+			k.t.Fatal(err)
+		}
+		var names []string
+		for n := range nodes.Items {
+			names = append(names, nodes.Items[n].Name)
+		}
+		return strings.Join(names, ", ")
+	})
+}
