@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -29,8 +28,10 @@ var kills = flag.Int("rehearsal.kills", 1, "up to which of its writes, and of it
 type scarcity struct {
 	// inventory is what the double has otherwise than its sample.
 	inventory string
-	// verbs are what the double is asked to do: "exhaust?on=us-east-1a/m5.large". Listings that lag do so in the time of the cloud, which passes four times as fast.
-	verbs []string
+	// verbs are what the double is asked to do: "exhaust?on=us-east-1a"; restock what makes room again, empty where the double cannot.
+	verbs, restock []string
+	// lag is how far listings run behind, in the time of the cloud, which passes four times as fast as ours; empty where they do not.
+	lag string
 	// zone is what the sample of machine.openshift.io names where it names none.
 	zone string
 	// fallback are the patches of the specs that lead to a place with room, by API.
@@ -40,7 +41,7 @@ type scarcity struct {
 // scarce are the clouds of which a machine controller is killed.
 var scarce = map[string]scarcity{
 	"aws": {
-		verbs: []string{"exhaust?on=us-east-1a/m5.large", "lag?on=20s"},
+		verbs: []string{"exhaust?on=us-east-1a/m5.large"}, restock: []string{"restock?on=us-east-1a/m5.large"}, lag: "20s",
 		fallback: map[string]string{
 			openShiftAPI: `{"placement": {"availabilityZone": "us-east-1b"}, "subnet": {"filters": [{"name": "tag:Name", "values": ["c1-private-us-east-1b"]}]}}`,
 			gardenerAPI:  `{"networkInterfaces": [{"subnetID": "subnet-0b00000000000000b", "securityGroupIDs": ["sg-0fedcba9876543210"]}]}`,
@@ -48,21 +49,20 @@ var scarce = map[string]scarcity{
 	},
 	"azure": {
 		inventory: `sizes: [{name: Standard_D4s_v3, family: standardDSv3Family, vcpus: 4, memoryGB: 16, zones: ["2", "3"]}]`,
-		verbs:     []string{"lag?on=20s"},
+		lag:       "20s",
 		fallback:  map[string]string{openShiftAPI: `{"zone": "2"}`, gardenerAPI: `{"properties": {"zone": 2}}`},
 	},
 	"gcp": {
 		inventory: `machineTypes: [{name: n2-standard-4, vcpus: 4, memoryMiB: 16384, zones: [us-east1-c, europe-west1-c]}]`,
-		verbs:     []string{"lag?on=20s"},
+		lag:       "20s",
 		fallback:  map[string]string{openShiftAPI: `{"zone": "us-east1-c"}`, gardenerAPI: `{"zone": "europe-west1-c"}`},
 	},
 	"openstack": {
-		verbs:    []string{"close?on=nova", "lag?on=10s"},
-		zone:     "nova",
+		verbs: []string{"close?on=nova"}, restock: []string{"open?on=nova"}, lag: "10s", zone: "nova",
 		fallback: map[string]string{openShiftAPI: `{"availabilityZone": "az-2"}`, gardenerAPI: `{"spec": {"availabilityZone": "az-2"}}`},
 	},
 	"vsphere": {
-		verbs:    []string{"exhaust?on=ds1"},
+		verbs: []string{"exhaust?on=ds1"}, restock: []string{"restock?on=ds1"},
 		fallback: map[string]string{openShiftAPI: `{"workspace": {"datastore": "/dc1/datastore/ds2"}}`, gardenerAPI: `{"datastore": "ds2"}`},
 	},
 }
@@ -101,6 +101,8 @@ type killing struct {
 	*story
 	scarcity
 	gate *gate
+	// last is the step at which the controller was killed last.
+	last string
 }
 
 // written is the file of the inventory; empty: that of the sample.
@@ -156,8 +158,22 @@ func (k *killing) prepare() {
 		}
 		return "no sample is a class"
 	})
-	for _, verb := range k.verbs {
+	k.do(k.verbs)
+	k.lags(k.lag)
+}
+
+func (k *killing) do(verbs []string) {
+	k.t.Helper()
+	for _, verb := range verbs {
 		k.post("do/" + verb)
+	}
+}
+
+// lags lets listings run so far behind, where they do at all.
+func (k *killing) lags(by string) {
+	k.t.Helper()
+	if k.lag != "" {
+		k.post("do/lag?on=" + query(by))
 	}
 }
 
@@ -179,6 +195,7 @@ func (k *killing) unheld(class *unstructured.Unstructured, field string) string 
 func (k *killing) each(p *pool, step string, at snare) {
 	k.t.Helper()
 	began, made, gone, name := time.Now(), 0, 0, apiOf(p)+"-"+step
+	var ends []string
 	if !asked(*chapters, name) {
 		return
 	}
@@ -188,19 +205,28 @@ func (k *killing) each(p *pool, step string, at snare) {
 		k.askedTwice(p)
 		deleted := k.killedAt(p, 0, n, at)
 		k.nothingLeft()
-		if !created && !deleted {
-			break
-		}
-		if created {
-			made++
-		}
-		if deleted {
-			gone++
-		} else {
+		if !deleted {
 			k.crash() // a process that knows of no shortage
+		}
+		made, gone, ends = made+count(created), gone+count(deleted), append(ends, k.last)
+		if !created && (!deleted || repeats(ends)) {
+			break
 		}
 	}
 	k.t.Logf("%s: killed at %d of a creation and at %d of a deletion, %.0f s", name, made, gone, time.Since(began).Seconds())
+}
+
+// repeats reports whether the last steps of deletions were the same call: an instance is told to go again until listings show that it does.
+func repeats(ends []string) bool {
+	n := len(ends)
+	return n > 2 && ends[n-1] == ends[n-2] && ends[n-2] == ends[n-3]
+}
+
+func count(happened bool) int {
+	if happened {
+		return 1
+	}
+	return 0
 }
 
 // apiOf is a word for the API of a pool.
@@ -226,36 +252,85 @@ func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
 	})
 	time.Sleep(time.Second / 2) // what is written once a machine is there
 	if killed = at.hit(); killed {
+		if replicas > 0 {
+			k.mislead(p)
+		}
 		k.crash()
-		k.chapter += ", killed at " + at.what()
+		k.last = at.what()
+		k.chapter += ", killed at " + k.last
+		if _, call := at.(*calls); call && replicas > 0 {
+			k.blind()
+		}
 	}
 	at.set(0)
-	k.rests()
-	k.count()
+	k.until("the fleet rests", func() string {
+		if why := broken(k.lives(), nil); why != "" {
+			k.t.Fatalf("%s: %s", k.chapter, why)
+		}
+		return k.wrong()
+	})
+	k.do(k.verbs)
 	k.t.Logf("%s: %.1f s", k.chapter, time.Since(began).Seconds())
 	k.chapter = chapter
 	return killed
+}
+
+// mislead makes room for the best choice once another one is asked for, so that a process that chose anew would choose otherwise.
+func (k *killing) mislead(p *pool) {
+	k.t.Helper()
+	for _, m := range k.of(p) {
+		if strings.Contains(k.record(m), `\"n\":2`) {
+			k.do(k.restock)
+		}
+	}
+}
+
+// blinded is for how long the next process sees nothing of what was made: longer than it waits for that before it asks again.
+const blinded = 30 * time.Second
+
+// blind hides what was made lately from listings, for longer than providers say that it takes: what is asked for again is then all that holds.
+func (k *killing) blind() {
+	k.t.Helper()
+	if k.lag == "" {
+		return
+	}
+	k.lags("1h")
+	began := time.Now()
+	k.until("the next process has asked again", func() string {
+		if time.Since(began) < blinded {
+			return "it may be waiting yet"
+		}
+		return ""
+	})
+	k.lags(k.lag)
+}
+
+// record is the status of a machine, which keeps what was asked for.
+func (k *killing) record(m fleet.Machine) string {
+	k.t.Helper()
+	o := k.object(m)
+	if err := k.fleet.Client.Get(k.t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+		k.t.Fatal(err)
+	}
+	raw, err := json.Marshal(o.Object["status"])
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // askedTwice holds that the machine of a pool keeps that the best choice was refused, and another asked for.
 func (k *killing) askedTwice(p *pool) {
 	k.t.Helper()
 	for _, m := range k.of(p) {
-		o := k.object(m)
-		if err := k.fleet.Client.Get(k.t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
-			k.t.Fatal(err)
-		}
-		raw, err := json.Marshal(o.Object["status"])
-		if err != nil {
-			k.t.Fatal(err)
-		}
-		if !bytes.Contains(raw, []byte(`\"closed\":\"Exhausted\"`)) || !bytes.Contains(raw, []byte(`\"n\":2`)) {
-			k.t.Errorf("%s: machine %s does not keep that it was asked for twice: %s", k.chapter, m.Name, raw)
+		record := k.record(m)
+		if !strings.Contains(record, `\"closed\":\"Exhausted\"`) || !strings.Contains(record, `\"n\":2`) {
+			k.t.Errorf("%s: machine %s does not keep that it was asked for twice: %s", k.chapter, m.Name, record)
 		}
 	}
 }
 
-// nothingLeft holds that nothing is left where there are no machines: at the cloud, which [story.rests] waits for, and in the cluster.
+// nothingLeft holds that nothing is left where there are no machines: at the cloud, which [killing.killedAt] waits for, and in the cluster.
 func (k *killing) nothingLeft() {
 	k.t.Helper()
 	if living := k.living(""); len(living) > 0 {
