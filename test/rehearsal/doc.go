@@ -4,4 +4,6 @@
 //
 // The story knows no cloud: whatever differs between them is in the examples, in what doubles issue, and in doubles. After each chapter
 // instances are counted at the double and not by what objects say.
+//
+// Another test kills the machine controller at each of its writes and calls: `make test-killed PROVIDER=aws`.
 package rehearsal

@@ -131,8 +131,8 @@ func asked(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }
 
-// start starts a fleet on a cloud that is played, and nothing in it.
-func start(t *testing.T, o fleet.CloudOptions) *story {
+// start starts a fleet on a cloud that is played, and nothing in it. args are further ones of the machine controller.
+func start(t *testing.T, o fleet.CloudOptions, args ...string) *story {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "millwright-rehearsal-"+o.Provider+"-")
 	if err != nil {
@@ -142,7 +142,7 @@ func start(t *testing.T, o fleet.CloudOptions) *story {
 		Dir: filepath.Join(dir, "fleet"), Bin: bin, Backend: "kwok", Cloud: o, Log: os.Stderr,
 		Args: map[string][]string{
 			fleet.Sets:                         {"--namespace="},
-			"machine-controller-" + o.Provider: {"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4", "--namespace="},
+			"machine-controller-" + o.Provider: append([]string{"--machine-safety-orphan-vms-period=2s", "--orphan-grace-period=5s", "--v=4", "--namespace="}, args...),
 		},
 	})
 	t.Cleanup(func() {
