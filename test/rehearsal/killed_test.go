@@ -102,8 +102,6 @@ type killing struct {
 	*story
 	scarcity
 	gate *gate
-	// last is the step at which the controller was killed last.
-	last string
 }
 
 // written is the file of the inventory; empty: that of the sample.
@@ -196,7 +194,6 @@ func (k *killing) unheld(class *unstructured.Unstructured, field string) string 
 func (k *killing) each(p *pool, step string, at snare) {
 	k.t.Helper()
 	began, made, gone, name := time.Now(), 0, 0, apiOf(p)+"-"+step
-	var ends []string
 	if !asked(*chapters, name) {
 		return
 	}
@@ -209,18 +206,12 @@ func (k *killing) each(p *pool, step string, at snare) {
 		if !deleted {
 			k.crash() // a process that knows of no shortage
 		}
-		made, gone, ends = made+count(created), gone+count(deleted), append(ends, k.last)
-		if !created && (!deleted || repeats(ends)) {
+		if !created && !deleted {
 			break
 		}
+		made, gone = made+count(created), gone+count(deleted)
 	}
 	k.t.Logf("%s: killed at %d of a creation and at %d of a deletion, %.0f s", name, made, gone, time.Since(began).Seconds())
-}
-
-// repeats reports whether the last steps of deletions were the same call: an instance is told to go again until listings show that it does.
-func repeats(ends []string) bool {
-	n := len(ends)
-	return n > 2 && ends[n-1] == ends[n-2] && ends[n-2] == ends[n-3]
 }
 
 func count(happened bool) int {
@@ -243,6 +234,11 @@ func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
 	k.t.Helper()
 	began, chapter := time.Now(), k.chapter
 	k.chapter = fmt.Sprintf("%s, scaled to %d", chapter, replicas)
+	_, call := at.(*calls)
+	if lag := k.lag; call && replicas == 0 { // or an instance is told to go again and again, and what comes after it is never reached
+		k.lags("0s")
+		defer k.lags(lag)
+	}
 	at.set(n)
 	k.scale(p, replicas)
 	k.until("the machine controller comes to that, or the fleet rests", func() string {
@@ -257,9 +253,8 @@ func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
 			k.mislead(p)
 		}
 		k.crash()
-		k.last = at.what()
-		k.chapter += ", killed at " + k.last
-		if _, call := at.(*calls); call && replicas > 0 {
+		k.chapter += ", killed at " + at.what()
+		if call && replicas > 0 {
 			k.blind()
 		}
 	}
