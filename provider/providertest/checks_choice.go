@@ -11,6 +11,7 @@ import (
 
 func choiceChecks() []Check {
 	return []Check{
+		check("asked again", "what had no room is asked for again later, and some infrastructures remember what they refused", checkAskedAgain),
 		check("choices named", "what one machine finds exhausted is remembered for others by name and place", onChoices(checkChoicesNamed)),
 		check("choices made", "whoever pays sees what was chosen, and a class that names it is no drift", onChoices(checkChoicesMade)),
 		check("choice exhausted", "the next choice is asked for as soon as one is exhausted", onChoices(checkChoiceExhausted)),
@@ -18,6 +19,37 @@ func choiceChecks() []Check {
 		check("choice lost", "a lost reply and another choice make no second instance", onChoices(checkChoiceLost)),
 		check("choice unknown", "an instance of something else than was chosen is a surprise on a bill", onChoices(checkChoiceUnknown)),
 	}
+}
+
+// checkAskedAgain asks once more for what was exhausted, and then, as processes do that know of more refusals, for what there is.
+func checkAskedAgain(ctx context.Context, b *bench) error {
+	ref := b.ref("m")
+	if err := b.inject(Create, Fault{Kind: provider.Exhausted, Scope: provider.ScopeType}); err != nil {
+		return err
+	}
+	if _, err := b.session.Create(ctx, ref, b.want()); provider.KindOf(err) != provider.Exhausted {
+		return fmt.Errorf("what is exhausted comes out as %w", orNone(err))
+	}
+	var first provider.Instance
+	for _, attempt := range []int{1, 1, 2} {
+		want := b.want()
+		want.Attempt = attempt
+		i, err := b.session.Create(ctx, ref, want)
+		if err != nil {
+			return fmt.Errorf("create with attempt %d: %w", attempt, err)
+		}
+		if first.ID != "" && i.ID != first.ID {
+			return fmt.Errorf("create with attempt %d made %s beside %s", attempt, i.ID, first.ID)
+		}
+		first = i
+		if err := b.restart(ctx); err != nil {
+			return err
+		}
+	}
+	if i, err := b.awaitRunning(ctx, ref); err != nil || i.ID != first.ID {
+		return fmt.Errorf("find reports %q, want %s: %w", i.ID, first.ID, orNone(err))
+	}
+	return b.holds(1)
 }
 
 // onChoices opens the class with choices, and hands them over.

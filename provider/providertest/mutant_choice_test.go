@@ -43,8 +43,33 @@ func anotherForAnother() func(provider.Provider) provider.Provider {
 	})
 }
 
+// refusesForEver remembers what it refused, whatever the attempt.
+func refusesForEver() func(provider.Provider) provider.Provider {
+	refused := map[string]error{} // outlives the process, as tokens do
+	return creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+		if err := refused[ref.UID]; err != nil {
+			return provider.Instance{}, err
+		}
+		i, err := s.Create(ctx, ref, w)
+		if provider.KindOf(err) == provider.Exhausted {
+			refused[ref.UID] = err
+		}
+		return i, err
+	})
+}
+
 func choiceMutations() []mutation {
 	return []mutation{
+		{"refuses for ever what it refused once", "asked again", "a machine waits for room that there is", refusesForEver()},
+		{
+			"makes one for each attempt", "asked again", "a process that knows of more refusals makes a second instance",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				if w.Attempt > 1 {
+					ref.UID += fmt.Sprint("-", w.Attempt)
+				}
+				return s.Create(ctx, ref, w)
+			}),
+		},
 		{"choices without names", "choices named", "none can be asked for", renames(func(_ int, c *provider.Choice) { c.Name = "" })},
 		{"choices of one name", "choices named", "the second is never asked for", renames(func(_ int, c *provider.Choice) { c.Name = "a" })},
 		{"choices in one place", "choices named", "all are left alone once one is exhausted", renames(func(_ int, c *provider.Choice) { c.Zone = "a" })},
