@@ -312,7 +312,8 @@ const WholeAccount = "*"
 var ErrNoAccount = errors.New("this provider cannot name the account that its credentials open")
 
 // Base has the answers of a session of which nothing is known besides its instances, for
-// sessions to embed.
+// sessions to embed. A session that embeds another struct with one of these methods declares
+// that method itself: Go takes neither of two that are as deep.
 type Base struct{}
 
 // Traits implements [Session].

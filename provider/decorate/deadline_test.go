@@ -410,9 +410,8 @@ func TestEverythingEnds(t *testing.T) {
 	}
 }
 
-// elsewhere are interfaces that are not called through a session: providers are given the first two, and drains ask the third within
-// a time of their own.
-var elsewhere = []string{"Objects", "Keeper", "VolumeNamer"}
+// elsewhere are interfaces that are not called through a session: providers are given them.
+var elsewhere = []string{"Objects", "Keeper"}
 
 // takesContext are the methods of the contract whose calls may take long, as "Interface.Method".
 func takesContext(t *testing.T) (out []string) {
