@@ -62,7 +62,7 @@ var sdkMutants = []Mutant{
 	{
 		ID: "decorate/fallback-elsewhere", File: "fallback.go", Func: "falling.fallback",
 		From:  "mine.Scope != its.Scope",
-		To:    "mine.Scope() == its.Scope()+\"x\"",
+		To:    "mine.Scope == its.Scope+\"x\"",
 		Finds: "TestUnusableFallbacks", Note: "instances are made where nobody looks for them",
 	},
 	{
@@ -90,9 +90,9 @@ var sdkMutants = []Mutant{
 		Note: "calls go on at the same rate after the infrastructure asked for fewer",
 	},
 	{
-		ID: "decorate/listing-before-write", File: "coalesce.go", Func: "scope.choose",
-		From: "<= age && s.writes.before(uid, s.latest, lag)",
-		To:   "<= age",
+		ID: "decorate/listing-before-write", File: "writes.go", Func: "writes.before",
+		From: "m.ended < l.began",
+		To:   "m.ended < l.began+100",
 		Note: "a listing answers that is older than what was written; statement 5 is not asked of it, as no simulated process shares listings",
 	},
 	{
@@ -110,7 +110,7 @@ var sdkMutants = []Mutant{
 	{
 		ID: "decorate/scope-by-zone", File: "coalesce.go", Func: "scopeOf",
 		From:  "says, place = []byte(t.Scope), class.Region",
-		To:    "says = []byte(own.Scope())",
+		To:    "says = []byte(t.Scope)",
 		Note:  "each zone costs a listing of its own, although the session says that all list the same",
 		Finds: "TestClassesShareAListing",
 	},
