@@ -65,22 +65,11 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 	return now, 0, nil
 }
 
-// outdated reports whether the machine is not what the cache shows, asking the API
-// server itself before an instance is made or removed, or pods are forced off its node:
+// outdated reports whether the machine is not what the cache shows, where the decision depends on that:
 // again is when to look again then, at what the API server has.
-//
-// A process that has just taken over may see machines that the one before has removed
-// since, and would make instances that nobody has. After a write of its own it knows
-// better, once the cache shows that: nobody else takes finalizers off. As long as the cache
-// shows what was before, the server may have gone back to that. A removal is asked about
-// again for as long as the infrastructure has accepted none: the server may have gone back
-// meanwhile, to when the machine was wanted.
 func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
-	switch {
-	case (next.Step == lifecycle.RecordAsk || next.Step == lifecycle.Create) && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID())):
-	case next.Step == lifecycle.Drain && next.Force:
-	case next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero():
-	default:
+	shown := lifecycle.Shown{OwnWrite: o.memory.versions.Known(o.m) && !o.own.Hides(o.m.GetUID()), RemovalAccepted: !o.mem.removal.since.IsZero()}
+	if !next.NeedsLiveRead(shown) {
 		return 0, nil
 	}
 	now := o.Dialect.New()

@@ -47,7 +47,7 @@ func (l *listings) note(key string, one listing) {
 // doubt says why the infrastructure is not believed where it is about to be that it does
 // not have this machine's instance: it does not list those of other machines either.
 func (s *instances[M]) doubt(ctx context.Context) string {
-	if !s.wantsSecondOpinion() {
+	if !s.world.AbsenceMatters(s.view, s.policy) {
 		return ""
 	}
 	ids, err := s.others().recorded(ctx)
@@ -59,17 +59,4 @@ func (s *instances[M]) doubt(ctx context.Context) string {
 	}
 	l := s.others().listed(ctx, time.Time{})
 	return lifecycle.Doubted(ids, l.instances, l.err)
-}
-
-// wantsSecondOpinion reports whether anything would come of it that the instance
-// is not there, and nothing else speaks against that.
-func (s *instances[M]) wantsSecondOpinion() bool {
-	w, living := &s.world, s.view.Deleted.IsZero()
-	switch {
-	case !w.Instances.Looked || !s.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.For > 0 || w.Contradiction(s.view) != "":
-		return false
-	case living:
-		return s.policy.Join.MissingFails && s.view.Stage != lifecycle.StageFailed
-	}
-	return s.view.HasFinalizer && !s.view.Deletion.Abandon
 }

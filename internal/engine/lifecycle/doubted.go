@@ -16,3 +16,17 @@ func Doubted(recorded []string, listed []provider.Instance, err error) string {
 	}
 	return orphan.Scant(recorded, listed)
 }
+
+// AbsenceMatters reports whether something would come of it that the machine's instance is not there, and nothing that is known of the
+// machine itself speaks against that. Only then are other machines and a listing of their scope worth the calls ([Doubted]).
+func (w World) AbsenceMatters(m Machine, p Policy) bool {
+	switch {
+	case !w.Instances.Looked || len(w.Instances.Owned()) > 0 || !m.Recorded.Provisioned:
+		return false
+	case w.Instances.SeenToGo || w.Unlisted.For > 0 || w.Contradiction(m) != "":
+		return false
+	case m.Deleted.IsZero():
+		return p.Join.MissingFails && m.Stage != StageFailed
+	}
+	return m.HasFinalizer && !m.Deletion.Abandon
+}

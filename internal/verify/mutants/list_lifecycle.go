@@ -9,6 +9,12 @@ var lifecycleMutants = []Mutant{
 		Note: "what got no answer, was repeated and refused is asked for with another token, so that it may be made twice; properties find it",
 	},
 	{
+		ID: "lifecycle/forced-from-cache", File: "live_read.go", Func: "Decision.NeedsLiveRead",
+		From:  "return d.Force",
+		To:    "return false",
+		Finds: "TestNeedsLiveRead", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
+	},
+	{
 		ID: "lifecycle/asked-before-it-is-stored", File: "live.go", Func: "notCreated",
 		From:  "!q.w.Asks.Stored(q.m.Recorded.Asks)",
 		To:    "q.w.Asks.Open() == nil",

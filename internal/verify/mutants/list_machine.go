@@ -4,29 +4,23 @@ package mutants
 var machineMutants = []Mutant{
 	{
 		ID: "machine/create-from-cache", File: "behind.go", Func: "object.outdated",
-		From:      "(next.Step == lifecycle.RecordAsk || next.Step == lifecycle.Create) && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID()))",
-		To:        "false",
+		From:      "OwnWrite: o.memory.versions.Known(o.m) && !o.own.Hides(o.m.GetUID())",
+		To:        "OwnWrite: true",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
 	},
 	{
 		ID: "machine/create-after-a-restore", File: "behind.go", Func: "object.outdated",
-		From:  " || o.own.Hides(o.m.GetUID())",
+		From:  " && !o.own.Hides(o.m.GetUID())",
 		To:    "",
 		Finds: "TestNoInstanceBeforeItsFinalizer", Note: "an instance is asked for a machine whose finalizer a restore took away",
 	},
 	{
 		ID: "machine/remove-from-cache", File: "behind.go", Func: "object.outdated",
-		From:      "next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero()",
-		To:        "false",
+		From:      "RemovalAccepted: !o.mem.removal.since.IsZero()",
+		To:        "RemovalAccepted: true",
 		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
 		Like: "undone",
-	},
-	{
-		ID: "machine/forced-from-cache", File: "behind.go", Func: "object.outdated",
-		From:  "next.Step == lifecycle.Drain && next.Force",
-		To:    "false",
-		Finds: "TestForcedForALeavingMachineOnly", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
 	},
 	{
 		ID: "machine/gone-back-unseen", File: "behind.go", Func: "Reconciler.read",
