@@ -43,10 +43,17 @@ type heard struct {
 	calls []call
 }
 
-// roomy are inventories in which there is room for any number of machines, where that of the samples has too little.
-var roomy = map[string]string{
-	"gcp":    `regions: [{name: us-east1, zones: [us-east1-b, us-east1-c, us-east1-d]}, {name: europe-west1, zones: [europe-west1-b, europe-west1-c, europe-west1-d]}]`,
-	"metal3": `hosts: [{name: worker, count: 6000, labels: {role: worker}, cpus: 16, memoryMiB: 65536}, {name: storage, count: 6000, labels: {role: storage}, cpus: 32, memoryMiB: 131072}]`,
+// roomy is an inventory in which there is room for so many machines, where that of the samples has too little; else it is empty. Hosts are
+// listed whole, so that there are no more of them than machines that come and go at once may take.
+func roomy(provider string, machines int) string {
+	switch provider {
+	case "gcp":
+		return `regions: [{name: us-east1, zones: [us-east1-b, us-east1-c, us-east1-d]}, {name: europe-west1, zones: [europe-west1-b, europe-west1-c, europe-west1-d]}]`
+	case "metal3":
+		return fmt.Sprintf(`hosts: [{name: worker, count: %[1]d, labels: {role: worker}, cpus: 16, memoryMiB: 65536}, {name: storage, count: %[1]d, labels: {role: storage}, cpus: 32, memoryMiB: 131072}]`,
+			machines+machines/5)
+	}
+	return ""
 }
 
 // runClouds measures each number of machines on a fleet of its own.
@@ -141,14 +148,15 @@ func (s *cloudSession) programs() []string {
 
 // inventory is the file of one; empty where that of the samples will do.
 func (s *cloudSession) inventory() (string, error) {
-	if roomy[s.Provider] == "" {
+	has := roomy(s.Provider, s.machines)
+	if has == "" {
 		return "", nil
 	}
 	file := filepath.Join(s.Dir, s.Provider+"-inventory.yaml")
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the folder: %w", err)
 	}
-	if err := os.WriteFile(file, []byte(roomy[s.Provider]), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(has), 0o600); err != nil {
 		return "", fmt.Errorf("write what the cloud has: %w", err)
 	}
 	return file, nil
