@@ -333,6 +333,12 @@ func TestRemoveInstance(t *testing.T) {
 			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 40*time.Second), joinedError{errDenied}),
 		},
 		{
+			name:   "issue, bad input: credentials that do not even open a session, just deleted",
+			reason: "that may be over soon, where a spec that is refused says that nothing was made",
+			policy: brisk, m: leaving(notProvisioned, unasked, deletedFor(20*time.Second)), w: world(classless(errDenied)),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 40*time.Second), joinedError{errDenied}),
+		},
+		{
 			name:   "issue, bad input: credentials that never worked",
 			reason: "nobody asked for an instance",
 			policy: brisk, m: leaving(notProvisioned, unasked), w: world(blind(errDenied)), want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),

@@ -113,6 +113,7 @@ var lifecycleMutants = []Mutant{
 		From: "provider.KindOf(q.w.Session.Err) == provider.Invalid",
 		To:   `provider.KindOf(q.w.Session.Err) != ""`,
 		Note: "a machine without a session is let go as long as nothing was asked for, whatever the error: that is wrong for machines only whose instances an earlier version asked for",
+		Finds: "TestRemoveInstance",
 	},
 	{
 		ID: "lifecycle/invalid-proves", File: "remove.go", Func: "unreachable",
