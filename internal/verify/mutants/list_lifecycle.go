@@ -110,9 +110,9 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/unreachable-is-gone", File: "remove.go", Func: "unreachable",
-		From: "provider.KindOf(q.w.Session.Err) == provider.Invalid",
-		To:   `provider.KindOf(q.w.Session.Err) != ""`,
-		Note: "a machine without a session is let go as long as nothing was asked for, whatever the error: that is wrong for machines only whose instances an earlier version asked for",
+		From:  "provider.KindOf(q.w.Session.Err) == provider.Invalid",
+		To:    `provider.KindOf(q.w.Session.Err) != ""`,
+		Note:  "a machine without a session is let go as long as nothing was asked for, whatever the error: that is wrong for machines only whose instances an earlier version asked for",
 		Finds: "TestRemoveInstance",
 	},
 	{
