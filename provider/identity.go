@@ -11,9 +11,6 @@ func SameInstance(s Session, a, b string) bool {
 	return name != "" && name == identify(b)
 }
 
-// Identify returns what identifies the instance of a provider ID ([Identifier]).
-func Identify(s Session, providerID string) string { return Identifier(s)(providerID) }
-
 // Identifier returns the function that reads provider IDs: [Traits].Identify of s or, where s is nil or has none, one by which the
 // scheme and what follows the last slash decide, in whatever case.
 func Identifier(s Session) func(providerID string) string {

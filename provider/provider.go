@@ -301,7 +301,7 @@ type Traits struct {
 	// spelled in several ways: each API has its own format, formats have changed in the
 	// course of time, and infrastructures do not agree with themselves on case. It is empty
 	// where providerID can name no instance of this infrastructure. Nil: the scheme and what
-	// follows the last slash decide, in whatever case ([Identify]).
+	// follows the last slash decide, in whatever case ([Identifier]).
 	Identify func(providerID string) string
 }
 

@@ -22,13 +22,12 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Options are what handlers need.
 type Options struct {
 	// Admitters have the rules of infrastructures, by the type of platform: "AWS". A type that is not there has no rules.
-	Admitters map[string]admit.Admitter
+	Admitters Admitters
 	// Cluster is what the cluster says of itself at present.
 	Cluster func() Cluster
 	// Secrets reads secrets by name.

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/millwright-dev/millwright/internal/admission/certs"
-	"github.com/millwright-dev/millwright/provider/admit"
 )
 
 // Configurations are the names of the webhook configurations whose webhooks are served here; config/webhook has them.
@@ -40,7 +39,7 @@ type ServerOptions struct {
 	// Given is what holds where the cluster does not say otherwise.
 	Given Cluster
 	// Admitters have the rules of infrastructures, by [Cluster].Type.
-	Admitters map[string]admit.Admitter
+	Admitters Admitters
 	Clock     clock.Clock
 	Log       logr.Logger
 }

@@ -33,7 +33,7 @@ type Template[M client.Object] struct {
 	Machine M
 }
 
-// ReadSpec reads which secrets a provider spec names: through p where it is a
+// ReadSpec reads what a provider spec names, secrets and a region: through p where it is a
 // [provider.SpecReader], else from the fields that the specs of all infrastructures share.
 func ReadSpec(p provider.Provider, api string, spec []byte) (provider.SpecNames, error) {
 	if r, ok := provider.As[provider.SpecReader](p); ok {

@@ -95,3 +95,45 @@ func TestListingEndsWithTheDecoratorsError(t *testing.T) {
 		t.Errorf("the error comes %d times, want once", errs)
 	}
 }
+
+// forming counts how often the traits of its sessions are formed.
+type forming struct {
+	provider.Provider
+	times *int
+}
+
+func (f forming) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	s, err := f.Provider.Open(ctx, c)
+	return formingSession{s, f.times}, err
+}
+
+type formingSession struct {
+	provider.Session
+	times *int
+}
+
+func (f formingSession) Traits() provider.Traits {
+	*f.times++
+	return f.Session.Traits()
+}
+
+// TestTraitsAreFormedOnce: for each spec, when the session is opened, however often the engine reads them.
+func TestTraitsAreFormedOnce(t *testing.T) {
+	w, times := newWorld(), 0
+	class := w.cloud.Class(provider.OpenShift, "c")
+	class.Spec = []byte(`{"size":"small","zone":"a","zones":["b"]}`)
+	class.Fallbacks = [][]byte{[]byte(`{"size":"large"}`)}
+	s, err := decorate.Fallback(decorate.Coalesce(forming{w.provider(), &times}, w.clock, decorate.Reads{})).Open(t.Context(), class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if n := len(s.Traits().Choices); n != 4 {
+			t.Fatalf("%d choices, want 4", n)
+		}
+		provider.SameInstance(s, "example://a", "example://b")
+	}
+	if times != 2 {
+		t.Errorf("the traits of two specs are formed %d times", times)
+	}
+}

@@ -119,7 +119,7 @@ type coalescing struct {
 
 func (s *coalescing) Unwrap() any { return s.Session }
 
-// Traits are those that the session was opened with: who looks often does not have them formed each time.
+// Traits implements [provider.Session]. They are formed once, when the session is opened: the engine reads them often.
 func (s *coalescing) Traits() provider.Traits { return s.traits }
 
 func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {

@@ -38,6 +38,7 @@ func (p falling) Open(ctx context.Context, class provider.Class) (provider.Sessi
 		}
 		s.named = append(s.named, named{fmt.Sprintf("fallback %d: ", n+1), other})
 	}
+	s.traits = withChoices(base.Traits(), s.named)
 	return s, nil
 }
 
@@ -71,30 +72,34 @@ type named struct {
 // fallen is a session of a class with fallbacks: of its own spec, then of each other.
 type fallen struct {
 	provider.Session
-	named []named
+	named  []named
+	traits provider.Traits
 	// unusable says why some fallbacks are left out.
 	unusable []error
 }
 
 func (s *fallen) Unwrap() any { return s.Session }
 
-// Traits implements [provider.Session], with the choices of all specs. Of two choices whose capacity is counted alike the first stays.
-func (s *fallen) Traits() provider.Traits {
+// Traits implements [provider.Session].
+func (s *fallen) Traits() provider.Traits { return s.traits }
+
+// withChoices are the traits of the class's own session with the choices of all specs. Of two choices whose capacity is counted alike the
+// first stays.
+func withChoices(own provider.Traits, all []named) provider.Traits {
 	type place struct{ region, zone, kind string }
-	seen, all := map[place]bool{}, []provider.Choice(nil)
-	for _, n := range s.named {
-		rank := len(all) // what a fallback says comes after all before it, however equal it is
+	seen := map[place]bool{}
+	own.Choices = nil
+	for _, n := range all {
+		rank := len(own.Choices) // what a fallback says comes after all before it, however equal it is
 		for _, c := range n.session.Traits().Choices {
 			if at := (place{c.Region, c.Zone, c.Type}); !seen[at] {
 				seen[at] = true
-				c.Name, c.Equal = n.prefix+c.Name, c.Equal && len(all) > rank
-				all = append(all, c)
+				c.Name, c.Equal = n.prefix+c.Name, c.Equal && len(own.Choices) > rank
+				own.Choices = append(own.Choices, c)
 			}
 		}
 	}
-	traits := s.Session.Traits()
-	traits.Choices = all
-	return traits
+	return own
 }
 
 // Create asks the session that the choice is of.

@@ -67,12 +67,13 @@ func checkSpellings(ctx context.Context, b *bench) error {
 
 // spelt demands that s takes the spelling for that of i and of no other.
 func (b *bench) spelt(ctx context.Context, s provider.Session, spelling string, i, stranger provider.Instance) error {
+	read := provider.Identifier(s)
 	switch {
 	case !provider.SameInstance(s, spelling, i.ProviderID):
 		return fmt.Errorf("is not read as %s", i.ProviderID)
 	case provider.SameInstance(s, spelling, stranger.ProviderID):
 		return fmt.Errorf("is read as that of another instance, %s", stranger.ProviderID)
-	case provider.Identify(s, "elsewhere-"+spelling) == provider.Identify(s, spelling), provider.Identify(s, "") != "":
+	case read("elsewhere-"+spelling) == read(spelling), read("") != "":
 		return errors.New("is read whatever the scheme")
 	}
 	found, err := s.Find(ctx, provider.Ref{UID: b.ref("restored").UID, Namespace: "machines", Name: "renamed", ProviderID: spelling})

@@ -2,23 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/millwright-dev/millwright/internal/verify/apiproxy"
 )
 
 // weather is what comes upon the requests that pass a proxy. The zero weather is fair.
@@ -54,40 +50,22 @@ type watching struct {
 
 // newProxy starts a proxy to the API server, as the user of the configuration.
 func newProxy(config *rest.Config, seed uint64) (*proxy, error) {
-	upstream, err := url.Parse(config.Host)
-	if err != nil {
-		return nil, fmt.Errorf("parse the URL of the API server: %w", err)
-	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the API server: %w", err)
-	}
 	p := &proxy{rand: rand.New(rand.NewPCG(seed, 1)), changed: make(chan struct{}), watches: map[*http.Request]watching{}}
-	pass := &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream); r.Out.Header.Del("Authorization") },
-		ModifyResponse: p.reply,
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	var err error
+	p.Server, err = apiproxy.Start(config, p.reply, func(pass http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(pass, w, r) })
+	})
+	if err != nil {
+		return nil, err
 	}
-	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(pass, w, r) }))
-	p.Config.ErrorLog = log.New(io.Discard, "", 0)
-	p.EnableHTTP2 = true
-	p.StartTLS()
 	return p, nil
 }
 
 // kubeconfig leads through the proxy.
 func (p *proxy) kubeconfig(path string) error {
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
-	const name = "proxy"
-	raw, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: p.URL, CertificateAuthorityData: ca}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		CurrentContext: name,
-	})
+	raw, err := apiproxy.Kubeconfig(p.Server)
 	if err != nil {
-		return fmt.Errorf("encode a kubeconfig: %w", err)
+		return err
 	}
 	return os.WriteFile(path, raw, 0o600)
 }

@@ -1,20 +1,15 @@
 package rehearsal
 
 import (
-	"encoding/pem"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/millwright-dev/millwright/internal/verify/apiproxy"
 )
 
 // gate stands between the machine controller and its API server. It withholds the answer to one write, which the API server has done by then.
@@ -32,41 +27,15 @@ func newGate(kubeconfig string) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	upstream, err := url.Parse(config.Host)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, err
-	}
 	g := &gate{}
-	g.Server = httptest.NewUnstartedServer(&httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-		ModifyResponse: g.answer,
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	})
-	g.Config.ErrorLog = log.New(io.Discard, "", 0)
-	g.EnableHTTP2 = true
-	g.StartTLS()
-	return g, g.lead(kubeconfig)
-}
-
-// lead writes a kubeconfig that leads through the gate.
-func (g *gate) lead(path string) error {
-	const name = "gate"
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.Certificate().Raw})
-	raw, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: g.URL, CertificateAuthorityData: ca}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		CurrentContext: name,
-	})
-	if err != nil {
-		return err
+	if g.Server, err = apiproxy.Start(config, g.answer, nil); err != nil {
+		return nil, err
 	}
-	return os.WriteFile(path, raw, 0o600)
+	raw, err := apiproxy.Kubeconfig(g.Server)
+	if err != nil {
+		return nil, err
+	}
+	return g, os.WriteFile(kubeconfig, raw, 0o600)
 }
 
 // end closes all connections, without waiting for those who watch.

@@ -117,8 +117,8 @@ func (s scarcity) written(t *testing.T) string {
 	return file
 }
 
-// snare withholds the answer to one request of the machine controller, which is done by then.
-type snare interface {
+// interceptor withholds the answer to one request of the machine controller, which is done by then.
+type interceptor interface {
 	// set lays it for the n-th request from now, and takes it away for 0.
 	set(n int)
 	// hit reports whether a request has no answer.
@@ -191,7 +191,7 @@ func (k *killing) unheld(class *unstructured.Unstructured, field string) string 
 }
 
 // each makes and deletes a machine of a pool for each number of a step, until there are no more steps.
-func (k *killing) each(p *pool, step string, at snare) {
+func (k *killing) each(p *pool, step string, at interceptor) {
 	k.t.Helper()
 	began, made, gone, name := time.Now(), 0, 0, apiOf(p)+"-"+step
 	if !asked(*chapters, name) {
@@ -230,7 +230,7 @@ func apiOf(p *pool) string {
 }
 
 // killedAt scales a pool, kills the machine controller at the n-th step, and waits until the fleet rests. It reports whether there were so many steps.
-func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
+func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed bool) {
 	k.t.Helper()
 	began, chapter := time.Now(), k.chapter
 	k.chapter = fmt.Sprintf("%s, scaled to %d", chapter, replicas)
@@ -250,12 +250,12 @@ func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
 	time.Sleep(time.Second / 2) // what is written once a machine is there
 	if killed = at.hit(); killed {
 		if replicas > 0 {
-			k.mislead(p)
+			k.restockBestChoice(p)
 		}
 		k.crash()
 		k.chapter += ", killed at " + at.what()
 		if call && replicas > 0 {
-			k.blind()
+			k.hideListings()
 		}
 	}
 	at.set(0)
@@ -271,8 +271,8 @@ func (k *killing) killedAt(p *pool, replicas, n int, at snare) (killed bool) {
 	return killed
 }
 
-// mislead makes room for the best choice once another one is asked for, so that a process that chose anew would choose otherwise.
-func (k *killing) mislead(p *pool) {
+// restockBestChoice makes room for the best choice once another one is asked for, so that a process that chose anew would choose otherwise.
+func (k *killing) restockBestChoice(p *pool) {
 	k.t.Helper()
 	for _, m := range k.of(p) {
 		if strings.Contains(k.record(m), `\"n\":2`) {
@@ -281,11 +281,11 @@ func (k *killing) mislead(p *pool) {
 	}
 }
 
-// blinded is for how long the next process sees nothing of what was made: longer than it waits for that before it asks again.
-const blinded = 30 * time.Second
+// hiddenFor is for how long the next process sees nothing of what was made: longer than it waits for that before it asks again.
+const hiddenFor = 30 * time.Second
 
-// blind hides what was made lately from listings, for longer than providers say that it takes: what is asked for again is then all that holds.
-func (k *killing) blind() {
+// hideListings hides what was made lately from listings, for longer than providers say that it takes: what is asked for again is then all that holds.
+func (k *killing) hideListings() {
 	k.t.Helper()
 	if k.lag == "" {
 		return
@@ -293,7 +293,7 @@ func (k *killing) blind() {
 	k.lags("1h")
 	began := time.Now()
 	k.until("the next process has asked again", func() string {
-		if time.Since(began) < blinded {
+		if time.Since(began) < hiddenFor {
 			return "it may be waiting yet"
 		}
 		return ""

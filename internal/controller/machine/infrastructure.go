@@ -37,8 +37,8 @@ func openInfrastructure(ctx context.Context, from provider.Provider, class diale
 	if err != nil && deleting && provider.KindOf(err) == provider.Invalid {
 		bare := class.Class
 		bare.Spec = nil
-		if r, ok := provider.As[provider.SpecReader](from); ok && bare.Region == "" {
-			names, _ := r.ReadSpec(class.API, class.Spec) // that the spec cannot be read is known
+		if bare.Region == "" {
+			names, _ := dialect.ReadSpec(from, class.API, class.Spec) // that the spec cannot be read is known
 			bare.Region = names.Region
 		}
 		if s, bareErr := from.Open(ctx, bare); bareErr == nil {

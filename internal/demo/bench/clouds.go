@@ -43,8 +43,8 @@ type heard struct {
 	calls []call
 }
 
-// roomy is an inventory in which there is room for so many machines, where that of the samples has too little; else it is empty. Hosts are
-// listed whole, so that there are no more of them than machines that come and go at once may take.
+// roomy returns an inventory with room for the machines; empty where that of the samples has enough. Metal3's provider lists all hosts,
+// so there are a fifth more hosts of each kind than machines, and no more.
 func roomy(provider string, machines int) string {
 	switch provider {
 	case "gcp":

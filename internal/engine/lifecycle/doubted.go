@@ -17,8 +17,9 @@ func Doubted(recorded []string, listed []provider.Instance, err error) string {
 	return orphan.Scant(recorded, listed)
 }
 
-// AbsenceMatters reports whether something would come of it that the machine's instance is not there, and nothing that is known of the
-// machine itself speaks against that. Only then are other machines and a listing of their scope worth the calls ([Doubted]).
+// AbsenceMatters reports whether the engine would act on an answer that lacks the machine's instance (fail the machine, or continue its
+// deletion), and nothing known of the machine contradicts that answer. Only then is a listing of the other machines' instances worth its
+// calls ([Doubted]).
 func (w World) AbsenceMatters(m Machine, p Policy) bool {
 	switch {
 	case !w.Instances.Looked || len(w.Instances.Owned()) > 0 || !m.Recorded.Provisioned:

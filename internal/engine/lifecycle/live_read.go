@@ -8,9 +8,9 @@ type Shown struct {
 	RemovalAccepted bool
 }
 
-// NeedsLiveRead reports whether the API server itself has to show the machine as it was decided about before d is performed.
+// NeedsLiveRead reports whether d may be performed only after the API server itself has shown the machine, unchanged.
 //
-// A process that has just taken over may see machines that the one before has removed since, and would make instances of them. After
+// A process that has just taken over may see machines that its predecessor has deleted, and would create instances for them. After
 // a write of its own it knows better, once the cache shows that: no other process takes finalizers off. As long as the cache shows what was
 // before, the server may have gone back to that. Before a removal the server is asked as long as the infrastructure has accepted none:
 // it may have gone back meanwhile, to when the machine was wanted.

@@ -187,7 +187,7 @@ func TestPatternsAgree(t *testing.T) {
 		"", "kubemark", "kubemark:", "kubemark:/", "kubemark:/a", "kubemark://",
 		"kubemark://a", "kubemark:///a", "Kubemark:////A-b.C", "kubemark://a/b", " kubemark://a", "kubemark://a\nb",
 	} {
-		if a, b := provider.Identify(far, id), provider.Identify(near, id); a != b {
+		if a, b := provider.Identifier(far)(id), provider.Identifier(near)(id); a != b {
 			t.Errorf("%q is named %q over the wire, and %q by the provider", id, a, b)
 		}
 	}
