@@ -84,13 +84,13 @@ func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err
 	return found, err
 }
 
-// unlisted is what may exist although the session does not list it.
+// unlisted is an instance that may exist although the session does not list it.
 func (s *instances[M]) unlisted() lifecycle.Unlisted {
 	now, lag := s.Clock.Now(), s.infra.traits().ReadLag
 	u := lifecycle.Unlisted{For: lag}
 	if s.world.Instances.Looked {
-		u.For, u.CreateErr = lag-s.mem.request.quiet(now), s.mem.request.err
-		u.Earlier = s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || lag > 0)
+		u.For, u.Err = lag-s.mem.request.quiet(now), s.mem.request.err
+		u.Sent = u.Err != nil || s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || lag > 0)
 	}
 	u.For = max(u.For, s.Handover-now.Sub(s.began))
 	return u

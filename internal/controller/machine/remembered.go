@@ -80,7 +80,7 @@ type request struct {
 	since time.Time
 	// order is the choice; zero: there are no several.
 	order choice.Order
-	// err is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
+	// err is [lifecycle.Unlisted].Err. A new spec or an answer to something else
 	// ends the retry, and not this.
 	err error
 	// number is that of the ask. lost says that an answer to it was lost, or may have been: another process stored it, and may

@@ -73,6 +73,8 @@ func TestMachineStory(t *testing.T) {
 	stale.Node.Stale = true
 	stated := lens.World(running, nil)
 	stated.Instances.ProviderStatus = []byte("driver-state-1")
+	unanswered := lens.World(nil, nil)
+	unanswered.Unlisted = lifecycle.Unlisted{For: 5 * time.Second, Sent: true, Err: provider.Errorf(provider.Transient, "connection reset")}
 	noUserData := lens.World(nil, nil)
 	noUserData.Session.UserDataErr = errors.New("machineclass pool-a: secretRef: no secret with the key userData")
 	quota := provider.Errorf(provider.Exhausted, "quota [cores] is used up")
@@ -116,6 +118,10 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "invalid-object", Reason: "1.6: surfaced in lastOperation and an event instead of a log line; no phase", Edit: invalid,
 				World: lens.World(nil, nil), Events: []string{"Warning FailedCreate: Invalid machine: spec.class.kind: must be MachineClass"},
+			},
+			{
+				Name: "create-unanswered", Reason: "an answer was lost: the instance is not said to exist before the infrastructure lists it",
+				World: unanswered, Events: []string{"Warning FailedCreate: Cloud provider message - machine codes error: code = [Unavailable] message = [connection reset]"},
 			},
 			{
 				Name: "create-exhausted", Reason: "2.3 error table: CrashLoopBackOff, errorCode for the autoscaler, brackets rounded so that clients can parse",

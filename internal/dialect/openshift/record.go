@@ -227,6 +227,7 @@ func hookCondition(t machinev1.ConditionType, operation string, hooks []machinev
 func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	c := &machinev1.Condition{Type: machinev1.InstanceExistsCondition, Status: corev1.ConditionTrue}
 	contradiction := o.World.Contradiction(Machines{}.View(m))
+	recorded := ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0
 	err := o.World.Instances.Err
 	if o.World.Session.Err != nil {
 		err = o.World.Session.Err
@@ -246,9 +247,9 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		c.Message = notChecked + ": " + err.Error()
 	case len(o.World.Instances.Own) > 0 && o.Reason == lifecycle.ReasonGivenUp:
 		c.Message = o.Message
-	case len(o.World.Instances.Own) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
+	case len(o.World.Instances.Own) > 0, recorded && o.Reason == lifecycle.ReasonUnconfirmed:
 		c.Message = relabelled(m)
-	case ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0:
+	case recorded:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceMissingReason
 		c.Message = "Instance not found on provider"
 	default:

@@ -69,6 +69,8 @@ func TestMachineStory(t *testing.T) {
 	undecodable.Instances.Looked, undecodable.Session.Err = false, provider.InvalidField("spec.providerSpec.value.zone", "unknown field")
 	classGone := lens.World(nil, nil)
 	classGone.Instances.Looked, classGone.Session.Err = false, errors.New("credentialsSecret: not found")
+	unanswered := lens.World(nil, nil)
+	unanswered.Unlisted = lifecycle.Unlisted{For: 5 * time.Second, Sent: true, Err: provider.Errorf(provider.Transient, "connection reset")}
 	noUserData := lens.World(nil, nil)
 	noUserData.Session.UserDataErr = errors.New("spec.providerSpec.value.userDataSecret.name: secret ns/x has no key userData")
 	quota := provider.Errorf(provider.Exhausted, "quota of 3 instances is used up")
@@ -133,6 +135,10 @@ func TestMachineStory(t *testing.T) {
 				Name: "invalid-object", Reason: "2.2 step 2: the field is named in a condition and in one event, the phase is not changed",
 				Edit: func(m *machinev1.Machine) { delete(m.Labels, "machine.openshift.io/cluster-api-cluster") }, World: lens.World(nil, nil),
 				Events: []string{"Warning FailedValidate: metadata.labels[machine.openshift.io/cluster-api-cluster]: missing machine.openshift.io/cluster-api-cluster label."},
+			},
+			{
+				Name: "create-unanswered", Reason: "an answer was lost: the instance is not said to exist before the infrastructure lists it",
+				World: unanswered, Events: []string{"Warning FailedCreate: connection reset"},
 			},
 			{
 				Name: "create-exhausted", Reason: "2.2 step 9b: retried for ever, the condition says why",

@@ -86,7 +86,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonCreateTimeout):                  {Failed, noInstance + "its time is over, and it becomes Failed", fixAll, false},
 	word(lifecycle.ReasonPending):                        {Progressing, "is being made: the infrastructure works on its instance, {age} after it was asked for{limit}", wait, true},
 	word(lifecycle.ReasonUninitialized):                  {Progressing, "is being made: its instance is being initialized", wait, true},
-	word(lifecycle.ReasonUnconfirmed):                    {Progressing, "is there, and the infrastructure is asked again for its instance", wait, true},
+	word(lifecycle.ReasonUnconfirmed):                    {Progressing, "waits until the infrastructure lists its instance, which was asked for", wait, true},
 	word(lifecycle.ReasonMissing):                        {Failed, "is not healthy: its instance is gone, and it becomes Failed", "find out who removed the instance", false},
 	word(lifecycle.ReasonContradicted):                   {Degraded, "runs, but the infrastructure does not list its instance", "check the credentials in {credentials}, and which account they open, and whether the instance still has the tags by which it is found: nothing is done about the instance until then", false},
 	word(lifecycle.ReasonRebootAsked):                    {Progressing, "is being rebooted", wait, true},

@@ -254,17 +254,19 @@ func undecided(q input) *Decision {
 	}
 }
 
-// unanswered is about an instance that was asked for without an answer. It may
-// be there, and not be listed yet: it is looked for until listings have caught
-// up, and only then asked for again.
+// unanswered is about a request without an answer. Its instance may exist and not be listed yet: it is looked for until listings have
+// caught up, and only then is the request sent again.
 func unanswered(q input) *Decision {
-	err := q.w.Unlisted.CreateErr
-	if err == nil || len(q.w.Instances.Owned()) > 0 || q.w.Unlisted.For <= 0 {
+	u := q.w.Unlisted
+	if !u.Awaited() || q.m.Recorded.Provisioned || len(q.w.Instances.Owned()) > 0 {
 		return nil
 	}
-	return &Decision{
-		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(err), Err: err,
-		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + err.Error(),
-		After:   q.sooner(q.w.Unlisted.For),
+	d := &Decision{
+		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(u.Err), Err: u.Err, After: q.sooner(u.For),
+		Message: "the infrastructure may have created the instance without an answer; the controller looks for it before it asks again",
 	}
+	if u.Err != nil {
+		d.Message += ": " + u.Err.Error()
+	}
+	return d
 }

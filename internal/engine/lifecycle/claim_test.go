@@ -309,7 +309,7 @@ func TestDuplicates(t *testing.T) {
 		{
 			"create was not answered, listings lag", "it is looked for before it is asked for again", fresh(),
 			world(func(w *lifecycle.World) {
-				w.Unlisted.CreateErr, w.Unlisted.For = errTransient, 30*time.Second
+				w.Unlisted = lifecycle.Unlisted{For: 30 * time.Second, Sent: true, Err: errTransient}
 			}),
 			lifecycle.Policy{},
 			lifecycle.Await, lifecycle.ReasonUnconfirmed,
@@ -317,7 +317,7 @@ func TestDuplicates(t *testing.T) {
 		{
 			"create was not answered, listings have caught up", "it is asked for again", fresh(),
 			world(func(w *lifecycle.World) {
-				w.Unlisted.CreateErr, w.Unlisted.For = errTransient, 0
+				w.Unlisted = lifecycle.Unlisted{Sent: true, Err: errTransient}
 			}),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,

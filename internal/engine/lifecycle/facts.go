@@ -234,22 +234,20 @@ type Instances struct {
 	ProviderStatus []byte
 }
 
-// Unlisted is what may exist although the infrastructure does not list it.
+// Unlisted is an instance that may exist although the infrastructure does not list it.
 type Unlisted struct {
-	// For is for how long yet an instance may exist that is not listed: one that was asked for just now, by this process
-	// or by the one before; not positive: none can. Until then an empty answer is not believed.
+	// For is for how long it may still be unlisted, since it was asked for by this process or by the one before. Not positive: an
+	// instance that is not listed does not exist. Until then an empty answer is not believed.
 	For time.Duration
-	// Earlier says that an instance may have been asked for before this process first did, by an earlier one or by another
-	// implementation, and that it is to be looked for: listings run behind, or it is not known what was asked for. Else that is
-	// asked for again at once.
-	Earlier bool
-	// CreateErr is what the last call to Create failed with, where it may have made an
-	// instance all the same; nil: none did.
-	CreateErr error
+	// Sent says that a request of the machine may have been carried out without an answer: the answer was lost, or another process sent
+	// the request, or another implementation. Else it is sent again at once.
+	Sent bool
+	// Err is why the answer was lost; nil where another process may have sent the request.
+	Err error
 }
 
-// Awaited reports whether an instance that was asked for earlier may yet be listed.
-func (u Unlisted) Awaited() bool { return u.Earlier && u.For > 0 }
+// Awaited reports whether a request without an answer may yet show in listings.
+func (u Unlisted) Awaited() bool { return u.Sent && u.For > 0 }
 
 // Node is what is known of a machine's node.
 type Node struct {

@@ -220,12 +220,6 @@ func notCreated(q input) *Decision {
 			Message: q.w.Session.UserDataErr.Error(), After: q.p.Delays.Transient,
 		}
 	}
-	if q.w.Unlisted.Awaited() {
-		return &Decision{
-			Step: Await, Reason: ReasonNoInstance, Stage: StageCreating, After: q.w.Unlisted.For,
-			Message: "an earlier process may have asked for the instance; waiting until the infrastructure would list it",
-		}
-	}
 	switch {
 	case q.w.Session.Inherited != nil, !q.m.HasOrigin():
 		return &Decision{Step: AddFinalizer, Reason: ReasonNew}

@@ -148,11 +148,11 @@ func TestLivePatient(t *testing.T) {
 			name:   "an earlier process may have asked",
 			reason: "it is looked for until listings have caught up",
 			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) {
-				w.Unlisted = lifecycle.Unlisted{Earlier: true, For: 3 * time.Second}
+				w.Unlisted = lifecycle.Unlisted{Sent: true, For: 3 * time.Second}
 			}),
 			want: lifecycle.Decision{
-				Step: lifecycle.Await, Reason: lifecycle.ReasonNoInstance, Stage: lifecycle.StageCreating, After: 3 * time.Second,
-				Message: "an earlier process may have asked for the instance; waiting until the infrastructure would list it",
+				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageCreating, After: 3 * time.Second,
+				Message: "the infrastructure may have created the instance without an answer; the controller looks for it before it asks again",
 			},
 		},
 		{

@@ -137,7 +137,7 @@ func drawAsks(t *rapid.T, what string) lifecycle.Asks {
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
 		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
-		Unlisted:  lifecycle.Unlisted{For: drawSpan(t, "unlistedFor") - drawSpan(t, "quietFor"), Earlier: drawBool(t, "earlier")},
+		Unlisted:  lifecycle.Unlisted{For: drawSpan(t, "unlistedFor") - drawSpan(t, "quietFor"), Sent: drawBool(t, "sent")},
 		Instances: lifecycle.Instances{SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt")},
 		Asks:      drawAsks(t, "asks"),
 		MayFail:   drawBool(t, "mayFail"),

@@ -158,8 +158,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/earlier-ask-ignored", File: "instances.go", Func: "instances.unlisted",
-		From:  "u.Earlier = s.mem.request.number == 0",
-		To:    "u.Earlier = s.mem.request.number < 0",
+		From:  "u.Err != nil || s.mem.request.number == 0",
+		To:    "u.Err != nil || s.mem.request.number < 0",
 		Finds: "TestOtherChoice", Note: "what the process before this one asked for is asked for again before it would be listed",
 	},
 	{
