@@ -273,6 +273,8 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 	// The API server warns of the finalizers' names on every write; they are
 	// what clients depend on.
 	c.WarningHandler = rest.NoWarnings{}
+	// To compress each event of a watch and each list costs both sides more time of a processor than it saves on the way.
+	c.DisableCompression = true
 	if f.QPS == 0 {
 		c.QPS = -1
 	}

@@ -105,6 +105,9 @@ func TestKubeconfig(t *testing.T) {
 		if err != nil || control.Host != c.control || target.Host != c.target {
 			t.Errorf("%s: %+v, %+v, %v", c.reason, control, target, err)
 		}
+		if err == nil && (!control.DisableCompression || !target.DisableCompression) {
+			t.Errorf("%s: watches are asked for compressed", c.reason)
+		}
 	}
 	t.Setenv("KUBECONFIG", "")
 	if _, _, err := parsed(t).Configs(); err == nil || !strings.Contains(err.Error(), "--kubeconfig and $KUBECONFIG are not set") {
