@@ -288,7 +288,7 @@ bench: box build ## Measure against the raw ceiling of the same control plane: A
 ##@ Check
 
 .PHONY: verify
-verify: generate fmt-check lint tidy committed ## Generate, format, lint, tidy, and demand that nothing changed
+verify: generate fmt-check lint prose tidy committed ## Generate, format, lint, tidy, and demand that nothing changed
 
 .PHONY: verify-quick
 verify-quick: generate fmt-check tidy-core committed
@@ -313,6 +313,10 @@ lint-clouds: ## Run the linters on the modules of clouds and adapters: CLOUDS=pr
 lint-dev: ## Run the linters on the module of the development control plane (compiles much)
 	cd dev && "$$(../hack/tool golangci-lint)" run --config ../.golangci.yml ./...
 
+.PHONY: prose
+prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
+	go run ./hack/prose
+
 .PHONY: fmt
 fmt: ## Format the sources
 	"$$(hack/tool gofumpt)" -w .
@@ -328,7 +332,7 @@ bump: ## Give a dependency one version in all modules of the repository: MODULES
 	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
 
 # All modules but the main one.
-MODULES = dev dev/node dev/kube-rbac-proxy tools test/monitoring test/chart $(CLOUDS)
+MODULES = dev dev/node dev/kube-rbac-proxy tools tools/vale test/monitoring test/chart $(CLOUDS)
 .PHONY: tidy
 tidy: tidy-core tidy-modules ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
 

@@ -39,6 +39,10 @@ func Parts(files, fuzzed []string) []Part {
 			Name: "lint", Lane: Computing, Target: "lint-core", Policy: Changed, Proves: "linters find nothing in the main module",
 			Inputs: mainSources(files),
 		},
+		{
+			Name: "prose", Lane: Computing, Target: "prose", Policy: Changed, Proves: "pages, comments and messages use the words of docs/contributing/style.md",
+			Inputs: []string{"*.md", "*.go", "hack/prose/", "hack/tool", "tools/vale/"},
+		},
 		{Name: "unit", Lane: Computing, Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
 		{Name: "box", Lane: Waiting, Target: "test-box", Proves: "packages that need a real API server"},
 		{Name: "sim", Lane: Computing, Target: "test-sim", Proves: "no simulated world breaks a safety statement, and each defect put in on purpose is found"},
