@@ -313,6 +313,10 @@ lint-clouds: ## Run the linters on the modules of clouds and adapters: CLOUDS=pr
 lint-dev: ## Run the linters on the module of the development control plane (compiles much)
 	cd dev && "$$(../hack/tool golangci-lint)" run --config ../.golangci.yml ./...
 
+.PHONY: screens
+screens: build box ## Draw the terminals that README and docs show from a real fleet, into docs/images: one minute
+	KUBEBUILDER_ASSETS="$(ASSETS)" go run ./hack/screens
+
 .PHONY: prose
 prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
 	go run ./hack/prose
