@@ -44,25 +44,28 @@ func (r remover) remove(ctx context.Context) (done bool, err error) {
 	return true, r.removeIgnition(ctx)
 }
 
-// removeMachines asks for the end of what is given and of what has ref's UID, and counts what is left.
+// removeMachines asks for the end of what has ref's UID and of what is given, and counts what is left.
 func (r remover) removeMachines(ctx context.Context) (left int, err error) {
 	there := map[string]*kubevirt.VirtualMachine{}
-	for _, i := range r.given {
-		v, err := virtualMachines.Get(ctx, r.c, r.c.Namespace, i.ID)
-		if err != nil {
-			return 0, err
-		}
-		// Another machine's may have the name by now.
-		if v != nil && r.owns(v.ObjectMeta) && marksOn(v.ObjectMeta).UID == i.UID {
-			there[v.Name] = v
-		}
-	}
 	if r.ref.UID != "" {
 		found, err := r.ofUID(ctx, r.ref.UID)
 		if err != nil {
 			return 0, err
 		}
 		for _, v := range found {
+			there[v.Name] = v
+		}
+	}
+	for _, i := range r.given {
+		if _, listed := there[i.ID]; listed {
+			continue
+		}
+		v, err := virtualMachines.Get(ctx, r.c, r.c.Namespace, i.ID)
+		if err != nil {
+			return 0, err
+		}
+		// Another machine's may have the name by now.
+		if v != nil && r.owns(v.ObjectMeta) && marksOn(v.ObjectMeta).UID == i.UID {
 			there[v.Name] = v
 		}
 	}

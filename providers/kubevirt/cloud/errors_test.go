@@ -147,7 +147,8 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
-// TestFrugal: looking at a machine that runs are two calls, and at what two originals have made is one listing each.
+// TestFrugal: looking at a machine that runs are two calls, and at what two originals have made is one listing each. A machine that is
+// listed is not read once more to be deleted.
 func TestFrugal(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -174,5 +175,16 @@ func TestFrugal(t *testing.T) {
 		if query, _ := url.QueryUnescape(sent); !strings.Contains(query, "limit=500") {
 			t.Errorf("a list without a limit: %s", query)
 		}
+	}
+	i := b.only(class, ref)
+	before, asked = len(b.server.Requests()), nil
+	if _, err := b.session(class).Delete(t.Context(), ref, []provider.Instance{i}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.server.Requests()[before:] {
+		asked = append(asked, r.Operation)
+	}
+	if !slices.Equal(asked, []string{"virtualmachines.list", "virtualmachines.delete"}) {
+		t.Errorf("delete asks %v", asked)
 	}
 }

@@ -54,12 +54,21 @@ func (g giver) give(ctx context.Context) (done bool, err error) {
 	return true, g.forget(ctx, g.of(g.ref), g.ref)
 }
 
-// all are the hosts to be given back: those that are given, if they are still what they were, and those that carry ref's UID.
+// all are the hosts to be given back: those that carry ref's UID, and those that are given, if they are still what they were.
 func (g giver) all(ctx context.Context) (map[string]*host, error) {
 	all := map[string]*host{}
+	if g.ref.UID != "" {
+		found, err := g.ofUID(ctx, g.ref)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			all[id(h)] = h
+		}
+	}
 	for _, i := range g.given {
 		namespace, name, ok := strings.Cut(i.ID, "/")
-		if !ok {
+		if _, listed := all[i.ID]; listed || !ok {
 			continue
 		}
 		h, err := hosts.Get(ctx, g.c, namespace, name)
@@ -70,14 +79,7 @@ func (g giver) all(ctx context.Context) (map[string]*host, error) {
 			all[id(h)] = h
 		}
 	}
-	if g.ref.UID == "" {
-		return all, nil
-	}
-	found, err := g.ofUID(ctx, g.ref)
-	for _, h := range found {
-		all[id(h)] = h
-	}
-	return all, err
+	return all, nil
 }
 
 // release takes a host one step further, and reports whether anything of that is left.
