@@ -12,7 +12,7 @@ func TestAnchorsOfDocuments(t *testing.T) { complain(t, Anchors(prose(t))) }
 func TestNamedTests(t *testing.T) {
 	texts := prose(t)
 	for name := range texts {
-		if within(name, "docs/decisions") || name == "docs/roadmap.md" {
+		if within(name, "docs/decisions") || name == "docs/roadmap.md" || name == "docs/contributing/gaps.md" {
 			delete(texts, name)
 		}
 	}

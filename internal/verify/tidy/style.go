@@ -66,7 +66,7 @@ func Comments(files []*File) []Violation {
 func objection(comment string) string {
 	switch {
 	case unfinished.MatchString(comment):
-		return "a comment leaves work undone: do it, or write it into docs/roadmap.md"
+		return "a comment leaves work undone: do it, or write it into docs/contributing/gaps.md"
 	case banner.MatchString(comment):
 		return "a comment is a banner: split the file instead"
 	case bareNolint.MatchString(comment):
