@@ -92,8 +92,8 @@ generate: ## Make deep copies, CRDs and RBAC roles again
 	hack/generate
 
 .PHONY: packages
-packages: box ## Make the packages in deploy/, install/ and charts/ from config/ again
-	hack/packages "$$(go run ./internal/demo/devplane/cmd/box-assets)/kubectl" .
+packages: ## Build what users install from config/ into dist/packages: millwright.yaml, install/ and charts/millwright
+	go run ./hack/packages -out dist/packages
 
 # VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
 VERSION ?=

@@ -25,7 +25,13 @@ import (
 )
 
 // TestMain starts an API server without CRDs: packages bring theirs.
-func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{NoCRDs: true})) }
+func TestMain(m *testing.M) {
+	code := devplanetest.Main(m, devplanetest.Options{NoCRDs: true})
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
+}
 
 const namespace = "millwright-system"
 
@@ -189,7 +195,8 @@ func accepted(t *testing.T, d *appsv1.Deployment) {
 // pod security standard.
 func TestInstall(t *testing.T) {
 	kubectl(t, "apply", "-k", "config/default")
-	kubectl(t, "apply", "-f", "deploy/millwright.yaml") // an upgrade to itself
+	one := packaged(t, "millwright.yaml")
+	kubectl(t, "apply", "-f", one) // an upgrade to itself
 	pods := devplanetest.Start(t).Client.CoreV1().Pods(namespace)
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	all := deployments(t, kubectl(t, "kustomize", "config/default"))
@@ -205,5 +212,5 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s: a pod in the host's network is let in: %v", name, err)
 		}
 	}
-	kubectl(t, "delete", "--wait=false", "-f", "deploy/millwright.yaml")
+	kubectl(t, "delete", "--wait=false", "-f", one)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,19 +11,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
 // released are the objects of install/, by "kind namespace/name", without the namespace where that is the operands'.
 func released(t *testing.T) (all map[string]*unstructured.Unstructured, byFile map[string][]string) {
 	t.Helper()
-	root, err := devplanetest.RepositoryRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all, byFile = map[string]*unstructured.Unstructured{}, map[string][]string{}
-	for file, text := range read(t, filepath.Join(root, "install")) {
+	for file, text := range read(t, packaged(t, "install")) {
 		if !strings.HasSuffix(file, ".yaml") {
 			continue
 		}

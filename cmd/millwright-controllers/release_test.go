@@ -1,16 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
@@ -32,34 +33,51 @@ func read(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestPackages: deploy/, install/ and the files of the chart are what config/ is made into.
-func TestPackages(t *testing.T) {
+// builtIn is the folder of [built], once it exists.
+var builtIn string
+
+// built is where the packages of this repository are, which are built once.
+var built = sync.OnceValues(func() (dir string, err error) {
 	root, err := devplanetest.RepositoryRoot()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	path, err := devplanetest.Start(t).Assets.Path(devplane.Kubectl)
+	if dir, err = os.MkdirTemp("", "packages"); err != nil {
+		return "", err
+	}
+	builtIn = dir
+	c := exec.Command("go", "run", "./hack/packages", "-out", dir)
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+})
+
+// packaged returns the path of a file or folder of the packages.
+func packaged(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "hack", "packages"), path, made).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	return filepath.Join(dir, name)
+}
+
+// TestPackages: the one file is what kubectl makes of config/default.
+func TestPackages(t *testing.T) {
+	one, err := os.ReadFile(packaged(t, "millwright.yaml"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, dir := range []string{"deploy", "install", filepath.Join("charts", "millwright", "files")} {
-		if diff := cmp.Diff(read(t, filepath.Join(made, dir)), read(t, filepath.Join(root, dir))); diff != "" {
-			t.Errorf("%s is not current: run make packages (-config +%s):\n%s", dir, dir, diff)
-		}
+	if diff := cmp.Diff(string(kubectl(t, "kustomize", "config/default")), string(one)); diff != "" {
+		t.Errorf("-kubectl +packages:\n%s", diff)
 	}
 }
 
 // TestReleaseObjects: each says which clusters have it, each image is one that a release replaces, and the operator takes its command line.
 func TestReleaseObjects(t *testing.T) {
-	root, err := devplanetest.RepositoryRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := read(t, filepath.Join(root, "install"))
+	files := read(t, packaged(t, "install"))
 	references := files["image-references"]
 	for name, text := range files {
 		if name == "image-references" {

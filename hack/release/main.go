@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/hack/internal/archive"
+	"github.com/millwright-dev/millwright/hack/internal/packages"
 )
 
 func main() {
@@ -43,6 +44,8 @@ func main() {
 type release struct {
 	out, version, image  string
 	platforms, providers []string
+	// packages are what users install, by path.
+	packages map[string]string
 	// compile writes the program of a package for a platform into a file.
 	compile func(ctx context.Context, r release, p platform, pkg, file string) error
 	// layout writes the archive of the image of a package's program.
@@ -72,6 +75,10 @@ func (r release) run(ctx context.Context) error {
 		programs = append(programs, pkg)
 	}
 	if err := errors.Join(os.MkdirAll(r.out, 0o755), forget(r.out)); err != nil {
+		return err
+	}
+	var err error
+	if r.packages, err = packages.Build("."); err != nil {
 		return err
 	}
 	for _, step := range []func() error{r.manifests, r.install, r.chart} {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millwright-dev/millwright/hack/internal/archive"
+	"github.com/millwright-dev/millwright/hack/internal/packages"
 )
 
 // develImage is what packages call the image as long as it is of no release.
@@ -16,24 +16,16 @@ const develImage = "millwright-controllers:devel"
 
 // manifests writes the one file of both APIs, with the image of the release.
 func (r release) manifests() error {
-	raw, err := os.ReadFile("deploy/millwright.yaml")
+	text, err := replaced(r.packages["millwright.yaml"], "image: "+develImage+"\n", "image: "+r.image+":"+r.version+"\n")
 	if err != nil {
-		return err
-	}
-	text, err := replaced(string(raw), "image: "+develImage+"\n", "image: "+r.image+":"+r.version+"\n")
-	if err != nil {
-		return fmt.Errorf("deploy/millwright.yaml: %w", err)
+		return fmt.Errorf("millwright.yaml: %w", err)
 	}
 	return r.write("millwright.yaml", []byte(text))
 }
 
 // install packs install/ as it is: whoever makes a release of OpenShift names images.
 func (r release) install() error {
-	files, err := folder("install", "install")
-	if err != nil {
-		return err
-	}
-	packed, err := archive.TarGz(files)
+	packed, err := archive.TarGz(folder(r.packages, "install", "install"))
 	if err != nil {
 		return err
 	}
@@ -43,10 +35,7 @@ func (r release) install() error {
 // chart packs the chart, with its version and where the image is.
 func (r release) chart() error {
 	const name = "millwright"
-	files, err := folder(filepath.Join("charts", name), name)
-	if err != nil {
-		return err
-	}
+	files := folder(r.packages, "charts/"+name, name)
 	// Charts have versions without a v, and the tag of the image is that of the release.
 	version := strings.TrimPrefix(r.version, "v")
 	for file, changes := range map[string][][2]string{
@@ -81,23 +70,12 @@ func replaced(text, from, to string) (string, error) {
 	return strings.ReplaceAll(text, from, to), nil
 }
 
-// folder is what a folder has, in the order of names, under another name.
-func folder(dir, as string) ([]archive.File, error) {
-	var out []archive.File
-	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
-			return err
-		}
-		below, err := filepath.Rel(dir, file)
-		if err != nil {
-			return err
-		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		out = append(out, archive.File{Name: path.Join(as, filepath.ToSlash(below)), Content: content, Mode: 0o644})
-		return nil
-	})
-	return out, err
+// folder returns the files below dir of the packages, in the order of their names, below another folder.
+func folder(all map[string]string, dir, as string) []archive.File {
+	files := packages.Below(all, dir)
+	out := make([]archive.File, 0, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		out = append(out, archive.File{Name: path.Join(as, name), Content: []byte(files[name]), Mode: 0o644})
+	}
+	return out
 }

@@ -140,9 +140,9 @@ func TestInstall(t *testing.T) {
 	h.settle(t)
 	h.fleet(t)
 
-	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "deploy/millwright.yaml")
+	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "dist/packages/millwright.yaml")
 	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", h.previous(t))
-	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "deploy/millwright.yaml")
+	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "dist/packages/millwright.yaml")
 
 	t.Run("tells", h.tells)
 	t.Run("rolls", h.rolls)
@@ -155,7 +155,7 @@ func TestInstall(t *testing.T) {
 // previous writes the manifests of the commit before, with its image, and returns the name of the file.
 func (h *installation) previous(t *testing.T) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(h.work, "previous", "deploy", "millwright.yaml"))
+	content, err := os.ReadFile(filepath.Join(h.work, "previous.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,9 @@ func images(root, work string) error {
 	if err := checkOut(root, previous); err != nil {
 		return err
 	}
+	if err := packages(root, previous, work); err != nil {
+		return err
+	}
 	for _, image := range []struct {
 		root string
 		args []string
@@ -109,6 +112,25 @@ func images(root, work string) error {
 		}
 	}
 	return small(filepath.Join(work, "images"))
+}
+
+// packages builds what is installed of this commit, where documents say, and of the previous one, which may be from before packages were built.
+func packages(root, previous, work string) error {
+	if _, err := output(root, "go", "run", "./hack/packages", "-out", "dist/packages"); err != nil {
+		return err
+	}
+	file := filepath.Join(previous, "deploy", "millwright.yaml")
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		if _, err := output(previous, "go", "run", "./hack/packages", "-out", filepath.Join(work, "packages")); err != nil {
+			return err
+		}
+		file = filepath.Join(work, "packages", "millwright.yaml")
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(work, "previous.yaml"), content, 0o644)
 }
 
 // small demands that no image is larger than what a node may have to load.

@@ -18,7 +18,7 @@ func TestKustomize(t *testing.T) {
 // TestChart installs with Helm.
 func TestChart(t *testing.T) {
 	h := vanilla(t)
-	h.types(t, "helm install millwright charts/millwright -n millwright-system --create-namespace --set crds.keep=false")
+	h.types(t, "helm install millwright dist/packages/charts/millwright -n millwright-system --create-namespace --set crds.keep=false")
 	h.must(t, "label", "namespace", h.namespace, "pod-security.kubernetes.io/enforce=restricted")
 	h.settle(t)
 	h.fleet(t)

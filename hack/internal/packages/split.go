@@ -1,4 +1,4 @@
-package main
+package packages
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const header = "# Made of config/overlays/version-operator by make packages.\n"
+const header = "# Generated from config/overlays/version-operator by make packages.\n"
 
 // A file of a release is named by its run level, and by its place in it. It has each object of its kinds, or those of that name.
 type file struct {
@@ -71,7 +71,7 @@ func split(manifests string) (map[string]string, error) {
 			return slices.Contains(f.kinds, object.Kind) && (f.object == "" || f.object == object.Metadata.Name)
 		})
 		if i < 0 {
-			return nil, fmt.Errorf("%s %s: no file is for it: add one in hack/install", object.Kind, object.Metadata.Name)
+			return nil, fmt.Errorf("%s %s: no file is for it: add one in hack/internal/packages", object.Kind, object.Metadata.Name)
 		}
 		name := files[i].name
 		if out[name] == "" {
