@@ -246,6 +246,14 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// last is the last element of a list; nil where it has none.
+func last(list any) any {
+	if all, _ := list.([]any); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return nil
+}
+
 func TestPods(t *testing.T) {
 	all := rendered(t, "x", `
 image: {pullPolicy: Always, pullSecrets: [a, b]}
@@ -254,6 +262,11 @@ machineControllerManager:
   resources: {requests: {cpu: 1, memory: 1Gi}}
   nodeSelector: {a: b}
   tolerations: [{key: k, operator: Exists}]
+  affinity: {nodeAffinity: {}}
+  topologySpreadConstraints: [{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]
+  priorityClassName: high
+  extraVolumes: [{name: ca, configMap: {name: ca}}]
+  extraVolumeMounts: [{name: ca, mountPath: /etc/ca}]
 `)
 	d, pod, first := container(t, all, "x", "machine-controller-manager")
 	tolerations := pod["tolerations"].([]any)
@@ -267,6 +280,11 @@ machineControllerManager:
 		{"resources", first["resources"], map[string]any{"requests": map[string]any{"cpu": float64(1), "memory": "1Gi"}}},
 		{"nodes", pod["nodeSelector"], map[string]any{"a": "b"}},
 		{"tolerations are added", len(tolerations), 3},
+		{"affinity", pod["affinity"], map[string]any{"nodeAffinity": map[string]any{}}},
+		{"spread", pod["topologySpreadConstraints"], []any{map[string]any{"maxSkew": float64(2), "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}}},
+		{"priority", pod["priorityClassName"], "high"},
+		{"volumes", last(pod["volumes"]), map[string]any{"name": "ca", "configMap": map[string]any{"name": "ca"}}},
+		{"mounts", last(first["volumeMounts"]), map[string]any{"name": "ca", "mountPath": "/etc/ca"}},
 		{"the last is the user's", tolerations[len(tolerations)-1], map[string]any{"key": "k", "operator": "Exists"}},
 	} {
 		if diff := cmp.Diff(row.want, row.got); diff != "" {
@@ -349,6 +367,9 @@ func TestBadValues(t *testing.T) {
 		{"{machinesetController: {tolerations: {}}}", "/machinesetController/tolerations"},
 		{"{machinesetController: {resources: {request: {}}}}", "/machinesetController/resources"},
 		{"{machinesetController: {args: [leader-elect]}}", "/machinesetController/args/0"},
+		{"{machinesetController: {topologySpreadConstraints: [{topologyKey: rack}]}}", "/machinesetController/topologySpreadConstraints/0"},
+		{"{provider: {affinity: {nodes: {}}}}", "/provider/affinity"},
+		{"{provider: {extraVolumeMounts: [{name: ca}]}}", "/provider/extraVolumeMounts/0"},
 		{"{kubemark: {replicas: 2}}", "/kubemark"},
 		{"{provider: {image: {digest: x}}}", "/provider/image/digest"},
 		{"{provider: {env: [{value: a}]}}", "/provider/env/0"},

@@ -67,6 +67,9 @@
 {{- with $of.resources }}{{ $_ := set $c "resources" . }}{{ end -}}
 {{- with $of.nodeSelector }}{{ $_ := set $pod "nodeSelector" . }}{{ end -}}
 {{- $_ := set $pod "tolerations" (concat $pod.tolerations $of.tolerations) -}}
+{{- range $field := list "affinity" "topologySpreadConstraints" "priorityClassName" }}{{ with get $of $field }}{{ $_ := set $pod $field . }}{{ end }}{{ end -}}
+{{- with $of.extraVolumes }}{{ $_ := set $pod "volumes" (concat ($pod.volumes | default list) .) }}{{ end -}}
+{{- with $of.extraVolumeMounts }}{{ $_ := set $c "volumeMounts" (concat ($c.volumeMounts | default list) .) }}{{ end -}}
 {{- $args := list -}}
 {{- range $c.args -}}
   {{- if and (hasPrefix "--apis=" .) (ne $name "machineset-controller") }}{{ $args = append $args (printf "--apis=%s" (join "," (sortAlpha $v.apis))) -}}
