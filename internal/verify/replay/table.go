@@ -31,7 +31,7 @@ func Columns(checks, permits string) []Column {
 // nobody does anything.
 func Table(outages []Outage, columns []Column, most health.Limit) string {
 	var out strings.Builder
-	out.WriteString("| outage | machines | nobody acts |")
+	out.WriteString("| outage | machines | no action |")
 	for _, c := range columns {
 		fmt.Fprintf(&out, " %s |", c.Title)
 	}
