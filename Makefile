@@ -268,6 +268,13 @@ PREVIOUS ?= HEAD~1
 test-history: box ## Run the real binaries through troubles and have their history judged: SEED=1 MINUTES=8 PREVIOUS=v1 ARGS='-on restore'
 	go run ./test/history -seed $(SEED) -minutes $(MINUTES) -previous "$(PREVIOUS)" $(ARGS)
 
+# PREVIOUS= is the commit whose programs are exchanged for these; without it the 20th before this one, so that the two differ. Six minutes, and more where both have to
+# be compiled.
+UPGRADE_FROM = $(if $(filter file,$(origin PREVIOUS)),HEAD~20,$(PREVIOUS))
+.PHONY: test-upgrade
+test-upgrade: box ## Exchange the real binaries, there and back, under a fleet that is held in every phase: PREVIOUS=v1 (6 minutes)
+	go test -count=1 -timeout 20m -v -run '^TestUpgrade' ./test/e2e -upgrade.previous=$(UPGRADE_FROM) $(ARGS)
+
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
 	go run ./internal/verify/sim/cmd/sim --seeds $(SEEDS) $(ARGS)

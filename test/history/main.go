@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/previous"
 )
 
 // options are the command line.
@@ -89,7 +90,7 @@ func (o *options) run(ctx context.Context) (broken bool, err error) {
 }
 
 // builds builds the binaries.
-func (w *world) builds(previous string) error {
+func (w *world) builds(commit string) error {
 	root, err := repository()
 	if err != nil {
 		return err
@@ -97,29 +98,29 @@ func (w *world) builds(previous string) error {
 	if err := os.MkdirAll(w.now, 0o700); err != nil {
 		return err
 	}
-	if err := build(w.ctx, root, w.now); err != nil {
+	if err := previous.Build(w.ctx, root, w.now, programs...); err != nil {
 		return err
 	}
 	w.recordsCalls[w.now] = true
-	if previous == "" {
+	if commit == "" {
 		return nil
 	}
 	into := filepath.Join(w.dir, "bin", "previous")
 	if err := os.MkdirAll(into, 0o700); err != nil {
 		return err
 	}
-	why, err := buildPrevious(w.ctx, root, previous, into)
+	missing, err := previous.BuildCommit(w.ctx, root, commit, into, programs...)
 	if err != nil {
 		return err
 	}
-	if why != "" {
-		say("no exchange of binaries: %s", why)
+	if missing != "" {
+		say("no exchange of binaries: %s", missing)
 		return nil
 	}
 	w.previous = into
-	w.recordsCalls[into] = knows(w.ctx, filepath.Join(into, fleet.Machines), "--call-log=/dev/null")
+	w.recordsCalls[into] = previous.Knows(w.ctx, filepath.Join(into, fleet.Machines), "--call-log=/dev/null")
 	if !w.recordsCalls[into] {
-		say("the binaries of %s do not record their calls: what they do is seen at the infrastructure only", previous)
+		say("the binaries of %s do not record their calls: what they do is seen at the infrastructure only", commit)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 
 // launch starts the process of a controller, of which the fleet does not know yet.
 func (f *Fleet) launch(program, metrics string) (*Controller, error) {
-	path, err := f.options.Cloud.program(f.options.Bin, program)
+	path, err := f.options.Cloud.program(cmp.Or(f.Bin, f.options.Bin), program)
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,8 @@ type Fleet struct {
 	Client client.Client
 	// Started is when everything was asked to start.
 	Started time.Time
+	// Bin is the folder of the programs of controllers that are started from now on, such as another version's; empty for that of the options.
+	Bin string
 
 	options Options
 }
