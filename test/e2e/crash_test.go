@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -134,10 +135,7 @@ func (c *crash) act(t *testing.T, name string, replicas int, ask func(context.Co
 	}
 	begin := time.Now()
 	eventually(t, fmt.Sprintf("%s, %d kills, seed %d", name, c.kills, *crashSeed), func(ctx context.Context) (string, error) {
-		if missing, err := c.settled(ctx, replicas); missing != "" || err != nil {
-			return missing, err
-		}
-		return c.counted(ctx, replicas)
+		return c.settled(ctx, replicas)
 	})
 	t.Logf("%s: as it should be %s after the last kill", name, time.Since(begin).Round(100*time.Millisecond))
 }
@@ -168,46 +166,30 @@ func (c *crash) scale(ctx context.Context, s *unstructured.Unstructured, replica
 	return c.Client.Patch(ctx, s, client.RawPatch("application/merge-patch+json", patch))
 }
 
-// counted says which set does not count its machines right.
-func (c *crash) counted(ctx context.Context, replicas int) (missing string, err error) {
-	for _, s := range c.sets() {
-		err := c.Client.Get(ctx, client.ObjectKeyFromObject(s), s)
-		if apierrors.IsNotFound(err) && replicas == 0 {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		if s.GetDeletionTimestamp() != nil {
-			return s.GetAPIVersion() + " MachineSet is still being deleted", nil
-		}
-		for _, field := range []string{"replicas", "readyReplicas", "availableReplicas"} {
-			if n, _, err := unstructured.NestedInt64(s.Object, "status", field); err != nil || n != int64(replicas) {
-				return fmt.Sprintf("%s MachineSet: status.%s is %d, not %d", s.GetAPIVersion(), field, n, replicas), err
-			}
-		}
-	}
-	return "", nil
-}
-
-// watchForTwins looks all the time whether a machine has two instances.
+// watchForTwins looks all the time at the instances, and whether a machine has two.
 func (c *crash) watchForTwins(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for ctx.Err() == nil {
-			twins, err := c.twins(ctx)
+		var watch record.Watch
+		var run checker.Run
+		for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			now := time.Now()
+			sights, err := c.sights(ctx, now)
 			if ctx.Err() == nil && err != nil {
 				t.Error("look for machines with several instances:", err)
 				return
 			}
-			if len(twins) > 0 {
-				t.Errorf("machines have several instances (seed %d): %v", *crashSeed, twins)
+			more := watch.Look(now, now, sights)
+			if run.Events = append(run.Events, more...); err != nil || len(more) == 0 {
+				continue
+			}
+			if why := checker.Wrong(run, checker.OneInstance); why != "" {
+				t.Errorf("seed %d: %s", *crashSeed, why)
 				return
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}()
 	t.Cleanup(func() { stop(); <-done })

@@ -99,12 +99,7 @@ func (c *crash) killedAfter(t *testing.T, writes, replicas int) (killed bool) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	settled := func(ctx context.Context) (string, error) {
-		if missing, err := c.settled(ctx, replicas); missing != "" || err != nil {
-			return missing, err
-		}
-		return c.counted(ctx, replicas)
-	}
+	settled := func(ctx context.Context) (string, error) { return c.settled(ctx, replicas) }
 	if writes > 0 && awaitWrites(t, log, writes, settled) {
 		c.killMachines(t)
 		killed = true

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
 // The lease is short, so that a run has many leaders.
@@ -64,7 +64,7 @@ func (s *seat) keep(p *proc.Process, log string) {
 	}
 	s.w.count("restarts")
 	if err := s.startLocked(s.version); err != nil {
-		s.w.log.mark(checker.Entry{Mark: checker.Crashed, Message: err.Error()})
+		s.w.log.mark(checker.Event{Mark: checker.Crashed, Message: err.Error()})
 	}
 }
 
@@ -76,7 +76,7 @@ func (w *world) autopsy(program, log string) {
 	}
 	for _, sign := range []string{"panic: ", "fatal error: ", "Observed a panic", "DATA RACE"} {
 		if _, after, found := strings.Cut(string(raw), sign); found {
-			w.log.mark(checker.Entry{Mark: checker.Crashed, Message: fmt.Sprintf("%s, %s: %s%.300s", program, filepath.Base(log), sign, after)})
+			w.log.mark(checker.Event{Mark: checker.Crashed, Message: fmt.Sprintf("%s, %s: %s%.300s", program, filepath.Base(log), sign, after)})
 			return
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // journal is the log of the infrastructure: the controllers append what they call, and this process what comes of it, and
@@ -23,19 +24,21 @@ type journal struct {
 
 	mu   sync.Mutex
 	file *os.File
-	seen map[string]*record // instances by ID
+	seen record.Watch
 	err  error
 }
 
-// record is an instance as the provider keeps it in its folder.
-type record struct {
+// kept is an instance as the provider keeps it in its folder.
+type kept struct {
 	ID      string    `json:"id"`
 	Cluster string    `json:"cluster"`
 	UID     string    `json:"uid"`
 	Node    string    `json:"node"`
 	Created time.Time `json:"created"`
 	Deleted time.Time `json:"deleted"`
-	gone    bool
+	Traits  struct {
+		DeleteLatency time.Duration `json:"deleteLatency"`
+	} `json:"traits"`
 }
 
 func newJournal(path, cloud string) (*journal, error) {
@@ -43,10 +46,10 @@ func newJournal(path, cloud string) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the infrastructure: %w", err)
 	}
-	return &journal{path: path, cloud: cloud, file: file, seen: map[string]*record{}}, nil
+	return &journal{path: path, cloud: cloud, file: file}, nil
 }
 
-func (j *journal) write(e checker.Entry) {
+func (j *journal) write(e checker.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
@@ -58,7 +61,7 @@ func (j *journal) write(e checker.Entry) {
 }
 
 // mark writes down what the world did.
-func (j *journal) mark(e checker.Entry) {
+func (j *journal) mark(e checker.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.What = checker.Mark
@@ -81,63 +84,50 @@ func (j *journal) watch(ctx context.Context) error {
 }
 
 func (j *journal) look() error {
+	began := time.Now()
 	files, err := filepath.Glob(filepath.Join(j.cloud, "clusters", "*", "machines", "*", "*.json"))
 	if err != nil {
 		return err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	there := map[string]bool{}
+	var all []record.Sight
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var r record
+		var r kept
 		if err == nil {
 			err = json.Unmarshal(raw, &r)
 		}
 		if err != nil {
 			return err
 		}
-		there[r.ID] = true
-		j.note(r)
-	}
-	for id, r := range j.seen {
-		if !there[id] && !r.gone {
-			r.gone = true
-			j.write(r.entry(checker.Gone, time.Now()))
+		seen := record.Sight{ID: r.ID, Cluster: r.Cluster, UID: r.UID, Machine: r.Node, Made: r.Created, Ending: r.Deleted}
+		if !r.Deleted.IsZero() { // its file stays until somebody asks for it
+			seen.Over = r.Deleted.Add(r.Traits.DeleteLatency)
 		}
+		all = append(all, seen)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range j.seen.Look(began, time.Now(), all) {
+		j.write(e)
 	}
 	return j.err
 }
 
-// note writes down what is new about an instance, at the time that the infrastructure itself has for it.
-func (j *journal) note(r record) {
-	before := j.seen[r.ID]
-	if before == nil || before.gone {
-		j.write(r.entry(checker.Made, r.Created))
-		before = &record{}
-	}
-	if before.Deleted.IsZero() && !r.Deleted.IsZero() {
-		j.write(r.entry(checker.Ending, r.Deleted))
-	}
-	j.seen[r.ID] = &r
-}
-
-func (r record) entry(what string, at time.Time) checker.Entry {
-	return checker.Entry{At: at, What: what, Cluster: r.Cluster, UID: r.UID, Machine: r.Node, Instance: r.ID}
+// living are the instances that are there.
+func (j *journal) living() []record.Sight {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seen.Living()
 }
 
 // instances are those that are there, by the UID of their machine.
-func (j *journal) instances() map[string][]record {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out := map[string][]record{}
-	for _, r := range j.seen {
-		if !r.gone {
-			out[r.UID] = append(out[r.UID], *r)
-		}
+func (j *journal) instances() map[string][]record.Sight {
+	out := map[string][]record.Sight{}
+	for _, s := range j.living() {
+		out[s.UID] = append(out[s.UID], s)
 	}
 	return out
 }
@@ -145,10 +135,8 @@ func (j *journal) instances() map[string][]record {
 // alive are the IDs of the instances that are there.
 func (j *journal) alive() map[string]bool {
 	out := map[string]bool{}
-	for _, of := range j.instances() {
-		for _, r := range of {
-			out[r.ID] = true
-		}
+	for _, s := range j.living() {
+		out[s.ID] = true
 	}
 	return out
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
-	"github.com/millwright-dev/millwright/test/history/checker"
 )
 
 // TestJournal: the log has an instance's beginning, the time at which it was told to end, and its end, as the provider keeps

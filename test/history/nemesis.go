@@ -14,7 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
 const (
@@ -189,7 +189,7 @@ func exchange(_ context.Context, w *world, r *rand.Rand) error {
 		return err
 	}
 	time.Sleep(2 * time.Second)
-	w.log.mark(checker.Entry{Mark: checker.Exchanged, From: began, Until: time.Now()})
+	w.log.mark(checker.Event{Mark: checker.Exchanged, From: began, Until: time.Now()})
 	w.begin()
 	return w.downAndUp(r)
 }

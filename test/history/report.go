@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
 // load reads the two logs of a run.
@@ -22,7 +22,8 @@ func load(dir string) (checker.Run, error) {
 		return run, err
 	}
 	defer audit.Close()
-	if run.Writes, err = checker.ParseAudit(audit); err != nil {
+	writes, err := checker.ParseAudit(audit)
+	if err != nil {
 		return run, err
 	}
 	cloud, err := os.Open(filepath.Join(dir, "cloud.jsonl"))
@@ -30,7 +31,8 @@ func load(dir string) (checker.Run, error) {
 		return run, err
 	}
 	defer cloud.Close()
-	run.Entries, err = checker.ParseCloud(cloud)
+	calls, err := checker.ParseCloud(cloud)
+	run.Events = append(writes, calls...)
 	return run, err
 }
 
@@ -45,17 +47,20 @@ func report(dir string, counts map[string]int) (broken bool, err error) {
 		fmt.Printf("  %-20s %d\n", what, counts[what])
 	}
 	calls := map[string]int{}
-	for _, e := range run.Entries {
-		if e.What == checker.Call {
+	for _, e := range run.Events {
+		switch e.What {
+		case checker.Wrote:
+			calls["writes of the API"]++
+		case checker.Call:
 			calls["call "+e.Verb]++
-		} else if e.What != checker.Reply && e.What != checker.Mark {
+		case checker.Made, checker.Ending, checker.Gone:
 			calls["instances "+e.What]++
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(calls)) {
 		fmt.Printf("  %-20s %d\n", what, calls[what])
 	}
-	fmt.Printf("  %-20s %d\n\n", "writes of the API", len(run.Writes))
+	fmt.Println()
 	verdicts := checker.Judge(run)
 	proofs := checker.Prove(run)
 	fmt.Printf("%-14s %7s %7s  %-12s %s\n", "statement", "judged", "broken", "sabotage", "")

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // restore puts etcd back to what it was some seconds before. Controllers run on, and do not reach the API server until
@@ -53,7 +54,7 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	if err := w.listAll(); err != nil {
 		return err
 	}
-	w.log.mark(checker.Entry{Mark: checker.Restored, From: from, Until: until})
+	w.log.mark(checker.Event{Mark: checker.Restored, From: from, Until: until})
 	if err := w.register(w.ctx); err != nil {
 		return err
 	}
@@ -142,12 +143,10 @@ func (w *world) register(ctx context.Context) error {
 }
 
 // byNode are the instances by the names of their nodes.
-func (w *world) byNode() map[string]record {
-	out := map[string]record{}
-	for _, of := range w.log.instances() {
-		for _, r := range of {
-			out[r.Node] = r
-		}
+func (w *world) byNode() map[string]record.Sight {
+	out := map[string]record.Sight{}
+	for _, s := range w.log.living() {
+		out[s.Machine] = s
 	}
 	return out
 }
@@ -203,7 +202,7 @@ func (w *world) approve(ctx context.Context) error {
 	var named []string
 	for _, of := range instances {
 		for _, r := range of {
-			named = append(named, "kubemark://"+r.Node)
+			named = append(named, "kubemark://"+r.Machine)
 		}
 	}
 	slices.Sort(named)

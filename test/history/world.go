@@ -17,7 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
-	"github.com/millwright-dev/millwright/test/history/checker"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
 var (
@@ -99,7 +99,7 @@ func (w *world) start() (err error) {
 	}
 	go func() {
 		if err := w.log.watch(w.ctx); err != nil {
-			w.log.mark(checker.Entry{Mark: checker.Crashed, Message: err.Error()})
+			w.log.mark(checker.Event{Mark: checker.Crashed, Message: err.Error()})
 		}
 	}()
 	go w.kubelets(w.ctx)

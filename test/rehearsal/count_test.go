@@ -1,7 +1,7 @@
 package rehearsal
 
 import (
-	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // patience is how long anything may take on a machine that is busy.
@@ -75,71 +77,31 @@ func (s *story) owner(m fleet.Machine) (of *pool) {
 	return of
 }
 
-// wrong says in which way the cloud and the objects are not as they should be.
-func (s *story) wrong() string {
+// run is what has happened so far at the cloud, and what there is now.
+func (s *story) run() checker.Run {
 	s.t.Helper()
-	machines, want := s.machines(), 0
-	var problems []string
+	want := 0
 	for _, p := range s.pools {
 		want += p.replicas
 	}
-	for _, m := range machines {
-		if !m.Ready() {
-			problems = append(problems, fmt.Sprintf("machine %s is %s, its node is Ready=%s: %s", m.Name, m.Phase, m.NodeReady, m.Why))
-		}
+	run, err := record.Simulated(s.t.Context(), s.fleet.Client, s.fleet.Cloud, want, slices.Collect(maps.Keys(s.foreigners))...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", s.chapter, err)
 	}
-	if len(machines) != want {
-		problems = append(problems, fmt.Sprintf("there are %d machines, %d are wanted", len(machines), want))
-	}
-	has := map[string]int{}
-	for _, i := range s.living("") {
-		has[i.uid()]++
-		if _, known := machines[i.uid()]; !known && !s.foreigners[i.ID] {
-			problems = append(problems, fmt.Sprintf("instance %s (%s) has no machine, and is %s", i.ID, i.Name, i.State))
-		}
-	}
-	for uid, m := range machines {
-		if has[uid] != 1 {
-			problems = append(problems, fmt.Sprintf("machine %s has %d instances", m.Name, has[uid]))
-		}
-	}
-	for _, what := range s.left() {
-		problems = append(problems, "without an instance: "+what)
-	}
-	slices.Sort(problems)
-	return strings.Join(problems, "; ")
+	run.Once = true
+	return run
 }
+
+// wrong says in which way the cloud and the objects are not as they should be.
+func (s *story) wrong() string { s.t.Helper(); return checker.Wrong(s.run(), checker.Rest) }
 
 // count holds what the double has seen to the first promise, not only now but at any time since the story began: a machine has one
 // instance in its whole life. And nobody touches what belongs to others.
 func (s *story) count() {
 	s.t.Helper()
-	if wrong := s.wrong(); wrong != "" {
+	if wrong := checker.Wrong(s.run(), checker.Rest, checker.OneInstance, checker.OthersKept); wrong != "" {
 		s.t.Fatalf("%s: at its end %s", s.chapter, wrong)
 	}
-	if why := broken(s.lives(), s.foreigners); why != "" {
-		s.t.Fatalf("%s: %s", s.chapter, why)
-	}
-}
-
-// broken says which promise the lives of instances break, of which those with the IDs of foreigners are another cluster's.
-func broken(lives []instance, foreigners map[string]bool) string {
-	lived := map[string]instance{}
-	for _, i := range lives {
-		uid := i.uid()
-		if foreigners[i.ID] && !i.lives() {
-			return fmt.Sprintf("%s of another cluster ended at %s", i.Name, i.Ended)
-		}
-		if uid == "" {
-			return fmt.Sprintf("instance %s (%s) does not say whose it is: %v", i.ID, i.Name, i.Tags)
-		}
-		first, second := lived[uid]
-		if second {
-			return fmt.Sprintf("machine %s had two instances: %s from %s to %s and %s from %s to %s", uid, first.ID, first.Since, first.Ended, i.ID, i.Since, i.Ended)
-		}
-		lived[uid] = i
-	}
-	return ""
 }
 
 // unjoin takes away the nodes that are of no machine, once there are some.

@@ -6,32 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
-
-// instance is one as the double tells of it.
-type instance struct {
-	ID      string            `json:"id"`
-	Name    string            `json:"name"`
-	State   string            `json:"state"`
-	Account string            `json:"account"`
-	Tags    map[string]string `json:"tags"`
-	// Ended is when it was gone; zero while it lives.
-	Since time.Time `json:"since"`
-	Ended time.Time `json:"ended"`
-}
-
-func (i instance) lives() bool { return i.Ended.IsZero() }
-
-// uid is that of the machine that it was made for, which all clouds have under a key of that end.
-func (i instance) uid() string {
-	for key, value := range i.Tags {
-		if strings.HasSuffix(key, "machine-uid") {
-			return value
-		}
-	}
-	return ""
-}
 
 // ask asks the double's console for a page.
 func (s *story) ask(method, page string, into any) {
@@ -48,38 +25,33 @@ func (s *story) ask(method, page string, into any) {
 func (s *story) post(page string) { s.t.Helper(); s.ask(http.MethodPost, page, nil) }
 
 // lives are all instances that there ever were, the oldest first.
-func (s *story) lives() (all []instance) {
+func (s *story) lives() []record.Life {
 	s.t.Helper()
-	s.ask(http.MethodGet, "lives", &all)
+	all, err := record.Lives(s.t.Context(), s.fleet.Cloud)
+	if err != nil {
+		s.t.Fatalf("%s: %v", s.chapter, err)
+	}
 	return all
 }
 
 // living are the instances of a machine, or all for no UID.
-func (s *story) living(uid string) (all []instance) {
+func (s *story) living(uid string) (all []record.Life) {
 	s.t.Helper()
 	for _, i := range s.lives() {
-		if i.lives() && (uid == "" || i.uid() == uid) {
+		if i.Lives() && (uid == "" || i.UID() == uid) {
 			all = append(all, i)
 		}
 	}
 	return all
 }
 
-// left is what was made for instances and has none.
-func (s *story) left() []string {
-	s.t.Helper()
-	var state struct{ Orphans []string }
-	s.ask(http.MethodGet, "instances", &state)
-	return state.Orphans
-}
-
 // plant lets somebody else make an instance like another, in whose name and tags each first of a pair is replaced by its
 // second, and returns it. Its node is taken away: it does not join this cluster.
-func (s *story) plant(like instance, pairs ...string) instance {
+func (s *story) plant(like record.Life, pairs ...string) record.Life {
 	s.t.Helper()
 	before := map[string]bool{}
 	for _, i := range s.lives() {
-		before[i.Account+i.ID] = true
+		before[i.Key()] = true
 	}
 	query := url.Values{"on": {like.ID}}
 	for n := 0; n < len(pairs); n += 2 {
@@ -87,13 +59,13 @@ func (s *story) plant(like instance, pairs ...string) instance {
 	}
 	s.post("do/plant?" + query.Encode())
 	for _, i := range s.lives() {
-		if !before[i.Account+i.ID] && i.Name == strings.NewReplacer(pairs...).Replace(like.Name) {
+		if !before[i.Key()] && i.Name == strings.NewReplacer(pairs...).Replace(like.Name) {
 			s.unjoin()
 			return i
 		}
 	}
 	s.t.Fatalf("%s: nothing was planted", s.chapter)
-	return instance{}
+	return record.Life{}
 }
 
 // issue makes the double issue credentials, and says what replaces what stands in the samples.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -104,4 +105,22 @@ func writeOf(r *http.Request) string {
 		return ""
 	}
 	return r.Method + " " + strings.Join(parts[skip:], "/")
+}
+
+// TestWriteOf: what changes nothing is no step, and leases and events go on while nothing happens to machines.
+func TestWriteOf(t *testing.T) {
+	for _, test := range []struct{ method, path, want string }{
+		{"PATCH", "/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines/m/status", "PATCH machines/m/status"},
+		{"POST", "/api/v1/namespaces/kube-system/secrets", "POST secrets"},
+		{"PATCH", "/api/v1/nodes/n", "PATCH nodes/n"},
+		{"DELETE", "/api/v1/namespaces/n", "DELETE namespaces/n"},
+		{"GET", "/api/v1/nodes/n", ""},
+		{"PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l", ""},
+		{"POST", "/api/v1/namespaces/default/events", ""},
+		{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", ""},
+	} {
+		if got := writeOf(httptest.NewRequest(test.method, test.path, http.NoBody)); got != test.want {
+			t.Errorf("%s %s is %q, want %q", test.method, test.path, got, test.want)
+		}
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
 )
 
 // kills: `make test-killed` kills the machine controller at each of its writes and calls.
@@ -202,7 +203,6 @@ func (k *killing) each(p *pool, step string, at interceptor) {
 		created := k.killedAt(p, 1, n, at)
 		k.askedTwice(p)
 		deleted := k.killedAt(p, 0, n, at)
-		k.nothingLeft()
 		if !deleted {
 			k.crash() // a process that knows of no shortage
 		}
@@ -260,10 +260,11 @@ func (k *killing) killedAt(p *pool, replicas, n int, at interceptor) (killed boo
 	}
 	at.set(0)
 	k.until("the fleet rests", func() string {
-		if why := broken(k.lives(), nil); why != "" {
+		run := k.run()
+		if why := checker.Wrong(run, checker.OneInstance); why != "" {
 			k.t.Fatalf("%s: %s", k.chapter, why)
 		}
-		return k.wrong()
+		return checker.Wrong(run, checker.Rest)
 	})
 	k.do(k.verbs)
 	k.t.Logf("%s: %.1f s", k.chapter, time.Since(began).Seconds())
@@ -324,23 +325,4 @@ func (k *killing) askedTwice(p *pool) {
 			k.t.Errorf("%s: machine %s does not keep that it was asked for twice: %s", k.chapter, m.Name, record)
 		}
 	}
-}
-
-// nothingLeft holds that nothing is left where there are no machines: at the cloud, which [killing.killedAt] waits for, and in the cluster.
-func (k *killing) nothingLeft() {
-	k.t.Helper()
-	if living := k.living(""); len(living) > 0 {
-		k.t.Errorf("%s: instances are left: %+v", k.chapter, living)
-	}
-	k.until("nodes are gone", func() string {
-		var nodes corev1.NodeList
-		if err := k.fleet.Client.List(k.t.Context(), &nodes); err != nil {
-			k.t.Fatal(err)
-		}
-		var names []string
-		for n := range nodes.Items {
-			names = append(names, nodes.Items[n].Name)
-		}
-		return strings.Join(names, ", ")
-	})
 }

@@ -7,16 +7,17 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/verify/checker"
+	"github.com/millwright-dev/millwright/internal/verify/record"
 )
 
 // world is a fleet under troubles.
@@ -55,6 +56,9 @@ var machineKinds = []schema.GroupVersionKind{
 
 // begin makes the owners, with as many machines as are wanted.
 func (w *world) begin(ctx context.Context, machines int) error {
+	if _, err := w.f.Cloud.Ask(ctx, http.MethodPost, "lives", nil); err != nil {
+		return err
+	}
 	if err := w.f.ApplySamples(ctx); err != nil {
 		return err
 	}
@@ -196,83 +200,8 @@ func (w *world) done(ctx context.Context) (n int, err error) {
 
 // wrong says how the cloud and the objects differ, and what is wanted; empty where nothing does.
 func (w *world) wrong(ctx context.Context) (string, error) {
-	machines, err := w.f.Census(ctx)
-	if err != nil {
-		return "", err
-	}
-	ready, late := 0, []string(nil)
-	for _, m := range machines {
-		if m.Ready() {
-			ready++
-		} else {
-			late = append(late, fmt.Sprintf("machine %s is %s: %s", m.Name, m.Phase, m.Why))
-		}
-	}
-	var problems []string
-	if want := w.want * len(owners); ready != want || len(machines) != want {
-		problems = append(problems, fmt.Sprintf("%d of %d machines are ready, %d are wanted", ready, len(machines), want))
-	}
-	for _, compare := range []func(context.Context, []fleet.Machine) ([]string, error){w.instances, w.nodes} {
-		more, err := compare(ctx, machines)
-		if err != nil {
-			return "", err
-		}
-		problems = append(problems, more...)
-	}
-	if len(problems) > 0 {
-		problems = append(problems, late...)
-	}
-	return strings.Join(problems[:min(len(problems), 20)], "\n  "), nil
-}
-
-// instances says where the cloud has other instances than one for each machine, or what belongs to none.
-func (w *world) instances(ctx context.Context, machines []fleet.Machine) (problems []string, err error) {
-	s, err := w.cloud.state(ctx)
-	if err != nil {
-		return nil, err
-	}
-	has := map[string]int{}
-	for _, i := range s.Instances {
-		if !gone(i.State) {
-			has[i.Name]++
-		}
-	}
-	for _, m := range machines {
-		if has[m.Name] != 1 {
-			problems = append(problems, fmt.Sprintf("machine %s has %d instances", m.Name, has[m.Name]))
-		}
-		delete(has, m.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(has)) {
-		problems = append(problems, fmt.Sprintf("%d instances of %s, which is no machine", has[name], name))
-	}
-	for _, o := range s.Orphans {
-		problems = append(problems, "left without an instance: "+o)
-	}
-	return problems, nil
-}
-
-// nodes says which nodes are no machine's. Nothing else removes them here.
-func (w *world) nodes(ctx context.Context, machines []fleet.Machine) (problems []string, err error) {
-	var all corev1.NodeList
-	if err := w.f.Client.List(ctx, &all); err != nil {
-		return nil, err
-	}
-	for _, n := range all.Items {
-		if !slices.ContainsFunc(machines, func(m fleet.Machine) bool { return m.Node == n.Name }) {
-			problems = append(problems, "node "+n.Name+" is no machine's")
-		}
-	}
-	return problems, nil
-}
-
-// gone reports whether a cloud's word says that there is no instance any more.
-func gone(state string) bool {
-	switch strings.ToLower(state) {
-	case "terminated", "deleted", "gone", "shutting-down":
-		return true
-	}
-	return false
+	run, err := record.Simulated(ctx, w.f.Client, w.f.Cloud, w.want*len(owners))
+	return checker.Wrong(run, checker.Rest), err
 }
 
 // report says what the troubles were, and what the cloud was asked for.

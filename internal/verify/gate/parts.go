@@ -49,7 +49,7 @@ func Parts(files, fuzzed []string) []Part {
 		{Name: "dev", Lane: Waiting, Target: "test-dev", Proves: "the control plane itself, and its kubelets"},
 		{
 			Name: "rights", Lane: Waiting, Target: "test-rights", Policy: Changed, Proves: "stories on the real programs with the roles that are shipped, the operator, the packages; no request is refused",
-			Inputs: with(programs, "test/e2e/", "internal/verify/rights/", "*release_test.go", "*packages_test.go", "cmd/millwright-controllers/",
+			Inputs: with(programs, "test/e2e/", "internal/verify/checker/", "internal/verify/record/", "internal/verify/rights/", "*release_test.go", "*packages_test.go", "cmd/millwright-controllers/",
 				"internal/operator/start/", "docs/metrics.md", "docs/taking-over.md", "docs/rollout.md", "README.md"),
 			Leaves: []string{"bin/audit/box"},
 		},
@@ -75,7 +75,7 @@ func Parts(files, fuzzed []string) []Part {
 		},
 		{
 			Name: "rehearsal", Lane: Waiting, Target: "test-rehearsal", Policy: Turns, Proves: "a cloud is played, and its own controller brings the samples of both APIs to Ready nodes, and manifests from elsewhere",
-			Inputs: with(programs, append(doubles, "test/rehearsal/")...), Variable: "PLAYED", Members: clouds(),
+			Inputs: with(programs, append(doubles, "test/rehearsal/", "internal/verify/checker/", "internal/verify/record/")...), Variable: "PLAYED", Members: clouds(),
 		},
 		{
 			Name: "fuzz", Lane: Computing, Target: "test-fuzz", Policy: Turns, Proves: "5000 inputs on each fuzz target of a package break nothing",

@@ -113,11 +113,13 @@ func TestImportsCatches(t *testing.T) {
 		{"internal/dialect/a.go", Module + "/internal/controller/machine", true, "a lens has no effects"},
 		{"api/gardener/v1alpha1/a.go", "sigs.k8s.io/controller-runtime/pkg/scheme", true, "types need the API machinery only"},
 		{"api/openshift/v1/a.go", "k8s.io/client-go/kubernetes", true, "types need the API machinery only"},
-		{"test/history/checker/a.go", Module + "/api/gardener/v1alpha1", true, "a judge reads the raw objects"},
-		{"test/history/checker/a_test.go", Module + "/internal/engine/rollout", true, "not even its tests go by the product"},
-		{"test/history/checker/a.go", "k8s.io/api/core/v1", true, "a judge has its own types"},
-		{"test/history/checker/a.go", "os", true, "a judge is given what it reads"},
-		{"test/history/checker/a.go", "encoding/json", false, "logs are JSON"},
+		{"internal/verify/checker/a.go", Module + "/api/gardener/v1alpha1", true, "a judge reads the raw objects"},
+		{"internal/verify/checker/a_test.go", Module + "/internal/engine/rollout", true, "not even its tests go by the product"},
+		{"internal/verify/checker/a.go", "k8s.io/api/core/v1", true, "a judge has its own types"},
+		{"internal/verify/checker/a.go", "os", true, "a judge is given what it reads"},
+		{"internal/verify/checker/a.go", "encoding/json", false, "logs are JSON"},
+		{"internal/verify/record/a.go", Module + "/internal/dialect/apis", true, "what is judged is what there is, and not what the product makes of it"},
+		{"internal/verify/record/a.go", "sigs.k8s.io/controller-runtime/pkg/client", false, "it asks API servers"},
 		{"test/history/a.go", Module + "/internal/demo/fleet", false, "whoever makes the history starts the product"},
 	}
 	for _, c := range cases {

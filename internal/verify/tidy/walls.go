@@ -49,7 +49,8 @@ var rooms = []room{
 	// What commands for people say and ask for.
 	{"internal/plugin/steer", []string{"./internal/engine", "k8s.io/utils"}},
 	{"internal/plugin/preflight", []string{"./internal/engine"}},
-	{"test/history/checker", nil},
+	{"internal/verify/checker", nil},
+	{"internal/verify/record", []string{"./internal/verify/checker", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},
 }
 
 // A wall keeps something out of some rooms, in tests too unless tests are let through.
@@ -147,12 +148,12 @@ var walls = []wall{
 		why:   "a lens reads and writes objects; effects belong to the shells",
 	},
 	{
-		rooms: []string{"test/history/checker"},
+		rooms: []string{"internal/verify/checker"},
 		out:   []string{"./api", "./cmd", "./config", "./internal", "./provider", "./providers", "github.com/openshift/api"},
 		why:   "a judge that shares code with whom it judges shares its mistakes",
 	},
 	{
-		rooms: []string{"test/history/checker"},
+		rooms: []string{"internal/verify/checker"},
 		out:   impurePackages,
 		tests: true,
 		why:   "what was recorded is all that is judged",

@@ -2,8 +2,10 @@ package checker
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,11 +14,14 @@ import (
 // Object is as much of any object as the statements are about: machines, their sets and deployments in both APIs, nodes and
 // pods.
 type Object struct {
-	Kind     string   `json:"kind,omitempty"`
-	Metadata Metadata `json:"metadata,omitzero"`
-	Spec     Spec     `json:"spec,omitzero"`
-	Status   Status   `json:"status,omitzero"`
-	// Details are those of a Status, which answers the deletion of an object that is gone at once.
+	APIVersion string   `json:"apiVersion,omitempty"`
+	Kind       string   `json:"kind,omitempty"`
+	Metadata   Metadata `json:"metadata,omitzero"`
+	Spec       Spec     `json:"spec,omitzero"`
+	Status     Status   `json:"status,omitzero"`
+	// Type is that of a secret.
+	Type string `json:"type,omitempty"`
+	// Details are those of a Status, which answers the deletion of an object that the API server removes at once.
 	Details struct {
 		UID string `json:"uid,omitempty"`
 	} `json:"details,omitzero"`
@@ -51,17 +56,21 @@ type Spec struct {
 		MatchLabels map[string]string `json:"matchLabels,omitempty"`
 	} `json:"selector,omitzero"`
 	Strategy struct {
+		Type          string `json:"type,omitempty"`
 		RollingUpdate struct {
 			MaxSurge       Share `json:"maxSurge,omitempty"`
 			MaxUnavailable Share `json:"maxUnavailable,omitempty"`
 		} `json:"rollingUpdate,omitzero"`
 	} `json:"strategy,omitzero"`
-	Template struct {
+	// RollbackTo is what a user asks a deployment to go back to.
+	RollbackTo *struct{} `json:"rollbackTo,omitempty"`
+	Template   struct {
 		Spec Recipe `json:"spec,omitzero"`
 	} `json:"template,omitzero"`
 	Recipe
 
 	// Of machines.
+	ProviderID     string `json:"providerID,omitempty"`
 	DrainTimeout   string `json:"drainTimeout,omitempty"`
 	LifecycleHooks struct {
 		PreDrain     []Hook `json:"preDrain,omitempty"`
@@ -92,9 +101,17 @@ type Status struct {
 	CurrentStatus struct{ Phase string }
 	// NodeRef is that of machines of machine.openshift.io.
 	NodeRef struct{ Name string }
+	// ErrorMessage and Conditions are those of machine.openshift.io and of nodes, LastOperation that of machine.sapcloud.io.
+	ErrorMessage  string
+	Conditions    []Condition
+	LastOperation struct{ Description string }
 
-	ObservedGeneration int64
+	ObservedGeneration                                          int64
+	Replicas, ReadyReplicas, AvailableReplicas, UpdatedReplicas int
 }
+
+// Condition is one of an object's conditions.
+type Condition struct{ Type, Status, Message string }
 
 // UnmarshalJSON lets the status of a Status pass, which is a word.
 func (s *Status) UnmarshalJSON(raw []byte) error {
@@ -141,11 +158,22 @@ func (o Object) bounds() (surge, unavailable int) {
 	return surge, min(unavailable, o.replicas())
 }
 
+// rolls says whether a deployment replaces machines step by step, within bounds.
+func (o Object) rolls() bool {
+	return slices.Contains([]string{"", "RollingUpdate"}, o.Spec.Strategy.Type)
+}
+
+// replicas are those that are wanted. machine.sapcloud.io leaves a 0 out, and machine.openshift.io takes 1 for granted where there is
+// no number.
 func (o Object) replicas() int {
-	if o.Spec.Replicas == nil {
+	switch {
+	case o.Spec.Replicas != nil:
+		return *o.Spec.Replicas
+	case strings.HasPrefix(o.APIVersion, "machine.sapcloud.io/"):
+		return 0
+	default:
 		return 1
 	}
-	return *o.Spec.Replicas
 }
 
 func (o Object) deleting() bool { return o.Metadata.DeletionTimestamp != nil }
@@ -158,6 +186,31 @@ func (o Object) phase() string {
 		return o.Status.CurrentStatus.Phase
 	}
 	return o.Status.Phase
+}
+
+// node is the name of the machine's node.
+func (o Object) node() string {
+	return cmp.Or(o.Status.NodeRef.Name, o.Metadata.Labels["node"])
+}
+
+// ready says whether a node is Ready.
+func (o Object) ready() bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c Condition) bool { return c.Type == "Ready" && c.Status == "True" })
+}
+
+// drained says whether a machine says that its drain is done.
+func (o Object) drained() bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c Condition) bool { return c.Type == "Drained" && c.Status == "True" })
+}
+
+// why is what a machine says about itself.
+func (o Object) why() string {
+	for _, c := range o.Status.Conditions {
+		if c.Status != "True" && c.Message != "" {
+			return c.Message
+		}
+	}
+	return cmp.Or(o.Status.ErrorMessage, o.Status.LastOperation.Description)
 }
 
 // owner is the UID of the controller of the object.

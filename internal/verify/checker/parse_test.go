@@ -24,15 +24,15 @@ func TestParseAudit(t *testing.T) {
 	if len(got) != 5 {
 		t.Fatalf("%d requests, want the five that were answered", len(got))
 	}
-	m := got[0].Object
+	m := got[0].Write.Object
 	_, owner := m.owner()
-	if got[0].Line != 1 || got[0].Done.Sub(got[0].Begun) != time.Microsecond || m.Metadata.UID != "u" || owner != "s" || m.phase() != "Pending" || m.recipe() != "v1" || m.Spec.DrainTimeout != "15s" {
+	if got[0].Line != 1 || got[0].Write.Done.Sub(got[0].At) != time.Microsecond || m.Metadata.UID != "u" || owner != "s" || m.phase() != "Pending" || m.recipe() != "v1" || m.Spec.DrainTimeout != "15s" {
 		t.Errorf("the machine reads %+v", got[0])
 	}
-	if got[1].Target != "m" || got[2].Object.Details.UID != "n" || got[4].OK() {
+	if got[1].Write.Target != "m" || got[2].Write.Object.Details.UID != "n" || got[4].Write.OK() {
 		t.Errorf("binding %+v, deletion %+v, eviction %+v", got[1], got[2], got[4])
 	}
-	surge, unavailable := got[3].Items[0].bounds()
+	surge, unavailable := got[3].Write.Items[0].bounds()
 	if surge != 1 || unavailable != 1 {
 		t.Errorf("25%% and 1 of 3 are %d and %d, want 1 and 1", surge, unavailable)
 	}

@@ -9,31 +9,8 @@ import (
 	"time"
 )
 
-// Write is a request that the API server has answered: one line of its audit log.
-type Write struct {
-	Line int
-	// Begun is when the request arrived, Done when it was answered.
-	Begun, Done time.Time
-	User, Verb  string
-	Group, Resource, Subresource,
-	Namespace, Name string
-	// Code is that of HTTP.
-	Code int
-	// Target is the node of a binding.
-	Target string
-	// Object is what was answered, Items where that is a list.
-	Object Object
-	Items  []Object
-}
-
-// OK says that the request was granted.
-func (w Write) OK() bool { return w.Code >= 200 && w.Code < 300 }
-
-// Where names the line for people.
-func (w Write) Where() string { return fmt.Sprintf("audit.log:%d", w.Line) }
-
-// event is a line of the audit log (audit.k8s.io/v1, Event).
-type event struct {
+// auditLine is a line of the audit log (audit.k8s.io/v1, Event).
+type auditLine struct {
 	Stage, Verb string
 	User        struct{ Username string }
 	ObjectRef   struct{ Resource, Namespace, Name, APIGroup, Subresource string }
@@ -47,10 +24,10 @@ type event struct {
 
 // ParseAudit reads an audit log of level RequestResponse. Half a line at its end, as a killed API server leaves it, is no
 // error.
-func ParseAudit(r io.Reader) ([]Write, error) {
-	var out []Write
+func ParseAudit(r io.Reader) ([]Event, error) {
+	var out []Event
 	err := lines(r, func(n int, line []byte) error {
-		var e event
+		var e auditLine
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
 		}
@@ -79,7 +56,7 @@ func ParseAudit(r io.Reader) ([]Write, error) {
 			}
 			w.Items = answer.Items
 		}
-		out = append(out, w)
+		out = append(out, w.Event())
 		return nil
 	})
 	if err != nil {
@@ -88,7 +65,7 @@ func ParseAudit(r io.Reader) ([]Write, error) {
 	return out, nil
 }
 
-// lines calls each for each line that is not empty. The error of a last line without an end is none.
+// lines calls each for each line that is not empty. A last line without an end may be invalid.
 func lines(r io.Reader, each func(n int, line []byte) error) error {
 	in := bufio.NewReaderSize(r, 1<<20)
 	for n := 1; ; n++ {

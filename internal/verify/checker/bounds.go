@@ -27,7 +27,7 @@ func (e *era) members(set *thing) []*thing {
 	})
 }
 
-// counts says whether a machine counts as one that the set has: its own, selected, and neither leaving nor given up.
+// counts says whether a machine counts as one that the set has: its own, selected, and neither leaving nor Failed.
 func counts(set *thing) func(Object) bool {
 	return func(o Object) bool {
 		_, uid := o.owner()
@@ -47,16 +47,16 @@ func (e *era) surely(at time.Time, sets ...*thing) (n int) {
 	return n
 }
 
-// known are the versions of a set or deployment that its controller may have acted on at a time: from the generation on that
-// it has last written into the status as observed.
-func (h *history) known(t *thing, at time.Time) []version {
+// known are the versions of a set or deployment that its controller may have acted on in a request: from the generation on that
+// it had written into the status as observed, and the API server had confirmed that.
+func (h *history) known(t *thing, by *Write) []version {
 	var observed int64
 	for _, v := range t.versions {
-		if v.User == h.Sets && !v.Begun.After(at) {
+		if v.User == h.Sets && v.Done.Before(by.Begun) {
 			observed = max(observed, v.Status.ObservedGeneration)
 		}
 	}
-	return slices.DeleteFunc(t.during(time.Time{}, at), func(v version) bool { return v.Metadata.Generation < observed })
+	return slices.DeleteFunc(t.during(time.Time{}, by.Done), func(v version) bool { return v.Metadata.Generation < observed })
 }
 
 // setBound looks at each machine that the controllers of sets made.
@@ -64,7 +64,7 @@ func setBound(h *history, v *Verdict) {
 	h.creations(func(e *era, made *Write, set *thing) {
 		v.Judged++
 		most := 0
-		for _, k := range h.known(set, made.Done) {
+		for _, k := range h.known(set, made) {
 			most = max(most, k.replicas())
 		}
 		if n := e.surely(made.Done, set); n > most {
@@ -86,40 +86,79 @@ func (e *era) siblings(set *thing) (deployment *thing, sets []*thing) {
 	})
 }
 
-// surge looks at each machine that was made for a deployment.
+// surge looks at each size that the controllers of sets give to a set of a deployment, and at what the deployment's sets have or
+// are to have then. That a set makes no more than it wants is judged by set-bound.
 func surge(h *history, v *Verdict) {
-	h.creations(func(e *era, made *Write, set *thing) {
-		deployment, sets := e.siblings(set)
-		if deployment == nil {
-			return
-		}
-		v.Judged++
-		most := 0
-		for _, k := range h.known(deployment, made.Done) {
-			more, _ := k.bounds()
-			most = max(most, k.replicas()+more)
-		}
-		if n := e.surely(made.Done, sets...); n > most {
-			v.breaks(made.Begun, []string{made.Where()}, "machine %s is the %d. of deployment %s, which may have %d", made.Object.Metadata.Name, n, deployment.name(), most)
-		}
-	})
-}
-
-// unavailable looks at each machine of a deployment that worked and that the controllers of sets gave up. Only what they did
-// themselves is judged: from the moment at which the deployment last had all that it wants, until a user took a machine away
-// or one failed.
-func unavailable(h *history, v *Verdict) {
 	for _, e := range h.eras {
-		for _, w := range e.writes {
-			if set := h.gaveUp(e, w); set != nil {
-				h.givenUp(e, set, w, v)
+		for _, set := range e.of("machinesets") {
+			for i, now := range set.versions {
+				if now.User != h.Sets || now.gone || now.replicas() == 0 || i > 0 && set.versions[i-1].replicas() >= now.replicas() {
+					continue
+				}
+				if deployment, sets := e.siblings(set); deployment != nil && deployment.surely(now.Begun, now.Done, Object.rolls) {
+					h.grown(e, deployment, set, sets, now, v)
+				}
 			}
 		}
 	}
 }
 
-// gaveUp is the set whose machine, at work until then, the controllers of sets gave up; nil where that is not what was asked.
-func (h *history) gaveUp(e *era, w *Write) *thing {
+func (h *history) grown(e *era, deployment, set *thing, sets []*thing, now version, v *Verdict) {
+	v.Judged++
+	most, total, alone := 0, 0, true
+	for _, k := range h.known(deployment, now.Write) {
+		more, _ := k.bounds()
+		most = max(most, k.replicas()+more)
+	}
+	for _, s := range sets {
+		has, wants := e.surely(now.Done, s), now.replicas()
+		if s != set {
+			if !s.surely(now.Begun, now.Done, Object.wanted) {
+				continue // its machines go with it
+			}
+			for _, w := range s.during(now.Begun, now.Done) {
+				wants = min(wants, w.replicas())
+			}
+			alone = alone && wants == 0
+			total += h.leaving(e, s, now)
+		} else if wants <= has {
+			return // it makes no machine for that
+		}
+		total += max(wants, has)
+	}
+	if !alone { // else it is a matter of size: a set does not wait for machines that it deleted itself
+		total += h.leaving(e, set, now)
+	}
+	if total > most {
+		v.breaks(now.Begun, []string{now.Where()}, "set %s is to have %d machines, and deployment %s then has %d, and may have %d", set.name(), now.replicas(), deployment.name(), total, most)
+	}
+}
+
+// leaving counts the machines of a set that the controllers of sets have deleted, and that are there still.
+func (h *history) leaving(e *era, set *thing, now version) (n int) {
+	for _, m := range e.members(set) {
+		if deleted, ok := m.firstDeleting(); ok && deleted.User == h.Sets && m.surely(now.Begun, now.Done, Object.deleting) {
+			n++
+		}
+	}
+	return n
+}
+
+// unavailable looks at each machine of a deployment that worked and that the controllers of sets deleted. Only what they did
+// themselves is judged: from the moment at which the deployment last had all that it wants, until a user took a machine away
+// or one failed.
+func unavailable(h *history, v *Verdict) {
+	for _, e := range h.eras {
+		for _, w := range e.writes {
+			if set := h.deletedFrom(e, w); set != nil {
+				h.judgeDeletion(e, set, w, v)
+			}
+		}
+	}
+}
+
+// deletedFrom is the set whose machine, at work until then, the controllers of sets deleted; nil for another request.
+func (h *history) deletedFrom(e *era, w *Write) *thing {
 	if w.User != h.Sets || w.Verb != "delete" || w.Resource != "machines" || !w.OK() {
 		return nil
 	}
@@ -140,9 +179,9 @@ func mayWork(o Object) bool {
 	return works(o) || o.wanted() && o.phase() != "Failed" && o.Status.NodeRef.Name != ""
 }
 
-func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
+func (h *history) judgeDeletion(e *era, set *thing, w *Write, v *Verdict) {
 	deployment, sets := e.siblings(set)
-	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !set.surely(w.Begun, w.Done, Object.wanted) {
+	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !deployment.surely(w.Begun, w.Done, Object.rolls) || !set.surely(w.Begun, w.Done, Object.wanted) {
 		return // what is deleted takes its machines with it
 	}
 	var all []*thing
@@ -150,7 +189,7 @@ func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
 		all = append(all, e.members(s)...)
 	}
 	whole, ok := lastWhole(deployment, all, w.Begun)
-	if !ok || h.lostOtherwise(all, whole, w.Done) {
+	if !ok || h.lostOtherwise(all, whole, w.Done) || slices.ContainsFunc(sets, func(s *thing) bool { return h.sized(s, whole, w.Done) }) {
 		return
 	}
 	v.Judged++
@@ -166,7 +205,7 @@ func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
 		}
 	}
 	if left < least {
-		v.breaks(w.Begun, []string{w.Where()}, "machine %s of deployment %s is given up, which leaves %d at work, and %d have to be", w.Name, deployment.name(), left, least)
+		v.breaks(w.Begun, []string{w.Where()}, "machine %s of deployment %s is deleted, which leaves %d at work, and %d have to be", w.Name, deployment.name(), left, least)
 	}
 }
 
@@ -195,13 +234,24 @@ func lastWhole(deployment *thing, machines []*thing, before time.Time) (time.Tim
 	return time.Time{}, false
 }
 
+// sized says whether another user than the controllers of sets gave a set its size, or deleted it, between two times.
+func (h *history) sized(s *thing, from, until time.Time) bool {
+	for i, v := range s.versions {
+		changed := i > 0 && (v.gone || v.deleting() || v.replicas() != s.versions[i-1].replicas())
+		if changed && v.User != h.Sets && v.Done.After(from) && !v.Begun.After(until) {
+			return true
+		}
+	}
+	return false
+}
+
 // lostOtherwise says whether one of the machines stopped working between two times by another hand than the controllers' of
 // sets.
 func (h *history) lostOtherwise(machines []*thing, from, until time.Time) bool {
 	return slices.ContainsFunc(machines, func(m *thing) bool {
 		for i, v := range m.versions {
-			lost := i > 0 && works(m.versions[i-1].Object) && !works(v.Object)
-			if lost && v.User != h.Sets && v.Done.After(from) && v.Begun.Before(until) {
+			lost := i > 0 && works(m.versions[i-1].Object) && (v.gone || !works(v.Object))
+			if lost && v.User != h.Sets && v.Done.After(from) && !v.Begun.After(until) {
 				return true
 			}
 		}

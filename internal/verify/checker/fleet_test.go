@@ -101,30 +101,55 @@ func TestRollouts(t *testing.T) {
 		return object("dep").wants(4, 1).bounded(surge, unavailable)
 	}
 	of := func(name string, n int) Object { return object(name).wants(n, 1).ownedBy("MachineDeployment", "dep") }
+	grow := func(s *story, n int) { s.write(9.9, setsUser, "patch", "machinesets", of("new", n)) }
 	tests := []struct {
 		name, reason       string
 		surge, unavailable string
 		tell               func(s *story)
 		broken             string
 	}{
-		{"one more", "is the surge", "1", "0", func(s *story) { s.count(10, "new", "e") }, ""},
-		{"two more", "are more than the surge", "1", "0", func(s *story) { s.count(10, "new", "e", "f") }, "surge"},
-		{"half of them more", "are the surge in percent", "50%", "0", func(s *story) { s.count(10, "new", "e", "f") }, ""},
+		{"one more", "is the surge", "1", "0", func(s *story) {
+			grow(s, 1)
+			s.count(10, "new", "e")
+		}, ""},
+		{"two more", "are more than the surge", "1", "0", func(s *story) { grow(s, 2) }, "surge"},
+		{"half of them more", "are the surge in percent", "50%", "0", func(s *story) {
+			grow(s, 2)
+			s.count(10, "new", "e", "f")
+		}, ""},
+		{"one more beside those that stay", "the old set is to have fewer, and has not given them up yet", "1", "0", func(s *story) {
+			s.write(9.8, setsUser, "patch", "machinesets", of("old", 2))
+			grow(s, 2)
+		}, "surge"},
+		{"all at once", "the other strategies have no bounds", "1", "0", func(s *story) {
+			s.all("dep", 0, func(o *Object) { o.Spec.Strategy.Type = "OnDelete" })
+			grow(s, 4)
+		}, ""},
+		{"as many as its set wants", "the set has not heard yet that fewer are wanted", "1", "0", func(s *story) {
+			s.write(9, user, "patch", "machinedeployments", object("dep").wants(2, 2).bounded("1", "0"))
+			s.observed(9.1, "machinedeployments", object("dep").wants(2, 2).bounded("1", "0"), 2)
+			s.give(9.5, user, "old", "d")
+			s.count(10, "old", "e")
+		}, ""},
 		{"one less", "none may be away", "1", "0", func(s *story) { s.give(10, setsUser, "old", "a") }, "unavailable"},
 		{"one for one", "the new one works", "1", "0", func(s *story) {
+			grow(s, 1)
 			s.count(10, "new", "e")
 			s.give(11, setsUser, "old", "a")
 		}, ""},
 		{"one for one that does not work", "the new one does not work yet", "1", "0", func(s *story) {
+			grow(s, 1)
 			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
 			s.give(11, setsUser, "old", "a")
 		}, "unavailable"},
 		{"one for one that has its node", "machine.openshift.io counts a machine by its node, and says Running later", "1", "0", func(s *story) {
+			grow(s, 1)
 			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
 			s.write(10.5, mcUser, "patch", "machines", machineOf("new", "e").with(func(o *Object) { o.Status.Phase, o.Status.NodeRef.Name = "Provisioning", "e" }))
 			s.give(11, setsUser, "old", "a")
 		}, ""},
 		{"one for one that failed", "its node does not count", "1", "0", func(s *story) {
+			grow(s, 1)
 			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
 			s.write(10.5, mcUser, "patch", "machines", machineOf("new", "e").with(func(o *Object) { o.Status.Phase, o.Status.NodeRef.Name = "Failed", "e" }))
 			s.give(11, setsUser, "old", "a")
@@ -159,7 +184,7 @@ func TestRollouts(t *testing.T) {
 			s := &story{Run: Run{Sets: setsUser, Machines: mcUser}}
 			s.write(0, user, "create", "machinedeployments", deployment(tc.surge, tc.unavailable))
 			s.write(0.2, setsUser, "create", "machinesets", of("old", 4))
-			s.write(0.3, setsUser, "create", "machinesets", of("new", 4))
+			s.write(0.3, setsUser, "create", "machinesets", of("new", 0))
 			s.count(1, "old", "a", "b", "c", "d")
 			tc.tell(s)
 			expect(t, s, tc.reason, tc.broken)
@@ -201,7 +226,7 @@ func TestRestore(t *testing.T) {
 			s.write(0, user, "create", "machinesets", object("set").wants(1, 1))
 			s.write(1, setsUser, "create", "machines", m)
 			s.instance("i-1", "m", 2, 8)
-			s.entry(5.5, Entry{What: Mark, Mark: Restored, From: at(3), Until: at(5)})
+			s.event(5.5, Event{What: Mark, Mark: Restored, From: at(3), Until: at(5)})
 			tc.tell(s)
 			expect(t, s, tc.reason, tc.broken)
 		})
@@ -215,12 +240,13 @@ func TestSabotageIsSeen(t *testing.T) {
 	s.write(20.2, setsUser, "create", "machinesets", object("old").wants(4, 1).ownedBy("MachineDeployment", "dep"))
 	s.count(21, "old", "a", "b", "c", "d")
 	s.give(30, setsUser, "old", "a")
-	for i := range s.Writes { // room for the versions of falsified writes
+	s.event(9.8, Event{What: Mark, Mark: AtRest}) // nothing is there
+	for i := range s.Writes {                     // room for the versions of falsified writes
 		if o := &s.Writes[i].Object; o.Metadata.ResourceVersion != "" {
 			o.Metadata.ResourceVersion += "0"
 		}
 	}
-	proofs := Prove(s.Run)
+	proofs := Prove(s.run())
 	for i, statement := range statements {
 		if proofs[i] != Seen {
 			t.Errorf("the sabotage of %s is %q, want %q", statement.name, proofs[i], Seen)

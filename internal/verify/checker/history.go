@@ -9,12 +9,14 @@ import (
 
 // Run is what was recorded, and who is who in it.
 type Run struct {
-	Writes  []Write
-	Entries []Entry
+	Events []Event
 	// Sets is the user that the controllers of sets and deployments are, Machines that of the machine controllers.
 	Sets, Machines string
 	// DrainTimeout is that of machines of machine.sapcloud.io that name none: --machine-drain-timeout.
 	DrainTimeout time.Duration
+	// Once: the infrastructure of this run ends no instance that it accepted, so that none is asked for again, so that a machine has one in its
+	// whole life.
+	Once bool
 }
 
 // version is an object from one write to the next.
@@ -101,24 +103,31 @@ func (h *history) eraOf(at time.Time) int {
 // history is a run, sorted.
 type history struct {
 	Run
-	eras      []*era
-	instances []*Instance
+	eras []*era
+	// parts are what was made for instances.
+	instances, parts []*Instance
+	// foreign are the IDs of instances of another cluster.
+	foreign map[string]bool
 }
 
 // sortOut makes a history of a run.
 func sortOut(r Run) *history {
-	h := &history{Run: r, instances: instances(r.Entries), eras: []*era{{things: map[string]*thing{}}}}
-	for _, e := range r.Entries {
-		if e.What == Mark && e.Mark == Restored {
+	r.Events = slices.Clone(r.Events)
+	inOrder(r.Events)
+	h := &history{Run: r, eras: []*era{{things: map[string]*thing{}}}, foreign: map[string]bool{}}
+	h.instances, h.parts = instances(r.Events)
+	for _, e := range r.Events {
+		switch {
+		case e.What == Mark && e.Mark == Restored:
 			h.eras = append(h.eras, &era{begin: e.Until, things: map[string]*thing{}})
+		case e.What == Mark && e.Mark == Foreign:
+			h.foreign[e.Instance] = true
 		}
 	}
-	writes := slices.Clone(r.Writes)
-	slices.SortStableFunc(writes, func(a, b Write) int { return a.Begun.Compare(b.Begun) })
-	for i := range writes {
-		e := h.eras[h.eraOf(writes[i].Begun)]
-		e.writes = append(e.writes, &writes[i])
-		e.add(&writes[i])
+	for _, w := range r.writes() {
+		e := h.eras[h.eraOf(w.Begun)]
+		e.writes = append(e.writes, w)
+		e.add(w)
 	}
 	for _, e := range h.eras {
 		for _, t := range e.order {
@@ -126,6 +135,16 @@ func sortOut(r Run) *history {
 		}
 	}
 	return h
+}
+
+// writes are the requests of the API server.
+func (r Run) writes() (all []*Write) {
+	for _, e := range r.Events {
+		if e.Write != nil {
+			all = append(all, e.Write)
+		}
+	}
+	return all
 }
 
 // sort puts versions in the order in which they were stored. A list may show one again.

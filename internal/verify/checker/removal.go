@@ -16,31 +16,55 @@ func mirror(o Object) bool { return o.Metadata.Annotations["kubernetes.io/config
 
 func finished(o Object) bool { return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed" }
 
-// drainFirst looks at what was on the node of each instance at the moment at which it was told to end.
+// drainFirst looks at what was on the node of each instance at the moment at which its end was requested.
 func drainFirst(h *history, v *Verdict) {
 	for _, i := range h.instances {
 		at := i.Ending.At
 		e := h.eras[h.eraOf(at)]
 		m := e.machineOf(i.UID)
 		if at.IsZero() || m == nil {
-			continue // nobody knows whose pods may move
+			continue // the record does not have the machine
 		}
 		deleted, ok := m.firstDeleting()
-		if !ok || h.undrained(m, deleted, at) {
+		if !ok || h.undrained(m, deleted, at) || m.taken(h, at) {
 			continue
 		}
 		v.Judged++
 		closed := e.cordoned(i.Machine, at)
+		if e.older(i.Machine, i.Made.At, at) {
+			continue // the node is another instance's
+		}
 		for _, pod := range e.of("pods") {
 			if pod.node != i.Machine || !pod.boundDone.Before(at) || pod.boundDone.After(closed) {
 				continue // it came after the node was closed
 			}
-			if pod.surely(at, at, func(o Object) bool { return !daemon(o) && !mirror(o) && !finished(o) }) {
+			silent := e.silent(i.Machine, at)
+			if pod.surely(at, at, func(o Object) bool { return !daemon(o) && !mirror(o) && !finished(o) && (!silent || !o.deleting()) }) {
 				v.breaks(at, []string{i.Ending.Where(), pod.during(at, at)[0].Where(), deleted.Where()},
 					"instance %s of machine %s is ended with pod %s on it", i.ID, m.name(), pod.name())
 			}
 		}
 	}
+}
+
+// taken says whether another user than its controller has removed the machine's object by then: its instance has no owner.
+func (t *thing) taken(h *history, at time.Time) bool {
+	return t.last().gone && t.last().User != h.Machines && !t.last().Begun.After(at)
+}
+
+// silent says whether the kubelet of a node may be unheard of at that time: nothing will say that terminating pods have
+// ended.
+func (e *era) silent(node string, at time.Time) bool {
+	return slices.ContainsFunc(e.of("nodes"), func(n *thing) bool {
+		return n.last().Metadata.Name == node && n.maybe(at, at, func(o Object) bool { return !o.ready() })
+	})
+}
+
+// older says whether the node that has the name at that time was there before another one.
+func (e *era) older(node string, than, at time.Time) bool {
+	return slices.ContainsFunc(e.of("nodes"), func(n *thing) bool {
+		return n.last().Metadata.Name == node && n.surely(than, than, Object.wanted) && n.maybe(at, at, Object.wanted)
+	})
 }
 
 // undrained says whether the machine may go with its pods at that time: its drain is excluded, forced, or has timed out.
@@ -70,7 +94,7 @@ func (h *history) timedOut(o Object, group string, at time.Time) bool {
 	return timeout > 0 && at.Sub(*o.Metadata.DeletionTimestamp) > timeout
 }
 
-// cordoned is when the request arrived that last closed the node to pods before that time; the far past if nobody did, so
+// cordoned is when the request arrived that last closed the node to pods before that time; the far past if no request did, so
 // that the far future stands for a node that was never closed.
 func (e *era) cordoned(node string, at time.Time) time.Time {
 	closed := time.Unix(1<<40, 0)
@@ -93,10 +117,10 @@ func (e *era) cordoned(node string, at time.Time) time.Time {
 }
 
 // hooks looks at each removal of a pod by the machine controllers, and at each end of an instance. Hooks that were put on
-// after the deletion bind nobody.
+// after the deletion do not count.
 func hooks(h *history, v *Verdict) {
 	preDrain := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreDrain) > 0 }
-	preTerminate := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreTerminate) > 0 }
+	ends := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreTerminate) > 0 || preDrain(o) && !o.drained() }
 	for _, e := range h.eras {
 		for _, w := range e.writes {
 			evicts := w.Subresource == "eviction" || w.Verb == "delete" && w.Subresource == ""
@@ -109,7 +133,7 @@ func hooks(h *history, v *Verdict) {
 			}
 			v.Judged++
 			if deleted, held := m.heldBy(preDrain, w.Begun, w.Done); held {
-				v.breaks(w.Begun, []string{w.Where(), deleted.Where()}, "pod %s/%s is told to go while machine %s has a preDrain hook", w.Namespace, w.Name, m.name())
+				v.breaks(w.Begun, []string{w.Where(), deleted.Where()}, "pod %s/%s is removed while machine %s has a preDrain hook", w.Namespace, w.Name, m.name())
 			}
 		}
 	}
@@ -122,8 +146,8 @@ func hooks(h *history, v *Verdict) {
 			continue
 		}
 		v.Judged++
-		if deleted, held := m.heldBy(preTerminate, i.Ending.At, i.Ending.At); held {
-			v.breaks(i.Ending.At, []string{i.Ending.Where(), deleted.Where()}, "instance %s is ended while machine %s has a preTerminate hook", i.ID, m.name())
+		if deleted, held := m.heldBy(ends, i.Ending.At, i.Ending.At); held {
+			v.breaks(i.Ending.At, []string{i.Ending.Where(), deleted.Where()}, "instance %s is ended while machine %s has a hook", i.ID, m.name())
 		}
 	}
 }

@@ -20,23 +20,32 @@ const (
 
 // saboteurs falsify a record so that one statement is broken, and say whether they found an occasion.
 var saboteurs = map[string]func(r *Run, h *history) bool{
-	"one-instance": twin,
-	"drain-first":  hasten,
-	"hooks":        hookOn,
-	"wanted-stays": endWanted,
-	"set-bound":    func(r *Run, _ *history) bool { return shrink(r, "machinesets") },
-	"surge":        func(r *Run, _ *history) bool { return shrink(r, "machinedeployments") },
-	"unavailable":  demand,
-	"no-roll":      claimQuiet,
-	"no-leak":      forgetGone,
+	"one-instance":  twin,
+	"drain-first":   hasten,
+	"hooks":         hookOn,
+	"wanted-stays":  endWanted,
+	"released-last": outlive,
+	"held-first":    letGo,
+	"node-last":     keepOn,
+	"set-bound":     func(r *Run, _ *history) bool { return shrink(r, "machinesets") },
+	"surge":         func(r *Run, _ *history) bool { return shrink(r, "machinedeployments") },
+	"unavailable":   demand,
+	"no-roll":       claimQuiet,
+	"no-leak":       forgetGone,
+	OthersKept:      disown,
+	Rest: func(r *Run, _ *history) bool {
+		at := func(e Event) bool { return e.What == Mark && e.Mark == AtRest }
+		r.change(at, func(e *Event) { e.Message = "disk" })
+		return slices.ContainsFunc(r.Events, at)
+	},
 	"settles": func(r *Run, _ *history) bool {
-		r.Entries = append(r.Entries, Entry{What: Mark, Mark: Unsettled})
+		r.Events = append(r.Events, Event{What: Mark, Mark: Unsettled})
 		return true
 	},
 	"recorded": func(r *Run, h *history) bool {
 		for _, c := range h.calls("create") {
 			if c.reply.Error == "" && !c.reply.At.IsZero() {
-				r.Entries = slices.DeleteFunc(r.Entries, func(e Entry) bool { return e.What == Made && e.UID == c.UID })
+				r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.What == Made && e.UID == c.UID })
 				return true
 			}
 		}
@@ -49,8 +58,7 @@ func Prove(r Run) []string {
 	h := sortOut(r)
 	var out []string
 	for _, s := range statements {
-		fake := r
-		fake.Writes, fake.Entries = slices.Clone(r.Writes), slices.Clone(r.Entries)
+		fake := r.clone()
 		var before, after Verdict
 		if s.judge(h, &before); len(before.Broken) > 0 {
 			out = append(out, Needless)
@@ -70,6 +78,18 @@ func Prove(r Run) []string {
 	return out
 }
 
+// clone is the run with events of its own.
+func (r Run) clone() Run {
+	r.Events = slices.Clone(r.Events)
+	for n := range r.Events {
+		if w := r.Events[n].Write; w != nil {
+			own := *w
+			r.Events[n].Write = &own
+		}
+	}
+	return r
+}
+
 // twin gives a machine a second instance while its first one lives.
 func twin(r *Run, h *history) bool {
 	for _, i := range h.instances {
@@ -77,7 +97,7 @@ func twin(r *Run, h *history) bool {
 			second := i.Made
 			second.Instance += "-twin"
 			second.At = second.At.Add(time.Second / 2)
-			r.Entries = append(r.Entries, second)
+			r.Events = append(r.Events, second)
 			return true
 		}
 	}
@@ -85,10 +105,10 @@ func twin(r *Run, h *history) bool {
 }
 
 // change falsifies the entries for which it is so.
-func (r *Run) change(so func(Entry) bool, to func(*Entry)) {
-	for n := range r.Entries {
-		if so(r.Entries[n]) {
-			to(&r.Entries[n])
+func (r *Run) change(so func(Event) bool, to func(*Event)) {
+	for n := range r.Events {
+		if so(r.Events[n]) {
+			to(&r.Events[n])
 		}
 	}
 }
@@ -110,7 +130,7 @@ func hasten(r *Run, h *history) bool {
 		}
 		for _, pod := range h.eras[h.eraOf(at)].of("pods") {
 			if pod.node == i.Machine && pod.boundDone.Before(at) && pod.surely(at, at, func(o Object) bool { return !daemon(o) && !finished(o) }) {
-				r.change(func(e Entry) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Entry) { e.At = at })
+				r.change(func(e Event) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Event) { e.At = at })
 				return true
 			}
 		}
@@ -136,9 +156,9 @@ func hookOn(r *Run, h *history) bool {
 		if m == nil || !m.surely(i.Ending.At, i.Ending.At, Object.deleting) {
 			continue
 		}
-		for n := range r.Writes {
-			if r.Writes[n].Object.Metadata.UID == i.UID {
-				r.Writes[n].Object.Spec.LifecycleHooks.PreTerminate = []Hook{{Name: "false"}}
+		for _, w := range r.writes() {
+			if w.Object.Metadata.UID == i.UID {
+				w.Object.Spec.LifecycleHooks.PreTerminate = []Hook{{Name: "false"}}
 			}
 		}
 		return true
@@ -146,7 +166,7 @@ func hookOn(r *Run, h *history) bool {
 	return false
 }
 
-// endWanted ends an instance long before anybody wants it to.
+// endWanted ends an instance long before its machine is deleted.
 func endWanted(r *Run, h *history) bool {
 	for _, i := range h.instances {
 		m := h.eras[0].machineOf(i.UID)
@@ -154,7 +174,7 @@ func endWanted(r *Run, h *history) bool {
 		if i.Ending.At.IsZero() || h.eraOf(early) > 0 || m == nil || !m.surely(early, early, Object.wanted) {
 			continue
 		}
-		r.change(func(e Entry) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Entry) { e.At = early })
+		r.change(func(e Event) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Event) { e.At = early })
 		return true
 	}
 	return false
@@ -163,8 +183,8 @@ func endWanted(r *Run, h *history) bool {
 // shrink lets sets or deployments have wanted less than they got.
 func shrink(r *Run, resource string) bool {
 	none, found := 0, false
-	for n := range r.Writes {
-		if w := &r.Writes[n]; w.Resource == resource && w.Object.Spec.Replicas != nil {
+	for _, w := range r.writes() {
+		if w.Resource == resource && w.Object.Spec.Replicas != nil {
 			w.Object.Spec.Replicas, found = &none, true
 			w.Object.Spec.Strategy.RollingUpdate.MaxSurge = nil
 		}
@@ -172,21 +192,21 @@ func shrink(r *Run, resource string) bool {
 	return found
 }
 
-// demand lets the controllers give up all machines of a deployment together with the first.
+// demand lets the controllers delete all machines of a deployment together with the first.
 func demand(r *Run, h *history) bool {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
-			set := h.gaveUp(e, w)
+			set := h.deletedFrom(e, w)
 			if set == nil {
 				continue
 			}
 			var judged Verdict
-			if h.givenUp(e, set, w, &judged); judged.Judged == 0 {
+			if h.judgeDeletion(e, set, w, &judged); judged.Judged == 0 {
 				continue
 			}
 			for _, sibling := range e.members(set) {
 				if now := sibling.during(w.Begun, w.Begun); len(now) == 1 && works(now[0].Object) {
-					r.Writes = append(r.Writes, now[0].deletedBy(w))
+					r.Events = append(r.Events, now[0].deletedBy(w).Event())
 				}
 			}
 			return true
@@ -211,7 +231,7 @@ func claimQuiet(r *Run, h *history) bool {
 	for _, e := range h.eras {
 		for _, w := range e.writes {
 			if w.User == h.Sets && w.Verb == "create" && w.Resource == "machines" && w.OK() {
-				r.Entries = append(r.Entries, Entry{What: Mark, Mark: Exchanged, From: w.Begun.Add(-time.Second), Until: w.Done.Add(time.Second)})
+				r.Events = append(r.Events, Event{What: Mark, Mark: Exchanged, From: w.Begun.Add(-time.Second), Until: w.Done.Add(time.Second)})
 				return true
 			}
 		}
@@ -219,13 +239,64 @@ func claimQuiet(r *Run, h *history) bool {
 	return false
 }
 
+// outlive lets an instance end after its machine has gone.
+func outlive(r *Run, h *history) bool {
+	for _, i := range h.instances {
+		for _, e := range h.eras {
+			if m := e.machineOf(i.UID); m != nil && m.last().gone && m.last().User == h.Machines && !i.Gone.At.IsZero() {
+				r.change(func(e Event) bool { return e.What == Gone && e.Instance == i.ID }, func(e *Event) { e.At, e.From = m.last().Done.Add(time.Second), time.Time{} })
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// letGo takes the finalizers off a machine that has an instance.
+func letGo(r *Run, h *history) bool {
+	n := slices.IndexFunc(h.instances, func(i *Instance) bool {
+		return slices.ContainsFunc(h.eras, func(e *era) bool { return e.machineOf(i.UID) != nil })
+	})
+	for _, w := range r.writes() {
+		if n >= 0 && w.Object.Metadata.UID == h.instances[n].UID {
+			w.Object.Metadata.Finalizers = nil
+		}
+	}
+	return n >= 0
+}
+
+// keepOn lets the instance of a node that was deleted stay.
+func keepOn(r *Run, h *history) bool {
+	for _, w := range r.writes() {
+		if w.User != h.Machines || w.Verb != "delete" || w.Resource != "nodes" {
+			continue
+		}
+		n := slices.IndexFunc(h.instances, func(i *Instance) bool { return i.Machine == w.Name })
+		if n >= 0 {
+			id := h.instances[n].ID
+			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.What == Gone && e.Instance == id })
+			return true
+		}
+	}
+	return false
+}
+
+// disown lets an instance that was ended be another cluster's.
+func disown(r *Run, h *history) bool {
+	n := slices.IndexFunc(h.instances, func(i *Instance) bool { return !i.Gone.At.IsZero() })
+	if n >= 0 {
+		r.Events = append(r.Events, Event{What: Mark, Mark: Foreign, Instance: h.instances[n].ID})
+	}
+	return n >= 0
+}
+
 // forgetGone lets an instance stay for ever.
 func forgetGone(r *Run, _ *history) bool {
-	ended := slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.What == Mark && e.Mark == End })
-	n := slices.IndexFunc(r.Entries, func(e Entry) bool { return e.What == Gone })
+	ended := slices.ContainsFunc(r.Events, func(e Event) bool { return e.What == Mark && e.Mark == End })
+	n := slices.IndexFunc(r.Events, func(e Event) bool { return e.What == Gone })
 	if !ended || n < 0 {
 		return false
 	}
-	r.Entries = slices.Delete(r.Entries, n, n+1)
+	r.Events = slices.Delete(r.Events, n, n+1)
 	return true
 }

@@ -1,11 +1,12 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// noRoll looks for work that nobody asked for: templates that controllers changed, sets for templates that no user wrote, and
+// noRoll looks for work that no user asked for: templates that controllers changed, sets for templates that no user wrote, and
 // machines that came or went while binaries were exchanged in a quiet fleet.
 func noRoll(h *history, v *Verdict) {
 	asked := map[string]map[string]bool{} // recipes that users wrote, by deployment
@@ -26,11 +27,11 @@ func noRoll(h *history, v *Verdict) {
 			}
 			v.Judged++
 			if !asked[owner][first.recipe()] {
-				v.breaks(first.Begun, []string{first.Where()}, "set %s is made from a template that nobody asked for", t.name())
+				v.breaks(first.Begun, []string{first.Where()}, "set %s is made from a template that no user asked for", t.name())
 			}
 		}
 	}
-	for _, x := range h.Entries {
+	for _, x := range h.Events {
 		if x.What == Mark && x.Mark == Exchanged {
 			h.untouched(x, v)
 		}
@@ -45,7 +46,7 @@ func (h *history) sameRecipe(t *thing, v *Verdict) {
 			continue
 		}
 		v.Judged++
-		if before := t.versions[i-1]; before.recipe() != now.recipe() {
+		if before := t.versions[i-1]; before.recipe() != now.recipe() && before.Spec.RollbackTo == nil {
 			v.breaks(now.Begun, []string{before.Where(), now.Where()}, "%s %s is made from something else now, by %s", t.resource, t.name(), now.User)
 		}
 	}
@@ -66,7 +67,7 @@ func (h *history) noteAsked(t *thing, asked map[string]map[string]bool) {
 }
 
 // untouched looks at what the controllers did to machines while they were exchanged.
-func (h *history) untouched(x Entry, v *Verdict) {
+func (h *history) untouched(x Event, v *Verdict) {
 	v.Judged++
 	e := h.eras[h.eraOf(x.From)]
 	for _, w := range e.writes {
@@ -88,14 +89,14 @@ func (h *history) untouched(x Entry, v *Verdict) {
 
 // noLeak looks at what is left at the end.
 func noLeak(h *history, v *Verdict) {
-	for _, x := range h.Entries {
+	for _, x := range h.Events {
 		if x.What != Mark || x.Mark != End {
 			continue
 		}
 		v.Judged++
-		for _, i := range h.instances {
+		for _, i := range slices.Concat(h.instances, h.parts) {
 			if i.Gone.At.IsZero() || i.Gone.At.After(x.At) {
-				v.breaks(x.At, []string{i.Made.Where(), x.Where()}, "instance %s of machine %s is left", i.ID, i.Machine)
+				v.breaks(x.At, []string{i.Made.Where(), x.Where()}, "%s %s of machine %s is left", cmp.Or(i.Part, "instance"), i.ID, i.Machine)
 			}
 		}
 		if x.Message != "" {
@@ -113,7 +114,7 @@ func noLeak(h *history, v *Verdict) {
 
 // settles counts what the world waited for in vain.
 func settles(h *history, v *Verdict) {
-	for _, x := range h.Entries {
+	for _, x := range h.Events {
 		if x.What != Mark {
 			continue
 		}

@@ -1,0 +1,89 @@
+package checker
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// ParseCloud reads the log of the infrastructure, and sorts it by time.
+func ParseCloud(r io.Reader) ([]Event, error) {
+	var out []Event
+	err := lines(r, func(n int, line []byte) error {
+		e := Event{Line: n}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		out = append(out, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the log of the infrastructure: %w", err)
+	}
+	inOrder(out)
+	return out, nil
+}
+
+// inOrder sorts events by their times.
+func inOrder(all []Event) {
+	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+// Instance is one instance from its beginning to its end. Times that have not come are zero.
+type Instance struct {
+	ID, UID, Machine, Part   string
+	Made, Ending, Died, Gone Event
+}
+
+// living says until when no end of the instance was asked for or seen: the far future where it still lives.
+func (i *Instance) living() time.Time {
+	return cmp.Or(i.Ending.At, i.Died.At, i.over(), time.Unix(1<<40, 0))
+}
+
+// over is the first moment at which it may not have existed any more; zero while it is there.
+func (i *Instance) over() time.Time { return cmp.Or(i.Gone.From, i.Gone.At) }
+
+// lives says whether the instance is there at a time.
+func (i *Instance) lives(at time.Time) bool {
+	return !i.Made.At.After(at) && (i.Gone.At.IsZero() || i.Gone.At.After(at))
+}
+
+// during says whether the instance is there from a to b, whatever took effect when.
+func (i *Instance) during(a, b time.Time) bool {
+	return i.Made.At.Before(a) && (i.Gone.At.IsZero() || i.over().After(b))
+}
+
+// instances puts together what the events tell of each instance, and of each part of one. One that is made again under its ID is another one: there are
+// infrastructures whose IDs are names.
+func instances(events []Event) (out, parts []*Instance) {
+	byID := map[string]*Instance{}
+	for _, e := range events {
+		if !slices.Contains([]string{Made, Ending, Died, Gone}, e.What) {
+			continue
+		}
+		i := byID[e.Part+e.Instance]
+		if i == nil || e.What == Made && !i.Gone.At.IsZero() {
+			i = &Instance{ID: e.Instance, UID: e.UID, Machine: e.Machine, Part: e.Part}
+			byID[e.Part+e.Instance] = i
+			if e.Part == "" {
+				out = append(out, i)
+			} else {
+				parts = append(parts, i)
+			}
+		}
+		switch e.What {
+		case Made:
+			i.Made = e
+		case Ending:
+			i.Ending = e
+		case Died:
+			i.Died = e
+		case Gone:
+			i.Gone = e
+		}
+	}
+	return out, parts
+}
