@@ -4,8 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -177,7 +179,7 @@ func (c *crash) watchForTwins(t *testing.T) {
 		var run checker.Run
 		for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 			now := time.Now()
-			sights, err := c.sights(ctx, now)
+			sights, err := c.sights(ctx, slices.Collect(maps.Values(clusters)), now)
 			if ctx.Err() == nil && err != nil {
 				t.Error("look for machines with several instances:", err)
 				return

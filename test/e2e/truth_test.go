@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,18 +36,23 @@ func truthOf(f *fleet.Fleet) (truth, error) {
 // instance and one node, and nothing else anywhere. All machines have joined or were removed, so that no bootstrap token is needed any
 // more.
 func (w truth) settled(ctx context.Context, replicas int) (missing string, err error) {
+	return w.atRest(ctx, slices.Collect(maps.Values(clusters)), replicas*len(clusters))
+}
+
+// atRest says what is not as it should be where users want so many machines, whose instances are in these clusters.
+func (w truth) atRest(ctx context.Context, clusters []string, wanted int) (missing string, err error) {
 	events, err := record.Objects(ctx, w.Client, record.Tokens)
 	if err != nil {
 		return "", err
 	}
 	var seen record.Watch
 	now := time.Now()
-	sights, err := w.sights(ctx, now)
+	sights, err := w.sights(ctx, clusters, now)
 	if err != nil {
 		return "", err
 	}
 	events = append(events, seen.Look(now, now, sights)...)
-	wanted, instances := replicas*len(clusters), map[string]int{}
+	instances := map[string]int{}
 	for _, s := range sights {
 		instances[s.Cluster]++
 	}
@@ -63,8 +70,8 @@ func (w truth) settled(ctx context.Context, replicas int) (missing string, err e
 	return checker.Wrong(checker.Run{Events: events}, checker.Rest), nil
 }
 
-// sights are all instances as they are now.
-func (w truth) sights(ctx context.Context, now time.Time) (all []record.Sight, err error) {
+// sights are all instances of these clusters as they are now.
+func (w truth) sights(ctx context.Context, clusters []string, now time.Time) (all []record.Sight, err error) {
 	for _, cluster := range clusters {
 		instances, err := w.console.Instances(ctx, cluster)
 		if err != nil {

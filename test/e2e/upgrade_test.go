@@ -336,18 +336,10 @@ func (u *upgrade) left(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	for _, d := range dialects {
-		if left, err := u.instances(ctx, d.cluster, nil); left != "" || err != nil {
-			return left, err
-		}
-	}
-	if left, err := u.nodes(ctx, nil); left != "" || err != nil {
-		return left, err
-	}
 	if left, err := u.finalizers(ctx); left != "" || err != nil {
 		return left, err
 	}
-	return u.tokens(ctx)
+	return u.atRest(ctx, []string{dialects[0].cluster, dialects[1].cluster}, 0)
 }
 
 // finalizers says which secret is still held.
