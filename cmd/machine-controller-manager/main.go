@@ -3,6 +3,9 @@
 // health checks.
 package main
 
-import "github.com/millwright-dev/millwright/internal/program"
+import (
+	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
 
-func main() { program.Main(program.ControllerManager()) }
+func main() { run.Main(setprograms.ControllerManager()) }

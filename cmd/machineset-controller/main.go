@@ -3,8 +3,8 @@
 package main
 
 import (
-	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-func main() { run.Main(setcontroller.Command()) }
+func main() { run.Main(setprograms.SetController()) }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
-	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -28,9 +28,9 @@ func programs() map[string]func() *cobra.Command {
 		"machine-api-operator":        start.Command,
 		"machine-controller":          as("machine-controller", kubemarkcontroller.Command),
 		"machine-controller-kubemark": kubemarkcontroller.Command,
-		"machine-controller-manager":  program.ControllerManager().Command,
+		"machine-controller-manager":  setprograms.ControllerManager,
 		"machine-healthcheck":         program.HealthCheck().Command,
-		"machineset-controller":       setcontroller.Command,
+		"machineset-controller":       setprograms.SetController,
 		"nodelink-controller":         program.NodeLink().Command,
 		"termination-handler":         handler.Command,
 	}

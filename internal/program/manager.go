@@ -52,20 +52,20 @@ type Program struct {
 	admitters admission.Admitters
 }
 
-// ControllerManager is machine.sapcloud.io's program of sets and deployments. It serves
-// every API, and its health checks too.
-func ControllerManager() Program {
+// ControllerManager is machine.sapcloud.io's program of sets and deployments. It serves every API, its health checks, and, if asked to, webhooks with the rules
+// of infrastructures, by the type of platform that Infrastructure objects name ("AWS"). Provider specs for other types are not judged.
+func ControllerManager(admitters admission.Admitters) Program {
 	return Program{
 		name: "machine-controller-manager", short: "Keep machine sets and machine deployments as they are declared",
-		controllers: []string{allControllers},
+		controllers: []string{allControllers}, admitters: admitters,
 	}
 }
 
-// SetController is machine.openshift.io's program of sets. It serves webhooks, too.
-func SetController() Program {
+// SetController is machine.openshift.io's program of sets. It serves webhooks, too, by the rules of admitters as [ControllerManager] does.
+func SetController(admitters admission.Admitters) Program {
 	return Program{
 		name: "machineset-controller", short: "Keep machine sets and machine deployments of machine.openshift.io as they are declared",
-		controllers: []string{machineSets, machineDeployments}, webhooks: true,
+		controllers: []string{machineSets, machineDeployments}, webhooks: true, admitters: admitters,
 	}
 }
 
@@ -84,13 +84,6 @@ func NodeLink() Program {
 		name: "nodelink-controller", short: "Tie nodes to the machines of machine.openshift.io that they have become",
 		controllers: []string{nodeLinks},
 	}
-}
-
-// Admitting gives the program's webhooks the rules of infrastructures, by the type of platform that Infrastructure objects name
-// ("AWS"). Provider specs for others are not judged.
-func (p Program) Admitting(admitters admission.Admitters) Program {
-	p.admitters = admitters
-	return p
 }
 
 // Main parses the command line, runs the program until it is told to stop, and ends the

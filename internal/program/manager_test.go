@@ -20,7 +20,7 @@ func TestControllers(t *testing.T) {
 		{reason: "both by name", args: "--controllers=machineset,machinedeployment", sets: true, deployments: true},
 		{reason: "none is known by this name", args: "--controllers=machineset,machine", err: `--controllers: unknown controller "machine": want machineset, machinedeployment, machinehealthcheck, nodelink or * for all but the last`},
 	} {
-		o := options{controllers: ControllerManager().controllers}
+		o := options{controllers: ControllerManager(nil).controllers}
 		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		o.addFlags(fs)
 		if err := fs.Parse(strings.Fields(c.args)); err != nil {

@@ -70,7 +70,7 @@ func TestOperandsTakeEveryProfile(t *testing.T) {
 // accepts parses args as the program of that name does, with what is checked before it begins.
 func accepts(t *testing.T, program string, args []string) {
 	t.Helper()
-	p, known := map[string]Program{"/machineset-controller": SetController(), "/nodelink-controller": NodeLink(), "/machine-healthcheck": HealthCheck()}[program]
+	p, known := map[string]Program{"/machineset-controller": SetController(nil), "/nodelink-controller": NodeLink(), "/machine-healthcheck": HealthCheck()}[program]
 	if program == "/machine-controller-manager" {
 		if err := serving.Command(serving.Plugin{Name: "any"}).ParseFlags(args); err != nil {
 			t.Error(err)

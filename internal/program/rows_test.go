@@ -27,7 +27,7 @@ func TestFlagsOfPrograms(t *testing.T) {
 		command *cobra.Command
 		want    map[string]string
 	}{
-		{SetController().Command(), map[string]string{
+		{SetController(nil).Command(), map[string]string{
 			"metrics-bind-address": ":8082", "health-addr": ":9441", "webhook-enabled": "true", "webhook-port": "8443", "webhook-cert-dir": "/etc/machine-api-operator/tls",
 			"tls-min-version": "", "tls-cipher-suites": "",
 		}},
@@ -53,7 +53,7 @@ func TestFlagsOfPrograms(t *testing.T) {
 // TestFlagsOfControllerManager: section 6.3 of the Gardener notes, the program of sets and deployments. Workers, resync and the limit of requests are
 // the exceptions of docs/compatibility.md.
 func TestFlagsOfControllerManager(t *testing.T) {
-	flags := ControllerManager().Command().Flags()
+	flags := ControllerManager(nil).Command().Flags()
 	for name, want := range map[string]string{
 		"port": "10258", "address": "0.0.0.0", "cloud-provider": "", "profiling": "false", "contention-profiling": "false", "target-kubeconfig": "", "control-kubeconfig": "",
 		"kube-api-content-type": "application/vnd.kubernetes.protobuf", "kube-api-burst": "30", "controller-start-interval": "0s",
@@ -97,7 +97,7 @@ func TestPacing(t *testing.T) {
 
 // TestVersions: section 8. Every program says its version, as a command and by a flag.
 func TestVersions(t *testing.T) {
-	for _, p := range []Program{SetController(), HealthCheck(), NodeLink(), ControllerManager()} {
+	for _, p := range []Program{SetController(nil), HealthCheck(), NodeLink(), ControllerManager(nil)} {
 		for _, arg := range []string{"version", "--version"} {
 			var out strings.Builder
 			c := p.Command()

@@ -62,7 +62,7 @@ func TestProgramServes(t *testing.T) {
 	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, SetController().Admitting(map[string]admit.Admitter{"Fake": never{}}),
+	start(t, SetController(map[string]admit.Admitter{"Fake": never{}}),
 		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metricsPort), "--metrics-secure", "--profiling", "--health-addr=", "--feature-gates=Gate=true",
 		fmt.Sprintf("--webhook-port=%d", port), "--webhook-cert-dir="+t.TempDir(), "--platform=Fake", "--infrastructure-id=cluster-x", "--platform-region=r")
 

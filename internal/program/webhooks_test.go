@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millwright-dev/millwright/internal/admission"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
@@ -20,12 +22,12 @@ func TestWhoServesWebhooks(t *testing.T) {
 		args    string
 		want    string
 	}{
-		{"as the original", SetController(), "", "true"},
-		{"asked not to", SetController(), "--webhook-enabled=false", "false"},
-		{"the other original has none", ControllerManager(), "", "false"},
-		{"asked to", ControllerManager(), "--webhook-enabled", "true"},
+		{"as the original", SetController(nil), "", "true"},
+		{"asked not to", SetController(nil), "--webhook-enabled=false", "false"},
+		{"the other original has none", ControllerManager(nil), "", "false"},
+		{"asked to", ControllerManager(nil), "--webhook-enabled", "true"},
 		{"health checks have none", HealthCheck(), "", "false"},
-		{"the original's command line", SetController(), "--webhook-enabled=true --webhook-port=8443 --webhook-cert-dir=/etc/machine-api-operator/tls --feature-gates=MachineAPIMigration=false --tls-min-version=VersionTLS12", "true"},
+		{"the original's command line", SetController(nil), "--webhook-enabled=true --webhook-port=8443 --webhook-cert-dir=/etc/machine-api-operator/tls --feature-gates=MachineAPIMigration=false --tls-min-version=VersionTLS12", "true"},
 	} {
 		command := c.program.Command()
 		if err := command.ParseFlags(strings.Fields(c.args)); err != nil {
@@ -79,6 +81,16 @@ func TestWebhookFlags(t *testing.T) {
 		settings(conf)
 		if diff := cmp.Diff(c.gates, on); diff != "" || conf.MinVersion != c.lowest || len(conf.CipherSuites) != c.suites {
 			t.Errorf("%s: version %x, %d ciphers, gates %s", c.reason, conf.MinVersion, len(conf.CipherSuites), diff)
+		}
+	}
+}
+
+// TestProgramsKeepTheirRules: each program that may serve webhooks has the rules that it is given.
+func TestProgramsKeepTheirRules(t *testing.T) {
+	rules := admission.Admitters{"Fake": nil}
+	for _, p := range []Program{SetController(rules), ControllerManager(rules)} {
+		if _, known := p.admitters["Fake"]; !known {
+			t.Errorf("%s serves webhooks without rules", p.name)
 		}
 	}
 }

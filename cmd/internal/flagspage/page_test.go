@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
-	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/demo/cli"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
@@ -36,8 +36,8 @@ type programOf struct {
 // controllers have most of their flags in common.
 func controllers() []programOf {
 	return []programOf{
-		{"machine-controller-manager", program.ControllerManager().Command, ""},
-		{"machineset-controller", setcontroller.Command, "machine-controller-manager"},
+		{"machine-controller-manager", setprograms.ControllerManager, ""},
+		{"machineset-controller", setprograms.SetController, "machine-controller-manager"},
 		{"machine-healthcheck", program.HealthCheck().Command, "machine-controller-manager"},
 		{"nodelink-controller", program.NodeLink().Command, "machine-controller-manager"},
 		{"machine-controller-kubemark", kubemarkcontroller.Command, ""},

@@ -47,7 +47,7 @@ const (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case ofSets:
-		program.Main(program.ControllerManager())
+		program.Main(program.ControllerManager(nil))
 	case ofMachines:
 		serve.Main(serve.Plugin{Name: "kubemark", New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			return kubemark.New(kubemark.Config{Backend: kubemark.Memory, Target: e.Target, Clock: e.Clock})

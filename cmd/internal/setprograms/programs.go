@@ -1,6 +1,5 @@
-// Package setcontroller is the program machineset-controller. It keeps the machine sets and machine deployments of
-// machine.openshift.io, and serves its webhooks.
-package setcontroller
+// Package setprograms has the programs of sets and deployments, whose webhooks have the rules of all infrastructures.
+package setprograms
 
 import (
 	"github.com/spf13/cobra"
@@ -19,8 +18,11 @@ import (
 	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// Command is the program as a command.
-func Command() *cobra.Command { return program.SetController().Admitting(admitters()).Command() }
+// SetController is the program machineset-controller as a command.
+func SetController() *cobra.Command { return program.SetController(admitters()).Command() }
+
+// ControllerManager is the program machine-controller-manager as a command.
+func ControllerManager() *cobra.Command { return program.ControllerManager(admitters()).Command() }
 
 // admitters are those of the infrastructures whose specs are judged as they are written, as Infrastructure
 // objects spell them.

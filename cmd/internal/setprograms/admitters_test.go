@@ -1,4 +1,4 @@
-package setcontroller
+package setprograms
 
 import (
 	"cmp"
