@@ -122,7 +122,7 @@ type server struct {
 func (s *server) addFlags(fs *pflag.FlagSet) {
 	s.flags.AddFlags(fs, s.plugin.place(os.Args[0]))
 	s.machine.add(fs)
-	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; 0 for no limit")
+	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; calls that change something keep their share where they are counted apart; 0 for no limit")
 	s.log = run.AddLogFlags(fs)
 	if s.plugin.AddFlags != nil {
 		s.plugin.AddFlags(fs)
@@ -187,6 +187,17 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	return decorated(p, s.rate, s.plugin.Limits, run.Metrics)
 }
 
+// limitsAt are l with another rate. Calls that are counted apart because they change something keep their share of it.
+func limitsAt(l decorate.Limits, rate float64) decorate.Limits {
+	if l.Writes != nil && l.PerSecond > 0 {
+		writes := *l.Writes
+		writes.PerSecond *= rate / l.PerSecond
+		l.Writes = &writes
+	}
+	l.PerSecond = rate
+	return l
+}
+
 func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheus.Registerer) (provider.Provider, error) {
 	p, err := decorate.Metrics(p, r, clock.RealClock{})
 	if err != nil {
@@ -194,8 +205,7 @@ func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheu
 	}
 	p = decorate.Deadline(p, clock.RealClock{}, decorate.Deadlines{})
 	if rate > 0 {
-		l.PerSecond = rate
-		p = decorate.Limit(p, clock.RealClock{}, l)
+		p = decorate.Limit(p, clock.RealClock{}, limitsAt(l, rate))
 	}
 	return decorate.Discreet(decorate.Fallback(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{}))), nil
 }

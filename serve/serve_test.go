@@ -79,3 +79,34 @@ func TestNoCallHoldsAWorkerForEver(t *testing.T) {
 		close(free)
 	})
 }
+
+// TestLimitsAt: a rate that a user sets holds for changes as well, which have their share of it.
+func TestLimitsAt(t *testing.T) {
+	aws := decorate.Limits{PerSecond: 20, Burst: 100, Writes: &decorate.Limits{PerSecond: 5, Burst: 20}}
+	for _, tt := range []struct {
+		reason       string
+		limits       decorate.Limits
+		rate         float64
+		reads, write float64
+	}{
+		{"the default", aws, 20, 20, 5},
+		{"a tenth of it", aws, 2, 2, 0.5},
+		{"more", aws, 40, 40, 10},
+		{"one limit for all", decorate.Limits{PerSecond: 10}, 3, 3, 0},
+		{"a provider without a limit", decorate.Limits{}, 3, 3, 0},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			got := limitsAt(tt.limits, tt.rate)
+			writes := 0.0
+			if got.Writes != nil {
+				writes = got.Writes.PerSecond
+			}
+			if got.PerSecond != tt.reads || writes != tt.write || got.Burst != tt.limits.Burst {
+				t.Errorf("%v calls, %v changes, burst %v", got.PerSecond, writes, got.Burst)
+			}
+			if tt.limits.Writes != nil && tt.limits.Writes.PerSecond != 5 {
+				t.Error("the plugin's own limits were changed")
+			}
+		})
+	}
+}
