@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millwright-dev/millwright/internal/admission"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/millwright-dev/millwright/internal/admission"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 

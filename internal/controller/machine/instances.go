@@ -158,8 +158,8 @@ func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycl
 		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, err, s.Clock.Now())
 	}
 	if len(made.Owned()) == 0 && i.UID == s.view.UID {
-		// It was made by an earlier call whose reply was lost, and has died since.
-		// It is recorded, or it would be asked for again and again.
+		// An earlier call created it; the reply was lost, and the instance has been terminated since.
+		// It is recorded, or it would be requested again and again.
 		made.Own = []provider.Instance{i}
 	}
 	if len(made.Own) > 0 {

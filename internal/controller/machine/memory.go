@@ -12,7 +12,7 @@ import (
 )
 
 // memory is what the process knows about machines and the objects do not say.
-// Losing it costs a repeated question, never a wrong answer.
+// After a restart the process asks again, and decides nothing without an answer.
 type memory struct {
 	mu  *sync.Mutex
 	all map[types.NamespacedName]*remembered

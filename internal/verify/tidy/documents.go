@@ -12,7 +12,7 @@ import (
 
 // Limits of a walk through the code, as docs/contributing/tour.md has them: what is longer is not read in one sitting.
 const (
-	MaxWalkFiles = 8
+	MaxWalkFiles = 10
 	MaxWalkLines = 1500
 )
 
