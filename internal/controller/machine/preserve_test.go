@@ -119,7 +119,7 @@ func TestKeepWhenFailed(t *testing.T) {
 	g.told()
 	fails(g)
 	until := "until 96h10m0s, machine last-applied-node-preserve-value=when-failed, node preserve=when-failed, " + pairSaid + ", " + taintSaid
-	if got := keeps(g); !strings.HasPrefix(got, until+", False Preserved by user. Preserved node could not be drained. It is tried again: 1 pod") || !strings.Contains(got, "db/db-0") {
+	if got := keeps(g); !strings.HasPrefix(got, until+", False Preserved by user. Preserved node could not be drained. The drain is retried: 1 pod") || !strings.Contains(got, "db/db-0") {
 		t.Fatalf("while the pod is there: %s", got)
 	}
 	if g.node().Spec.Unschedulable {
@@ -323,7 +323,7 @@ func TestKeepDrainIsNotForgotten(t *testing.T) {
 	g.target.refuse = nil
 	g.restart()
 	g.pass()
-	if got := keeps(g); !strings.Contains(got, "Preserved node could not be drained. It is tried again: 1 pod") {
+	if got := keeps(g); !strings.Contains(got, "Preserved node could not be drained. The drain is retried: 1 pod") {
 		t.Errorf("with a pod on it: %s", got)
 	}
 }

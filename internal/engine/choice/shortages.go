@@ -109,7 +109,8 @@ func (s Shortages) Empty(now time.Time) bool {
 	return true
 }
 
-// trying returns the shortages for other machines while one machine requests c after the time of every shortage of c is over.
+// trying returns the shortages for other machines while one machine requests c after the time of every
+// shortage of c is over.
 func (s Shortages) trying(now time.Time, c provider.Choice) Shortages {
 	out := Shortages{known: maps.Clone(s.known)}
 	for _, p := range places(c) {

@@ -18,7 +18,8 @@ type History struct {
 	Subject
 	UID    string     `json:"uid,omitempty"`
 	Events []Happened `json:"events"`
-	// Where names the stored record of a machine that does not exist any more, until Expires; empty for a machine that exists.
+	// Where names the stored record of a machine that does not exist any more, until Expires; empty for a
+	// machine that exists.
 	Where   string    `json:"where,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Gaps name the facts that could not be read, and why.
@@ -29,7 +30,8 @@ type History struct {
 type Happened struct {
 	// At is when it happened; the last time if Count is more than 1.
 	At time.Time `json:"at"`
-	// By is the source that did or reported it ("MachineSet/mill", "node n-1", "condition Drained"); empty if not stored.
+	// By is the source that did or reported it ("MachineSet/mill", "node n-1", "condition Drained"); empty if
+	// not stored.
 	By      string `json:"by,omitempty"`
 	What    string `json:"what"`
 	Message string `json:"message,omitempty"`
@@ -92,7 +94,8 @@ func (h *History) add(at time.Time, by, what, message string) {
 	}
 }
 
-// condition adds a condition of a node: Ready with any status; others name problems, and are added only if they are True.
+// condition adds a condition of a node: Ready with any status; others name problems, and are added only if
+// they are True.
 func (h *History) condition(node, kind, status, message string, since time.Time) {
 	if kind == string(corev1.NodeReady) || status == string(corev1.ConditionTrue) {
 		h.add(since, "node "+node, fmt.Sprintf("%s is %s", kind, status), clause(message))

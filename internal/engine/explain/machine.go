@@ -358,7 +358,7 @@ func (q *input) words() []string {
 		update = " (limit " + span(t) + ")"
 	}
 	if class == "" {
-		class = "provider spec"
+		class = "the provider spec"
 	}
 	if q.HasNode() {
 		node = q.Node.Name
@@ -374,5 +374,5 @@ func (q *input) words() []string {
 	}
 }
 
-// machineController is its name in messages.
+// machineController is the name of the machine controller in messages.
 const machineController = "machine controller of its provider"

@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// TestRequested: the approver's objection is known from an event of the machine. Without a machine there is no event, and the request waits for no objection.
+// TestRequested: the approver's objection is known from an event of the machine. Without a machine there is
+// no event, and the request waits for no objection.
 func TestRequested(t *testing.T) {
 	machine := explain.Subject{Kind: "Machine", Namespace: "ns", Name: "m-1"}
 	for name, c := range map[string]struct {

@@ -30,7 +30,8 @@ type Exit struct {
 
 // Leave is the course of a machine's deletion.
 type Leave struct {
-	// Drains says that the node is drained, Pods how many pods that evicts; meaningless if Unknown says what could not be read.
+	// Drains says that the node is drained, Pods how many pods that evicts; meaningless if Unknown says what
+	// could not be read.
 	Drains  bool   `json:"drains"`
 	Pods    int    `json:"pods"`
 	Unknown string `json:"unknown,omitempty"`
@@ -194,7 +195,8 @@ func covers(budget string, n int, of string, room int) string {
 	return fmt.Sprintf("disruption budget %s covers %d of %s and allows %s now", budget, n, of, count(room, "disruption"))
 }
 
-// together returns the budgets that allow the pods of all machines to leave only a few at a time, though no single machine has too many.
+// together returns the budgets that allow the pods of all machines to leave only a few at a time, though no
+// single machine has too many.
 func together(machines []Subject) (out []Block) {
 	sum := map[string]*Block{}
 	var names []string

@@ -77,7 +77,8 @@ func Run(now time.Time, m Model, d Durations, stop func() bool) Forecast {
 	return r.finish()
 }
 
-// act runs the controllers until no controller has anything to do at this time. The last run sees the records of the run before.
+// act runs the controllers until no controller has anything to do at this time. The last run sees the records
+// of the run before.
 func (r *run) act() (did bool) {
 	for quiet := 0; quiet < 2; quiet++ {
 		if r.rounds++; r.rounds > mostRounds || r.stop() {

@@ -47,7 +47,8 @@ type Counted struct {
 	Count int
 }
 
-// How long remedies are remembered, and how many: an object has room for 256 KiB of annotations, of which a remedy takes up to 300 bytes.
+// How long remedies are remembered, and how many: an object has room for 256 KiB of annotations, of which a
+// remedy takes up to 300 bytes.
 const (
 	rateWindow  = time.Hour
 	chainWindow = 6 * time.Hour

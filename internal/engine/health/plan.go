@@ -104,7 +104,8 @@ type round struct {
 	// begun counts the remedies within the hour; spent counts those that use up the rate: in this pass, those
 	// that the breaker would not have stopped. The first of them is an hour old at rateEnd.
 	begun, spent, rate int
-	// fresh counts the remedies that began in this round, underWay all unsettled ones; free ones are counted separately.
+	// fresh counts the remedies that began in this round, underWay all unsettled ones; free ones are counted
+	// separately.
 	fresh, underWay, free int
 	rateEnd               time.Time
 }

@@ -107,5 +107,6 @@ const (
 	PhaseFailed   Phase = "Failed" // the update failed, not the machine
 )
 
-// waits reports whether the machine controller accepts an answer to an update that was begun, even if it was cancelled since.
+// waits reports whether the machine controller accepts an answer to an update that was begun, even if it was
+// cancelled since.
 func (p Phase) waits() bool { return p == PhaseUpdating || p == PhaseUpdated || p == PhaseFailed }

@@ -4,13 +4,13 @@ package inplace
 type asking int
 
 const (
-	nobody    asking = iota // no request, or half of one
-	calledOff               // cancelled, and the node agent may be working
-	waiting                 // the node is a candidate
-	itsTurn                 // it is selected
-	vacated                 // its workloads have been moved
-	takenBack               // they have been moved, and it is a candidate again
-	done                    // the node agent has answered
+	unrequested asking = iota // no request, or half of one
+	cancelled                 // cancelled, and the node agent may be working
+	waiting                   // the node is a candidate
+	itsTurn                   // it is selected
+	vacated                   // its workloads have been moved
+	reoffered                 // they have been moved, and it is a candidate again
+	done                      // the node agent has answered
 	failed
 )
 
@@ -20,16 +20,17 @@ var marks = map[asking]struct {
 	otherwise Mark
 	next      map[Mark]Mark
 }{
-	// The request is withdrawn, so that the node agent does not begin on a node that is not drained. A finished update stays recorded.
-	nobody: {MarkNone, map[Mark]Mark{MarkUpdated: MarkUpdated}},
+	// The request is withdrawn, so that the node agent does not begin on a node that is not drained. A
+	// finished update stays recorded.
+	unrequested: {MarkNone, map[Mark]Mark{MarkUpdated: MarkUpdated}},
 	// An update that the node agent may have begun has to end first.
-	calledOff: {MarkNone, map[Mark]Mark{MarkSelected: MarkSelected, MarkDrained: MarkDrained, MarkReady: MarkReady, MarkUpdated: MarkUpdated}},
+	cancelled: {MarkNone, map[Mark]Mark{MarkSelected: MarkSelected, MarkDrained: MarkDrained, MarkReady: MarkReady, MarkUpdated: MarkUpdated}},
 	waiting:   {MarkCandidate, nil},
 	// A node that was updated, or whose update failed, is requested again, and waits for its turn like any other.
 	itsTurn: {MarkCandidate, map[Mark]Mark{MarkCandidate: MarkSelected, MarkSelected: MarkSelected, MarkDrained: MarkReady, MarkReady: MarkReady}},
 	vacated: {MarkCandidate, map[Mark]Mark{MarkCandidate: MarkSelected, MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
 	// It is not cancelled before it has failed.
-	takenBack: {MarkCandidate, map[Mark]Mark{MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
+	reoffered: {MarkCandidate, map[Mark]Mark{MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
 	done:      {MarkUpdated, nil},
 	failed:    {MarkFailed, nil},
 }
@@ -48,15 +49,15 @@ func (u Update) asking(drained bool) asking {
 	updating := u.Phase == PhaseUpdating
 	switch {
 	case !u.Request.Candidate() && updating:
-		return calledOff
+		return cancelled
 	case !u.Request.Candidate():
-		return nobody
+		return unrequested
 	case u.Answer == AnswerDone:
 		return done
 	case u.Answer == AnswerFailed:
 		return failed
 	case u.Request == RequestCandidate && updating:
-		return takenBack
+		return reoffered
 	case u.Request == RequestCandidate:
 		return waiting
 	case updating || drained:

@@ -35,7 +35,8 @@ func (s State) Underway() bool {
 	return false
 }
 
-// State returns the state of the update. A removed request begins a new attempt; an answer that comes afterwards does not count for it.
+// State returns the state of the update. A removed request begins a new attempt; an answer that comes
+// afterwards does not count for it.
 func (u Update) State() State {
 	late := !u.Request.Selected() && (!u.Request.Candidate() || !u.Phase.waits())
 	switch {
@@ -60,7 +61,8 @@ func (u Update) unanswered() State {
 	case u.Request == RequestNone && !updating:
 		return Idle
 	case u.Mark == MarkFailed, u.Mark.drained() && u.Phase == PhaseFailed:
-		// The machine controller has stopped waiting. Before the node is drained, the phase is from an earlier attempt.
+		// The machine controller has stopped waiting. Before the node is drained, the phase is from an
+		// earlier attempt.
 		return Failed
 	case !u.Request.Selected() && !updating:
 		return Candidate

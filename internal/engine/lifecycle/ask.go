@@ -20,7 +20,8 @@ type Ask struct {
 	Choice string `json:"choice,omitempty"`
 	// Attempt is [provider.Want].Attempt.
 	Attempt int `json:"attempt,omitempty"`
-	// Closed is why no instance results from it: the kind of the answer, or [Withdrawn]. Empty while one may: the request is repeated unchanged.
+	// Closed is why no instance results from it: the kind of the answer, or [Withdrawn]. Empty while one may:
+	// the request is repeated unchanged.
 	Closed provider.Kind `json:"closed,omitempty"`
 	// Unclear says that an answer to it was lost: it was sent more than once, and one of these requests may
 	// still be carried out. The next ask has the same attempt number, because the infrastructure carries out

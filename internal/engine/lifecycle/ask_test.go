@@ -80,7 +80,8 @@ func TestAsksAreNotChanged(t *testing.T) {
 	}
 }
 
-// TestOffered: an ask for a choice that the class no longer offers is closed, and the next ask has the same attempt number.
+// TestOffered: an ask for a choice that the class no longer offers is closed, and the next ask has the same
+// attempt number.
 func TestOffered(t *testing.T) {
 	a, b := provider.Choice{Name: "a"}, provider.Choice{Name: "b"}
 	for name, c := range map[string]struct {

@@ -75,7 +75,8 @@ func (q input) duplicatesAgain() time.Duration {
 // unmended returns when to check again a problem that only a user can fix, and whose fix causes no event.
 func (d Delays) unmended() time.Duration { return max(d.Other, FirstDelay) }
 
-// untilTold returns how long to wait before the node is looked up again after err: the pause in err, otherwise Transient.
+// untilTold returns how long to wait before the node is looked up again after err: the pause in err,
+// otherwise Transient.
 func (d Delays) untilTold(err error) time.Duration {
 	if a := provider.AfterOf(err); a > 0 {
 		return max(a, FirstDelay)

@@ -34,7 +34,8 @@ func (u Upkeep) again(now time.Time) time.Duration {
 	return u.At.Add(every).Sub(now)
 }
 
-// upkeep reports whether the upkeep of the machine's instance has its turn, where d is the decision in which the machine's life waits.
+// upkeep reports whether the upkeep of the machine's instance has its turn, where d is the decision in which
+// the machine's life waits.
 func upkeep(q input, d Decision) bool {
 	if !q.m.Deleted.IsZero() || d.Stage == StageFailed || q.w.Final != nil && q.w.Final.Step != Maintain {
 		return false

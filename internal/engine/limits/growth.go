@@ -12,7 +12,6 @@ import (
 // It protects against a mistyped number. Lost machines are always created again: the last allowed size is
 // known, and machines up to that size are not growth. A set that never had a machine may create its full
 // number: its author wrote that number together with all the others.
-// author wrote that number beside all the others.
 type Growth struct {
 	// Limit is the share of the machines that may be added at once, Approved is the additional number that a
 	// user has approved.

@@ -58,7 +58,8 @@ func (s *sweep) unjudged(carry func(Suspect) bool) map[string]Suspect {
 	return out
 }
 
-// refusal returns the refusal of the mass-deletion guard. Instances of other creators do not count, because they are not removed.
+// refusal returns the refusal of the mass-deletion guard. Instances of other creators do not count, because
+// they are not removed.
 func (s *sweep) refusal() string {
 	doomed := 0
 	for _, v := range s.verdicts {

@@ -24,7 +24,7 @@ import (
 // UID or name. The rest is quarantined, and removed after the grace period unless a limit prevents it.
 func Sweep(now time.Time, m Memory, l Listing, machines []Machine, p Policy) Plan {
 	c := newCensus(machines)
-	why, m := doubt(m, l, c)
+	why, m := distrust(m, l, c)
 	if why != "" {
 		return Plan{Doubt: why, Memory: m}
 	}

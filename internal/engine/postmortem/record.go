@@ -1,4 +1,5 @@
-// Package postmortem decides which facts to keep about a machine that failed, or that was deleted while it was unhealthy.
+// Package postmortem decides which facts to keep about a machine that failed, or that was deleted while it
+// was unhealthy.
 //
 // [Worth] says whether a machine leaves evidence. [Encode] turns a [Record] into a document of bounded length without known secrets.
 // [Policy.Admit] says which documents to delete for a new one.

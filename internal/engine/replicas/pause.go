@@ -34,7 +34,8 @@ const (
 	actedShare = 4
 )
 
-// Rest returns the minimum time from one pass over so many machines to the next, which depends on whether the pass created or deleted any.
+// Rest returns the minimum time from one pass over so many machines to the next, which depends on whether the
+// pass created or deleted any.
 func Rest(machines int, acted bool) time.Duration {
 	if machines <= restless {
 		return 0

@@ -81,8 +81,8 @@ type Wish struct {
 	Machine string
 	// At is when the autoscaler chose it; zero if the text is invalid.
 	At time.Time
-	// Undated says that the entry has no time (from an older autoscaler), so At is the present time and has
-	// to be stored.
+	// Undated says that the entry has no time (from an older autoscaler), so At is assumed and has to be
+	// stored.
 	Undated bool
 }
 

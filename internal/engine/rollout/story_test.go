@@ -48,8 +48,8 @@ func scales(n int) scene {
 	return scene{who: "user", says: fmt.Sprintf("wants %d machines", n), does: func(m *model) { m.d.Replicas = n }}
 }
 
-// teller writes a story down.
-type teller struct {
+// storyWriter writes a story down.
+type storyWriter struct {
 	*model
 	begin        time.Time
 	lines        []string
@@ -59,7 +59,7 @@ type teller struct {
 	told         bool
 }
 
-func (s story) tell(seed uint64) *teller {
+func (s story) tell(seed uint64) *storyWriter {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	m := newModel(s.d, s.p, func(_ string, n int) int { return rng.IntN(n) })
 	m.fail = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
@@ -67,7 +67,7 @@ func (s story) tell(seed uint64) *teller {
 		s.world(m)
 	}
 	m.rest()
-	t := &teller{model: m, begin: m.now, reason: m.d.Last.Progress.Reason, fewest: m.d.Replicas}
+	t := &storyWriter{model: m, begin: m.now, reason: m.d.Last.Progress.Reason, fewest: m.d.Replicas}
 	m.tell = func(who, format string, args ...any) {
 		if !strings.HasPrefix(who, "set ") {
 			t.line(who, fmt.Sprintf(format, args...))
@@ -91,7 +91,7 @@ func (s story) tell(seed uint64) *teller {
 	return t
 }
 
-func (t *teller) line(who, what string) {
+func (t *storyWriter) line(who, what string) {
 	t.told = true
 	at := t.now.Sub(t.begin)
 	numbers := make([]string, 0, len(t.sets))
@@ -109,7 +109,7 @@ func (t *teller) line(who, what string) {
 }
 
 // after handles the end of a round: each wait is written once, and so is each change of the condition.
-func (t *teller) after() {
+func (t *storyWriter) after() {
 	t.most = max(t.most, t.count(t.weight))
 	t.fewest = min(t.fewest, t.count(t.available))
 	if p := t.d.Last.Progress; p.Reason != t.reason && t.crash < 0 {

@@ -18,7 +18,8 @@ const (
 	Leaving
 	// Joining is work on a machine whose instance runs: it is ready after one or two writes.
 	Joining
-	// Asking is work on a machine without an instance. After the request, the instance boots for longer than all other work takes.
+	// Asking is work on a machine without an instance. After the request, the instance boots for longer than
+	// all other work takes.
 	Asking
 	// Freeing is work on a machine under deletion while other machines wait for the capacity of its instance.
 	Freeing
@@ -51,7 +52,8 @@ type Line[T any] struct {
 	waiting [classes]items[T]
 	// used is how far each class has advanced. The class that is furthest behind has the next turn.
 	used [classes]int64
-	// now is how far the class of the last turn was. A class without waiting items continues from there: turns cannot be saved up.
+	// now is how far the class of the last turn was. A class without waiting items continues from there:
+	// turns cannot be saved up.
 	now int64
 }
 

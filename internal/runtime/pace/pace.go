@@ -49,7 +49,8 @@ func workOf(ctx context.Context) work {
 	return work{came: begun.Add(1)}
 }
 
-// line is where writes wait for those in progress. A waiting item is a channel, which is closed when the write may begin.
+// line is where writes wait for those in progress. A waiting item is a channel, which is closed when the
+// write may begin.
 type line struct {
 	mu      sync.Mutex
 	level   level

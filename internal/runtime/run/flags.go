@@ -267,7 +267,8 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 	c.QPS, c.Burst = f.QPS, f.Burst
 	// The API server warns of the finalizers' names on every write; clients depend on those names.
 	c.WarningHandler = rest.NoWarnings{}
-	// Compressing each event of a watch and each list costs both sides more processor time than it saves on the network.
+	// Compressing each event of a watch and each list costs both sides more processor time than it saves on
+	// the network.
 	c.DisableCompression = true
 	if f.QPS == 0 {
 		c.QPS = -1

@@ -223,7 +223,6 @@ func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, 
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), ctx.Err() != nil:
 		// The known lease is outdated, or may be after our own timeout: read it before the next try, without
 		// a delay. The watch may show an older state first.
-		// show first what was there before.
 		l.known, l.watched, l.asked, l.failed = nil, false, time.Time{}, nil
 		return err
 	default:
