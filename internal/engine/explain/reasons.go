@@ -53,8 +53,8 @@ var refusals = map[provider.Kind]string{
 // each, named after a slash.
 var reasons = map[string]advice{
 	// A machine that is not under deletion, in the order of lifecycle.
-	word(lifecycle.ReasonNew):                            {Progressing, "was made {age} ago, and its controller starts to work on it", wait, true},
-	ReasonNotSeen:                                        {Failed, "was made {age} ago, and no controller has acted on it", atWork, true},
+	word(lifecycle.ReasonNew):                            {Progressing, "was created {age} ago, and its controller starts to work on it", wait, true},
+	ReasonNotSeen:                                        {Failed, "was created {age} ago, and no controller has acted on it", atWork, true},
 	word(lifecycle.ReasonInvalidObject):                  {Failed, "cannot be created: {field} is invalid", "correct {field}, in the template if the machine was created from one, and delete the machine", false},
 	word(lifecycle.ReasonFailed):                         {Failed, "failed{failed}", "fix the cause, delete the machine and create another: no controller does", false},
 	word(lifecycle.ReasonFailed) + "/Owned":              {Failed, "failed{failed}", "fix the cause and delete the machine, unless a health check does: {owner} creates another", false},
@@ -67,10 +67,10 @@ var reasons = map[string]advice{
 	reasonNoSecret + "/Machine":                          {Degraded, noInstance + "{secret} does not exist", "create {secret}, or correct the reference" + retried, false},
 	word(lifecycle.ReasonClassUnavailable):               {Degraded, "has no instance, because its {class} does not exist", "create {class} in namespace {namespace}, or correct the reference", false},
 	word(lifecycle.ReasonLookupFailed):                   {Degraded, noInstance + "the infrastructure does not say whether it has one", "fix what is named, or renew the credentials in {credentials} if they are refused" + retried, false},
-	word(lifecycle.ReasonGivenUp):                        {Degraded, noInstance + "the infrastructure accepted it, and it failed", "fix the cause, or delete the machine to get another one where there is capacity", false},
-	word(lifecycle.ReasonGivenUp) + "/" + exhausted:      {Degraded, noInstance + "the infrastructure accepted it, and it failed", "raise the quota, or ask for another type or zone; delete the machine to get another one where there is capacity", false},
-	word(lifecycle.ReasonGivenUp) + "/" + denied:         {Degraded, noInstance + "the infrastructure accepted it, and it failed", "renew the credentials in {credentials}, or grant them what is named, and delete the machine: another is created", false},
-	word(lifecycle.ReasonGivenUp) + "/" + invalid:        {Degraded, noInstance + "the infrastructure accepted it, and it failed", "correct the field that is named in {class}, and delete the machine: another is created", false},
+	word(lifecycle.ReasonGivenUp):                        {Degraded, noInstance + "the infrastructure accepted the request, and the instance failed", "fix the cause, or delete the machine to get another one where there is capacity", false},
+	word(lifecycle.ReasonGivenUp) + "/" + exhausted:      {Degraded, noInstance + "the infrastructure accepted the request, and the instance failed", "raise the quota, or ask for another type or zone; delete the machine to get another one where there is capacity", false},
+	word(lifecycle.ReasonGivenUp) + "/" + denied:         {Degraded, noInstance + "the infrastructure accepted the request, and the instance failed", "renew the credentials in {credentials}, or grant them what is named, and delete the machine: another is created", false},
+	word(lifecycle.ReasonGivenUp) + "/" + invalid:        {Degraded, noInstance + "the infrastructure accepted the request, and the instance failed", "correct the field that is named in {class}, and delete the machine: another is created", false},
 	word(lifecycle.ReasonTaken):                          {Degraded, noInstance + "another instance has its name", "remove the instance that has the name, or delete the machine", false},
 	word(lifecycle.ReasonDuplicate):                      {Progressing, "has more than one instance, and its controller records which is its own", wait, true},
 	word(lifecycle.ReasonUserData):                       {Degraded, noInstance + "there are no boot data", "create what is named, or correct the reference" + retried, false},
@@ -135,7 +135,7 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonReleased):                      {Deleting, "{going}: all steps are done, and the object is about to be deleted", wait, true},
 	reasonForeign:                                       {Stuck, "{going}: its instance is terminated, and a finalizer of another program holds the object", "make sure that the program that set it runs; remove the finalizer only if it never will", false},
 	word(lifecycle.ReasonDrainBlockedHook):              {Stuck, "{going}: its drain waits until the pre-drain hook {hook} of {hook owner} is removed", "see what {hook owner} waits for; it removes the hook when it is done", false},
-	word(lifecycle.ReasonNodeUnknown) + "/Deleting":     {Stuck, "{going}: whether its node exists cannot be read", "run this with permission to read nodes in the cluster that the machine joins (--target-kubeconfig)", false},
+	word(lifecycle.ReasonNodeUnknown) + "/Deleting":     {Stuck, "{going}: its node cannot be read", "run this with permission to read nodes in the cluster that the machine joins (--target-kubeconfig)", false},
 	word(lifecycle.ReasonDeleting):                      {Deleting, "{going}: its removal has begun, and nothing is recorded that is in the way", wait, true},
 	word(lifecycle.ReasonDeleting) + "/NotBegun":        {Deleting, "{going}: no controller has acted on it yet", wait, true},
 	word(lifecycle.ReasonDeleting) + "/NotSeen":         {Stuck, "{going}: no controller has acted on it yet", atWork, true},
@@ -214,7 +214,7 @@ var reasons = map[string]advice{
 	// Health checks.
 	"Paused":                 {Waiting, "is paused, and checks no machine", "remove the annotation cluster.x-k8s.io/paused to continue", false},
 	"InvalidSpec/Check":      {Failed, "remediates no machine, because it is invalid", "correct what is named", false},
-	ReasonNotSeen + "/Check": {Failed, "was made {age} ago, and no controller has acted on it", atWork, true},
+	ReasonNotSeen + "/Check": {Failed, "was created {age} ago, and no controller has acted on it", atWork, true},
 	ReasonNotSeen + "/New":   {Progressing, "was just created", wait, true},
 	ReasonNoMachines:         {Degraded, "watches nothing: no machine matches its selector", "compare spec.selector with the labels that machines have: `kubectl -n {namespace} get machines.{machines} --show-labels`", false},
 	"TooManyUnhealthy":       {Degraded, "remediates nothing at the moment: {sick}", "find out what the unhealthy machines have in common; it goes on by itself when there are fewer, or with a greater spec.maxUnhealthy", false},
