@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestReadBreaker pins what people read of a value that is none, and that the default holds then.
+// TestReadBreaker pins the message about an invalid value, and that the default applies then.
 func TestReadBreaker(t *testing.T) {
 	rate := func(text string) func(*health.Breaker) {
 		return func(b *health.Breaker) { b.Rate, _ = health.ParseLimit(text) }

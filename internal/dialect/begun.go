@@ -8,15 +8,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// started ends the types of conditions of ours on machines on their way out.
+// started is the suffix of the types of Millwright's conditions on machines under deletion.
 const started = "Started"
 
-// StartedCondition is the type of the machine condition that is True from the
-// moment on at which the step of a deletion began ("DrainStarted"). It is in the
-// status, so that it goes with the write that the step causes anyway.
+// StartedCondition returns the type of the machine condition that is True from the moment at which the step
+// of a deletion began ("DrainStarted"). It is in the status, so that it is written with the write that the
+// step causes anyway.
 func StartedCondition(s lifecycle.DeletionStep) string { return string(s) + started }
 
-// StartedStep is the step of such a type; empty when the type is another's.
+// StartedStep returns the step of such a type; empty for other types.
 func StartedStep(conditionType string) lifecycle.DeletionStep {
 	name, ok := strings.CutSuffix(conditionType, started)
 	if !ok {
@@ -28,12 +28,11 @@ func StartedStep(conditionType string) lifecycle.DeletionStep {
 	return ""
 }
 
-// SeenReason is the reason of a condition that says of the instance's removal that
-// the instance was reported then, and asked to go. Whether it is reported any more
-// is another question.
+// SeenReason is the reason of a condition about the instance's removal which says that the instance was
+// listed then, and its termination requested. Whether it is still listed is another question.
 const SeenReason = "InstanceListed"
 
-// StartedReason is the reason of the condition for b; empty for none.
+// StartedReason returns the reason of the condition for b; may be empty.
 func StartedReason(b lifecycle.Begun) string {
 	if b.Seen {
 		return SeenReason
@@ -41,9 +40,8 @@ func StartedReason(b lifecycle.Begun) string {
 	return ""
 }
 
-// BegunIn are the steps of a deletion that conditions record, in order, given the
-// type and reason of each and since when it has been as it is. What is older than
-// the deletion is no part of it.
+// BegunIn returns the steps of a deletion that conditions record, in order, given the type, reason and
+// transition time of each. Conditions from before the deletion do not belong to it.
 func BegunIn[C any](conditions []C, deleted time.Time, read func(*C) (kind, reason string, since time.Time)) (out []lifecycle.Begun) {
 	for _, step := range lifecycle.DeletionSteps {
 		for i := range conditions {

@@ -8,11 +8,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Bounds of what infrastructures and nodes say, where it is written into objects;
-// [provider.Clip] keeps to those of texts. All are in bytes.
+// Limits of texts from infrastructures and nodes that are written into objects; [provider.Clip] applies those
+// of texts. All are in bytes.
 const (
-	// MostText is the most of a message, MostError of an error in one that says
-	// more, MostWord of a word.
+	// MostText is the limit of a message, MostError of an error within a longer message, MostWord of a word.
 	MostText  = 4 << 10
 	MostError = 3 << 10
 	MostWord  = 256
@@ -21,16 +20,14 @@ const (
 	mostStatus    = 256 << 10
 )
 
-// mostNote is how much of an event's note the API server takes: a longer one would be
-// refused, and the event with it.
+// mostNote is the API server's limit of an event's note: it refuses an event with a longer one.
 const mostNote = 1024
 
-// Note is text as the note of an event.
+// Note returns text cut to the note of an event.
 func Note(text string) string { return provider.Clip(text, mostNote) }
 
-// Addresses are the first 64 of an instance that may be addresses: names have at
-// most 253 bytes. The rest is left out, and none is cut, which would make it
-// another's.
+// Addresses returns the first 64 addresses of an instance that are valid: names have at most 253 bytes. The
+// rest is left out; none is cut, because a cut name could be that of another host.
 func Addresses(all []corev1.NodeAddress) []corev1.NodeAddress {
 	out := slices.DeleteFunc(slices.Clone(all), func(a corev1.NodeAddress) bool {
 		return len(a.Address) > 253 || len(a.Type) > MostWord
@@ -38,6 +35,5 @@ func Addresses(all []corev1.NodeAddress) []corev1.NodeAddress {
 	return slices.Clip(out[:min(len(out), mostAddresses)])
 }
 
-// Storable reports whether there is a provider's status that leaves room in an
-// object for everything else.
+// Storable reports whether a provider's status exists and leaves room in an object for all other data.
 func Storable(status []byte) bool { return len(status) > 0 && len(status) <= mostStatus }

@@ -13,108 +13,99 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Annotations of ours on deployments of every API group. They ask for
-// precautions that neither of the original APIs has; without them nothing of
-// the kind happens.
+// Millwright's annotations on deployments of every API group. They enable precautions that neither of the
+// original APIs has; all are off by default.
 const (
 	// MaxFailuresAnnotation stops a rollout after so many new machines in a
 	// row did not become ready ("3").
 	MaxFailuresAnnotation = millwright.RolloutMaxFailures
-	// ReadyWithinAnnotation is how long a new machine may take until it counts
-	// as failed ("20m"); without it only one that was given up counts.
+	// ReadyWithinAnnotation is how long a new machine may take until it counts as failed ("20m"); without it
+	// only the phase Failed counts.
 	ReadyWithinAnnotation = millwright.RolloutReadyWithin
 	// OnFailureAnnotation is what a stopped rollout does: "stop", which is the
 	// default, or "rollback".
 	OnFailureAnnotation = millwright.RolloutOnFailure
 	// CanaryAnnotation is how many machines are updated first ("1", "10%").
 	CanaryAnnotation = millwright.RolloutCanary
-	// SoakAnnotation is for how long the canary must have been available until
-	// the rest follows by itself ("30m"); without it a person approves.
+	// SoakAnnotation is how long the canary must have been available until the rest follows automatically
+	// ("30m"); without it a user approves.
 	SoakAnnotation = millwright.RolloutCanarySoak
-	// ApprovedAnnotation is the revision whose canary was found good ("7").
+	// ApprovedAnnotation is the revision whose canary a user approved ("7").
 	ApprovedAnnotation = rollout.ApproveKey
-	// EstimateAnnotation, unless "false", adds to the Progressing condition
-	// how far the rollout is and how long it may take.
+	// EstimateAnnotation, unless "false", adds the progress of the rollout and its remaining time to the
+	// Progressing condition.
 	EstimateAnnotation = millwright.RolloutEstimate
-	// OverlapAnnotation, unless "false", lets new machines be made while old
-	// ones are still on their way out, so that slow drains do not hold up a
-	// rollout. There are then more instances than replicas and surge.
+	// OverlapAnnotation, unless "false", allows new machines while old ones are still under deletion, so that
+	// slow drains do not delay a rollout. Then there are more instances than replicas and surge.
 	OverlapAnnotation = millwright.RolloutOverlap
 )
 
-// Annotations of ours on sets, written by their deployment.
+// Millwright's annotations on sets, written by their deployment.
 const (
-	// FailedAnnotation are the new machines that did not become ready since
-	// the last one that did, separated by commas.
+	// FailedAnnotation lists the new machines that did not become ready since the last one that did,
+	// separated by commas.
 	FailedAnnotation = millwright.RolloutFailed
-	// CanarySinceAnnotation is since when the canary has been available, in
-	// RFC 3339.
+	// CanarySinceAnnotation is when the canary became available, in RFC 3339.
 	CanarySinceAnnotation = millwright.RolloutCanarySince
 )
 
-// Deployments reads and writes one kind of deployment. What edits an object edits a copy
-// that the caller made; so it is with the sets that a deployment owns, and with what a
-// rollout writes on their machines and nodes, which have lenses of their own.
+// Deployments reads and writes one kind of deployment. Methods that edit an object edit a copy that the
+// caller made; so do those of its sets, machines and nodes, which have their own lenses.
 type Deployments[D, S client.Object] interface {
-	// Traits are what does not depend on the object.
+	// Traits returns the properties of the kind.
 	Traits() DeploymentTraits
 	// New returns an empty deployment.
 	New() D
-	// View is what d says, faults included. It has no opinion on who owns what.
+	// View returns the facts of d, including faults. It does not decide about ownership.
 	View(d D, now time.Time) DeploymentView
-	// RollBack edits d to ask for the template of s, which is nil where only
-	// the request is to be cleared.
+	// RollBack edits d to have the template of s; s is nil if only the request is to be cleared.
 	RollBack(d D, s *S, p rollout.RollBack)
-	// ApplyMetadata edits the metadata of d as a says: its revision, its wishes, and
-	// whether it is frozen.
+	// ApplyMetadata edits the metadata of d by a: its revision, its wishes, and whether it is frozen.
 	ApplyMetadata(d D, sets []S, a rollout.Amend)
-	// Record writes what came of a pass into the status of d, and nothing
-	// else.
+	// Record writes the result of a pass into the status of d, and nothing else.
 	Record(d D, o DeploymentOutcome[S])
-	// Sets is the lens of the sets that deployments own, Machines that of their machines.
+	// Sets returns the lens of the sets that deployments own, Machines that of their machines.
 	Sets() DeployedSets[D, S]
 	Machines() DeployedMachines
 }
 
-// DeploymentView is what a deployment says, in the engine's words.
+// DeploymentView has the facts of a deployment, in the engine's types.
 type DeploymentView struct {
 	rollout.Deployment
-	// Policy answers, for the deployment, the questions on which API groups disagree.
+	// Policy has the API group's rules for the deployment.
 	Policy rollout.Policy
-	// Selector tells the sets of the deployment; it matches nothing where the deployment is
-	// at fault about it.
+	// Selector selects the sets of the deployment; it matches nothing if the deployment's selector is
+	// invalid.
 	Selector labels.Selector
 }
 
 // DeployedSets reads and writes the sets that deployments own.
 type DeployedSets[D, S client.Object] interface {
-	// Lens is that of the sets by themselves.
+	// Lens returns the lens of sets without a deployment.
 	Lens() Sets[S]
-	// View projects a set of d, without its machines.
+	// View returns the facts of a set of d, without its machines.
 	View(d D, s S) rollout.Set
-	// Adopts reports whether d is to take over s, which nobody controls and
-	// which the selector matches.
+	// Adopts reports whether d has to adopt s, which has no controller and which the selector matches.
 	Adopts(d D, s S) bool
-	// New is the set of the present template, dressed as w says, with its
-	// finalizer and its owner in place. Its name follows from the template and
-	// from the collisions that d has recorded.
+	// New returns the set of the current template, in the state w, with its finalizer and its owner. Its name
+	// follows from the template and from the collisions that d has recorded.
 	New(d D, w rollout.SetWant) S
-	// Apply edits s to look as w says and, where it is the current one, to
-	// follow d in all that can be changed on living machines.
+	// Apply edits s to the state w and, if it is the current one, to follow d in all fields that can be
+	// changed in place.
 	Apply(d D, s S, w rollout.SetWant)
 }
 
-// DeployedMachines reads the machines of such sets, and writes on their nodes. It may also
-// be a [VictimMarker] and a [Mover].
+// DeployedMachines reads the machines of such sets, and writes on their nodes. It may also be a
+// [VictimMarker] and a [Mover].
 type DeployedMachines interface {
-	// View projects a machine and, where it has one, its node. It does not change m.
+	// View returns the facts of a machine and, if it has one, its node. It does not change m.
 	View(m client.Object, nodes Nodes) rollout.Machine
-	// MarkNode edits n to carry what w says.
+	// MarkNode edits n to have the marks w.
 	MarkNode(n *corev1.Node, w rollout.NodeWant)
 }
 
-// Claims reports whether the controller of set, which selects by selector, is to take over
-// m, which nobody controls ([replicas.Claim]).
+// Claims reports whether the controller of set, with this selector, has to adopt m, which has no controller
+// ([replicas.Claim]).
 func Claims(selector labels.Selector, set, m client.Object) bool {
 	return replicas.Claim(replicas.Tie{
 		Free: true, Matches: selector.Matches(labels.Set(m.GetLabels())),
@@ -122,43 +113,41 @@ func Claims(selector labels.Selector, set, m client.Object) bool {
 	}) == replicas.Adopt
 }
 
-// DeploymentTraits is what holds for all deployments of a kind.
+// DeploymentTraits has the properties of a kind of deployment.
 type DeploymentTraits struct {
-	// Kind is the deployment's, as owner references spell it.
+	// Kind is the deployment's kind, as owner references spell it.
 	Kind schema.GroupVersionKind
-	// Finalizer holds a deployment until its sets are gone; empty when that is
-	// the garbage collector's work.
+	// Finalizer holds a deployment until its sets are deleted; empty if the garbage collector deletes them.
 	Finalizer string
-	// Events are the reasons of what the deployment tells people.
+	// Events are the reasons of the deployment's events.
 	Events DeploymentEvents
 }
 
 // DeploymentEvents names the events about a deployment.
 type DeploymentEvents struct {
 	Scaled            string // Normal: a set was scaled
-	CreateError       string // Warning: the set of the present template cannot be made
+	CreateError       string // Warning: the set of the current template cannot be created
 	SelectsAll        string // Warning: the empty selector
 	Invalid           string // Warning: any other fault
 	RolledBack        string // Normal
 	RevisionNotFound  string // Warning
-	TemplateUnchanged string // Warning: the revision to go back to is the present one
+	TemplateUnchanged string // Warning: the revision to roll back to is the current one
 	Stopped           string // Warning: the guard stopped a failing rollout
-	Resumed           string // Normal: a stopped rollout, or one waiting at its canary, goes on
+	Resumed           string // Normal: a stopped rollout, or one waiting at its canary, continues
 	Canary            string // Normal: the canary step was reached
 }
 
-// DeploymentOutcome is what a pass over a deployment came to.
+// DeploymentOutcome is the result of a pass over a deployment.
 type DeploymentOutcome[S client.Object] struct {
-	// Now is when.
+	// Now is the time of the pass.
 	Now time.Time
-	// Deployment are the facts that the pass began with, Plan what came of
-	// them.
+	// Deployment has the facts at the beginning of the pass, Plan is the resulting plan.
 	Deployment rollout.Deployment
 	Plan       rollout.Plan
 	// Sets are the sets as last read or written.
 	Sets []S
-	// Collided says that the name of the new set is taken by a foreign one;
-	// CreateErr why it could not be made.
+	// Collided says that another owner's set has the name of the new set; CreateErr why the set could not be
+	// created.
 	Collided  bool
 	CreateErr error
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Doubt is an annotation of ours that does nothing, or not what its author meant.
+// Doubt is a Millwright annotation without an effect, or with another one than its author meant.
 type Doubt = millwright.Doubt
 
-// Reasons of events about annotations of ours, which neither API has.
+// Reasons of events about Millwright's annotations, which neither API has.
 const (
 	UnknownAnnotation    = "UnknownAnnotation"
 	UnreadableAnnotation = "UnreadableAnnotation"
 )
 
-// Doubts are what is wrong with the annotations of ours on an object of a kind, and on the machines that are made from it.
+// Doubts returns the errors in Millwright's annotations on an object of a kind, and in its template.
 func Doubts(kind string, o metav1.Object, template map[string]string) []Doubt {
 	return millwright.Doubts(millwright.Carrier{
 		Kind: kind, Owned: metav1.GetControllerOfNoCopy(o) != nil, Annotations: o.GetAnnotations(), Labels: o.GetLabels(), Template: template,
 	})
 }
 
-// DoubtsNote is the reason and the note of an event about doubts; both are empty without one.
+// DoubtsNote returns the reason and the note of an event about doubts; both are empty without doubts.
 func DoubtsNote(doubts []Doubt) (reason, note string) {
 	var notes []string
 	for _, d := range doubts {

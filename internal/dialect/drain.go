@@ -13,8 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Annotations of ours on machines about their drain, for what the API has no
-// field for.
+// Millwright's annotations on machines about their drain, for settings without an API field.
 const (
 	// DrainTimeoutAnnotation is the time after deletion from which the drain is
 	// forced (a duration such as "90m"), or [Never].
@@ -22,19 +21,19 @@ const (
 	// CordonLeadAnnotation is the time between the cordon of the node and the
 	// first eviction (a duration such as "30s").
 	CordonLeadAnnotation = millwright.CordonLead
-	// Never as a drain timeout: pods leave when their budgets let them.
+	// Never as a drain timeout: budgets always hold.
 	Never = "never"
 )
 
-// DrainWish is what a machine's annotations ask of its drain.
+// DrainWish has the drain settings of a machine's annotations.
 type DrainWish struct {
-	// Timeout forces the drain; zero: nothing is asked.
+	// Timeout forces the drain; zero: not set.
 	Timeout time.Duration
-	// NeverForce: neither time nor refusals nor a silent node force it.
+	// NeverForce: neither a timeout nor refusals nor a silent node force it.
 	NeverForce bool
-	// CordonLead is zero when nothing is asked.
+	// CordonLead is zero if not set.
 	CordonLead time.Duration
-	// Remark names what cannot be read; it is taken for not there.
+	// Remark names invalid values, which are ignored.
 	Remark string
 }
 
@@ -50,19 +49,19 @@ func DrainWishOf(m client.Object) (w DrainWish) {
 	var remarks []string
 	for _, key := range []string{DrainTimeoutAnnotation, CordonLeadAnnotation} {
 		if text, bad := r.Misread(key); bad {
-			remarks = append(remarks, fmt.Sprintf("annotation %s is %q, which is no duration above zero, and is passed over", key, text))
+			remarks = append(remarks, fmt.Sprintf("annotation %s is %q, which is not a duration above zero, and is ignored", key, text))
 		}
 	}
 	w.Remark = strings.Join(remarks, "; ")
 	return w
 }
 
-// Abandoned says what was lost when the instance was taken away in mid-drain, or
-// why it was removed without one although nobody excluded it; empty: neither.
+// Abandoned says what was lost because the instance was terminated during a drain, or why it was terminated
+// without a drain although no setting excludes one; empty: neither.
 func Abandoned(o lifecycle.Outcome) string {
 	drained := o.World.Drain.Result
 	if err := o.Overruled(); err != nil {
-		return fmt.Sprintf("The deletion is forced: the instance goes undrained, after %s without an answer to go on with: %v", lifecycle.ForcedPatience, err)
+		return fmt.Sprintf("The deletion is forced: the instance is terminated without a drain, after %s without a usable answer: %v", lifecycle.ForcedPatience, err)
 	}
 	if drained == nil || drained.Abandoned() == 0 {
 		return ""
@@ -70,12 +69,12 @@ func Abandoned(o lifecycle.Outcome) string {
 	return fmt.Sprintf("Drain ended at the termination deadline of the node with %d of its pods left", drained.Abandoned())
 }
 
-// AbandonedEvent tells that to people.
+// AbandonedEvent returns the event about that.
 func AbandonedEvent(o lifecycle.Outcome) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: "DrainAbandoned", Action: "Drain", Note: Abandoned(o)}
 }
 
-// Foreseen warns, when a drain begins, of what will stand in its way.
+// Foreseen returns a warning, when a drain begins, about its obstacles.
 func Foreseen(o lifecycle.Outcome) []Event {
 	d := o.World.Drain.Result
 	if d == nil || !d.Began || len(d.Obstacles) == 0 {

@@ -22,7 +22,7 @@ func TestDrainWishOf(t *testing.T) {
 		{"force after", map[string]string{DrainTimeoutAnnotation: "90m"}, DrainWish{Timeout: 90 * time.Minute}, ""},
 		{"never force", map[string]string{DrainTimeoutAnnotation: "never"}, DrainWish{NeverForce: true}, ""},
 		{"a lead", map[string]string{CordonLeadAnnotation: "30s"}, DrainWish{CordonLead: 30 * time.Second}, ""},
-		{"a number without a unit is no duration", map[string]string{DrainTimeoutAnnotation: "90"}, DrainWish{}, "annotation " + DrainTimeoutAnnotation + ` is "90", which is no duration above zero, and is passed over`},
+		{"a number without a unit is no duration", map[string]string{DrainTimeoutAnnotation: "90"}, DrainWish{}, "annotation " + DrainTimeoutAnnotation + ` is "90", which is not a duration above zero, and is ignored`},
 		{"nor is one below zero", map[string]string{CordonLeadAnnotation: "-1s"}, DrainWish{}, CordonLeadAnnotation + ` is "-1s"`},
 		{"zero would force at once", map[string]string{DrainTimeoutAnnotation: "0s"}, DrainWish{}, `is "0s"`},
 	}

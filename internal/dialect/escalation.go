@@ -13,22 +13,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Annotations of ours on health checks of every API group.
+// Millwright's annotations on health checks of every API group.
 const (
-	// EscalationAnnotation with "reboot" makes a reboot the first remedy for a
-	// machine that would be deleted; "none" is the default.
+	// EscalationAnnotation with "reboot" makes a reboot the first remedy for a machine that would be deleted;
+	// the default is "none".
 	EscalationAnnotation = millwright.Escalation
-	// RebootTimeoutAnnotation is how long a machine may take to be rebooted, and
-	// then to be healthy ("5m"). The default is the check's startup timeout, or 10
-	// minutes without one.
+	// RebootTimeoutAnnotation is how long a machine may take to be rebooted, and then to become healthy
+	// ("5m"). The default is the check's startup timeout, or 10 minutes without one.
 	RebootTimeoutAnnotation = millwright.RebootTimeout
 )
 
-// Annotations of ours on machines of every API group.
+// Millwright's annotations on machines of every API group.
 const (
-	// RebootRequestAnnotation asks for a reboot. Health checks write it.
+	// RebootRequestAnnotation requests a reboot. Health checks write it.
 	RebootRequestAnnotation = millwright.RebootRequest
-	// RebootAnnotation says what came of the last request. We write it.
+	// RebootAnnotation has the result of the last request. Millwright writes it.
 	RebootAnnotation = millwright.Reboot
 )
 
@@ -39,20 +38,17 @@ const (
 	EventRebooted            = "Rebooted"
 	EventRebootFailed        = "RebootFailed"
 	EventRebootUnsupported   = "RebootUnsupported"
-	// EventEscalated: a machine is replaced although, or because, it was to be
-	// rebooted first.
+	// EventEscalated: a machine is replaced although, or because, a reboot was configured first.
 	EventEscalated = "RebootDidNotHelp"
-	// ActionReboot is what was being done.
+	// ActionReboot is the action of these events.
 	ActionReboot = "Reboot"
 )
 
-// defaultRebootTimeout counts where neither the annotation nor a startup timeout
-// says anything.
+// defaultRebootTimeout applies if neither the annotation nor a startup timeout is set.
 const defaultRebootTimeout = 10 * time.Minute
 
-// ReadEscalation reads what a check tries before it replaces a machine; startup
-// is its startup timeout. What is not understood is a fault, and the default
-// holds.
+// ReadEscalation reads what a check tries before it replaces a machine; startup is its startup timeout. An
+// invalid value is a fault, and the default applies.
 func ReadEscalation(annotations map[string]string, startup time.Duration) (health.Escalation, []lifecycle.Fault) {
 	e := health.Escalation{Patience: startup}
 	if startup <= 0 {
@@ -67,7 +63,7 @@ func ReadEscalation(annotations map[string]string, startup time.Duration) (healt
 	return e, faultsOf(r)
 }
 
-// storedRequest and storedReboot are the forms in which a reboot is kept.
+// storedRequest and storedReboot are the stored forms of a reboot.
 type (
 	storedRequest struct {
 		At    string    `json:"at"`
@@ -84,9 +80,8 @@ type (
 	}
 )
 
-// ReadRebooting reads what is asked about rebooting a machine, and what came of
-// that. A request that is not understood asks for nothing: its time has to be of
-// the form 2026-11-21T12:00:00Z.
+// ReadRebooting reads the requested reboot of a machine, and its result. An invalid request has no effect:
+// its time must have the form 2026-11-21T12:00:00Z.
 func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
 	r := millwright.Read(m.GetAnnotations())
 	var asked storedRequest
@@ -102,22 +97,21 @@ func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
 	return out
 }
 
-// WriteRebootRequest edits m to ask, in the name of a check, for the reboot that asked
-// describes.
+// WriteRebootRequest edits m to request, in the name of a check, the reboot asked.
 func WriteRebootRequest(m client.Object, asked lifecycle.Rebooting, by string) {
 	SetAnnotation(m, RebootRequestAnnotation, encoded(storedRequest{At: asked.Request, Until: asked.Until.UTC(), By: by, For: asked.For}))
 }
 
-// mostRebootMessage bounds in bytes what is kept of an error.
+// mostRebootMessage is the limit of a stored error, in bytes.
 const mostRebootMessage = 400
 
-// WriteReboot edits m to say what came of a request.
+// WriteReboot edits m to record the result of a request.
 func WriteReboot(m client.Object, r lifecycle.Rebooting) {
 	message := strings.ToValidUTF8(r.Message[:min(len(r.Message), mostRebootMessage)], "")
 	SetAnnotation(m, RebootAnnotation, encoded(storedReboot{Request: r.Answered, State: r.State, At: r.At.UTC(), Calls: r.Calls, Message: message}))
 }
 
-// RecordReboot writes into m how far the reboot is that o knows of, if m asks for that one.
+// RecordReboot writes the progress of the reboot in o into m, if m requests that one.
 func RecordReboot(m client.Object, o lifecycle.Outcome) {
 	says := ReadRebooting(m)
 	if knows := says.Saw(o.World.Reboot); !knows.Equal(says) && !o.Did(lifecycle.RemoveFinalizer) {

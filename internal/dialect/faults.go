@@ -11,16 +11,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// SelectsEverything is the message of the fault of a deployment whose selector
-// is empty. That fault has an event of its own.
+// SelectsEverything is the message of the fault of a deployment whose selector is empty. That fault has its
+// own event.
 const SelectsEverything = "is empty and would select every set: name the labels of the sets that belong here"
 
-// SelectsAll reports whether a deployment is at fault for an empty selector.
+// SelectsAll reports whether a deployment has the fault of an empty selector.
 func SelectsAll(faults []lifecycle.Fault) bool {
 	return slices.ContainsFunc(faults, func(f lifecycle.Fault) bool { return f.Message == SelectsEverything })
 }
 
-// faultsOf are what r could not read.
+// faultsOf returns the errors of r.
 func faultsOf(r *millwright.Reader) (out []lifecycle.Fault) {
 	for _, f := range r.Faults() {
 		out = append(out, lifecycle.Fault(f))
@@ -28,10 +28,9 @@ func faultsOf(r *millwright.Reader) (out []lifecycle.Fault) {
 	return out
 }
 
-// CheckBound says what is wrong with a bound of a rollout: it must be a number
-// of machines or a percentage ("25%"), and not below 0. How large it may be is
-// not asked: the engine keeps within what there is. A nil bound is wrong only
-// where it is required.
+// CheckBound returns the errors in a bound of a rollout: it must be a number of machines or a percentage
+// ("25%"), and not below 0. It has no maximum: the engine limits it to the number of machines. A nil bound is
+// an error only if it is required.
 func CheckBound(field string, bound *intstr.IntOrString, required bool) []lifecycle.Fault {
 	if bound == nil {
 		if !required {
@@ -49,5 +48,5 @@ func CheckBound(field string, bound *intstr.IntOrString, required bool) []lifecy
 	return nil
 }
 
-// On reports whether a switch of ours, the annotation key, is turned on at o.
+// On reports whether the Millwright annotation key, a switch, is on at o.
 func On(o client.Object, key string) bool { return millwright.Read(o.GetAnnotations()).On(key) }

@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// fuzzKeys are annotations and labels that somebody reads.
+// fuzzKeys are annotations and labels that a controller reads.
 var fuzzKeys = strings.Fields(`
 deployment.kubernetes.io/desired-replicas deployment.kubernetes.io/max-replicas deployment.kubernetes.io/revision
 machine.openshift.io/cluster-api-cluster machine.openshift.io/delete-machine machine.openshift.io/exclude-node-draining

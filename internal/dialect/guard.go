@@ -12,9 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// ReadGuard reads the precautions that a deployment asks for by annotations of
-// ours. A value that is not understood is a fault: a precaution that is
-// silently not taken is worse than none.
+// ReadGuard reads the precautions in a deployment's Millwright annotations. An invalid value is a fault: a
+// precaution that is silently ignored is worse than none.
 func ReadGuard(annotations map[string]string) (g rollout.Guard, faults []lifecycle.Fault) {
 	r := millwright.Read(annotations)
 	g.MaxFailures, _ = r.Count(MaxFailuresAnnotation)
@@ -31,8 +30,7 @@ func ReadGuard(annotations map[string]string) (g rollout.Guard, faults []lifecyc
 	return g, faultsOf(r)
 }
 
-// ReadNotes reads what earlier plans asked to be remembered with a set. What
-// is not understood is forgotten, and found out again.
+// ReadNotes reads the records of earlier plans on a set. Invalid records are ignored, and recomputed.
 func ReadNotes(annotations map[string]string) (n rollout.Notes) {
 	r := millwright.Read(annotations)
 	n.Failed = r.List(FailedAnnotation)
@@ -40,7 +38,7 @@ func ReadNotes(annotations map[string]string) (n rollout.Notes) {
 	return n
 }
 
-// WriteNotes edits o to remember n. Times have the precision of seconds.
+// WriteNotes stores n in o. Times have the precision of seconds.
 func WriteNotes(o client.Object, n rollout.Notes) {
 	since := ""
 	if !n.CanarySince.IsZero() {
@@ -50,7 +48,7 @@ func WriteNotes(o client.Object, n rollout.Notes) {
 	SetAnnotation(o, CanarySinceAnnotation, since)
 }
 
-// SetAnnotation edits o to carry an annotation; with an empty value, not to.
+// SetAnnotation sets an annotation of o; an empty value removes it.
 func SetAnnotation(o metav1.Object, key, value string) {
 	a := o.GetAnnotations()
 	if value == "" {

@@ -14,79 +14,73 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Annotations of ours on health checks of every API group. Without them, the
-// breaker reports and stops nothing.
+// Millwright's annotations on health checks of every API group. Without them, the breaker reports and stops
+// nothing.
 const (
-	// BreakerAnnotation is what the storm breaker's word is worth: "report",
-	// which is the default, "enforce" or "off". Enforced, a storm of machines of
-	// one template also stops the rollout of a deployment to it.
+	// BreakerAnnotation is the mode of the storm breaker: "report" (the default), "enforce" or "off". In the
+	// mode "enforce", a storm of machines of one template also stops the rollout of a deployment to it.
 	BreakerAnnotation = millwright.RemediationBreaker
-	// RateAnnotation is how many remedies may begin within an hour ("5", "20%").
-	// Of a percentage, 3 are the least.
+	// RateAnnotation is how many remedies may begin within an hour ("5", "20%"). A percentage allows at least
+	// 3.
 	RateAnnotation = millwright.RemediationRate
-	// StormShareAnnotation is which share of a zone, a rack, the machines of a
-	// template or all of them is a storm when it is sick ("55%").
+	// StormShareAnnotation is the share of sick machines in a zone, a rack, a template or the fleet that
+	// counts as a storm ("55%").
 	StormShareAnnotation = millwright.RemediationStormShare
 	// CooldownAnnotation is how long after a storm its machines are left alone
 	// ("10m").
 	CooldownAnnotation = millwright.RemediationCooldown
-	// BackoffAnnotation is how long a machine is left that was made in the place
-	// of one that failed ("1m"); it doubles with each further one.
+	// BackoffAnnotation is how long a machine is left alone that replaced a failed one ("1m"); it doubles
+	// with each further failure.
 	BackoffAnnotation = millwright.RemediationBackoff
-	// RackLabelAnnotation names the label of nodes that holds their rack.
+	// RackLabelAnnotation names the node label with the rack.
 	RackLabelAnnotation = millwright.RackLabel
-	// MachineAPIAnnotation is the API group of the machines that the check
-	// selects; by default its own.
+	// MachineAPIAnnotation is the API group of the machines that the check selects; the default is its own.
 	MachineAPIAnnotation = millwright.MachineAPI
-	// RemediationsAnnotation is written by us: what was begun, and the storms.
+	// RemediationsAnnotation is written by Millwright: the remedies that have begun, and the storms.
 	RemediationsAnnotation = millwright.Remediations
 )
 
-// Annotations of ours on machines of every API group, for health checks.
+// Millwright's annotations on machines of every API group, for health checks.
 const (
-	// SkipRemediationAnnotation, unless "false", keeps health checks from
-	// remedying the machine. It counts as unhealthy all the same.
+	// SkipRemediationAnnotation, unless "false", keeps health checks from remediating the machine. It still
+	// counts as unhealthy.
 	SkipRemediationAnnotation = millwright.SkipRemediation
-	// CreationTimeoutAnnotation is how long the machine may be without a node,
-	// from its creation ("20m"), whatever the check says.
+	// CreationTimeoutAnnotation is how long the machine may be without a node, from its creation ("20m"). It
+	// overrides the check.
 	CreationTimeoutAnnotation = millwright.CreationTimeout
-	// HealthTimeoutAnnotation counts instead of the timeouts of a check's
-	// conditions ("10m").
+	// HealthTimeoutAnnotation replaces the timeouts of a check's conditions ("10m").
 	HealthTimeoutAnnotation = millwright.HealthTimeout
-	// NodeConditionsAnnotation are node conditions, separated by commas, that
-	// must be False as well; it has an effect together with
-	// [HealthTimeoutAnnotation].
+	// NodeConditionsAnnotation has further node conditions, separated by commas, that must be False; it has
+	// an effect only together with [HealthTimeoutAnnotation].
 	NodeConditionsAnnotation = millwright.NodeConditions
 )
 
 // DefaultRackLabel is the label that holds a node's rack.
 const DefaultRackLabel = "topology.kubernetes.io/rack"
 
-// HealthChecks reads and writes one kind of health check. The same two laws
-// hold as for machines.
+// HealthChecks reads and writes one kind of health check. The same two laws hold as for machines.
 type HealthChecks[C client.Object] interface {
-	// Traits are what does not depend on the object.
+	// Traits returns the properties of the kind.
 	Traits() HealthTraits
 	// New returns an empty check, NewList an empty list of them.
 	New() C
 	NewList() client.ObjectList
-	// View projects c onto the engine's facts, faults included. Common are the
-	// conditions that all checks share, where the kind goes by such.
+	// View returns the engine's facts of c, including faults. Common are the conditions that all checks
+	// share, if the kind uses such.
 	View(c C, common CommonConditions) health.Check
-	// Selector tells the machines of c, in its namespace; it matches nothing
-	// where c is at fault about it.
+	// Selector selects the machines of c, in its namespace; it matches nothing if c's selector is invalid.
 	Selector(c C) labels.Selector
-	// Template is what remediation requests are made from; nil when none are.
+	// Template returns the template of remediation requests; nil if none exist.
 	Template(c C) *corev1.ObjectReference
-	// Record writes what came of a pass into the status of c, and nothing else.
+	// Record writes the result of a pass into the status of c, and nothing else.
 	Record(c C, o HealthOutcome)
 }
 
-// HealthTraits is what holds for all checks of a kind.
+// HealthTraits has the properties of a kind of check.
 type HealthTraits struct {
 	Kind schema.GroupVersionKind
-	// ReadsCommon says that the kind goes by conditions that all checks share,
-	// in the ConfigMap of this name, in the namespace of the controllers.
+	// ReadsCommon says that the kind uses conditions that all checks share, in the ConfigMap of this name, in
+	// the namespace of the controllers.
 	ReadsCommon bool
 	ConfigMap   string
 }
@@ -97,29 +91,29 @@ type CommonConditions struct {
 	Faults     []lifecycle.Fault
 }
 
-// HealthOutcome is what a pass over a check came to.
+// HealthOutcome is the result of a pass over a check.
 type HealthOutcome struct {
 	Now   time.Time
 	Check health.Check
 	Plan  health.Plan
-	// Requested says that remediation requests were looked at; TemplateErr is
-	// why their template cannot be used, RequestErr why one could not be made.
+	// Requested says that remediation requests were read; TemplateErr is why their template cannot be used,
+	// RequestErr why one could not be created.
 	Requested               bool
 	TemplateErr, RequestErr error
 }
 
-// Patients reads the machines of an API group as health checks see them.
+// Patients reads the machines of an API group for health checks.
 type Patients interface {
 	// API is the group: [provider.OpenShift] or [provider.Gardener].
 	API() string
 	// Machine returns an empty machine, Machines an empty list of them.
 	Machine() client.Object
 	Machines() client.ObjectList
-	// NodeName is the node recorded as the machine's; empty when none is.
+	// NodeName returns the recorded node of the machine; empty if none exists.
 	NodeName(m client.Object) string
-	// Patient projects m; n is its node, nil when there is none.
+	// Patient returns the facts of m; n is its node, nil if none exists.
 	Patient(m client.Object, n *health.Node) health.Target
-	// Mark edits m to ask somebody else to remedy it.
+	// Mark edits m to ask another program to remediate it.
 	Mark(m client.Object)
 }
 
@@ -132,19 +126,19 @@ const (
 	EventExternalAnnotationAdded  = "ExternalAnnotationAdded"
 	EventExternalAnnotationFailed = "ExternalAnnotationFailed"
 	EventRemediationRestricted    = "RemediationRestricted"
-	// EventStorm is ours: many machines of a group fell ill.
+	// EventStorm is Millwright's: many machines of a group became unhealthy.
 	EventStorm = "RemediationStorm"
-	// EventNoMachines and EventSharedMachines are ours: a check selects nothing, or
-	// what another selects, too.
+	// EventNoMachines and EventSharedMachines are Millwright's: a check selects no machine, or machines that
+	// another check selects, too.
 	EventNoMachines     = "NoMachines"
 	EventSharedMachines = "SharedMachines"
-	// ActionRemediate and ActionHealthCheck are what was being done.
+	// ActionRemediate and ActionHealthCheck are the actions of these events.
 	ActionRemediate   = "Remediate"
 	ActionHealthCheck = "HealthCheck"
 )
 
-// ReadBreaker reads what a check asks of the storm breaker. What is not
-// understood is a fault, and the default holds.
+// ReadBreaker reads a check's settings of the storm breaker. An invalid value is a fault, and the default
+// applies.
 func ReadBreaker(annotations map[string]string) (health.Breaker, []lifecycle.Fault) {
 	b := health.DefaultBreaker()
 	r := millwright.Read(annotations)
@@ -166,8 +160,7 @@ func ReadBreaker(annotations map[string]string) (health.Breaker, []lifecycle.Fau
 	return b, faultsOf(r)
 }
 
-// ReadOwn reads the timeouts that a machine brings along. What is not
-// understood is passed over: the check's counts.
+// ReadOwn reads a machine's own timeouts. An invalid value is ignored: that of the check applies.
 func ReadOwn(annotations map[string]string) (out health.Own) {
 	r := millwright.Read(annotations)
 	if d, ok := r.Duration(CreationTimeoutAnnotation); ok {
@@ -180,7 +173,7 @@ func ReadOwn(annotations map[string]string) (out health.Own) {
 	return out
 }
 
-// RackLabel is the label in which a check looks for the racks of nodes.
+// RackLabel returns the node label in which a check finds the rack.
 func RackLabel(check client.Object) string {
 	if l := check.GetAnnotations()[RackLabelAnnotation]; l != "" {
 		return l
@@ -188,7 +181,7 @@ func RackLabel(check client.Object) string {
 	return DefaultRackLabel
 }
 
-// storedPast and storedStorm are the forms in which a memory is kept.
+// storedPast and storedStorm are the stored forms of a memory.
 type (
 	storedPast struct {
 		Machine types.UID `json:"uid"`
@@ -219,7 +212,7 @@ type (
 	}
 )
 
-// ReadMemory reads what a check remembers. What is not understood is forgotten.
+// ReadMemory reads a check's memory. Invalid entries are dropped.
 func ReadMemory(check client.Object) (m health.Memory) {
 	var s storedMemory
 	if _, err := millwright.Read(check.GetAnnotations()).JSON(RemediationsAnnotation, &s); err != nil {
@@ -241,7 +234,7 @@ func ReadMemory(check client.Object) (m health.Memory) {
 	return m
 }
 
-// WriteMemory edits check to remember m.
+// WriteMemory stores m in check.
 func WriteMemory(check client.Object, m health.Memory) {
 	var s storedMemory
 	for _, p := range m.Past {

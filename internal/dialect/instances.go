@@ -14,13 +14,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// UnrecordedAnnotation on a machine lists, separated by commas, the IDs of the
-// instances that are the machine's and that it has not recorded: the doubles of
-// the one that it has, which the orphan collector removes after its grace period.
+// UnrecordedAnnotation on a machine lists, separated by commas, the IDs of the machine's instances that it
+// has not recorded: duplicates of its instance, which the orphan collector removes after its grace period.
 const UnrecordedAnnotation = millwright.UnrecordedInstances
 
-// RecordUnrecorded keeps [UnrecordedAnnotation] as the infrastructure has it. A
-// machine under deletion takes all its instances along: nothing is noted then.
+// RecordUnrecorded updates [UnrecordedAnnotation] by the infrastructure's list. A machine under deletion
+// deletes all its instances: then nothing is recorded.
 func RecordUnrecorded(m client.Object, w lifecycle.World) {
 	if !w.Instances.Looked || m.GetDeletionTimestamp() != nil {
 		return
@@ -33,19 +32,19 @@ func RecordUnrecorded(m client.Object, w lifecycle.World) {
 	SetAnnotation(m, UnrecordedAnnotation, strings.Join(ids, ","))
 }
 
-// StoppedAnnotation on a machine says that its instance does not run, in the
-// infrastructure's word ("exited"), or is "missing". It goes when that is over.
+// StoppedAnnotation on a machine says that its instance does not run, in the infrastructure's word
+// ("exited"), or is "missing". It is removed when that is over.
 const StoppedAnnotation = millwright.InstanceStopped
 
-// DeletedBecauseAnnotation on a machine that we delete ourselves says why, as a
-// clause ("node n-1 was deleted").
+// DeletedBecauseAnnotation on a machine that Millwright deletes says why, as a clause ("node n-1 was
+// deleted").
 const DeletedBecauseAnnotation = millwright.DeletedBecause
 
-// missing is the word for an instance that the infrastructure does not know.
+// missing is the word for an instance that the infrastructure does not list.
 const missing = "missing"
 
-// RecordStopped keeps [StoppedAnnotation] as the infrastructure has it, where that
-// is believed. A machine that failed, or is under deletion, says that by itself.
+// RecordStopped updates [StoppedAnnotation] by the infrastructure's answer, if that is trusted. A machine
+// that failed, or is under deletion, does not need it.
 func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	w := o.World
 	if !w.Instances.Looked || m.GetDeletionTimestamp() != nil || o.Stage == lifecycle.StageFailed {
@@ -56,15 +55,15 @@ func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
 	case i == nil && v.Recorded.ProviderID != "" && w.Unlisted.For > 0:
-		return // nobody can tell yet
+		return // unknown yet
 	case i == nil && v.Recorded.ProviderID != "" && w.Contradiction(v) == "":
 		word = missing
 	}
 	SetAnnotation(m, StoppedAnnotation, word)
 }
 
-// Stopped is what [StoppedAnnotation] says, as a clause; empty where the instance
-// runs, as far as is known.
+// Stopped returns the meaning of [StoppedAnnotation], as a clause; empty if the instance runs, as far as is
+// known.
 func Stopped(m client.Object) string {
 	switch word := m.GetAnnotations()[StoppedAnnotation]; word {
 	case "":
@@ -76,7 +75,7 @@ func Stopped(m client.Object) string {
 	}
 }
 
-// stoppedEvents tell that the instance stopped, or runs again.
+// stoppedEvents returns the events that the instance stopped, or runs again.
 func stoppedEvents(before, after client.Object) []Event {
 	was, is := Stopped(before), Stopped(after)
 	switch is {
@@ -88,19 +87,19 @@ func stoppedEvents(before, after client.Object) []Event {
 	return []Event{{Type: corev1.EventTypeWarning, Reason: "InstanceStopped", Action: "Find", Note: strings.ToUpper(is[:1]) + is[1:]}}
 }
 
-// Unrecorded are the instances that [UnrecordedAnnotation] lists.
+// Unrecorded returns the instances that [UnrecordedAnnotation] lists.
 func Unrecorded(m client.Object) []string {
 	return millwright.Read(m.GetAnnotations()).List(UnrecordedAnnotation)
 }
 
-// ContradictedEvent tells people of an infrastructure that is not believed
+// ContradictedEvent returns the event about a contradicted answer of the infrastructure
 // ([lifecycle.World.Contradiction]).
 func ContradictedEvent(text string) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: string(lifecycle.ReasonContradicted), Action: "Find", Note: text}
 }
 
-// HeldByOthers says, as a clause, whose finalizers hold an object from which ours
-// is off; empty where none does.
+// HeldByOthers says, as a clause, which finalizers of other programs hold an object that has lost ours; empty
+// if none does.
 func HeldByOthers(o client.Object) string {
 	switch names := o.GetFinalizers(); len(names) {
 	case 0:
@@ -112,9 +111,8 @@ func HeldByOthers(o client.Object) string {
 	}
 }
 
-// InstanceEvents tell that the instance stopped or runs again, and which others
-// were found, or are gone, beside the one that the machine has recorded as
-// providerID.
+// InstanceEvents returns the events that the instance stopped or runs again, and which other instances were
+// found, or no longer exist, in addition to the one that the machine has recorded as providerID.
 func InstanceEvents(before, after client.Object, providerID string) []Event {
 	return append(stoppedEvents(before, after), doubleEvents(before, after, providerID)...)
 }
@@ -132,7 +130,7 @@ func doubleEvents(before, after client.Object, providerID string) []Event {
 	case len(is) == 0 && len(Unrecorded(before)) > 0:
 		return []Event{{
 			Type: corev1.EventTypeNormal, Reason: "DuplicateGone", Action: "Find",
-			Note: strings.Join(Unrecorded(before), ", ") + " is gone, or is not the machine's",
+			Note: strings.Join(Unrecorded(before), ", ") + " does not exist any more, or does not belong to the machine",
 		}}
 	}
 	return nil

@@ -12,27 +12,27 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// RecordCondition is the type of the condition in a machine's status whose message is the
-// machine's [Kept], as JSON. Its status is True and its reason [RecordReason].
+// RecordCondition is the type of the condition in a machine's status whose message is the machine's [Kept],
+// as JSON. Its status is True and its reason [RecordReason].
 const (
 	RecordCondition = "InstanceRecord"
 	RecordReason    = "Recorded"
 )
 
-// TargetClusterAnnotation on a machine names the cluster in which a person says that its
-// node is: the UID of the namespace kube-system there.
+// TargetClusterAnnotation on a machine names the cluster in which its node is, as confirmed by a user: the
+// UID of the namespace kube-system there.
 const TargetClusterAnnotation = millwright.TargetCluster
 
-// Kept is what safety rests on. It is kept in the status, where `kubectl replace`, `kubectl
-// apply` and controllers that own a machine's metadata do not reach: where the instance is
-// asked for, which one it is, and which node in which cluster was seen to be the machine's.
+// Kept has the records on which safety depends. It is stored in the status, where `kubectl replace`, `kubectl
+// apply` and controllers that own a machine's metadata cannot change it: where the instance was requested,
+// its identity, and the node of the machine and that node's cluster.
 type Kept struct {
-	// UID is the machine's. A status that was restored for another object is told by it.
+	// UID is that of the machine. It shows that a status was restored for another object.
 	UID types.UID `json:"uid,omitempty"`
 	lifecycle.Origin
-	// Asks are what was asked for there.
+	// Asks are the requests sent there.
 	Asks lifecycle.Asks `json:"asks,omitempty"`
-	// ProviderID is the instance's, once it is known.
+	// ProviderID is that of the instance, once known.
 	ProviderID string           `json:"providerID,omitempty"`
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
 }
@@ -47,9 +47,9 @@ func readKept(stored string) (n Kept, err error) {
 	return n, nil
 }
 
-// Recall completes rec, which has what the rest of m says, by the note that is stored in
-// its status, and by its annotations where the note does not say it. A note that cannot be
-// read is a fault: an instance might be asked for in another place than the first.
+// Recall completes rec, which has the other facts of m, by the note that is stored in its status, and by its
+// annotations where the note has no entry. An invalid note is a fault: otherwise an instance might be
+// requested in a second place.
 func Recall(m metav1.Object, stored string, rec *lifecycle.Recorded) []lifecycle.Fault {
 	rec.Joined.Accepted = m.GetAnnotations()[TargetClusterAnnotation]
 	n, err := readKept(stored)
@@ -70,8 +70,8 @@ func Recall(m metav1.Object, stored string, rec *lifecycle.Recorded) []lifecycle
 	return faults
 }
 
-// keptOf is the note of m to be completed: that which is stored, if it is m's own, else a new
-// one with the origin that m is known to have.
+// keptOf returns the note of m to complete: the stored one, if it is m's own, otherwise a new one with the
+// known origin of m.
 func keptOf(m metav1.Object, stored string, was lifecycle.Recorded) (Kept, error) {
 	n, err := readKept(stored)
 	if err != nil || stored != "" && n.UID == m.GetUID() {
@@ -84,8 +84,8 @@ func keptOf(m metav1.Object, stored string, was lifecycle.Recorded) (Kept, error
 	return n, nil
 }
 
-// KeepOrigin is the note that is stored, with where m's instance is asked for, once that is
-// known. What is stored is completed, and never changed. was is what m was known to have.
+// KeepOrigin returns the stored note with the origin of m's instance, once that is known. A stored note is
+// completed, and never changed. was has the known facts of m.
 func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lifecycle.Origin) string {
 	n, err := keptOf(m, stored, was)
 	switch {
@@ -99,13 +99,13 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	return encoded(n)
 }
 
-// KeepAsks is the note that is stored, with what m's instance is asked for, where it is known by then where that is.
+// KeepAsks returns the stored note with the asks of m's instance, if its origin is known.
 func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifecycle.Asks) string {
 	n, err := keptOf(m, stored, was)
 	if err != nil || len(asks) == 0 || !asks.Continues(n.Asks) {
 		return stored
 	}
-	if n.Cluster == "" && was.Origin != nil { // it is in the annotation alone
+	if n.Cluster == "" && was.Origin != nil { // only the annotation has it
 		n.Origin = *was.Origin
 	}
 	if n.Cluster == "" {
@@ -115,8 +115,8 @@ func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifec
 	return encoded(n)
 }
 
-// KeepTarget is the note that is stored, with the cluster that an instance which is about to be
-// asked for is to join, as far as that answers: its node may join unseen.
+// KeepTarget returns the stored note with the cluster that the instance, whose request is about to be sent,
+// will join, as far as that cluster answers: its node may join unseen.
 func KeepTarget(m metav1.Object, stored string, was lifecycle.Recorded, seen lifecycle.Node) string {
 	n, err := keptOf(m, stored, was)
 	if err != nil || n.Joined.Cluster != "" || seen.Foreign != "" || seen.Cluster == "" || seen.Cluster == lifecycle.NoCluster {
@@ -126,7 +126,7 @@ func KeepTarget(m metav1.Object, stored string, was lifecycle.Recorded, seen lif
 	return encoded(n)
 }
 
-// KeepInstance is the note that is stored, with the provider ID of m's instance.
+// KeepInstance returns the stored note with the provider ID of m's instance.
 func KeepInstance(m metav1.Object, stored string, was lifecycle.Recorded, providerID string) string {
 	n, err := keptOf(m, stored, was)
 	if err != nil || n.ProviderID != "" || providerID == "" {
@@ -136,8 +136,8 @@ func KeepInstance(m metav1.Object, stored string, was lifecycle.Recorded, provid
 	return encoded(n)
 }
 
-// KeepNode is the note that is stored, with the node that m is seen to have. An identity of
-// its cluster that cannot be read for the moment stays.
+// KeepNode returns the stored note with the node of m. If the identity of its cluster cannot be read now, the
+// stored one stays.
 func KeepNode(m metav1.Object, stored string, was lifecycle.Recorded, seen lifecycle.Node) string {
 	n, err := keptOf(m, stored, was)
 	if err != nil || seen.Object == nil {
@@ -157,9 +157,8 @@ func KeepNode(m metav1.Object, stored string, was lifecycle.Recorded, seen lifec
 	return encoded(n)
 }
 
-// JoinedIn is which node in which cluster m was seen to have, by the note that is stored, with
-// the cluster that a person names; a note that cannot be read, or is another object's, says
-// nothing.
+// JoinedIn returns the node that m has had and its cluster, by the stored note, with the cluster that a user
+// names; an invalid note, or that of another object, is ignored.
 func JoinedIn(m metav1.Object, stored string) (j lifecycle.Joined) {
 	if n, err := readKept(stored); err == nil && n.UID == m.GetUID() {
 		j = n.Joined
@@ -168,7 +167,7 @@ func JoinedIn(m metav1.Object, stored string) (j lifecycle.Joined) {
 	return j
 }
 
-// OriginIn is the origin that the note says; zero where it says none.
+// OriginIn returns the origin in the note; zero if none exists.
 func OriginIn(stored string) lifecycle.Origin {
 	n, err := readKept(stored)
 	if err != nil {

@@ -13,19 +13,17 @@ import (
 )
 
 const (
-	// OriginAnnotation on a machine keeps where its instance is asked for, as
-	// JSON ([lifecycle.Origin] with the machine's UID). A MachineSet controller
-	// makes machines with an empty one. The machine controller completes it with the
-	// provider ID, and never changes it again. It is a copy for earlier versions and for
-	// backups without status: what the machine's [Kept] says counts before it.
+	// OriginAnnotation on a machine stores where its instance was requested, as JSON ([lifecycle.Origin] with
+	// the machine's UID). A MachineSet controller creates machines with an empty one. The machine controller
+	// completes it with the provider ID, and never changes it again. It is a copy for earlier versions and
+	// for backups without status: the machine's [Kept] precedes it.
 	OriginAnnotation = millwright.Origin
-	// NoOrigin is the value for a machine for which nothing was asked yet.
+	// NoOrigin is the value for a machine without any request yet.
 	NoOrigin = "{}"
 )
 
-// origin is the annotation. The UID tells a machine that was made from the
-// manifest of another one, or restored from a backup, from the one for which the
-// instance was asked.
+// origin is the annotation. The UID distinguishes a machine that was created from the manifest of another
+// one, or restored from a backup, from the one for which the instance was requested.
 type origin struct {
 	UID types.UID `json:"uid,omitempty"`
 	lifecycle.Origin
@@ -40,10 +38,9 @@ func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
 
 func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
 
-// Origin is where m's annotation says that its own instance is asked for; nil where it does not. What was
-// kept for another UID counts for a machine that has an instance recorded: it was
-// restored. An annotation that cannot be read is a fault: an instance might be asked
-// for in another place than the first.
+// Origin returns where m's own instance was requested, by its annotation; nil if none exists. An origin of
+// another UID counts for a machine with a recorded instance: it was restored. An invalid annotation is a
+// fault: otherwise an instance might be requested in a second place.
 func Origin(m metav1.Object, recorded bool) (*lifecycle.Origin, []lifecycle.Fault) {
 	o, ok, err := readOrigin(m)
 	switch {
@@ -55,8 +52,8 @@ func Origin(m metav1.Object, recorded bool) (*lifecycle.Origin, []lifecycle.Faul
 	return &o.Origin, nil
 }
 
-// Locate puts c where m's instance was asked for, as [Recall] says of m, whose status has
-// the note.
+// Locate sets the place in c to where m's instance was requested, by [Recall] of m, whose status has the
+// note.
 func Locate(c *provider.Class, m metav1.Object, note string, recorded bool) {
 	rec := lifecycle.Recorded{}
 	if recorded {
@@ -68,16 +65,15 @@ func Locate(c *provider.Class, m metav1.Object, note string, recorded bool) {
 	}
 }
 
-// HoldOrigin stores with the finalizer that nothing was asked for a machine that is new.
+// HoldOrigin stores with the finalizer that nothing was requested for a new machine.
 func HoldOrigin(m metav1.Object, was lifecycle.Machine) {
 	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Recorded.Provisioned && was.Recorded.Origin == nil && was.Stage == lifecycle.StageNew {
 		Unasked(m)
 	}
 }
 
-// RecordOrigin stores in m's annotation where its instance is asked for, once that is known.
-// What is stored is completed, and never changed; of a machine that was restored, as
-// recorded tells, it becomes its own.
+// RecordOrigin stores in m's annotation where its instance was requested, once that is known. A stored origin
+// is completed, and never changed; that of a restored machine (recorded) becomes its own.
 func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {
 	o, ok, err := readOrigin(m)
 	switch {
@@ -92,6 +88,6 @@ func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {
 	SetAnnotation(m, OriginAnnotation, encoded(o))
 }
 
-// Unasked notes in a machine that is about to be made from a template that
-// nothing was asked for it yet, whatever the template says.
+// Unasked records in a machine that is about to be created from a template that nothing was requested for it
+// yet, regardless of the template's value.
 func Unasked(m metav1.Object) { SetAnnotation(m, OriginAnnotation, NoOrigin) }

@@ -80,8 +80,8 @@ func TestRecordOrigin(t *testing.T) {
 	}
 }
 
-// TestOrigin: credentials of another account are told by the origin, also where it
-// came with the machine from a backup.
+// TestOrigin: the origin shows credentials of another account, also if it came with the machine from a
+// backup.
 func TestOrigin(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, origin string

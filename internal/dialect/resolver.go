@@ -13,28 +13,27 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Resolver reads what one kind of machine is made from, with the reader that it was made
-// with. All I/O of a dialect is in its resolver; lenses have none.
+// Resolver reads the classes and secrets of one kind of machine, with its reader. All I/O of a dialect is in
+// its resolver; lenses have none.
 type Resolver[M client.Object] interface {
-	// Class resolves what m is made from. The class is as complete as it
-	// could be made also where err is not nil: a machine on its way out makes
-	// do with what is left.
+	// Class resolves the class of m. It is as complete as possible also if err is not nil: a machine under
+	// deletion uses the available part.
 	Class(ctx context.Context, m M) (Class, error)
-	// Templates are those from which machines may be made that do not exist just now.
+	// Templates returns the templates from which new machines may be created.
 	Templates(ctx context.Context) ([]Template[M], error)
-	// Once is this resolver, which reads each object once from now on ([Once]).
+	// Once returns a resolver that reads each object once ([Once]).
 	Once() Resolver[M]
 }
 
-// Template is what machines are made from, and one made from it.
+// Template is a template of machines, and a machine created from it.
 type Template[M client.Object] struct {
-	// Anchor is the object that has the template: people look there.
+	// Anchor is the object with the template, to which messages refer.
 	Anchor  client.Object
 	Machine M
 }
 
-// ReadSpec reads what a provider spec names, secrets and a region: through p where it is a
-// [provider.SpecReader], else from the fields that the specs of all infrastructures share.
+// ReadSpec reads the names in a provider spec, secrets and a region: through p if it is a
+// [provider.SpecReader], otherwise from the fields that the specs of all infrastructures share.
 func ReadSpec(p provider.Provider, api string, spec []byte) (provider.SpecNames, error) {
 	if r, ok := provider.As[provider.SpecReader](p); ok {
 		return r.ReadSpec(api, spec)
@@ -42,8 +41,7 @@ func ReadSpec(p provider.Provider, api string, spec []byte) (provider.SpecNames,
 	return provider.ReadCommon(spec)
 }
 
-// Secret reads the secret that field refers to. A secret that does not exist
-// is an error that names the field and the secret.
+// Secret reads the secret of a reference. If it does not exist, the error names the field and the secret.
 func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field string) (map[string][]byte, error) {
 	var s corev1.Secret
 	err := r.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
@@ -53,8 +51,8 @@ func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field 
 	return s.Data, nil
 }
 
-// Fallbacks are those of the first object that has the annotation: [provider.Class.Fallbacks]. A text that is no
-// list is one fallback, of which whoever uses it says what is wrong: it does no harm before.
+// Fallbacks returns those of the first object that has the annotation: [provider.Class.Fallbacks]. A text
+// that is not a list counts as one fallback; its error is reported when it is used.
 func Fallbacks(objects ...client.Object) [][]byte {
 	for _, o := range objects {
 		r := millwright.Read(o.GetAnnotations())
@@ -75,7 +73,7 @@ func Fallbacks(objects ...client.Object) [][]byte {
 	return nil
 }
 
-// AnyResolver is a resolver for [client.Object].
+// AnyResolver returns a resolver for [client.Object].
 func AnyResolver[M client.Object](r Resolver[M]) Resolver[client.Object] { return anyResolver[M]{r} }
 
 type anyResolver[M client.Object] struct{ resolver Resolver[M] }
@@ -94,8 +92,8 @@ func (a anyResolver[M]) Templates(ctx context.Context) (out []Template[client.Ob
 
 func (a anyResolver[M]) Once() Resolver[client.Object] { return anyResolver[M]{a.resolver.Once()} }
 
-// Once returns a reader that reads each object once: a thousand machines of one
-// class read its secrets once. It is for one goroutine.
+// Once returns a reader that reads each object once: a thousand machines of one class read its secrets once.
+// It is for one goroutine.
 func Once(r client.Reader) client.Reader { return &once{Reader: r, known: map[string]read{}} }
 
 type once struct {
@@ -120,7 +118,7 @@ func (r *once) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	if k.err != nil {
 		return k.err
 	}
-	// What is read is not changed, so a shallow copy will do.
+	// Read objects are not changed, so a shallow copy is sufficient.
 	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(k.object).Elem())
 	return nil
 }

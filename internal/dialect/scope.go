@@ -7,13 +7,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// ClassKey tells apart the classes that have to be opened.
+// ClassKey distinguishes the classes that need their own session.
 func ClassKey(c provider.Class) provider.ClientKey {
 	return account(c) + provider.ClientKey("/"+c.API+"/"+digest(c.Spec))
 }
 
-// ScopeKey tells apart what has to be listed: classes that share one list the same
-// instances.
+// ScopeKey distinguishes the scopes to list: classes with the same key list the same instances.
 func ScopeKey(c provider.Class, t provider.Traits) string {
 	scope := t.Scope
 	if scope == "" {
@@ -22,8 +21,8 @@ func ScopeKey(c provider.Class, t provider.Traits) string {
 	return string(account(c)) + "/" + scope
 }
 
-// account is what a listing depends on whatever the spec says. The API group is
-// no part of it: machines of both are looked at.
+// account returns the part of a class on which a listing depends. The API group is not included: machines of
+// both are compared with it.
 func account(c provider.Class) provider.ClientKey {
 	return provider.KeyOf(c.Credentials, c.Cluster, c.Region)
 }

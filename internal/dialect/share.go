@@ -14,29 +14,28 @@ import (
 
 // Annotations about deletions of many machines at once.
 const (
-	// MaxShareAnnotation on a set or a deployment asks for a limit for its machines:
-	// "30%". Without it users remove as many as they like.
+	// MaxShareAnnotation on a set or a deployment sets a limit for its machines: "30%". Without it users can
+	// remove any number.
 	MaxShareAnnotation = millwright.MaxDeletionShare
-	// ApproveShrinkAnnotation allows, on such a set or deployment, that so many of
-	// its machines go at once: "12". It is another than the orphan collector's: who lets
-	// a set shrink has not looked at what else there is in its account.
+	// ApproveShrinkAnnotation, on such a set or deployment, approves the deletion of that many of its
+	// machines at once: "12". It differs from the orphan collector's: a user who approves the shrinking of a
+	// set has not checked the other instances of its account.
 	ApproveShrinkAnnotation = millwright.ApproveDeletion
 )
 
-// What a set tells about its guard. Neither API has words for it.
+// The reasons of a set about its guard. Neither API has such reasons.
 const (
-	// HeldReason is why a set gives up no member, in events and conditions.
+	// HeldReason is the reason of a set that deletes no member, in events and conditions.
 	HeldReason = "DeletionHeld"
-	// GrowthReason is why a set or a deployment creates no more machines, in events and conditions.
+	// GrowthReason is the reason of a set or a deployment that creates no more machines, in events and conditions.
 	GrowthReason = limits.CreationHeld
-	// MisreadReason is the event about a share or an approval that is none.
+	// MisreadReason is the reason of the event about an invalid share or approval.
 	MisreadReason = "InvalidDeletionShare"
 )
 
-// ReadDeletionGuard reads what bounds the deletions of a set; nil when nobody
-// asked for it. What is not understood makes the guard stricter: a share that
-// is none is a wish for one, and the default share is in force, and an approval
-// that is none approves nothing.
+// ReadDeletionGuard reads the limits of a set's deletions; nil if not set. An invalid value makes the guard
+// stricter: an invalid share enables the guard with the default share, and an invalid approval approves
+// nothing.
 func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	r := millwright.Read(set.GetAnnotations())
 	g := &replicas.Guard{Limit: limits.DefaultLimit}
@@ -58,8 +57,8 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	return g
 }
 
-// ReadGrowthGuard reads what bounds the growth of a set or a deployment; nil when nobody asked for it, and of a set that another
-// object controls, which decides on its size. What is not understood makes the guard stricter, as that of deletions.
+// ReadGrowthGuard reads the limits of the growth of a set or a deployment; nil if not set, and for a set
+// whose size another object controls. An invalid value makes the guard stricter, as for deletions.
 func ReadGrowthGuard(o client.Object) *limits.Growth {
 	r := millwright.Read(o.GetAnnotations())
 	g := &limits.Growth{Limit: limits.DefaultLimit}
@@ -83,13 +82,12 @@ func ReadGrowthGuard(o client.Object) *limits.Growth {
 	return g
 }
 
-// KeepSize edits o to know how many machines its guard of growth allowed last.
+// KeepSize stores in o how many machines its growth guard allowed last.
 func KeepSize(o client.Object, size int) {
 	SetAnnotation(o, millwright.AllowedSize, strconv.Itoa(size))
 }
 
-// HandDeletionGuard edits the set of a deployment to be guarded as the
-// deployment is, and not otherwise.
+// HandDeletionGuard copies the deployment's guard, and no other, to its set.
 func HandDeletionGuard(deployment, set client.Object) {
 	a := set.GetAnnotations()
 	for _, key := range []string{MaxShareAnnotation, ApproveShrinkAnnotation} {

@@ -6,8 +6,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// GivenUp says why a machine was given up. The words for one that was not healthy for too
-// long are those that clients know, and the same in every API; otherwise they are the decision's.
+// GivenUp returns why a machine failed. The text for a machine that was unhealthy for too long is the one
+// that clients know, and the same in every API; otherwise it is the decision's.
 func GivenUp(name string, why lifecycle.Decision) string {
 	if why.Reason != lifecycle.ReasonHealthTimeout || why.Args.Conditions == "" {
 		return why.Message

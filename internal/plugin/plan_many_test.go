@@ -24,7 +24,7 @@ func TestPlanOfMany(t *testing.T) {
 					flat := strings.Join(strings.Fields(text), " ")
 					for _, want := range []string{
 						fmt.Sprintf("%d machines created", n-3), fmt.Sprintf("%d machines in the end", n), "counted, not listed",
-						"times as many: see that the number is meant", "at the pace that was seen: 2 at once",
+						"times as many: see that the number is meant", "at the observed pace: 2 at once",
 					} {
 						if !strings.Contains(flat, want) {
 							t.Errorf("does not say %q:\n%s", want, text)
@@ -84,7 +84,7 @@ func TestPlanEndsInTime(t *testing.T) {
 	c := p.command("test")
 	c.SetArgs([]string{"machinedeployment/fleet", "--api=gardener", "--class=large"})
 	c.SilenceErrors, c.SilenceUsage = true, true
-	if err := c.Execute(); err == nil || !strings.Contains(out.String(), "no more steps were looked at") {
+	if err := c.Execute(); err == nil || !strings.Contains(out.String(), "no further steps were examined") {
 		t.Errorf("ended with %v:\n%s", err, out)
 	}
 }

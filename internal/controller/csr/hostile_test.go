@@ -91,7 +91,7 @@ func TestStoppedByTheLimit(t *testing.T) {
 	close(s.onRequests.Events)
 	told := 0
 	for e := range s.onRequests.Events {
-		if told++; !strings.Contains(e, "TooManyPending") || !strings.Contains(e, "120 nodes wait for certificates, more than the limit of 101") {
+		if told++; !strings.Contains(e, "TooManyPending") || !strings.Contains(e, "120 nodes wait for certificates; the limit is 101") {
 			t.Errorf("told %q", e)
 		}
 	}

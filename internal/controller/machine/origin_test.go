@@ -267,7 +267,7 @@ func accountExchanged[M client.Object](t *testing.T, k *kubemarked[M], cluster s
 	if k.gone() {
 		t.Fatal("released, and its instance runs in the account that was its own")
 	}
-	if said := k.spoken(); !strings.Contains(said, "the credentials open account") {
+	if said := k.spoken(); !strings.Contains(said, "the credentials are for account") {
 		t.Errorf("the object does not say why: %s", said)
 	}
 	k.account = first

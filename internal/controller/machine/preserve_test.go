@@ -119,7 +119,7 @@ func TestKeepWhenFailed(t *testing.T) {
 	g.told()
 	fails(g)
 	until := "until 96h10m0s, machine last-applied-node-preserve-value=when-failed, node preserve=when-failed, " + pairSaid + ", " + taintSaid
-	if got := keeps(g); !strings.HasPrefix(got, until+", False Preserved by user. Preserved node could not be drained. It is tried again: 1 pod") || !strings.Contains(got, "db/db-0") {
+	if got := keeps(g); !strings.HasPrefix(got, until+", False Preserved by user. Preserved node could not be drained. The drain is retried: 1 pod") || !strings.Contains(got, "db/db-0") {
 		t.Fatalf("while the pod is there: %s", got)
 	}
 	if g.node().Spec.Unschedulable {
@@ -196,8 +196,8 @@ func TestKeepRecovers(t *testing.T) {
 // an annotation that is taken away.
 func TestKeepIsTakenBack(t *testing.T) {
 	for _, tc := range []struct{ name, reason, value, want string }{
-		{"false", "heard", "false", "machine last-applied-node-preserve-value=false, node preserve=false, False Preservation stopped. The machine is not preserved: nobody asks for it any more"},
-		{"taken away", "the machine's own annotation went when the node's was heard", "", "False Preservation stopped. The machine is not preserved: nobody asks for it any more"},
+		{"false", "heard", "false", "machine last-applied-node-preserve-value=false, node preserve=false, False Preservation stopped. The machine is not preserved: it is no longer requested"},
+		{"taken away", "the machine's own annotation went when the node's was heard", "", "False Preservation stopped. The machine is not preserved: it is no longer requested"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := gardenerRig(t, func(m *v1alpha1.Machine) { metav1.SetMetaDataAnnotation(&m.ObjectMeta, preserveKey, "when-failed") })
@@ -223,7 +223,7 @@ func TestKeepLeavesOthersAlone(t *testing.T) {
 	g.check("there is nothing to add", keeps(g), "until 96h0m0s, machine preserve=now, node scale-down-disabled=true, True Preserved by user. Machine preserved until 2026-01-06T03:04:05Z")
 	asks(g, preserveKey, "")
 	g.pass()
-	g.check("nor to take away", keeps(g), "node scale-down-disabled=true, False Preservation stopped. The machine is not preserved: nobody asks for it any more")
+	g.check("nor to take away", keeps(g), "node scale-down-disabled=true, False Preservation stopped. The machine is not preserved: it is no longer requested")
 
 	// A rollout keeps the autoscaler away by the same pair.
 	asks(g, preserveKey, "when-failed")
@@ -261,7 +261,7 @@ func TestKeepBadWords(t *testing.T) {
 // end.
 func TestKeepSurvivesFailures(t *testing.T) {
 	kept := "until 96h0m0s, machine preserve=now, " + pairSaid + ", True Preserved by user. Machine preserved until 2026-01-06T03:04:05Z"
-	ended := "False Preservation stopped. The machine is not preserved: nobody asks for it any more"
+	ended := "False Preservation stopped. The machine is not preserved: it is no longer requested"
 	refused := func(write string) error {
 		return apierrors.NewInternalError(errors.New(write))
 	}
@@ -323,7 +323,7 @@ func TestKeepDrainIsNotForgotten(t *testing.T) {
 	g.target.refuse = nil
 	g.restart()
 	g.pass()
-	if got := keeps(g); !strings.Contains(got, "Preserved node could not be drained. It is tried again: 1 pod") {
+	if got := keeps(g); !strings.Contains(got, "Preserved node could not be drained. The drain is retried: 1 pod") {
 		t.Errorf("with a pod on it: %s", got)
 	}
 }

@@ -130,7 +130,7 @@ func leaves[M client.Object](t *testing.T, g *rig[M], reason string) {
 		t.Fatal("the instance is to go, and the object to stay")
 	}
 	told := g.told()
-	if !has(told, reason, "finalizer acme.io/asset-db of another program holds the object") || has(told, "Machine and instance are gone") || has(told, "Deleted machine") {
+	if !has(told, reason, "finalizer acme.io/asset-db of another program holds the object") || has(told, "Machine and instance are deleted") || has(told, "Deleted machine") {
 		t.Errorf("told %q", told)
 	}
 }
@@ -180,7 +180,7 @@ func TestLostNodeIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.pass()
-	m, want := g.read(), "the node node-1 does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
+	m, want := g.read(), "the node node-1 does not exist: it comes back only if its kubelet registers again; otherwise delete the machine, or have a health check do that"
 	if got := said(m, openshift.NodeExistsCondition); got != "False NodeMissing "+want {
 		t.Errorf("without its node: NodeExists is %q", got)
 	}

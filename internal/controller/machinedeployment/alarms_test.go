@@ -110,7 +110,7 @@ func stormStops[D, S client.Object](t *testing.T, a api[D, S]) {
 	if old, now := w.sizes(); old != v1 || now != v2 || v2 == 4 {
 		t.Errorf("the storm was there when v1 had %d and v2 %d; now %d and %d", v1, v2, old, now)
 	}
-	want := "health check workers: 3 of 4 machines of template " + bad + " fell ill; keeping what there is"
+	want := "health check workers: 3 of 4 machines of template " + bad + " became unhealthy; keeping what there is"
 	if got := w.facts().Last.Progress; got.Status != rollout.False || got.Reason != rollout.Stopped || got.Message != want {
 		t.Errorf("records %+v, want %q", got, want)
 	}
@@ -185,7 +185,7 @@ func stormReported[D, S client.Object](t *testing.T, a api[D, S]) {
 		w.must(err)
 		w.work()
 		got := w.facts().Last.Progress
-		tells = tells || strings.HasSuffix(got.Message, "; health check workers: 3 of 4 machines of template "+bad+" fell ill, which its breaker only reports")
+		tells = tells || strings.HasSuffix(got.Message, "; health check workers: 3 of 4 machines of template "+bad+" became unhealthy, which its breaker only reports")
 		if got.Reason == rollout.SetAvailable {
 			break
 		}

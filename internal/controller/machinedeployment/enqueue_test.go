@@ -61,7 +61,7 @@ func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
 			o.(*corev1.Node).Spec.Taints = nil
 			o.SetAnnotations(map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"})
 		}, false, 10 * time.Millisecond},
-		"unknown node": {"no machine has it", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "unknown"}}, nil, true, never},
+		"unknown node": {"it has no machine", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "unknown"}}, nil, true, never},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -127,25 +127,25 @@ func TestAlarmsOfSets(t *testing.T) {
 	}{
 		"no check":        {"nothing", nil, rollout.AlarmNone, ""},
 		"calm":            {"nothing", []client.Object{checkNamed("c")}, rollout.AlarmNone, ""},
-		"a storm":         {"it stops", []client.Object{checkNamed("c", raging)}, rollout.AlarmStops, "health check c" + numbers + bad + " fell ill"},
-		"of the old kind": {"as well", []client.Object{oldCheck(raging)}, rollout.AlarmStops, "health check ancient" + numbers + bad + " fell ill"},
+		"a storm":         {"it stops", []client.Object{checkNamed("c", raging)}, rollout.AlarmStops, "health check c" + numbers + bad + " became unhealthy"},
+		"of the old kind": {"as well", []client.Object{oldCheck(raging)}, rollout.AlarmStops, "health check ancient" + numbers + bad + " became unhealthy"},
 		"reported": {
 			"is told",
 			[]client.Object{checkNamed("c", raging, annotated(dialect.BreakerAnnotation, "report"))},
 			rollout.AlarmTold,
-			"health check c" + numbers + bad + " fell ill, which its breaker only reports",
+			"health check c" + numbers + bad + " became unhealthy, which its breaker only reports",
 		},
 		"by default": {
 			"it is only reported",
 			[]client.Object{checkNamed("c", raging, annotated(dialect.BreakerAnnotation, ""))},
 			rollout.AlarmTold,
-			"health check c" + numbers + bad + " fell ill, which its breaker only reports",
+			"health check c" + numbers + bad + " became unhealthy, which its breaker only reports",
 		},
 		"a mode that cannot be read": {
 			"is not one that enforces",
 			[]client.Object{checkNamed("c", raging, annotated(dialect.BreakerAnnotation, "enforced"))},
 			rollout.AlarmTold,
-			"health check c" + numbers + bad + " fell ill, which its breaker only reports",
+			"health check c" + numbers + bad + " became unhealthy, which its breaker only reports",
 		},
 		"a memory that cannot be read": {"is none", []client.Object{checkNamed("c", annotated(dialect.RemediationsAnnotation, "{"))}, rollout.AlarmNone, ""},
 		"off":                          {"whatever is left of before", []client.Object{checkNamed("c", raging, annotated(dialect.BreakerAnnotation, "off"))}, rollout.AlarmNone, ""},
@@ -169,13 +169,13 @@ func TestAlarmsOfSets(t *testing.T) {
 			"is about these",
 			[]client.Object{checkNamed("c", raging, annotated(dialect.MachineAPIAnnotation, provider.OpenShift))},
 			rollout.AlarmStops,
-			"health check c" + numbers + bad + " fell ill",
+			"health check c" + numbers + bad + " became unhealthy",
 		},
 		"two": {
 			"the first by name of equals",
 			[]client.Object{checkNamed("d", raging), checkNamed("c", raging)},
 			rollout.AlarmStops,
-			"health check c" + numbers + bad + " fell ill",
+			"health check c" + numbers + bad + " became unhealthy",
 		},
 		"one reports, one waits": {
 			"the graver",
@@ -183,7 +183,7 @@ func TestAlarmsOfSets(t *testing.T) {
 			rollout.AlarmWaits, "health check d: template " + bad + " is left alone until 2026-11-21T12:06:00Z, after a storm",
 		},
 		"one waits, one stops": {
-			"the graver", []client.Object{checkNamed("c", inStorm(over)), checkNamed("d", raging)}, rollout.AlarmStops, "health check d" + numbers + bad + " fell ill",
+			"the graver", []client.Object{checkNamed("c", inStorm(over)), checkNamed("d", raging)}, rollout.AlarmStops, "health check d" + numbers + bad + " became unhealthy",
 		},
 		"two wait": {
 			"the one that lasts longer",
@@ -213,7 +213,7 @@ func TestAlarmsOfSetsAcrossAPIs(t *testing.T) {
 	s.Spec.Template.Spec.Class.Name = "bad"
 	raging := inStorm(storming("bad"))
 	_, a := alarmsIn(t, nil, checkNamed("own", raging), checkNamed("theirs", raging, annotated(dialect.MachineAPIAnnotation, provider.Gardener)))
-	if got := a.Look(t.Context(), begin, ns)(s); got.State != rollout.AlarmStops || got.Text != "health check theirs: 3 of 4 machines of template bad fell ill" {
+	if got := a.Look(t.Context(), begin, ns)(s); got.State != rollout.AlarmStops || got.Text != "health check theirs: 3 of 4 machines of template bad became unhealthy" {
 		t.Errorf("says %+v", got)
 	}
 	s.Spec.Template.Spec.Class.Name = "good"

@@ -104,9 +104,9 @@ func TestOvershootByHand(t *testing.T) {
 	s.Namespace = c.namespace
 	overshoot(t, c, s, 10)
 	s = c.declare(t, 2)
-	awaitFreeze(t, c, s, "10 machines, and 6 are too many: no more are made until there are 5", 2)
+	awaitFreeze(t, c, s, "10 machines, and 6 are too many: no more are created until there are 5", 2)
 	c.scale(t, s, 4)
-	awaitFreeze(t, c, s, "10 machines, and 10 are too many: no more are made until there are 9", 2)
+	awaitFreeze(t, c, s, "10 machines, and 10 are too many: no more are created until there are 9", 2)
 	if got := notes(t, c, s, "SuccessfulCreate"); len(got) > 0 {
 		t.Errorf("a frozen set made machines: %q", got)
 	}
@@ -115,18 +115,18 @@ func TestOvershootByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Of 4 wanted ones 10 are too many. Two were made, and now there are 12.
-	awaitFreeze(t, c, s, "12 machines, and 10 are too many: no more are made until there are 9", 4)
+	awaitFreeze(t, c, s, "12 machines, and 10 are too many: no more are created until there are 9", 4)
 	if _, asked := s.Annotations["safety.machine.sapcloud.io/unfreeze"]; asked {
 		t.Error("the request is still there after it was granted")
 	}
 	letGo(t, c, 2)
-	awaitFreeze(t, c, s, "12 machines, and 10 are too many: no more are made until there are 9", 4)
+	awaitFreeze(t, c, s, "12 machines, and 10 are too many: no more are created until there are 9", 4)
 	letGo(t, c, 1)
 	awaitFreeze(t, c, s, "", 4)
 	// Events of one reason are a series, of which the first note is kept.
 	eventually(t, func() string {
 		froze, thawed := notes(t, c, s, "FrozeMachineSet"), notes(t, c, s, "UnfrozeMachineSet")
-		if slices.Contains(froze, "Normal 10 machines, and 6 are too many: no more are made until there are 5") &&
+		if slices.Contains(froze, "Normal 10 machines, and 6 are too many: no more are created until there are 5") &&
 			slices.Contains(thawed, "Normal 10 machines, thawed on request") {
 			return ""
 		}
@@ -182,11 +182,11 @@ func TestFreezeEachByItself(t *testing.T) {
 	rolling := set("rolling", deployment("RollingUpdate", "25%"), 6)
 	alone := set("alone", nil, 10)
 
-	const six = "6 machines, and 6 are too many: no more are made until there are 5"
+	const six = "6 machines, and 6 are too many: no more are created until there are 5"
 	awaitFreeze(t, c, recreate, six, 4)
 	awaitFreeze(t, c, nonsense, six, 4)
 	awaitFreeze(t, c, rolling, "", 4) // too many would be 4+1+2
-	awaitFreeze(t, c, alone, "10 machines, and 10 are too many: no more are made until there are 9", 4)
+	awaitFreeze(t, c, alone, "10 machines, and 10 are too many: no more are created until there are 9", 4)
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(faulty), faulty); err != nil || len(faulty.Labels) != 0 {
 		t.Errorf("the set at fault is labelled %v (%v)", faulty.Labels, err)
 	}

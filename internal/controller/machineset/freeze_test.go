@@ -127,8 +127,8 @@ func (c *crowded) heard() (out []string) {
 }
 
 const (
-	froze10 = "Normal FrozeMachineSet 10 machines, and 10 are too many: no more are made until there are 9"
-	froze12 = "Normal FrozeMachineSet 12 machines, and 10 are too many: no more are made until there are 9"
+	froze10 = "Normal FrozeMachineSet 10 machines, and 10 are too many: no more are created until there are 9"
+	froze12 = "Normal FrozeMachineSet 12 machines, and 10 are too many: no more are created until there are 9"
 )
 
 // Ten machines made by hand are adopted by a set of 2. It freezes in the very
@@ -143,7 +143,7 @@ func TestOvershoot(t *testing.T) {
 	if !c.frozen(t) {
 		t.Error("the pass that adopts them does not freeze")
 	}
-	want := []string{"Normal FrozeMachineSet 10 machines, and 6 are too many: no more are made until there are 5"}
+	want := []string{"Normal FrozeMachineSet 10 machines, and 6 are too many: no more are created until there are 5"}
 	if got := c.heard(); !slices.Equal(got, want) {
 		t.Errorf("told %q", got)
 	}
@@ -151,7 +151,7 @@ func TestOvershoot(t *testing.T) {
 		t.Errorf("%d machines stay, want 2: scaling down goes on", n)
 	}
 	c.pass(t, r)
-	if got := c.condition(t); got != "10 machines, and 6 are too many: no more are made until there are 5" {
+	if got := c.condition(t); got != "10 machines, and 6 are too many: no more are created until there are 5" {
 		t.Errorf("the condition says %q", got)
 	}
 	c.scale(t, 4)
@@ -162,7 +162,7 @@ func TestOvershoot(t *testing.T) {
 	}
 	c.bury(t)
 	c.pass(t, r)
-	if got := c.heard(); !slices.Equal(got, []string{"Normal UnfrozeMachineSet 2 machines: more may be made again"}) {
+	if got := c.heard(); !slices.Equal(got, []string{"Normal UnfrozeMachineSet 2 machines: more may be created again"}) {
 		t.Errorf("told %q", got)
 	}
 	c.pass(t, r)
@@ -471,7 +471,7 @@ func TestFreezeEndsWhileDeleting(t *testing.T) {
 		left   int
 		want   []string
 	}{
-		"few are left":  {"3 are one fewer than freeze a set of 1", 3, []string{"Normal UnfrozeMachineSet 3 machines: more may be made again"}},
+		"few are left":  {"3 are one fewer than freeze a set of 1", 3, []string{"Normal UnfrozeMachineSet 3 machines: more may be created again"}},
 		"many are left": {"4 freeze it", 4, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

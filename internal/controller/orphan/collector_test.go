@@ -36,7 +36,7 @@ func TestStrayGoes(t *testing.T) {
 	if !w.exists(id) || w.metric("millwright_orphans", "quarantined") != 1 {
 		t.Fatal("not quarantined at first sight")
 	}
-	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "Warning OrphanQuarantined instance "+id+" (lost): no machine has it; it is removed unless one turns up within 30m0s") {
+	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "Warning OrphanQuarantined instance "+id+" (lost): it has no machine; it is removed unless a machine appears within 30m0s") {
 		t.Errorf("told %q", told)
 	}
 	w.goes(id, "its grace is over")

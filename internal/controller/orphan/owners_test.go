@@ -49,7 +49,7 @@ func TestOtherNamespace(t *testing.T) {
 		t.Errorf("told %q of what is in order", told)
 	}
 	// An orphan of ours beside it goes all the same.
-	w.goes(w.plant("uid-lost", "lost"), "no machine has it")
+	w.goes(w.plant("uid-lost", "lost"), "it has no machine")
 	if !w.exists(id) {
 		t.Error("the other's went too")
 	}
@@ -61,8 +61,8 @@ func TestOtherControlPlane(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, owner, says string
 	}{
-		"another's": {"it has machines of its own", them, "it was made by another control plane, " + them},
-		"nobody's":  {"an older version made it", "", "it does not say which control plane made it"},
+		"another's": {"it has machines of its own", them, "it was created by another control plane, " + them},
+		"nobody's":  {"an older version made it", "", "it does not say which control plane created it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -70,7 +70,7 @@ func TestOtherControlPlane(t *testing.T) {
 			w.approve("99")
 			w.survives(id, tc.reason)
 			told := strings.Join(w.told(), "\n")
-			allow := `annotation millwright.dev/approve-orphan-removal: "example://` + id + `" allows to remove it`
+			allow := `annotation millwright.dev/approve-orphan-removal: "example://` + id + `" allows its removal`
 			if !strings.Contains(told, "Warning OrphanNotDeleted instance "+id) || !strings.Contains(told, tc.says) || !strings.Contains(told, allow) || strings.Count(told, id+" (") != 1 {
 				t.Errorf("told %q", told)
 			}
@@ -114,7 +114,7 @@ func TestUntagged(t *testing.T) {
 		w.delete(&list.Items[i])
 	}
 	w.survives(w.plant("", "shoot--x-worker-1"), "another implementation made it, and may look after it")
-	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "OrphanNotDeleted") || !strings.Contains(told, "it does not say which control plane made it") {
+	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "OrphanNotDeleted") || !strings.Contains(told, "it does not say which control plane created it") {
 		t.Errorf("told %q", told)
 	}
 }
@@ -126,7 +126,7 @@ func TestIdentityUnknown(t *testing.T) {
 	w.restart()
 	w.survives(w.plant("uid-lost", "lost"), "who we are is not known")
 	told := strings.Join(w.told(), "\n")
-	if !strings.Contains(told, "or of a ConfigMap of its own, is not known") {
+	if !strings.Contains(told, "or of a ConfigMap of its own, is unknown") {
 		t.Errorf("told %q", told)
 	}
 	if strings.Count(told, "OrphansNotCollected") != 1 || !strings.Contains(told, "only reported: the identity of this control plane is not known: namespaces kube-system is forbidden") {

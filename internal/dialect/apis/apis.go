@@ -1,7 +1,6 @@
-// Package apis is the table of the APIs that machines may be declared in: what each is
-// called, and its lenses for those who only read. Wiring ranges over it. Whoever starts
-// controllers has a row for each of its entries besides, in serve and in
-// internal/program, because controllers are made for the types of one API.
+// Package apis is the table of the APIs in which machines may be declared: their names, and their lenses for
+// readers. Wiring ranges over it. The programs that start controllers have a further row for each entry, in
+// serve and in internal/program, because controllers are created for the types of one API.
 package apis
 
 import (
@@ -28,45 +27,44 @@ import (
 type API struct {
 	// Name is the group, Short the word for it on command lines, Version the version.
 	Name, Short, Version string
-	// Namespace is the control namespace where none is asked for; empty is all.
+	// Namespace is the default control namespace; empty is all.
 	Namespace string
 	// Finalizer is that of machines.
 	Finalizer string
-	// Kinds are those that people ask about, machines first.
+	// Kinds are the kinds shown to users, machines first.
 	Kinds []Kind
-	// The lenses, for those who only read.
+	// The lenses for readers.
 	Machines    Machines
 	Sets        Sets
 	Deployments Deployments
 	Patients    dialect.Patients
-	// Checks are the health checks that belong to this API, whichever machines they select;
-	// nil: there are none.
+	// Checks are the health checks that belong to this API, for machines of any API; nil: none exist.
 	Checks Checks
 
-	// CoreEvents: events are those of core/v1, and not those of events.k8s.io.
+	// CoreEvents: events are of core/v1, not of events.k8s.io.
 	CoreEvents bool
-	// Approves: whoever keeps its machines also approves the certificate requests of their nodes.
+	// Approves: the program that manages its machines also approves the certificate requests of their nodes.
 	Approves bool
 
-	// Removal is how events tell how long deletions of machines took.
+	// Removal has the events from which the duration of machine deletions is known.
 	Removal Removal
 	said    func(client.Object) dialect.Said
-	// classFaults are those of what machines are made from by reference; nil: there is none of that.
+	// classFaults returns the errors of a machine class; nil: the API has no classes.
 	classFaults func(client.Object) []lifecycle.Fault
-	// otherFaults are those of kinds that are not among Kinds; nil: there are none of that.
+	// otherFaults returns the errors of kinds that are not among Kinds; nil: none exist.
 	otherFaults func(client.Object) []lifecycle.Fault
 	leases      leases
-	// programs are those of the original.
+	// programs are the programs of the original.
 	programs []Program
 	types    []func(*runtime.Scheme) error
 }
 
-// Removal are the reasons of events about one machine by which its deletion can be followed.
+// Removal has the reasons of events about one machine from which the duration of its deletion follows.
 type Removal struct {
-	// Begins are those of which the earliest counts, Ends is the last.
+	// Begins are the first events, of which the earliest counts; Ends is the last event.
 	Begins []string
 	Ends   string
-	// Undrained says that the earliest is told when the drain is over; Span is the time between, for people.
+	// Undrained says that the earliest event is sent when the drain is over; Span names the measured time, for users.
 	Undrained bool
 	Span      string
 }
@@ -78,7 +76,7 @@ type Kind struct {
 	List func() client.ObjectList
 }
 
-// All are the APIs. Where one has to be taken for all, it is the first.
+// All are the APIs. The first one is the default.
 var All = []API{
 	{
 		Name: provider.OpenShift, Short: "openshift", Version: machinev1.GroupVersion.Version,
@@ -130,19 +128,19 @@ var All = []API{
 		said:        gardener.Said,
 		classFaults: func(c client.Object) []lifecycle.Fault { return gardener.ClassFaults(c.(*v1alpha1.MachineClass)) },
 		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
-		// machine-controller-manager has that name in no other place, and serves the other API too.
+		// machine-controller-manager has that name only here, and serves the other API too.
 		programs: []Program{{Name: "machine-controller", Provider: true}},
 		types:    []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
 	},
 }
 
-// object is a pointer to a T that is an object of an API.
+// object is a pointer to a T, an object of an API.
 type object[T any] interface {
 	*T
 	client.Object
 }
 
-// listOf is a pointer to a T that is a list.
+// listOf is a pointer to a T, a list.
 type listOf[T any] interface {
 	*T
 	client.ObjectList
@@ -152,7 +150,7 @@ func kind[O, L any, PO object[O], PL listOf[L]](name string) Kind {
 	return Kind{Name: name, New: func() client.Object { return PO(new(O)) }, List: func() client.ObjectList { return PL(new(L)) }}
 }
 
-// Names are the groups.
+// Names returns the groups.
 func Names() (out []string) {
 	for _, a := range All {
 		out = append(out, a.Name)
@@ -160,7 +158,7 @@ func Names() (out []string) {
 	return out
 }
 
-// Words are the words for all of them on command lines.
+// Words returns the words for all of them on command lines.
 func Words() (out []string) {
 	for _, a := range All {
 		out = append(out, a.Short)
@@ -168,7 +166,7 @@ func Words() (out []string) {
 	return out
 }
 
-// Of is the API of that group, or of that word on a command line.
+// Of returns the API of that group, or of that word on a command line.
 func Of(name string) (API, bool) {
 	i := slices.IndexFunc(All, func(a API) bool { return a.Name == name || a.Short == name })
 	if i < 0 {
@@ -177,7 +175,7 @@ func Of(name string) (API, bool) {
 	return All[i], true
 }
 
-// KindOf is the API of an object, and its kind; empty where it is of none.
+// KindOf returns the API of an object, and its kind; empty if it is of no API.
 func KindOf(o client.Object) (api, kind string) {
 	for _, a := range All {
 		for _, k := range a.Kinds {
@@ -189,7 +187,7 @@ func KindOf(o client.Object) (api, kind string) {
 	return "", ""
 }
 
-// Said is what an object says about itself; nothing where it is of no API.
+// Said returns an object's status; empty if it is of no API.
 func Said(o client.Object) dialect.Said {
 	name, _ := KindOf(o)
 	if a, ok := Of(name); ok {
@@ -203,13 +201,13 @@ func (a API) Has(kind string) bool {
 	return slices.ContainsFunc(a.Kinds, func(k Kind) bool { return k.Name == kind })
 }
 
-// Needed are the kinds without which no program serves the API: machines, sets and classes.
-// Of the others each is done without where the cluster has none.
+// Needed returns the kinds without which no program serves the API: machines, sets and classes. Other kinds
+// may be missing in a cluster.
 func (a API) Needed() []Kind {
 	return slices.DeleteFunc(slices.Clone(a.Kinds), func(k Kind) bool { return k.Name == "MachineDeployment" || k.Name == "MachineHealthCheck" })
 }
 
-// Choice tells people what there is: "openshift (machine.openshift.io) or …".
+// Choice lists the APIs for users: "openshift (machine.openshift.io) or …".
 func Choice() string {
 	var all []string
 	for _, a := range All {

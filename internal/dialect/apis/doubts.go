@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// DoubtsNote is what an event says of the annotations of ours on o; empty where nothing is wrong with them, and on what another
-// object made, which hands its annotations down: that one says it.
+// DoubtsNote returns the event about invalid Millwright annotations on o; empty if none exist, or if
+// another object owns o and hands its annotations down: then the owner has the event.
 func DoubtsNote(o client.Object) (reason, note string) {
 	if metav1.GetControllerOfNoCopy(o) != nil {
 		return "", ""
@@ -18,8 +18,8 @@ func DoubtsNote(o client.Object) (reason, note string) {
 	return dialect.DoubtsNote(Doubts(o))
 }
 
-// Doubts are what is wrong with the annotations of ours on an object of any API, and on what is made from it: keys that do not
-// exist, values that cannot be read, and keys where they have no effect. None of that keeps controllers from their work.
+// Doubts returns the errors in the Millwright annotations on an object of any API, and on its template:
+// unknown keys, invalid values, and keys without an effect there. Controllers work despite them.
 func Doubts(o client.Object) []dialect.Doubt {
 	_, kind := KindOf(o)
 	switch o.(type) {

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// leases are the names under which the originals lead, so that two never act at the same
-// time. Where they are named for what leads under them, a provider or a controller that
-// knows none, that is between prefix and suffix.
+// leases are the names under which the originals lead, so that an original and Millwright never act at the
+// same time. A lease that is named for a provider or a controller has that name between prefix and suffix.
 type leases struct {
 	prefix, suffix string
 	// machines is the lease of every machine controller; empty: it is named for the provider.
 	machines string
-	// sets, checks and links are what leads the controllers of sets and deployments, of health
-	// checks, and of the links between machines and nodes; empty: the API has none of its own.
+	// sets, checks and links name the leases of the controllers of sets and deployments, of health checks,
+	// and of the links between machines and nodes; empty: the API has no own lease for them.
 	sets, checks, links string
 }
 
-// MachineLease is the lease of the machine controller of a provider.
+// MachineLease returns the lease of the machine controller of a provider.
 func (a API) MachineLease(plugin string) string {
 	if a.leases.machines != "" {
 		plugin = a.leases.machines
@@ -25,14 +24,14 @@ func (a API) MachineLease(plugin string) string {
 	return a.leases.prefix + plugin + a.leases.suffix
 }
 
-// SetLease is that of the controllers of sets and deployments, CheckLease that of health
-// checks, LinkLease that of the links between machines and nodes.
+// SetLease returns the lease of the controllers of sets and deployments, CheckLease that of health checks,
+// LinkLease that of the links between machines and nodes.
 func (a API) SetLease() string { return a.leases.prefix + a.leases.sets + a.leases.suffix }
 
-// CheckLease is told at [API.SetLease].
+// CheckLease: see [API.SetLease].
 func (a API) CheckLease() string { return a.leases.prefix + a.leases.checks + a.leases.suffix }
 
-// LinkLease is told at [API.SetLease].
+// LinkLease: see [API.SetLease].
 func (a API) LinkLease() string { return a.leases.prefix + a.leases.links + a.leases.suffix }
 
 // LeadsMachines reports whether a machine controller of the API, of any provider,

@@ -1,6 +1,6 @@
 package apis
 
-// Program is a program of an original whose place one of ours takes when it has its name.
+// Program is a program of an original. A Millwright program that is started under its name replaces it.
 type Program struct {
 	Name string
 	// Provider: it needs an infrastructure.
@@ -10,8 +10,8 @@ type Program struct {
 	Metrics, Health string
 }
 
-// ProgramOf is the program of that name, among those that need an infrastructure or those
-// that need none, and the API that it is of; not known where no original has it.
+// ProgramOf returns the program of that name, among those that need an infrastructure or among the others,
+// and its API; known is false if no original has it.
 func ProgramOf(name string, needsProvider bool) (p Program, api string, known bool) {
 	for _, a := range All {
 		for _, p := range a.programs {

@@ -14,10 +14,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// What follows is what a reader asks of lenses, whatever the types of the API are. Given an
-// object of another kind they panic.
+// The following interfaces are those that a reader needs of lenses, for any types of the API. They panic for
+// an object of another kind.
 
-// Machines shows machines. [dialect.As] finds what else the lens is.
+// Machines shows machines. [dialect.As] finds the lens's other interfaces.
 type Machines interface {
 	View(m client.Object) lifecycle.Machine
 	Policy(m client.Object) lifecycle.Policy
@@ -27,16 +27,16 @@ type Machines interface {
 type Sets interface {
 	View(s client.Object) replicas.Set
 	Selector(s client.Object) labels.Selector
-	// Makes are the labels of the machines that s makes.
+	// Makes returns the labels of the machines that s creates.
 	Makes(s client.Object) labels.Set
-	// Decide is what the controller of s decides where it has the machines.
+	// Decide returns the decision of the controller of s with the machines.
 	Decide(now time.Time, s client.Object, machines []client.Object, nodes dialect.Nodes) replicas.Decision
 }
 
 // Deployments shows deployments.
 type Deployments interface {
 	View(d client.Object, now time.Time) rollout.Deployment
-	// Rollout is what the controller of d looks at where d has the sets, and these have the machines.
+	// Rollout returns the input of the controller of d with the sets and their machines.
 	Rollout(now time.Time, d client.Object, sets []client.Object, machines func(set client.Object) []client.Object, nodes dialect.Nodes) (rollout.Deployment, []rollout.Set, rollout.Policy)
 }
 
@@ -47,8 +47,8 @@ type Checks interface {
 	Selector(c client.Object) labels.Selector
 }
 
-// Faults are what controllers find wrong with an object, and do nothing about it for; none where it is of no API. What
-// is at fault outside of the object is not known.
+// Faults returns the errors for which controllers do not act on an object; none if it is of no API. Errors
+// outside of the object are not included.
 func Faults(o client.Object, now time.Time) []lifecycle.Fault {
 	name, kind := KindOf(o)
 	a, known := Of(name)
@@ -127,7 +127,7 @@ type checks[C client.Object] struct{ lens dialect.HealthChecks[C] }
 func (r checks[C]) Kind() schema.GroupVersionKind            { return r.lens.Traits().Kind }
 func (r checks[C]) Selector(c client.Object) labels.Selector { return r.lens.Selector(c.(C)) }
 
-// View leaves out the conditions that all checks share: they are in no check.
+// View leaves out the conditions that all checks share, because no check has them.
 func (r checks[C]) View(c client.Object) health.Check {
 	return r.lens.View(c.(C), dialect.CommonConditions{})
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// DeploymentLaws describe a lens of deployments to be checked.
+// DeploymentLaws describe a lens of deployments to check.
 type DeploymentLaws[D, S client.Object] struct {
 	Dialect dialect.Deployments[D, S]
-	// Prepare makes a random deployment one that the API server could hold, at fault or
-	// not; Set, Machine and Node do the same of a set, a machine and a node.
+	// Prepare changes a random deployment into one that the API server could hold, valid or not; Set, Machine
+	// and Node do the same for a set, a machine and a node.
 	Prepare func(d D, r *rand.Rand)
 	Set     func(s S, r *rand.Rand)
 	Machine func(m client.Object, r *rand.Rand)
@@ -35,28 +35,27 @@ type DeploymentLaws[D, S client.Object] struct {
 	// Owned are the JSON paths that Record may change in a deployment, Amended those
 	// that ApplyMetadata may, and Returned those that RollBack may.
 	Owned, Amended, Returned []string
-	// Applied are those that Apply may change in a set, Marked those that
-	// MarkForDeletion may in a machine, none where the autoscaler marks them itself, and
-	// Moved those that Move and Unprotect may; none where machines are not updated in place.
+	// Applied are those that Apply may change in a set, Marked those that MarkForDeletion may in a machine,
+	// none if the autoscaler marks them itself, and Moved those that Move and Unprotect may; none if machines
+	// are not updated in place.
 	Applied, Marked, Moved []string
-	// Shows is what the status of d shows besides its [rollout.Last], Tells what it is
-	// to show after Record was given o for d.
+	// Shows returns what the status of d shows in addition to its [rollout.Last], Tells what it must show
+	// after Record with o for d.
 	Shows func(d D) DeploymentShown
 	Tells func(d D, o dialect.DeploymentOutcome[S]) DeploymentShown
 }
 
-// DeploymentShown is what the status of a deployment shows.
+// DeploymentShown has the checked fields of a deployment's status.
 type DeploymentShown struct {
 	Generation, Collisions int64
 	Selector               string
 	Kept, Unavailable      int
-	// Conditions are "status reason" by type, but for the Progressing one; Failed are
-	// the names of machines.
+	// Conditions are "status reason" by type, except the Progressing one; Failed are the names of machines.
 	Conditions map[string]string
 	Failed     []string
 }
 
-// deploymentTrial is a deployment with what it owns, an outcome, and what Record made of it.
+// deploymentTrial is a deployment with its sets and machines, an outcome, and the deployment after Record.
 type deploymentTrial[D, S client.Object] struct {
 	r             *rand.Rand
 	before, after D
@@ -66,8 +65,8 @@ type deploymentTrial[D, S client.Object] struct {
 	o             dialect.DeploymentOutcome[S]
 }
 
-// Check runs the laws on random deployments, sets, machines and nodes. The seed is fixed: a
-// failure comes again.
+// Check runs the laws on random deployments, sets, machines and nodes. The seed is fixed, so a failure is
+// reproducible.
 func (l DeploymentLaws[D, S]) Check(t *testing.T) {
 	t.Helper()
 	laws := []struct {
@@ -112,10 +111,10 @@ func (l DeploymentLaws[D, S]) Check(t *testing.T) {
 
 func (l DeploymentLaws[D, S]) sets() dialect.DeployedSets[D, S] { return l.Dialect.Sets() }
 
-// facts are what the engine is told of d.
+// facts returns the engine's facts of d.
 func (l DeploymentLaws[D, S]) facts(d D) rollout.Deployment { return l.Dialect.View(d, Now).Deployment }
 
-// machine is what the engine is told of m, whose node is n.
+// machine returns the engine's facts of m, whose node is n.
 func (l DeploymentLaws[D, S]) machine(m client.Object, n *corev1.Node) rollout.Machine {
 	return l.Dialect.Machines().View(m, dialect.OnNode(n))
 }
@@ -154,7 +153,7 @@ func (l DeploymentLaws[D, S]) trial(seed int64) deploymentTrial[D, S] {
 	return c
 }
 
-// outcome is what a pass over the deployment comes to.
+// outcome returns the outcome of a pass over the deployment.
 func (l DeploymentLaws[D, S]) outcome(c deploymentTrial[D, S], view []rollout.Set) dialect.DeploymentOutcome[S] {
 	o := dialect.DeploymentOutcome[S]{Now: Now, Deployment: l.facts(c.before), Sets: c.sets}
 	if len(o.Deployment.Faults) > 0 {
@@ -167,17 +166,17 @@ func (l DeploymentLaws[D, S]) outcome(c deploymentTrial[D, S], view []rollout.Se
 		o.Collided = true
 	case c.r.Intn(9) == 0:
 		o.CreateErr = errors.New("the quota is used up")
-	case c.r.Intn(4) == 0: // random machines seldom come to that
+	case c.r.Intn(4) == 0: // random machines seldom lead to that
 		o.Plan.Status.Complete, o.Plan.Status.Enough = true, true
 	}
 	return o
 }
 
-// shows: View shows the counters and the progress that Record was given, and all else as it
-// was; the rest of the status is the API's own.
+// shows: View returns the counters and the progress of Record's outcome, and everything else as before; the
+// rest of the status is the API's own.
 func (l DeploymentLaws[D, S]) shows(c deploymentTrial[D, S]) error {
 	if c.o.Plan.Finished() || c.o.Plan.RollBack() != nil {
-		return nil // nothing is told of such a pass
+		return nil // such a pass records nothing
 	}
 	was, is, st := l.facts(c.before), l.facts(c.after), c.o.Plan.Status
 	want := was
@@ -193,10 +192,10 @@ func (l DeploymentLaws[D, S]) shows(c deploymentTrial[D, S]) error {
 	}
 	since := is.Last.Progress.Since
 	if repeats := c.o.CreateErr != nil || st.Faulty; repeats && (since.Equal(Now) || since.Equal(was.Last.Progress.Since)) {
-		want.Last.Progress.Since = since // trouble that goes on is as old as it was
+		want.Last.Progress.Since = since // a continuing problem keeps its time
 	}
 	if dialect.SelectsAll(was.Faults) && is.Last.Progress.Reason == rollout.SelectsAll {
-		want.Last.Progress.Reason = rollout.SelectsAll // where the API tells it apart
+		want.Last.Progress.Reason = rollout.SelectsAll // if the API distinguishes it
 	}
 	if d := cmp.Diff(want, is, cmpopts.EquateEmpty()); d != "" {
 		return fmt.Errorf("View(Record(d, o)) (-what o says +what it shows)\n%s", d)
@@ -216,14 +215,14 @@ func (l DeploymentLaws[D, S]) owned(c deploymentTrial[D, S]) error {
 func (l DeploymentLaws[D, S]) idempotent(c deploymentTrial[D, S]) error {
 	again, o := clone(c.after), c.o
 	o.Now, o.Collided = o.Now.Add(time.Hour), false
-	if o.Plan.Status.Faulty { // it is found anew by every pass
+	if o.Plan.Status.Faulty { // every pass finds it again
 		o.Plan.Status.Progress.Since = o.Now
 	}
 	l.Dialect.Record(again, o)
 	return same("the second Record of one outcome", c.after, again)
 }
 
-// unshared: sets are the cache's, and the deployment is written.
+// unshared: sets belong to the cache, and the deployment is written.
 func (l DeploymentLaws[D, S]) unshared(c deploymentTrial[D, S]) error {
 	d, o := clone(c.before), c.o
 	o.Sets = nil
@@ -272,7 +271,7 @@ func (l DeploymentLaws[D, S]) amended(c deploymentTrial[D, S]) error {
 	return errors.Join(same("ApplyMetadata, once more,", d, again), changesOnly(c.before, d, l.Amended))
 }
 
-// rolledBack: the deployment asks for what the set is made from, and for no way back.
+// rolledBack: the deployment has the set's template, and no rollback request.
 func (l DeploymentLaws[D, S]) rolledBack(c deploymentTrial[D, S]) error {
 	cleared := clone(c.before)
 	l.Dialect.RollBack(cleared, nil, rollout.RollBack{})
@@ -297,8 +296,8 @@ func (l DeploymentLaws[D, S]) rolledBack(c deploymentTrial[D, S]) error {
 	return nil
 }
 
-// made: the set of the present template is current, without fault, the deployment's, and as
-// planned; after a collision it has another name.
+// made: the set of the current template is current, valid, owned by the deployment, and as planned; after a
+// collision it has another name.
 func (l DeploymentLaws[D, S]) made(c deploymentTrial[D, S]) error {
 	if len(l.facts(c.before).Faults) > 0 {
 		return nil
@@ -327,7 +326,7 @@ func (l DeploymentLaws[D, S]) made(c deploymentTrial[D, S]) error {
 	return l.apart(d, s, func(d D) S { return l.sets().New(d, w) })
 }
 
-// apart: neither of d and s, which was made from it, reaches the other.
+// apart: d and s, which was created from it, share no memory.
 func (l DeploymentLaws[D, S]) apart(d D, s S, apply func(D) S) error {
 	was, from := clone(s), clone(d)
 	overwrite(d)
@@ -339,7 +338,7 @@ func (l DeploymentLaws[D, S]) apart(d D, s S, apply func(D) S) error {
 	return same("what was done to the set", from, d)
 }
 
-// want is what may be planned for s.
+// want returns a possible plan for s.
 func (l DeploymentLaws[D, S]) want(c deploymentTrial[D, S], s S) rollout.SetWant {
 	v, r := l.sets().View(c.before, s), c.r
 	w := rollout.SetWant{UID: v.UID, Name: v.Name, Current: v.Current, Replicas: r.Intn(5), Revision: int64(r.Intn(3)), Avoided: r.Intn(2) == 0, NoGrowth: r.Intn(2) == 0}
@@ -352,7 +351,7 @@ func (l DeploymentLaws[D, S]) want(c deploymentTrial[D, S], s S) rollout.SetWant
 	return w
 }
 
-// applied: the set looks as it was wanted, and as it did in all else.
+// applied: the set has the wanted state, and all other fields as before.
 func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 	for _, before := range c.sets {
 		w := l.want(c, before)
@@ -387,7 +386,7 @@ func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 	return nil
 }
 
-// marked: a machine that is to go first says so, and when it was chosen where the API keeps that.
+// marked: a machine that was marked to be deleted first shows that, and the time of the mark if the API stores it.
 func (l DeploymentLaws[D, S]) marked(c deploymentTrial[D, S]) error {
 	marker, ok := dialect.As[dialect.VictimMarker](l.Dialect.Machines())
 	if ok != (len(l.Marked) > 0) {
@@ -416,8 +415,8 @@ func (l DeploymentLaws[D, S]) marked(c deploymentTrial[D, S]) error {
 	return nil
 }
 
-// moved: a machine that is handed over has its new set for a controller, and is shielded until
-// it is unprotected, and looks in all else as before.
+// moved: a machine that was handed over has its new set as its controller, is shielded until it is
+// unprotected, and is otherwise unchanged.
 func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
 	mover, ok := dialect.As[dialect.Mover[S]](l.Dialect.Machines())
 	if ok != (len(l.Moved) > 0) {
@@ -452,7 +451,7 @@ func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
 	return nil
 }
 
-// nodes: a node carries what it is wanted to, and what others asked for stays theirs.
+// nodes: a node has the wanted marks, and the marks of other programs stay.
 func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
 	r := c.r
 	at := slices.IndexFunc(c.machines, func(m client.Object) bool {
@@ -473,7 +472,7 @@ func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
 	n := c.node.DeepCopy()
 	l.Dialect.Machines().MarkNode(n, w)
 	was, is := l.machine(m, c.node), l.machine(m, n)
-	foreign := was.Marks.StayForeign || w.Stay && is.Marks.StayForeign // of a machine that is kept, it is shared
+	foreign := was.Marks.StayForeign || w.Stay && is.Marks.StayForeign // of a machine that is kept, the mark is shared
 	released := w.Update == inplace.WishRelease
 	marks := rollout.Marks{Avoid: w.Avoid && !released, Stay: w.Stay && !foreign, StayForeign: foreign}
 	update := was.Update

@@ -1,13 +1,11 @@
-// Package dialecttest checks the laws of lenses on random objects and on outcomes
-// that the engine really comes to:
+// Package dialecttest checks the laws of lenses on random objects and on real outcomes of the engine:
 //
-//	View(Record(m, o)) shows what o says
+//	View(Record(m, o)) shows the facts of o
 //	Record(m, o) changes no field outside those the dialect owns
-//	Record is idempotent, and never forgets what was known
+//	Record is idempotent, and never clears a known field
 //	Record shares no memory between the object and the outcome
 //
-// The same is asked of whatever else edits an object: of a set that is applied, a
-// machine that is made, handed over or marked, a node that is marked. A dialect's own
-// test describes its lenses by [Laws], [SetLaws], [DeploymentLaws] and [HealthLaws],
-// and calls Check.
+// The same laws hold for all other edits: of a set that is applied, a machine that is created, handed over or
+// marked, a node that is marked. A dialect's own test describes its lenses by [Laws], [SetLaws],
+// [DeploymentLaws] and [HealthLaws], and calls Check.
 package dialecttest

@@ -18,22 +18,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// HealthLaws describe a lens of health checks to be checked.
+// HealthLaws describe a lens of health checks to check.
 type HealthLaws[C client.Object] struct {
 	Dialect dialect.HealthChecks[C]
-	// Prepare makes a random object one that the API server could hold.
+	// Prepare changes a random object into one that the API server could hold.
 	Prepare func(c C, r *rand.Rand)
 	// Fill are further randfill functions.
 	Fill []any
 	// Owned are the JSON paths that Record may change.
 	Owned []string
-	// Shows says what the status of c shows: expected and healthy machines.
+	// Shows returns the counters in the status of c: expected and healthy machines.
 	Shows func(c C) (expected, healthy int)
 }
 
-// Check runs the laws on random objects: Record shows the outcome, changes
-// nothing but what is owned, costs no write the second time, and memories are
-// read as they were written.
+// Check runs the laws on random objects: Record shows the outcome, changes only owned fields, writes nothing
+// the second time, and a stored memory is read unchanged.
 func (l HealthLaws[C]) Check(t *testing.T) {
 	t.Helper()
 	for seed := range int64(1000) {
@@ -54,7 +53,7 @@ func (l HealthLaws[C]) Check(t *testing.T) {
 	}
 }
 
-// healthOutcome is what a random fleet comes to.
+// healthOutcome returns the outcome for a random fleet.
 func healthOutcome(r *rand.Rand, c health.Check) dialect.HealthOutcome {
 	w := health.Cohort{Check: c}
 	for i := range r.Intn(8) {
@@ -113,7 +112,7 @@ func (l HealthLaws[C]) idempotent(after C, o dialect.HealthOutcome) error {
 	return nil
 }
 
-// remembers: what is written is read, and changes nothing else.
+// remembers: a stored memory is read unchanged, and no other field changes.
 func remembers[C client.Object](before C, m health.Memory) error {
 	after := clone(before)
 	dialect.WriteMemory(after, m)

@@ -21,19 +21,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Now is when all passes of the checks happen.
+// Now is the time of all passes of the checks.
 var Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Laws describe a lens to be checked.
+// Laws describe a lens to check.
 type Laws[M client.Object] struct {
 	Dialect dialect.Machines[M]
-	// Prepare makes a random object one that the API server could hold:
-	// phases of the API, own finalizer or not, references or not.
+	// Prepare changes a random object into one that the API server could hold: phases of the API, own
+	// finalizer or not, references or not.
 	Prepare func(m M, r *rand.Rand)
 	// Fill are further randfill functions, for types of the API that cannot
 	// be filled blindly.
 	Fill []any
-	// Finalizer is the one that Record puts and takes; the others are kept.
+	// Finalizer is the one that Record adds and removes; other finalizers are kept.
 	Finalizer string
 	// Owned are the JSON paths that Record may change, each with all below it:
 	// "status.phase", "metadata.labels[node]", "status.conditions[Drained]".
@@ -41,31 +41,28 @@ type Laws[M client.Object] struct {
 	Owned []string
 	// Kept are the paths that Record never clears once they are set.
 	Kept []string
-	// Stages are those that View shows when Record was given another, where
-	// the API has one phase for several.
+	// Stages are the stages that View returns for another recorded stage, if the API has one phase for
+	// several.
 	Stages map[lifecycle.Stage]lifecycle.Stage
-	// KeepsDrained says that the API remembers a finished drain, KeepsNodeUID the UID of
-	// a machine's node, and TellsWrites that the stage is since the last write of the
-	// status, whatever that was about.
+	// KeepsDrained says that the API remembers a finished drain, KeepsNodeUID the UID of a machine's node,
+	// and TellsWrites that the time of the stage is that of the last write of the status, for any reason.
 	KeepsDrained, KeepsNodeUID, TellsWrites bool
-	// Addresses are those that Record is to show of the instance; nil leaves what the
-	// object shows.
+	// Addresses returns the addresses that Record must show of the instance; nil: those of the object stay.
 	Addresses func(o lifecycle.Outcome, i provider.Instance) []corev1.NodeAddress
 	// Never are the steps that the API's policy rules out.
 	Never []lifecycle.Step
-	// Objects is how many are tried; zero means 2000.
+	// Objects is how many are checked; zero means 2000.
 	Objects int
 }
 
-// trial is one object, one outcome, and what Record made of them.
+// trial is one object, one outcome, and the object after Record.
 type trial[M client.Object] struct {
 	before, after M
 	was, is       lifecycle.Machine
 	o             lifecycle.Outcome
 }
 
-// Check runs all laws on random objects. The seed is fixed: a failure comes
-// again.
+// Check runs all laws on random objects. The seed is fixed, so a failure is reproducible.
 func (l Laws[M]) Check(t *testing.T) {
 	t.Helper()
 	laws := []struct {
@@ -104,7 +101,7 @@ func (l Laws[M]) Check(t *testing.T) {
 	}
 }
 
-// optional: what the policy lets the engine ask for, the lens can spell, and nothing else.
+// optional: the lens implements the interfaces that the policy requires, and no others.
 func (l Laws[M]) optional(t *testing.T) {
 	t.Helper()
 	p := l.Dialect.Policy(l.Dialect.New())
@@ -116,7 +113,7 @@ func (l Laws[M]) optional(t *testing.T) {
 	}
 }
 
-// everyStep is all that [lifecycle.Decide] may come to.
+// everyStep has all steps of [lifecycle.Decide].
 var everyStep = []lifecycle.Step{
 	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordAsk, lifecycle.Create, lifecycle.Initialize, lifecycle.RecordInstance, lifecycle.SyncNode,
 	lifecycle.Reboot, lifecycle.Fail, lifecycle.MarkUpdate, lifecycle.Replace,
@@ -144,8 +141,7 @@ func (l Laws[M]) object(seed int64, r *rand.Rand) M {
 	return m
 }
 
-// meta makes the metadata plausible: a machine of half an hour ago, deleted or
-// not.
+// meta sets plausible metadata: a machine of half an hour ago, deleted or not.
 func meta(o client.Object, r *rand.Rand, finalizer string) {
 	o.SetNamespace("ns")
 	o.SetName("m-1")
@@ -160,8 +156,8 @@ func meta(o client.Object, r *rand.Rand, finalizer string) {
 	}
 }
 
-// originate lets some objects keep an origin: their own, complete or not, one that
-// came with the manifest of another machine, and one that cannot be read.
+// originate gives some objects an origin: their own, complete or not, one from the manifest of another
+// machine, and an invalid one.
 func originate(o client.Object, r *rand.Rand) {
 	values := []string{
 		"", "{}", `{"cluster":"green"}`, `{"uid":"` + string(o.GetUID()) + `","cluster":"blue","account":"one"}`,
@@ -173,8 +169,7 @@ func originate(o client.Object, r *rand.Rand) {
 	}
 }
 
-// ask lets health checks have asked some machines for a reboot, which is under way, done
-// or over.
+// ask gives some machines a reboot request of a health check, in progress, done or expired.
 func ask(o client.Object, r *rand.Rand) {
 	if r.Intn(3) > 0 {
 		return
@@ -188,7 +183,7 @@ func ask(o client.Object, r *rand.Rand) {
 
 func clone[M client.Object](m M) M { return m.DeepCopyObject().(M) }
 
-// owned: nothing else is changed, and of the finalizers only one's own.
+// owned: no other field is changed, and of the finalizers only our own.
 func (l Laws[M]) owned(c trial[M]) error {
 	changed, err := changedPaths(c.before, c.after)
 	if err != nil {
@@ -214,7 +209,7 @@ func (l Laws[M]) owned(c trial[M]) error {
 	return nil
 }
 
-// kept: what was known is not cleared by a silence.
+// kept: a missing answer does not clear a known field.
 func (l Laws[M]) kept(c trial[M]) error {
 	before, err := flatten(c.before)
 	if err != nil {
@@ -241,8 +236,7 @@ func (l Laws[M]) kept(c trial[M]) error {
 	return nil
 }
 
-// located: where an instance is asked for is stored once. Only what was not
-// known of it is completed.
+// located: the origin of an instance is stored once. Only its unknown fields are completed.
 func located(was, is *lifecycle.Origin, o lifecycle.Outcome) error {
 	switch {
 	case was == nil && is == nil, was != nil && is != nil && *was == *is:
@@ -267,8 +261,7 @@ func located(was, is *lifecycle.Origin, o lifecycle.Outcome) error {
 	return fmt.Errorf("the origin %+v became %+v", was, is)
 }
 
-// idempotent: the same outcome a second time changes nothing, so that it costs
-// no write.
+// idempotent: the same outcome a second time changes nothing, so that it causes no write.
 func (l Laws[M]) idempotent(c trial[M]) error {
 	again := clone(c.after)
 	o := c.o
@@ -280,8 +273,7 @@ func (l Laws[M]) idempotent(c trial[M]) error {
 	return nil
 }
 
-// unshared: writing to what the outcome points to does not reach the object,
-// nor the other way round.
+// unshared: writing to the memory of the outcome does not change the object, and vice versa.
 func (l Laws[M]) unshared(c trial[M]) error {
 	m, o := clone(c.before), copied(c.o)
 	l.Dialect.Record(m, o)

@@ -70,7 +70,7 @@ func leaves(path string, v any, out map[string]string) {
 			leaves(path+"["+key+"]", e, out)
 		}
 	default:
-		raw, _ := json.Marshal(v) // it came out of json.Unmarshal
+		raw, _ := json.Marshal(v) // it came from json.Unmarshal
 		out[path] += string(raw)
 	}
 }
@@ -159,5 +159,5 @@ func scribble(v reflect.Value) {
 	}
 }
 
-// duration is up to an hour, in seconds: that much survives JSON.
+// duration is up to an hour, in seconds: that precision survives JSON.
 func duration(c randfill.Continue) time.Duration { return time.Duration(c.Int63n(3600)) * time.Second }

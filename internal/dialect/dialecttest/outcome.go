@@ -15,13 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Outcome is what a pass over the machine comes to in a random world: the
-// engine decides, and effects go well or badly by chance. Some of the outcomes
-// are those of a pass that has only just held the machine.
+// Outcome returns the outcome of a pass over the machine in a random world: the engine decides, and effects
+// succeed or fail at random. Some of the outcomes are those of a pass that has only added the finalizer.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	w := world(r)
 	if m.Deleted.IsZero() && len(m.Faults) > 0 {
-		w = lifecycle.World{MayFail: w.MayFail} // nobody looks at what such a machine has
+		w = lifecycle.World{MayFail: w.MayFail} // the world of such a machine is not read
 	}
 	o := lifecycle.Outcome{World: w, At: Now}
 	for range 20 {
@@ -34,7 +33,7 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 		switch d.Step {
 		case lifecycle.StorePreservation:
 			if r.Intn(4) == 0 {
-				return o // that is stored before the node is touched
+				return o // stored before the node is changed
 			}
 			m.Preservation.Until = d.Preserve.Machine.Until
 			fallthrough
@@ -58,14 +57,14 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			m.Recorded.Asks = o.World.Asks
 		case lifecycle.MarkUpdate:
 			if r.Intn(4) == 0 {
-				return o // the machine says so before the node does
+				return o // the machine records it before the node
 			}
 			m.Stage, m.StageSince = d.Stage, Now
 			o.World.Node.Update.Mark = d.Mark
 		case lifecycle.Reboot:
 			o.World.Reboot, _ = m.Reboot.Saw(o.World.Reboot).Begin(Now, o.World.Session.RebootPower)
 			if r.Intn(4) == 0 {
-				return o // that is stored before the infrastructure is called
+				return o // stored before the infrastructure is called
 			}
 			o.World.Reboot = o.World.Reboot.End(Now, failure(r))
 		case lifecycle.RecordInstance:
@@ -166,7 +165,7 @@ func someNode(r *rand.Rand) *corev1.Node {
 	return n
 }
 
-// someUpdate is none in every second world.
+// someUpdate returns an update in place, empty in every second world.
 func someUpdate(r *rand.Rand) inplace.Node {
 	marks := []inplace.Mark{
 		inplace.MarkNone, inplace.MarkCandidate, inplace.MarkSelected, inplace.MarkDrained, inplace.MarkReady,
@@ -182,7 +181,7 @@ func someUpdate(r *rand.Rand) inplace.Node {
 	}
 }
 
-// someKept is nothing in every second world.
+// someKept returns a preservation, empty in every second world.
 func someKept(r *rand.Rand) lifecycle.NodePreservation {
 	if r.Intn(2) == 0 {
 		return lifecycle.NodePreservation{}
@@ -194,8 +193,7 @@ func someKept(r *rand.Rand) lifecycle.NodePreservation {
 	return lifecycle.NodePreservation{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Condition: signs[r.Intn(4)]}
 }
 
-// ended is what becomes of a pass whose life has ended, by a step after that or by the one
-// that ended it.
+// ended returns the rest of a pass whose life has ended, by a step after that or by the one that ended it.
 func ended(r *rand.Rand, d lifecycle.Decision, w *lifecycle.World) {
 	if w.Final == nil {
 		w.Final = &d
@@ -217,7 +215,7 @@ func ended(r *rand.Rand, d lifecycle.Decision, w *lifecycle.World) {
 	}
 }
 
-// effect is what the effect of a step may do to the world.
+// effect applies a possible effect of a step to the world.
 func effect(r *rand.Rand, s lifecycle.Step, w *lifecycle.World) {
 	err := failure(r)
 	switch s {
@@ -255,7 +253,7 @@ func terminated(r *rand.Rand, err error, w *lifecycle.World) {
 	}
 }
 
-// copied has memory of its own wherever Record could take hold of it.
+// copied returns a copy that shares no memory to which Record has access.
 func copied(o lifecycle.Outcome) lifecycle.Outcome {
 	o.World.Instances.Own = slices.Clone(o.World.Instances.Own)
 	for i := range o.World.Instances.Own {

@@ -21,11 +21,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// SetLaws describe a lens of sets to be checked.
+// SetLaws describe a lens of sets to check.
 type SetLaws[S client.Object] struct {
 	Dialect dialect.Sets[S]
-	// Prepare makes a random set one that the API server could hold, at fault or not;
-	// Machine does the same of a machine.
+	// Prepare changes a random set into one that the API server could hold, valid or not; Machine does the
+	// same for a machine.
 	Prepare func(s S, r *rand.Rand)
 	Machine func(m client.Object, r *rand.Rand)
 	// Fill are further randfill functions.
@@ -34,23 +34,22 @@ type SetLaws[S client.Object] struct {
 	// Propagate may change in a machine, Kept those that PreserveMachine may, and Frozen those
 	// that Freeze may change in a set.
 	Owned, Handed, Kept, Frozen []string
-	// Shows is what the status of s shows, Tells what it is to show after Record was
-	// given o for s.
+	// Shows returns what the status of s shows, Tells what it must show after Record with o for s.
 	Shows func(s S) SetShown
 	Tells func(s S, o dialect.SetOutcome) SetShown
 }
 
-// SetShown is what the status of a set shows.
+// SetShown has the checked fields of a set's status.
 type SetShown struct {
 	Generation int64
 	Tally      replicas.Tally
 	// Selector is that of its machines, as text.
 	Selector string
-	// Troubles are messages by what they are about.
+	// Troubles are messages by their subject.
 	Troubles map[string]string
 }
 
-// setTrial is a set with its machines, an outcome, and what Record made of it.
+// setTrial is a set with its machines, an outcome, and the set after Record.
 type setTrial[S client.Object] struct {
 	r             *rand.Rand
 	before, after S
@@ -58,8 +57,7 @@ type setTrial[S client.Object] struct {
 	o             dialect.SetOutcome
 }
 
-// Check runs the laws on random sets and machines. The seed is fixed: a failure comes
-// again.
+// Check runs the laws on random sets and machines. The seed is fixed, so a failure is reproducible.
 func (l SetLaws[S]) Check(t *testing.T) {
 	t.Helper()
 	laws := []struct {
@@ -135,8 +133,8 @@ func (l SetLaws[S]) machine(seed int64, r *rand.Rand) client.Object {
 	return m
 }
 
-// outcome is what a pass over the set comes to: the engine counts and decides, and its
-// writes go well or badly by chance.
+// outcome returns the outcome of a pass over the set: the engine counts and decides, and its writes succeed
+// or fail at random.
 func (l SetLaws[S]) outcome(c setTrial[S]) dialect.SetOutcome {
 	o := dialect.SetOutcome{Now: Now}
 	v := l.Dialect.View(c.before)
@@ -169,8 +167,8 @@ func someNodes(r *rand.Rand) dialect.Nodes {
 	return func(string) *corev1.Node { return n }
 }
 
-// shows: the status shows what came of the pass, and View shows what it showed before:
-// what is wanted is not for Record to say.
+// shows: the status shows the outcome of the pass, and View returns the same as before: Record does not
+// change the wanted state.
 func (l SetLaws[S]) shows(c setTrial[S]) error {
 	want, got := l.Tells(c.before, c.o), l.Shows(c.after)
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
@@ -184,7 +182,7 @@ func (l SetLaws[S]) shows(c setTrial[S]) error {
 
 func (l SetLaws[S]) owned(c setTrial[S]) error { return changesOnly(c.before, c.after, l.Owned) }
 
-// changesOnly says what else was changed than what is under the paths.
+// changesOnly fails if a field outside of the paths was changed.
 func changesOnly(before, after any, owned []string) error {
 	changed, err := changedPaths(before, after)
 	if err != nil {
@@ -213,7 +211,7 @@ func same(what string, want, got any) error {
 	return fmt.Errorf("%s changed something\n%s", what, cmp.Diff(want, got))
 }
 
-// unshared: machines are the cache's, and the set is written: neither reaches the other.
+// unshared: machines belong to the cache, and the set is written: they share no memory.
 func (l SetLaws[S]) unshared(c setTrial[S]) error {
 	s, o := clone(c.before), c.o
 	o.Machines = nil
@@ -239,7 +237,7 @@ func (l SetLaws[S]) unshared(c setTrial[S]) error {
 	return nil
 }
 
-// member: looking changes nothing.
+// member: reading changes nothing.
 func (l SetLaws[S]) member(c setTrial[S]) error {
 	for _, m := range c.machines {
 		s, n := clone(c.before), clone(m)
@@ -253,8 +251,8 @@ func (l SetLaws[S]) member(c setTrial[S]) error {
 	return nil
 }
 
-// made: a new machine is the set's own by name, owner, finalizer and, where the set is not at
-// fault, by selector; nothing is left to hand to it; and it shares no memory with the set.
+// made: a new machine belongs to the set by name, owner, finalizer and, if the set is valid, by selector;
+// Propagate has nothing to change in it; and it shares no memory with the set.
 func (l SetLaws[S]) made(c setTrial[S]) error {
 	c.before.SetUID(types.UID("set-uid"))
 	s := clone(c.before)
@@ -288,8 +286,8 @@ func (l SetLaws[S]) made(c setTrial[S]) error {
 	return same("what was done to the machine", c.before, s)
 }
 
-// propagated: what a dry run foretells is done, and once is enough; only what may be handed
-// over is, and no memory with it.
+// propagated: the change that a dry run predicts is made, once; only owned fields are changed, and no memory
+// is shared.
 func (l SetLaws[S]) propagated(c setTrial[S]) error {
 	for _, m := range c.machines {
 		s, dry, wet := clone(c.before), clone(m), clone(m)
@@ -314,7 +312,7 @@ func (l SetLaws[S]) propagated(c setTrial[S]) error {
 	return nil
 }
 
-// preserved: a set's choice shows, and is taken back without a trace.
+// preserved: a set's choice is visible, and can be removed without a trace.
 func (l SetLaws[S]) preserved(c setTrial[S]) error {
 	p, ok := l.Dialect.(dialect.SetPreserver)
 	if ok != (len(l.Kept) > 0) {
@@ -331,7 +329,7 @@ func (l SetLaws[S]) preserved(c setTrial[S]) error {
 				return err
 			}
 			want, got := l.Dialect.Member(c.before, m, someNodes(c.r)), l.Dialect.Member(c.before, after, someNodes(c.r))
-			open := !want.Preservation.Decided() // else its node has spoken, which wins
+			open := !want.Preservation.Decided() // otherwise its node's wish wins
 			want.Preservation, want.Ready, want.Usable, want.ReadySince = got.Preservation, got.Ready, got.Usable, got.ReadySince
 			k := got.Preservation
 			if k.ByOwner() != keep || keep && open && (!k.Decided() || !k.Spares(Now)) {
@@ -345,7 +343,7 @@ func (l SetLaws[S]) preserved(c setTrial[S]) error {
 	return nil
 }
 
-// frozen: a set that was frozen says so, and one that was thawed asks for nothing.
+// frozen: a frozen set shows it, and a thawed one has no request left.
 func (l SetLaws[S]) frozen(c setTrial[S]) error {
 	f, ok := l.Dialect.(dialect.Freezer[S])
 	if ok != (len(l.Frozen) > 0) {

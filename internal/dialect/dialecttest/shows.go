@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// shows: View(Record(m, o)) shows what o says, and what it does not speak of as it was.
-// No field is left out: [Laws.told] has the few that more than one answer is right for.
+// shows: View(Record(m, o)) shows the facts of o, and all other facts as before. No field is left out:
+// [Laws.told] has the few with several correct values.
 func (l Laws[M]) shows(c trial[M]) error {
 	want := c.was
 	switch gone := c.o.Did(lifecycle.RemoveFinalizer); {
@@ -38,13 +38,12 @@ func (l Laws[M]) shows(c trial[M]) error {
 	return nil
 }
 
-// goesOn reports whether Record was asked in the middle of a pass for no more than to
-// store a step.
+// goesOn reports whether Record was called in the middle of a pass only to store a step.
 func (c trial[M]) goesOn() bool {
 	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.RecordAsk || c.o.Step == lifecycle.Reboot
 }
 
-// keepsAsks: what is stored of asks is never changed, and completed before anything is asked.
+// keepsAsks: stored asks are never changed, and completed before a request is sent.
 func (c trial[M]) keepsAsks() error {
 	was, is, known := c.was.Recorded.Asks, c.is.Recorded.Asks, c.o.World.Asks
 	if !is.Continues(was) {
@@ -56,7 +55,7 @@ func (c trial[M]) keepsAsks() error {
 	return nil
 }
 
-// told checks what more than one answer is right for, and makes it the expected one.
+// told checks the fields with several correct values, and copies them into the expectation.
 func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 	if err := located(c.was.Recorded.Origin, c.is.Recorded.Origin, c.o); err != nil {
 		return err
@@ -72,7 +71,7 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 		return err
 	}
 	want.Recorded.Asks = c.is.Recorded.Asks
-	if c.instance(l) != nil && c.is.Recorded.Origin != nil { // from now on the status says it
+	if c.instance(l) != nil && c.is.Recorded.Origin != nil { // from now on the status has it
 		want.Faults = slices.DeleteFunc(slices.Clone(want.Faults), isOrigin)
 	}
 	if err := joined(want, c.was.Recorded.Joined, c.is.Recorded.Joined, c.o.World.Node); err != nil {
@@ -87,8 +86,8 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 	return l.drained(want, c)
 }
 
-// joined: which node the machine was seen to have is kept until it has another one. An API
-// that records a node's UID nowhere else records it with that.
+// joined: the node of the machine is kept until the machine has another one. An API that records a node's UID
+// nowhere else records it with that.
 func joined(want *lifecycle.Machine, was, is lifecycle.Joined, n lifecycle.Node) error {
 	asked := is == lifecycle.Joined{Cluster: n.Cluster, Accepted: was.Accepted} && was.Node == ""
 	if is != was && !asked {
@@ -103,8 +102,8 @@ func joined(want *lifecycle.Machine, was, is lifecycle.Joined, n lifecycle.Node)
 	return nil
 }
 
-// drained: a drain that is done is remembered where the API has a place for that, with the
-// time; one that is not done is not.
+// drained: a finished drain is remembered with its time if the API has a field for that; an unfinished one is
+// not.
 func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
 	d := c.o.World.Drain.Result
 	switch {
@@ -116,12 +115,12 @@ func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
 		want.Deletion.Drained, want.Deletion.DrainedAt = true, Now
 	}
 	if d == nil && c.is.Deletion.Drained && !c.was.Deletion.SkipDrain && c.o.World.Removal.State == lifecycle.RemovalUntried {
-		return fmt.Errorf("nobody drained the node, the instance stays, and a finished drain is shown")
+		return fmt.Errorf("the node was not drained, the instance stays, and a finished drain is shown")
 	}
 	return nil
 }
 
-// instance is the one that Record takes down; nil when it takes down none.
+// instance returns the instance that Record records; nil if it records none.
 func (c trial[M]) instance(l Laws[M]) *provider.Instance {
 	if c.goesOn() || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
 		return nil
@@ -154,7 +153,7 @@ func (l Laws[M]) expectInstance(want *lifecycle.Machine, c trial[M], i provider.
 		want.Recorded.ProviderID = i.ProviderID
 	}
 	if want.Recorded.NodeName == "" && c.is.Recorded.NodeName == i.NodeName {
-		want.Recorded.NodeName = i.NodeName // an API may keep the name before the node is there
+		want.Recorded.NodeName = i.NodeName // an API may store the name before the node exists
 	}
 	if shown := l.Addresses(c.o, i); shown != nil {
 		want.Recorded.Addresses = shown
@@ -162,7 +161,7 @@ func (l Laws[M]) expectInstance(want *lifecycle.Machine, c trial[M], i provider.
 	want.Recorded.Provisioned = true
 }
 
-// expectNode: a machine that is wanted shows its node.
+// expectNode: a machine that is not under deletion shows its node.
 func (l Laws[M]) expectNode(want *lifecycle.Machine, c trial[M]) {
 	n := c.o.World.Node.Object
 	if n == nil || !c.was.Deleted.IsZero() {
@@ -176,7 +175,7 @@ func (l Laws[M]) expectNode(want *lifecycle.Machine, c trial[M]) {
 	}
 }
 
-// expectKeeping: what is on its way out is kept no more.
+// expectKeeping: a machine under deletion is no longer preserved.
 func (l Laws[M]) expectKeeping(want *lifecycle.Machine, c trial[M]) {
 	if k := c.o.Preserve; k.Bound {
 		want.Preservation.Until, want.Preservation.LastApplied = k.Machine.Until.Truncate(time.Second), k.Machine.LastApplied

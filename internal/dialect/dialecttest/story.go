@@ -17,23 +17,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Chapter is one pass over a machine: the engine decides on the given world,
-// the effects are done as given, and the lens records what came of it.
+// Chapter is one pass over a machine: the engine decides on the given world, the effects happen as given, and
+// the lens records the result.
 type Chapter[M client.Object] struct {
-	// Name is the golden file's, without ".yaml". Reason says what to look
-	// for in it.
+	// Name is that of the golden file, without ".yaml". Reason says what to look for in it.
 	Name, Reason string
-	// From names the chapter whose object this one begins with; empty is the
-	// fresh object.
+	// From names the chapter with whose object this one begins; empty is the new object.
 	From string
 	// After is how long after From the pass happens.
 	After time.Duration
-	// Edit is what others did to the object meanwhile; may be nil.
+	// Edit is the change of the object by other programs meanwhile; may be nil.
 	Edit func(m M)
-	// World is what the pass sees, Effects what performing a step does to it.
+	// World is the world of the pass, Effects are the effects of steps on it.
 	World   lifecycle.World
 	Effects map[lifecycle.Step]func(*lifecycle.World)
-	// Events are those expected, as "Type Reason: Note".
+	// Events are the expected events, as "Type Reason: Note".
 	Events []string
 }
 
@@ -41,21 +39,20 @@ type Chapter[M client.Object] struct {
 type Story[M client.Object] struct {
 	Dialect dialect.Machines[M]
 	Fresh   M
-	// Dir is where the golden files are; Update writes them anew.
+	// Dir has the golden files; Update rewrites them.
 	Dir      string
 	Update   bool
 	Chapters []Chapter[M]
 }
 
-// page is a chapter as it came out.
+// page is the result of a chapter.
 type page[M client.Object] struct {
 	m  M
 	at time.Time
 }
 
-// Check tells all chapters. Each object after Record is compared with its
-// golden file, the events with those expected, and the same pass once more must
-// tell nothing.
+// Check runs all chapters. Each object after Record is compared with its golden file, the events with the
+// expected ones, and the same pass once more must report nothing.
 func (s Story[M]) Check(t *testing.T) {
 	t.Helper()
 	pages := map[string]page[M]{"": {m: s.Fresh, at: Now}}
@@ -129,21 +126,20 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 	return o
 }
 
-// repeat checks that a retry which comes to the same is not told again, and
-// writes nothing.
+// repeat checks that a retry with the same result is not reported again, and writes nothing.
 func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
 	t.Helper()
 	o.World.Retry.Told = o.At
 	o.At = o.At.Add(time.Minute)
 	o.World.Retry.Failures++
-	o.Overdue, o.Preserve.Wish.Told = false, true // the shell tells that once
+	o.Overdue, o.Preserve.Wish.Told = false, true // the controller reports that once
 	again := clone(m)
 	s.Dialect.Record(again, o)
 	if d := cmp.Diff(m, again); d != "" {
 		t.Errorf("the same outcome a minute later writes\n%s", d)
 	}
 	if e := texts(s.Dialect.Events(m, again, o)); len(e) > 0 && !o.Did(lifecycle.Fail) {
-		t.Errorf("the same outcome a minute later is told again: %q", e)
+		t.Errorf("the same outcome a minute later is reported again: %q", e)
 	}
 }
 

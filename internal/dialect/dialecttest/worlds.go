@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// World is one in which the cloud and the cluster answered, with the given
-// instance and node; each may be nil.
+// World returns a world in which the cloud and the cluster answered, with the given instance and node; each
+// may be nil.
 func World(i *provider.Instance, n *corev1.Node) lifecycle.World {
 	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true, Object: n}, MayFail: true, Session: lifecycle.Session{Origin: lifecycle.Origin{Cluster: "blue"}}}
 	if i != nil {
@@ -22,7 +22,7 @@ func World(i *provider.Instance, n *corev1.Node) lifecycle.World {
 	return w
 }
 
-// Instance is a full one in the given state.
+// Instance returns a complete instance in the given state.
 func Instance(s provider.State) *provider.Instance {
 	return &provider.Instance{
 		ID: "i-1", ProviderID: "kubemark:///north-a/i-1", NodeName: "node-1", State: s, RawState: string(s),
@@ -31,7 +31,7 @@ func Instance(s provider.State) *provider.Instance {
 	}
 }
 
-// Node is one whose Ready condition has the given status.
+// Node returns a node whose Ready condition has the given status.
 func Node(ready corev1.ConditionStatus) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}}
 	n.Status.Conditions = []corev1.NodeCondition{{
@@ -40,13 +40,12 @@ func Node(ready corev1.ConditionStatus) *corev1.Node {
 	return n
 }
 
-// Created is the effect of a Create that goes well.
+// Created is the effect of a successful Create.
 func Created(i *provider.Instance) func(*lifecycle.World) {
 	return func(w *lifecycle.World) { w.Instances.Own = []provider.Instance{*i} }
 }
 
-// Failed is the effect of a Create or Initialize that came to err, for the
-// first time in a row.
+// Failed is the effect of a Create or Initialize that failed with err, for the first time in a row.
 func Failed(s lifecycle.Step, err error) func(*lifecycle.World) {
 	return func(w *lifecycle.World) { w.Retry = lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1} }
 }
@@ -62,13 +61,12 @@ func Removed(w *lifecycle.World) {
 	w.Removal.State, w.Instances.Own = lifecycle.RemovalDone, nil
 }
 
-// Removing is the effect of one that was accepted and is not finished.
+// Removing is the effect of a Terminate that was accepted and is not finished.
 func Removing(w *lifecycle.World) {
 	w.Removal.State, w.Instances.SeenToGo = lifecycle.RemovalUnderway, true
 }
 
-// RemovalFails is the effect of one that came to err, for the first time in a
-// row.
+// RemovalFails is the effect of a Terminate that failed with err, for the first time in a row.
 func RemovalFails(err error) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
 		w.Removal.Err = err
@@ -82,8 +80,8 @@ func Forgotten(w *lifecycle.World) { w.Node.Object = nil }
 // Adopted is the effect of an Adopt.
 func Adopted(w *lifecycle.World) { w.Node.Stale = false }
 
-// Noted is the effect of Notes that go well: the node says each of the marks,
-// in the order in which the pass comes to them. Marked is the lens's.
+// Noted is the effect of successful MarkUpdate steps: the node gets each of the marks, in the order of the
+// pass. Marked is the lens's.
 func Noted(marked func(inplace.Mark) corev1.NodeCondition, marks ...inplace.Mark) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
 		w.Node.Update.Mark, w.Node.Update.Since = marks[0], Now
@@ -92,7 +90,7 @@ func Noted(marked func(inplace.Mark) corev1.NodeCondition, marks ...inplace.Mark
 	}
 }
 
-// Says is the node with the condition in place of any of its type.
+// Says returns the node with the condition instead of any of its type.
 func Says(n *corev1.Node, c corev1.NodeCondition) *corev1.Node {
 	n = n.DeepCopy()
 	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(o corev1.NodeCondition) bool { return o.Type == c.Type })

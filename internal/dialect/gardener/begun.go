@@ -12,15 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// begun are the steps of m's deletion that its conditions record, in order.
+// begun returns the steps of m's deletion that its conditions record, in order.
 func begun(m *v1alpha1.Machine) []lifecycle.Begun {
 	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (kind, reason string, since time.Time) {
 		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
-// recordBegun writes when each step of the deletion began, beside what was last
-// copied from the node: nothing is copied any more. It returns those steps.
+// recordBegun writes when each step of the deletion began, in addition to the conditions that were last
+// copied from the node: no condition is copied any more. It returns those steps.
 func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
 	if m.DeletionTimestamp == nil {
 		return nil
@@ -33,7 +33,7 @@ func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
 		conditions = append(conditions, corev1.NodeCondition{
 			Type:   corev1.NodeConditionType(dialect.StartedCondition(b.Step)),
 			Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b), LastTransitionTime: metav1.NewTime(b.At),
-			LastHeartbeatTime: metav1.NewTime(b.At), // the API knows no null here
+			LastHeartbeatTime: metav1.NewTime(b.At), // the API does not allow null here
 		})
 	}
 	m.Status.Conditions = conditions

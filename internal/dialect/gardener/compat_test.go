@@ -137,7 +137,7 @@ func TestWantedOfTheNode(t *testing.T) {
 	}
 }
 
-// What the engine is told about the sets of this API.
+// The engine's policy for the sets of this API.
 func TestSetPolicyOfTheAPI(t *testing.T) {
 	want := replicas.Policy{
 		Burst: 100, ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,

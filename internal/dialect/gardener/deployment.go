@@ -24,8 +24,7 @@ type Deployments struct {
 	Nodeless bool
 }
 
-// deployedSets reads and writes the sets of such deployments, deployedMachines their
-// machines.
+// deployedSets reads and writes the sets of such deployments, deployedMachines their machines.
 type (
 	deployedSets     struct{}
 	deployedMachines struct{}
@@ -37,8 +36,7 @@ var (
 	_ dialect.VictimMarker                                                   = deployedMachines{}
 )
 
-// Traits implements [dialect.Deployments]. The last four events and Invalid
-// are additions to what the original tells.
+// Traits implements [dialect.Deployments]. The last four events and Invalid are additions to the original's.
 func (Deployments) Traits() dialect.DeploymentTraits {
 	return dialect.DeploymentTraits{
 		Kind:      v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineDeployment),
@@ -69,8 +67,8 @@ func (Deployments) Sets() dialect.DeployedSets[*v1alpha1.MachineDeployment, *v1a
 // Machines implements [dialect.Deployments].
 func (Deployments) Machines() dialect.DeployedMachines { return deployedMachines{} }
 
-// View projects d onto the engine's facts. The label freeze is only a mirror
-// of the sets, each of which stops growing by itself.
+// View returns the engine's facts of d. The label freeze only mirrors the sets, each of which stops growing
+// by itself.
 func (l Deployments) View(d *v1alpha1.MachineDeployment, now time.Time) dialect.DeploymentView {
 	return dialect.DeploymentView{Deployment: deploymentFacts(d, now), Policy: l.policy(d), Selector: deploymentSelector(d)}
 }
@@ -111,8 +109,7 @@ var strategies = map[v1alpha1.MachineDeploymentStrategyType]rollout.Strategy{
 	v1alpha1.InPlaceUpdateMachineDeploymentStrategyType: rollout.InPlace,
 }
 
-// bounds are those of the strategy that is chosen; a block that belongs to
-// another does not count. Recreate has none.
+// bounds returns those of the chosen strategy; a block of another strategy does not count. Recreate has none.
 func bounds(d *v1alpha1.MachineDeployment) (b v1alpha1.UpdateConfiguration, byHand bool) {
 	switch s := d.Spec.Strategy; {
 	case s.Type == v1alpha1.RollingUpdateMachineDeploymentStrategyType && s.RollingUpdate != nil:
@@ -123,8 +120,8 @@ func bounds(d *v1alpha1.MachineDeployment) (b v1alpha1.UpdateConfiguration, byHa
 	return b, false
 }
 
-// deadline is spec.progressDeadlineSeconds. One that is not positive is over
-// at once, which the engine is told as a second, because zero is for ever.
+// deadline returns spec.progressDeadlineSeconds. A value that is not positive has passed at once; the engine
+// gets a second, because zero means no deadline.
 func deadline(d *v1alpha1.MachineDeployment) time.Duration {
 	if d.Spec.ProgressDeadlineSeconds == nil {
 		return 0
@@ -141,8 +138,8 @@ func rollbackTo(d *v1alpha1.MachineDeployment) *int64 {
 	return &n
 }
 
-// last reads the status. Progress counts from when the condition was last
-// written, not from when it last turned.
+// last reads the status. Progress counts from when the condition was last written, not from its last
+// transition.
 func last(d *v1alpha1.MachineDeployment) rollout.Last {
 	out := rollout.Last{
 		Updated: int(d.Status.UpdatedReplicas), Old: int(d.Status.Replicas - d.Status.UpdatedReplicas),
@@ -156,9 +153,9 @@ func last(d *v1alpha1.MachineDeployment) rollout.Last {
 	return out
 }
 
-// deploymentFaults are those for which the original does nothing and says
-// nothing. How large a bound is is no fault: more than there is cannot surge
-// or be unavailable, and neither surge nor unavailable is one unavailable.
+// deploymentFaults returns the errors for which the original does nothing, without a message. The size of a
+// bound is no error: surge and unavailable are limited by the number of machines, and if both are zero, one
+// machine may be unavailable.
 func deploymentFaults(d *v1alpha1.MachineDeployment) (out []lifecycle.Fault) {
 	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if d.Spec.Replicas < 0 {
@@ -184,7 +181,7 @@ func deploymentFaults(d *v1alpha1.MachineDeployment) (out []lifecycle.Fault) {
 	return append(out, strategyFaults(&d.Spec.Strategy)...)
 }
 
-// strategyFaults looks at the block of the chosen strategy only.
+// strategyFaults checks the block of the chosen strategy only.
 func strategyFaults(s *v1alpha1.MachineDeploymentStrategy) []lifecycle.Fault {
 	one := func(field, message string) []lifecycle.Fault {
 		return []lifecycle.Fault{{Field: field, Message: message}}
@@ -219,9 +216,8 @@ func boundFaults(block string, b v1alpha1.UpdateConfiguration) []lifecycle.Fault
 	return append(check("maxSurge", b.MaxSurge), check("maxUnavailable", b.MaxUnavailable)...)
 }
 
-// policy says that a deployment takes its sets with it, that machines take
-// room until they are gone, and that nodes of old sets are avoided. Nothing is
-// asked of minReadySeconds.
+// policy: a deployment deletes its sets with it, machines take room until they are deleted, and nodes of old
+// sets are avoided. minReadySeconds is not used.
 func (l Deployments) policy(d *v1alpha1.MachineDeployment) rollout.Policy {
 	return rollout.Policy{
 		LeavingTakesRoom:    !dialect.On(d, dialect.OverlapAnnotation),
@@ -230,7 +226,7 @@ func (l Deployments) policy(d *v1alpha1.MachineDeployment) rollout.Policy {
 	}
 }
 
-// deploymentSelector matches nothing where d is at fault about it.
+// deploymentSelector matches nothing if d's selector is invalid.
 func deploymentSelector(d *v1alpha1.MachineDeployment) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -239,8 +235,7 @@ func deploymentSelector(d *v1alpha1.MachineDeployment) labels.Selector {
 	return selector
 }
 
-// Adopts says that every set that the selector matches belongs here, as long
-// as neither is on its way out.
+// Adopts: every set that the selector matches belongs to d, as long as neither is under deletion.
 func (deployedSets) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) bool {
 	return d.DeletionTimestamp == nil && s.DeletionTimestamp == nil
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// wishes reads the machines that the autoscaler wants gone: "a~T,b~T". An
-// entry whose time is not in RFC 3339 has none. One without any time is of an
-// older autoscaler: it counts from the last change of the replicas, or from
-// now.
+// wishes reads the machines that the autoscaler wants deleted: "a~T,b~T". An entry whose time is not in RFC
+// 3339 has none. An entry without a time is from an older autoscaler: its time is that of the last change of
+// the replicas, or now.
 func wishes(d *v1alpha1.MachineDeployment, now time.Time) (out []rollout.Wish) {
 	text := d.Annotations[v1alpha1.AnnotationKeyTriggerDeletion]
 	if text == "" {
@@ -32,7 +31,7 @@ func wishes(d *v1alpha1.MachineDeployment, now time.Time) (out []rollout.Wish) {
 	return out
 }
 
-// spell is the opposite of [wishes], in order.
+// spell is the inverse of [wishes], in order.
 func spell(all []rollout.Wish) string {
 	var entries []string
 	for _, w := range all {
@@ -42,9 +41,8 @@ func spell(all []rollout.Wish) string {
 	return strings.Join(entries, ",")
 }
 
-// RollBack gives d the template of s again, with the annotations that were
-// handed to s. Those that d got since stay, and so does when the autoscaler
-// last changed its replicas.
+// RollBack gives d the template of s again, with the annotations that were copied to s. Annotations that d
+// got since stay, and so does the time of the autoscaler's last change of the replicas.
 func (Deployments) RollBack(d *v1alpha1.MachineDeployment, s **v1alpha1.MachineSet, _ rollout.RollBack) {
 	d.Spec.RollbackTo = nil
 	if s == nil || *s == nil {
@@ -60,8 +58,8 @@ func (Deployments) RollBack(d *v1alpha1.MachineDeployment, s **v1alpha1.MachineS
 	}
 }
 
-// ApplyMetadata writes the revision of the present template, the wishes that are left,
-// and whether a set is frozen.
+// ApplyMetadata writes the revision of the current template, the remaining wishes, and whether a set is
+// frozen.
 func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1.MachineSet, a rollout.Amend) {
 	if a.Revision != 0 {
 		setAnnotation(d, v1alpha1.AnnotationKeyRevision, strconv.FormatInt(a.Revision, 10))
@@ -76,9 +74,9 @@ func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1
 	case mirrored && !cold:
 		delete(d.Labels, v1alpha1.LabelKeyFreeze)
 	}
-	// The wish to thaw has done its work once each frozen set has it. Were it
-	// kept until none is frozen, a set with far too many machines would thaw
-	// and freeze in turns. One that is being deleted is never told.
+	// The wish to thaw is fulfilled once each frozen set has it. If it were kept until none is frozen, a set
+	// with far too many machines would alternate between thawing and freezing. A set under deletion does not
+	// get it.
 	untold := func(s *v1alpha1.MachineSet) bool {
 		return s.DeletionTimestamp == nil && labelledFrozen(s) && !wantsThaw(s)
 	}

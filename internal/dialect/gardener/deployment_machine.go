@@ -14,12 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// preferNoScheduleValue is the value of the taint on nodes of old sets, and of
-// the annotation on the sets.
+// preferNoScheduleValue is the value of the taint on nodes of old sets, and of the annotation on the sets.
 const preferNoScheduleValue = "True"
 
-// View projects a machine and its node. What sets know by priorities, that a
-// machine was asked to go first, deployments ask for in one word.
+// View returns the facts of a machine and its node. Sets know by priorities that a machine was marked to be
+// deleted first; deployments have a flag for it.
 func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machine {
 	m := o.(*v1alpha1.Machine)
 	status := m.Status.CurrentStatus
@@ -44,8 +43,8 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 	return v
 }
 
-// nodeMarks reads what a rollout puts on nodes. The annotations that keep the
-// autoscaler away are shared with preservation, whose they are while it lasts.
+// nodeMarks reads the marks of a rollout on nodes. The annotations that keep the autoscaler away are shared
+// with preservation, to which they belong while it lasts.
 func nodeMarks(n *corev1.Node, preserved bool) rollout.Marks {
 	ours := staysForUs(n) && !preserved
 	return rollout.Marks{
@@ -63,8 +62,8 @@ func stays(n *corev1.Node) bool {
 	return n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabled] == "true"
 }
 
-// staysForUs reports whether a rollout keeps it from that: the annotations are
-// of the machine controllers, and not of preservation, as far as n tells.
+// staysForUs reports whether a rollout keeps it from that: the annotations belong to the machine controllers,
+// and not to preservation, as far as n shows.
 func staysForUs(n *corev1.Node) bool {
 	preserved := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == v1alpha1.NodePreserved && c.Reason != v1alpha1.ReasonPreservationStopped
@@ -72,16 +71,15 @@ func staysForUs(n *corev1.Node) bool {
 	return n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabledByUs] == "true" && !preserved
 }
 
-// MarkForDeletion edits m to be given up before others.
+// MarkForDeletion edits m to be deleted before others.
 func (deployedMachines) MarkForDeletion(m client.Object, at time.Time) {
 	setAnnotation(m, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityFirst)
 	setAnnotation(m, v1alpha1.AnnotationKeyMarkedForDeletionTime, at.UTC().Format(time.RFC3339))
 }
 
-// Move edits m, an updated machine, to be controlled and selected by another
-// set. Its spec stays: instance, class and credentials are those that it was
-// made with. The owner stays in its place among the references, because
-// clients look at the first.
+// Move edits m, an updated machine, to be controlled and selected by another set. Its spec stays: instance,
+// class and credentials are those of its creation. The owner keeps its position among the references, because
+// clients read the first one.
 func (deployedMachines) Move(o client.Object, from, to *v1alpha1.MachineSet) {
 	m := o.(*v1alpha1.Machine)
 	either := func(r metav1.OwnerReference) bool { return r.UID == from.UID || r.UID == to.UID }
@@ -100,7 +98,7 @@ func (deployedMachines) Move(o client.Object, from, to *v1alpha1.MachineSet) {
 	m.Labels[v1alpha1.LabelKeyNodeUpdateResult] = v1alpha1.LabelValueNodeUpdateSuccessful
 }
 
-// selected are the labels by which s selects its machines.
+// selected returns the labels by which s selects its machines.
 func selected(s *v1alpha1.MachineSet) map[string]string {
 	if s.Spec.Selector == nil {
 		return nil
@@ -108,12 +106,12 @@ func selected(s *v1alpha1.MachineSet) map[string]string {
 	return s.Spec.Selector.MatchLabels
 }
 
-// Unprotect edits m, which its new set has room for, to be like any other.
+// Unprotect removes the protection of m, for which its new set has room.
 func (deployedMachines) Unprotect(m client.Object) {
 	delete(m.GetLabels(), v1alpha1.LabelKeyNodeUpdateResult)
 }
 
-// MarkNode edits n to carry what w says.
+// MarkNode edits n to have the marks w.
 func (deployedMachines) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	ask(n, w.Update)
 	avoid(n, w.Avoid && w.Update != inplace.WishRelease)
@@ -131,7 +129,7 @@ func avoid(n *corev1.Node, want bool) {
 	}
 }
 
-// stay leaves alone what somebody else asked for.
+// stay does not change the annotations of other programs.
 func stay(n *corev1.Node, want bool) {
 	switch {
 	case want && !stays(n):

@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Record writes counters and conditions into the status of d. What the pass
-// did not count, because d is at fault, is left as it is.
+// Record writes counters and conditions into the status of d. Counters that the pass did not compute, because
+// d is invalid, stay as they are.
 func (Deployments) Record(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	st := &d.Status
 	st.ObservedGeneration = d.Generation
@@ -37,9 +37,9 @@ func (Deployments) Record(d *v1alpha1.MachineDeployment, o dialect.DeploymentOut
 	recordVerdict(st, o)
 }
 
-// recordVerdict sums up for clients that know no more than Reconciling and Stalled, of which at most one is there. Where all is
-// well neither is: there are Available and Progressing then, as with the original, and no Ready beside them. It follows from what
-// else the status says, and changes with that only.
+// recordVerdict summarizes for clients that know only Reconciling and Stalled, of which at most one exists.
+// If the deployment is healthy neither exists: then it has Available and Progressing, as with the original,
+// and no Ready. The summary follows from the rest of the status, and changes only with that.
 func recordVerdict(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	var p v1alpha1.MachineDeploymentCondition
 	if told := deploymentCondition(st, v1alpha1.MachineDeploymentProgressing); told != nil {
@@ -74,8 +74,7 @@ func recordCounters(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[*
 	st.FailedMachines = failedOfAll(o.Sets)
 }
 
-// failedOfAll are the failed machines of all sets, by name; nil when there are
-// none.
+// failedOfAll returns the failed machines of all sets, by name; nil if none exist.
 func failedOfAll(sets []*v1alpha1.MachineSet) (out []*v1alpha1.MachineSummary) {
 	for _, s := range sets {
 		if s.Status.FailedMachines == nil {
@@ -101,9 +100,8 @@ func recordAvailable(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentO
 	putCondition(st, c, o.Now)
 }
 
-// recordProgress writes how the rollout goes. A rollout that got on says so by
-// the time of the condition's last update alone, so that the engine's time
-// counts; trouble that goes on keeps the time at which it began.
+// recordProgress writes the progress of the rollout. Progress changes only the time of the condition's last
+// update, so that the engine's time counts; a continuing problem keeps the time at which it began.
 func recordProgress(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	is := o.Plan.Status.Progress
 	trouble := o.Plan.Status.Faulty
@@ -133,8 +131,8 @@ func recordSetFailure(st *v1alpha1.MachineDeploymentStatus, o dialect.Deployment
 	}, o.Now)
 }
 
-// mirrorFrozen mirrors the sets. The reason is the set's where its condition
-// is there, else that d follows its sets.
+// mirrorFrozen mirrors the sets. The reason is that of the set's condition if it exists, otherwise that d
+// follows its sets.
 func mirrorFrozen(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	sets := slices.SortedFunc(slices.Values(o.Sets), func(a, b *v1alpha1.MachineSet) int { return cmp.Compare(a.Name, b.Name) })
 	i := slices.IndexFunc(sets, frozen)
@@ -144,7 +142,7 @@ func mirrorFrozen(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutc
 	}
 	c := v1alpha1.MachineDeploymentCondition{
 		Type: v1alpha1.MachineDeploymentFrozen, Status: v1alpha1.ConditionTrue, Reason: v1alpha1.ReasonMachineDeploymentStateSync,
-		Message: fmt.Sprintf("set %s makes no machines because there are far too many", sets[i].Name),
+		Message: fmt.Sprintf("set %s creates no machines because far too many exist", sets[i].Name),
 	}
 	if of := setCondition(sets[i], v1alpha1.MachineSetFrozen); of != nil && of.Status == v1alpha1.ConditionTrue {
 		c.Reason = cmp.Or(of.Reason, v1alpha1.ReasonMachineDeploymentStateSync)
@@ -160,9 +158,8 @@ func deploymentCondition(st *v1alpha1.MachineDeploymentStatus, t v1alpha1.Machin
 	return &st.Conditions[i]
 }
 
-// putCondition writes c unless it says the same as the one that is there and
-// brings no other time of its own. The time of the transition moves with the
-// condition's status only.
+// putCondition writes c unless it equals the existing one and has no new time. The transition time changes
+// only with the condition's status.
 func putCondition(st *v1alpha1.MachineDeploymentStatus, c v1alpha1.MachineDeploymentCondition, now time.Time) {
 	own := !c.LastUpdateTime.IsZero()
 	if !own {
@@ -188,5 +185,5 @@ func dropCondition(st *v1alpha1.MachineDeploymentStatus, t v1alpha1.MachineDeplo
 	st.Conditions = slices.DeleteFunc(st.Conditions, func(c v1alpha1.MachineDeploymentCondition) bool { return c.Type == t })
 }
 
-// second has the precision in which times are stored.
+// second returns t in the precision of stored times.
 func second(t time.Time) metav1.Time { return metav1.NewTime(t).Rfc3339Copy() }

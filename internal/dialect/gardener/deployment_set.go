@@ -19,7 +19,7 @@ import (
 // Lens implements [dialect.DeployedSets].
 func (deployedSets) Lens() dialect.Sets[*v1alpha1.MachineSet] { return Sets{} }
 
-// View projects a set of d.
+// View returns the facts of a set of d.
 func (deployedSets) View(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) rollout.Set {
 	_, held := s.Labels[v1alpha1.LabelKeyScaleUpDisabled]
 	v := rollout.Set{
@@ -41,7 +41,7 @@ func (deployedSets) View(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) 
 	return v
 }
 
-// revision is the recorded one; 0 where there is none, or no number.
+// revision returns the recorded revision; 0 if none exists, or no number.
 func revision(o client.Object) int64 {
 	n, err := strconv.ParseInt(o.GetAnnotations()[v1alpha1.AnnotationKeyRevision], 10, 64)
 	if err != nil {
@@ -66,8 +66,8 @@ func setCondition(s *v1alpha1.MachineSet, t v1alpha1.MachineSetConditionType) *v
 	return &s.Status.Conditions[i]
 }
 
-// New makes the set of the present template. The hash is on its labels, in
-// its selector and on its machines.
+// New returns the set of the current template. The hash is on its labels, in its selector and on its
+// machines.
 func (l deployedSets) New(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v1alpha1.MachineSet {
 	hash := templateHash(d)
 	s := &v1alpha1.MachineSet{
@@ -89,7 +89,7 @@ func (l deployedSets) New(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v1a
 	return s
 }
 
-// labelled is a copy of m with one more.
+// labelled returns a copy of m with one more entry.
 func labelled(m map[string]string, key, value string) map[string]string {
 	out := make(map[string]string, len(m)+1)
 	maps.Copy(out, m)
@@ -97,13 +97,12 @@ func labelled(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-// Apply edits s to look as w says.
+// Apply edits s to the state w.
 //
-// An adopted set whose selector does not have the hash keeps it so. The
-// original labels its machines one by one before it narrows the selector, and
-// holds a worker for minutes meanwhile. There is no need: a machine belongs to
-// the set that controls it, also where another set's selector matches it, and
-// only one that nobody controls could be taken by either.
+// An adopted set whose selector lacks the hash keeps it so. The original labels its machines one by one
+// before it narrows the selector, which occupies a worker for minutes. That is not necessary: a machine
+// belongs to the set that controls it, even if another set's selector matches it, and only a machine without
+// a controller could be adopted by either.
 func (deployedSets) Apply(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = int32(w.Replicas)
 	if w.Current {
@@ -129,9 +128,8 @@ func (deployedSets) Apply(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet,
 	passOn(d, s)
 }
 
-// followDeployment copies what rolls no machine. Annotations that were taken
-// away from d stay with s, as in the original: whoever else wrote them there
-// cannot be told from d.
+// followDeployment copies fields that replace no machine. Annotations that were removed from d stay on s, as
+// in the original: annotations of other authors on s cannot be distinguished from those of d.
 func followDeployment(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) {
 	for key, value := range d.Annotations {
 		if !staysHome(key) {
@@ -143,9 +141,8 @@ func followDeployment(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) {
 	follow(&s.Spec.Template, &d.Spec.Template)
 }
 
-// staysHome reports whether an annotation means the one object that it is on,
-// and is neither handed from a deployment to its set nor back. What Millwright
-// is asked by annotations of its own is asked of deployments.
+// staysHome reports whether an annotation concerns only the object that it is on, and is copied neither from
+// a deployment to its set nor back. Millwright's own annotations are set on deployments.
 func staysHome(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation,
@@ -167,7 +164,7 @@ func setAnnotation(o client.Object, key, value string) {
 	o.SetAnnotations(a)
 }
 
-// recordRevision keeps the revision before in the history.
+// recordRevision keeps the previous revision in the history.
 func recordRevision(s *v1alpha1.MachineSet, n int64) {
 	was, is := s.Annotations[v1alpha1.AnnotationKeyRevision], strconv.FormatInt(n, 10)
 	if was == is {
@@ -193,9 +190,9 @@ func hold(s *v1alpha1.MachineSet, held bool) {
 	}
 }
 
-// passOn hands to s what concerns old sets as well: when the autoscaler last
-// changed the replicas, without which its choice among old machines would not
-// be granted, and a person's wish to thaw.
+// passOn copies to s the annotations that concern old sets as well: the time of the autoscaler's last change
+// of the replicas, without which its choice among old machines would have no effect, and a user's wish to
+// thaw.
 func passOn(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) {
 	scaled := d.Annotations[v1alpha1.AnnotationKeyScalerReplicaChange]
 	if scaled != "" && (s.Spec.Replicas > 0 || s.Status.Replicas > 0) {
@@ -206,14 +203,14 @@ func passOn(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) {
 	}
 }
 
-// wantsThaw reports whether a person asked to unfreeze o; any value counts.
+// wantsThaw reports whether a user requests to unfreeze o; any value counts.
 func wantsThaw(o client.Object) bool {
 	_, ok := o.GetAnnotations()[v1alpha1.AnnotationKeyUnfreeze]
 	return ok
 }
 
-// frozen reports whether s makes no machines because there are far too many.
-// Label and condition are written one after the other; either counts.
+// frozen reports whether s creates no machines because far too many exist. Label and condition are written
+// one after the other; either counts.
 func frozen(s *v1alpha1.MachineSet) bool {
 	c := setCondition(s, v1alpha1.MachineSetFrozen)
 	return labelledFrozen(s) || c != nil && c.Status == v1alpha1.ConditionTrue

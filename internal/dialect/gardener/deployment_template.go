@@ -14,17 +14,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// sameTemplate reports whether machines of the two templates differ in nothing
-// that needs a new machine. That is how a set is known as the current one: by
-// what is in its template, never by a hash, so that sets which another
-// implementation made, or an older version of this one, are known as well.
+// sameTemplate reports whether the two templates are equal in all fields whose change requires a new machine.
+// The current set is recognized in this way, by its template and never by a hash, so that sets of another
+// implementation, or of an older version of this one, are recognized as well.
 func sameTemplate(a, b *v1alpha1.MachineTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(rolling(a), rolling(b))
 }
 
-// rolling is what of a template cannot be changed on living machines: its
-// metadata but for the hash, name and API group of the class, and the provider
-// ID. It shares memory with t.
+// rolling returns the part of a template that cannot be changed in place: its metadata without the hash, name
+// and API group of the class, and the provider ID. It shares memory with t.
 func rolling(t *v1alpha1.MachineTemplateSpec) *v1alpha1.MachineTemplateSpec {
 	out := *t
 	out.Labels = without(t.Labels, v1alpha1.LabelKeyMachineTemplateHash)
@@ -34,8 +32,7 @@ func rolling(t *v1alpha1.MachineTemplateSpec) *v1alpha1.MachineTemplateSpec {
 	return &out
 }
 
-// follow brings template t in step with from in all that living machines
-// follow.
+// follow copies to the template t all fields of from that can be changed in place.
 func follow(t, from *v1alpha1.MachineTemplateSpec) {
 	t.Spec.Class.Kind = from.Spec.Class.Kind
 	t.Spec.NodeTemplateSpec = *from.Spec.NodeTemplateSpec.DeepCopy()
@@ -51,14 +48,13 @@ func without(m map[string]string, key string) map[string]string {
 	return m
 }
 
-// templateHash tells the sets of d and their machines apart, as a decimal
-// number of 32 bits. It follows from what rolls machines and from how often a
-// name was taken by a foreign set. Another way of making it would give sets to
-// come other names, and nothing else.
+// templateHash distinguishes the sets of d and their machines, as a decimal number of 32 bits. It follows
+// from the fields that replace machines and from how often another owner's set had the name. Another
+// algorithm would only give future sets other names.
 func templateHash(d *v1alpha1.MachineDeployment) string {
 	h := fnv.New32a()
-	// Marshalling sorts the keys of maps and leaves out what is empty. A
-	// template that came from an API server can be marshalled.
+	// Marshalling sorts the keys of maps and omits empty fields. A template from an API server can always be
+	// marshalled.
 	raw, _ := json.Marshal(rolling(&d.Spec.Template))
 	_, _ = h.Write(raw)
 	if n := d.Status.CollisionCount; n != nil {
@@ -70,7 +66,7 @@ func templateHash(d *v1alpha1.MachineDeployment) string {
 // maxSetName is the longest name of an object.
 const maxSetName = 253
 
-// setName is the deployment's with five characters that follow from the hash.
+// setName returns the deployment's name with five characters that follow from the hash.
 func setName(d *v1alpha1.MachineDeployment, hash string) string {
 	suffix := rand.SafeEncodeString(hash)
 	suffix = "-" + suffix[:min(len(suffix), dialect.SuffixLength)]

@@ -10,12 +10,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Node conditions that force the drain when they last.
+// drainConditions are node conditions that force the drain after a while.
 var drainConditions = []string{"ReadonlyFilesystem"}
 
-// patience is how a machine's node is drained: pods with volumes one after
-// another, and not for ever. The API has a field for the timeout, so our
-// annotation only takes it away.
+// patience sets how a machine's node is drained: pods with volumes one after another, and with a timeout. The
+// API has a field for the timeout, so our annotation can only remove it.
 func (d Machines) patience(p *lifecycle.Policy, m *v1alpha1.Machine) {
 	retries := d.Defaults.MaxEvictRetries
 	if c := m.Spec.MachineConfiguration; c != nil && c.MaxEvictRetries != nil {
@@ -30,19 +29,17 @@ func (d Machines) patience(p *lifecycle.Policy, m *v1alpha1.Machine) {
 		CordonLead:        wish.CordonLead, Remark: wish.Remark,
 	}
 	if wish.Timeout != 0 {
-		p.Drain.Policy.Remark = cmp.Or(wish.Remark, "annotation "+dialect.DrainTimeoutAnnotation+" is passed over: spec.drainTimeout is the field for it")
+		p.Drain.Policy.Remark = cmp.Or(wish.Remark, "annotation "+dialect.DrainTimeoutAnnotation+" is ignored: use the field spec.drainTimeout")
 	}
 	if wish.NeverForce {
 		p.Drain.Timeout, p.Drain.UnreachableAfter, p.Drain.Policy.MaxEvictAttempts = 0, 0, 0
 	}
 }
 
-// evictEvery is the pause between evictions of one pod that this API's
-// maxEvictRetries counts in.
+// evictEvery is the pause between evictions of one pod on which this API's maxEvictRetries is based.
 const evictEvery = 20 * time.Second
 
-// evictAttempts bounds the retries by what fits into the drain timeout: with
-// 2 h and a pause of 20 s that is 360.
+// evictAttempts limits the retries to those that fit into the drain timeout: 360 for 2 h and a pause of 20 s.
 func evictAttempts(retries int32, timeout time.Duration) int {
 	return max(min(int(retries), int(timeout/evictEvery)), 1)
 }

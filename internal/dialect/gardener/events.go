@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Events tells what changed. The original tells nothing about machines; these
-// are additions, with the words of its operations.
+// Events returns the events about changes. The original has no events about machines; these are additions, in
+// the words of its operations.
 func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
 	out := append(lifeEvents(before, after, o), keepEvents(before, after, o.Preserve)...)
 	if dialect.Abandoned(o) != "" && before.DeletionTimestamp != nil && !drainedBefore(before) {
@@ -20,8 +20,8 @@ func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []d
 	return append(out, dialect.Foreseen(o)...)
 }
 
-// drainedBefore reports whether an earlier pass had come to the instance: the
-// drain before that is looked at again in each pass.
+// drainedBefore reports whether an earlier pass had reached the instance: each later pass checks the drain
+// again.
 func drainedBefore(m *v1alpha1.Machine) bool {
 	return slices.ContainsFunc(begun(m), func(b lifecycle.Begun) bool { return b.Step == lifecycle.DeletionInstance })
 }
@@ -49,18 +49,18 @@ func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.
 	return []dialect.Event{e}
 }
 
-// farewell says what is gone. Where the infrastructure did not confirm that the
-// instance is, a person asked to leave it behind, or nothing could ever be made.
+// farewell names the deleted objects. If the infrastructure did not confirm that the instance is terminated,
+// either a user asked to leave it behind, or none could ever be created.
 func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
 	held := dialect.HeldByOthers(after)
-	what := "Machine is gone"
+	what := "Machine is deleted"
 	switch {
 	case o.World.Removal.State == lifecycle.RemovalDone && before.Spec.ProviderID == "":
-		what = "Machine is gone; it had no instance"
+		what = "Machine is deleted; it had no instance"
 	case o.World.Removal.State == lifecycle.RemovalDone && held != "":
-		what = "Instance is gone"
+		what = "Instance is terminated"
 	case o.World.Removal.State == lifecycle.RemovalDone:
-		what = "Machine and instance are gone"
+		what = "Machine and instance are deleted"
 	case (Machines{}).View(before).Deletion.Abandon:
 		what = "Instance was left behind, as annotation " + dialect.AbandonAnnotation + " asks"
 	case held != "":
@@ -72,14 +72,14 @@ func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
 	return what
 }
 
-// goesOn reports whether a deletion or a drain merely got further: its beginning
-// is told, and its end.
+// goesOn reports whether a deletion or a drain only progressed: events are sent for its beginning and its
+// end.
 func goesOn(was, is v1alpha1.LastOperation) bool {
 	long := was.Type == v1alpha1.MachineOperationDelete || was.Type == v1alpha1.MachineOperationDrainNode
 	return long && is.Type == was.Type && is.State != v1alpha1.MachineStateFailed
 }
 
-// reason is the word for an operation; empty for those that pass by unnoticed.
+// reason returns the event reason of an operation; empty for operations without an event.
 func reason(op v1alpha1.LastOperation) string {
 	switch {
 	case op.Type == v1alpha1.MachineOperationCreate && op.State == v1alpha1.MachineStateFailed:

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// codes are the machine codes that clients of this API know, by the kinds of
-// failures. The first of a kind is written, all are read.
+// codes are the machine codes that clients of this API know, by the kinds of failures. The first of a kind is
+// written, all are read.
 var codes = []struct {
 	kind provider.Kind
 	code string
@@ -24,7 +24,7 @@ var codes = []struct {
 	{provider.Conflict, "Aborted"},
 }
 
-// code is the machine code for err.
+// code returns the machine code for err.
 func code(err error) string {
 	kind := provider.KindOf(err)
 	for _, c := range codes {
@@ -41,14 +41,13 @@ const (
 	frameEnds   = "]"
 )
 
-// coded is the text form from which clients read code and message back.
-// Brackets in the message would end it early, so they are rounded.
+// coded returns the text form from which clients read code and message. Brackets in the message would end it
+// early, so they become parentheses.
 func coded(err error) string {
 	return fmt.Sprint(frameBegins, code(err), messageIs, strings.NewReplacer("[", "(", "]", ")").Replace(provider.Clip(err.Error(), dialect.MostError)), frameEnds)
 }
 
-// uncoded is the message in a text that has one in this form; any other text is
-// itself.
+// uncoded returns the message in a text of this form; any other text is returned unchanged.
 func uncoded(text string) string {
 	if _, rest, ok := strings.Cut(text, frameBegins); ok {
 		if _, rest, ok = strings.Cut(rest, messageIs); ok {
@@ -60,8 +59,7 @@ func uncoded(text string) string {
 	return text
 }
 
-// Failure reads back what m records of the attempt that failed last; nil when it
-// records none.
+// Failure reads back m's record of the latest failed attempt; nil if none exists.
 func (Machines) Failure(m *v1alpha1.Machine) error {
 	op := m.Status.LastOperation
 	if op.State != v1alpha1.MachineStateFailed || op.Description == "" || lifecycle.Contradicts(op.Description) {

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// ExternalRemediationAnnotation on a machine asks somebody else to power it off
-// and on. This API has no word for it; it is the one of health checks.
+// ExternalRemediationAnnotation on a machine asks another program to power it off and on. This API has no
+// such annotation; it is the one of health checks.
 const ExternalRemediationAnnotation = "host.metal3.io/external-remediation"
 
 // Patients are machines of this API, as health checks see them.
@@ -31,14 +31,12 @@ func (Patients) Machines() client.ObjectList { return &v1alpha1.MachineList{} }
 // NodeName implements [dialect.Patients].
 func (Patients) NodeName(o client.Object) string { return o.GetLabels()[v1alpha1.LabelKeyNode] }
 
-// foretold are the phases in which the name of a node may be known before there
-// is one.
+// foretold are the phases in which the name of a node may be known before the node exists.
 var foretold = map[v1alpha1.MachinePhase]bool{
 	v1alpha1.MachinePhaseNone: true, v1alpha1.MachinePending: true, v1alpha1.MachineAvailable: true, v1alpha1.MachineCrashLoopBackOff: true,
 }
 
-// Patient projects a machine. A machine that is kept for inspection is left
-// alone.
+// Patient returns the facts of a machine. A machine that is kept for inspection is left alone.
 func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 	m := o.(*v1alpha1.Machine)
 	status := m.Status.CurrentStatus

@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// kept is m's [dialect.Kept], as it is stored; empty where there is none. It stands beside
-// the conditions that are copied from the node. Another implementation of this API
-// takes it away with its next copy; the annotation is there for that.
+// kept returns m's [dialect.Kept], as stored; empty if none exists. It is stored among the conditions that
+// are copied from the node. Another implementation of this API removes it with its next copy; the annotation
+// is the fallback for that.
 func kept(m *v1alpha1.Machine) string {
 	i := slices.IndexFunc(m.Status.Conditions, isKept)
 	if i < 0 {
@@ -25,7 +25,7 @@ func kept(m *v1alpha1.Machine) string {
 
 func isKept(c corev1.NodeCondition) bool { return c.Type == dialect.RecordCondition }
 
-// copied are those of the conditions that were copied from the node.
+// copied returns the conditions that were copied from the node.
 func copied(all []corev1.NodeCondition) []corev1.NodeCondition {
 	return slices.DeleteFunc(slices.Clone(all), isKept)
 }
@@ -38,11 +38,11 @@ func setKept(m *v1alpha1.Machine, text string, at time.Time) {
 	stamp := metav1.NewTime(at.Truncate(time.Second))
 	m.Status.Conditions = append(copied(m.Status.Conditions), corev1.NodeCondition{
 		Type: dialect.RecordCondition, Status: corev1.ConditionTrue, Reason: dialect.RecordReason, Message: text,
-		LastTransitionTime: stamp, LastHeartbeatTime: stamp, // the API knows no null here
+		LastTransitionTime: stamp, LastHeartbeatTime: stamp, // the API does not allow null here
 	})
 }
 
-// recordKept takes down where the instance is asked for, which it is, and which node joined.
+// recordKept records where the instance was requested, its identity, and the node that joined.
 func (d Machines) recordKept(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	was := d.View(m).Recorded
 	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)

@@ -24,7 +24,7 @@ import (
 // Machines reads and writes machines of this API.
 type Machines struct{ Defaults Defaults }
 
-// Defaults hold where a machine has no configuration of its own.
+// Defaults apply to a machine without its own configuration.
 type Defaults struct {
 	CreationTimeout time.Duration // --machine-creation-timeout
 	HealthTimeout   time.Duration // --machine-health-timeout
@@ -38,7 +38,7 @@ type Defaults struct {
 	ExhaustedRetry  time.Duration // --resource-exhausted-retry
 }
 
-// StandardDefaults are those of the original's flags.
+// StandardDefaults returns the defaults of the original's flags.
 func StandardDefaults() Defaults {
 	return Defaults{
 		CreationTimeout: 20 * time.Minute,
@@ -70,12 +70,12 @@ func (Machines) New() *v1alpha1.Machine { return &v1alpha1.Machine{} }
 // NewList implements [dialect.Machines].
 func (Machines) NewList() client.ObjectList { return &v1alpha1.MachineList{} }
 
-// Group is the machine's deployment, by the label that its template carries.
+// Group returns the machine's deployment, by the label of its template.
 func (Machines) Group(m *v1alpha1.Machine) (key, value string) {
 	return v1alpha1.LabelKeyName, m.Labels[v1alpha1.LabelKeyName]
 }
 
-// View projects m onto the engine's facts.
+// View returns the engine's facts of m.
 func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	force, _ := strconv.ParseBool(m.Labels[v1alpha1.LabelKeyForceDeletion])
 	v := lifecycle.Machine{
@@ -120,8 +120,7 @@ func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	return out
 }
 
-// creationFaults are about machines without an instance: one that is made is
-// looked after all the same.
+// creationFaults concern machines without an instance: a machine with an instance is managed despite them.
 func creationFaults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	const negative = "must not be negative, is %s; 0 waits for ever"
 	key := v1alpha1.AnnotationKeyEffectiveCreationTimeout
@@ -149,7 +148,7 @@ var stages = map[v1alpha1.MachinePhase]lifecycle.Stage{
 	v1alpha1.MachineInPlaceUpdateFailed:     lifecycle.StageUpdateFailed,
 }
 
-// Policy reads the timeouts that this API keeps on each machine.
+// Policy reads the timeouts that this API has on each machine.
 func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
 		Join: lifecycle.JoinPolicy{Timeout: d.creationTimeout(m), HoldingTaints: []string{v1alpha1.TaintKeyCriticalComponentsNotReady}},
@@ -177,8 +176,8 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 	return p
 }
 
-// creationTimeout is the annotation's, else the spec's, else the default; zero: for
-// ever. What is no duration, or a negative one, is passed over.
+// creationTimeout returns that of the annotation, otherwise of the spec, otherwise the default; zero: no
+// limit. A value that is not a duration, or negative, is ignored.
 func (d Machines) creationTimeout(m *v1alpha1.Machine) time.Duration {
 	if t, err := time.ParseDuration(m.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]); err == nil && t >= 0 {
 		return t
@@ -199,8 +198,7 @@ func split(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return s == "" })
 }
 
-// Want mirrors spec.nodeTemplate to the node and takes away again what was
-// removed from it.
+// Want mirrors spec.nodeTemplate to the node and removes entries that were removed from it.
 func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) nodemeta.Want {
 	t := m.Spec.NodeTemplateSpec
 	return nodemeta.Want{
@@ -213,8 +211,8 @@ func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) nodemeta.Want {
 	}
 }
 
-// Leaving is the condition Terminating. Its reason is found once, when it is
-// set: what a node looks like in the middle of its drain tells nothing.
+// Leaving returns the condition Terminating. Its reason is determined once, when the condition is set: the
+// state of a node during its drain proves nothing.
 func (Machines) Leaving(n *corev1.Node, unwell bool) corev1.NodeCondition {
 	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == v1alpha1.NodeTerminating && c.Status == corev1.ConditionTrue && c.Reason != ""

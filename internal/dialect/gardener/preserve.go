@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// keepWords are the values by which nodes and machines ask for preservation.
+// keepWords are the values with which nodes and machines request preservation.
 var keepWords = map[string]lifecycle.Wish{
 	"":                          lifecycle.WishNone,
 	v1alpha1.PreserveFalse:      lifecycle.WishNot,
@@ -28,7 +28,7 @@ func wish(value string) lifecycle.Wish {
 	return lifecycle.WishUnknown
 }
 
-// wished is the value for a wish.
+// wished returns the value for a wish.
 func wished(w lifecycle.Wish) string {
 	for value, known := range keepWords {
 		if known == w {
@@ -38,7 +38,7 @@ func wished(w lifecycle.Wish) string {
 	return ""
 }
 
-// keeps reads how long machines are preserved.
+// keeps sets how long machines are preserved.
 func (d Machines) keeps(p *lifecycle.Policy, m *v1alpha1.Machine) {
 	p.Preserve.Supported, p.Preserve.Timeout = true, d.Defaults.PreserveTimeout
 	if c := m.Spec.MachineConfiguration; c != nil {
@@ -89,9 +89,9 @@ func signOf(c corev1.NodeCondition) lifecycle.PreserveCondition {
 	return lifecycle.PreserveDraining
 }
 
-// Preserve puts the annotations that hold off the autoscaler on n, unless somebody
-// does so already, and the taint where it is to be. At the end it takes off the
-// taint, and the annotations if they are those of machine controllers.
+// Preserve sets the annotations that keep the autoscaler from n, unless another program has set them already,
+// and the taint if it is wanted. At the end it removes the taint, and the annotations if they belong to the
+// machine controllers.
 func (Machines) Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time) {
 	switch {
 	case k.Machine.Preserve:
@@ -117,8 +117,7 @@ func (Machines) Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time)
 	}
 }
 
-// PreserveCondition words the condition. What the drain waits for comes after the
-// sentence that clients know.
+// PreserveCondition returns the condition. The drain's obstacles follow after the sentence that clients know.
 func (Machines) PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: v1alpha1.NodePreserved, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPreservedByUser}
 	if k.Machine.ByOwner {
@@ -131,7 +130,7 @@ func (Machines) PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition
 	case k.Node.Condition == lifecycle.PreserveActive:
 		c.Message = until
 	case k.Node.Condition == lifecycle.PreserveDraining && k.Node.Message != "":
-		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" It is tried again: "+k.Node.Message
+		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" The drain is retried: "+k.Node.Message
 	case k.Node.Condition == lifecycle.PreserveDraining:
 		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" The drain begins"
 	default:
@@ -140,10 +139,9 @@ func (Machines) PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition
 	return c
 }
 
-// recordKeep writes until when the machine is preserved, what its node asked
-// when that was last heard, and takes away what it asks itself where that is
-// over. When the machine came into its phase is another matter: nothing here
-// moves that time.
+// recordKeep writes until when the machine is preserved and the node's wish that was last acted upon, and
+// removes the machine's own wish when that is over. It does not change the time at which the machine came
+// into its phase.
 func recordKeep(m *v1alpha1.Machine, k lifecycle.PreservePlan) {
 	if !k.Bound {
 		return
@@ -166,8 +164,7 @@ func recordKeep(m *v1alpha1.Machine, k lifecycle.PreservePlan) {
 	}
 }
 
-// keepEvents tell when preservation begins and ends, and of wishes that mean
-// nothing.
+// keepEvents returns the events about the beginning and the end of a preservation, and about unknown wishes.
 func keepEvents(before, after *v1alpha1.Machine, k lifecycle.PreservePlan) (out []dialect.Event) {
 	add := func(kind, reason, note string) {
 		out = append(out, dialect.Event{Type: kind, Reason: reason, Action: "Preserve", Note: note})
@@ -177,7 +174,7 @@ func keepEvents(before, after *v1alpha1.Machine, k lifecycle.PreservePlan) (out 
 	switch {
 	case k.Wish.Told:
 	case k.Wish.Refused:
-		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+" of the node"+words+"; nothing is done until it is")
+		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+" of the node"+words+"; until then nothing is done")
 	case k.Wish.Ignored:
 		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+words+"; it is ignored")
 	}

@@ -127,7 +127,7 @@ func TestKeptIsSaid(t *testing.T) {
 		"drained":      {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive, Fence: true}, Machine: lifecycle.PreservedMachine{Until: until}}, "True", "Preserved by user.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
 		"by its set":   {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive, Fence: true}, Machine: lifecycle.PreservedMachine{Until: until, ByOwner: true}}, "True", "Preserved by MCM.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
 		"drain begins": {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveDraining}}, "False", "Preserved by user.", "Preserved node could not be drained. The drain begins"},
-		"not drained":  {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveDraining, Message: "1 pod has to leave: a/b"}}, "False", "Preserved by user.", "Preserved node could not be drained. It is tried again: 1 pod has to leave: a/b"},
+		"not drained":  {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveDraining, Message: "1 pod has to leave: a/b"}}, "False", "Preserved by user.", "Preserved node could not be drained. The drain is retried: 1 pod has to leave: a/b"},
 		"stopped":      {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveStopped, Message: "its time is over"}}, "False", "Preservation stopped.", "The machine is not preserved: its time is over"},
 	} {
 		t.Run(name, func(t *testing.T) {

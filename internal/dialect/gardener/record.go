@@ -39,10 +39,10 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		setKept(m, dialect.KeepAsks(m, kept(m), d.View(m).Recorded, o.World.Asks), o.At)
 	}
 	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordAsk {
-		return // the pass goes on
+		return // the pass continues
 	}
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
-		return // so does it after this
+		return // and after this step, too
 	}
 	d.recordKept(m, o)
 	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
@@ -55,7 +55,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	steps := recordBegun(m, o)
 	if op := operation(m, was, o); op != nil {
 		if text := lifecycle.Story(steps); text != "" {
-			op.Description += " (" + text + ")" // behind the marks from which another implementation goes on
+			op.Description += " (" + text + ")" // after the text from which another implementation continues
 		}
 		recordOperation(m, *op, o.At)
 	}
@@ -63,9 +63,8 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	recordKeep(m, o.Preserve)
 }
 
-// recordInstance takes down what the infrastructure says. The node's name is
-// known before the node is there. Addresses are kept only where there is no
-// node to have them.
+// recordInstance records the infrastructure's facts. The node's name is known before the node exists.
+// Addresses are stored only without a node.
 func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
 	dialect.RecordOrigin(m, dialect.OriginIn(kept(m)), m.Spec.ProviderID != "")
 	if m.Spec.ProviderID == "" {
@@ -96,11 +95,10 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 	return slices.Compact(out)
 }
 
-// recordNode notes the name of a node that nobody foretold, and copies the
-// node's conditions when one came, went or changed its status: heartbeats are
-// not written. Of an update in place, the reason is what changes. A kubelet may
-// write any number of conditions; only some are copied then, and the others
-// cause no writes.
+// recordNode records the name of a node that was not predicted, and copies the node's conditions when one was
+// added, removed or changed its status: heartbeats are not written. For an update in place, the reason is
+// what changes. A kubelet may write any number of conditions; then only some are copied, and the others cause
+// no writes.
 func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome, p lifecycle.Policy) {
 	n, at := o.World.Node.Object, o.At
 	if n == nil || m.DeletionTimestamp != nil {
@@ -134,14 +132,14 @@ var phases = map[lifecycle.Stage]v1alpha1.MachinePhase{
 	lifecycle.StageDeleting:     v1alpha1.MachineTerminating,
 }
 
-// timed are the phases that a timeout bounds.
+// timed are the phases with a timeout.
 var timed = map[v1alpha1.MachinePhase]bool{
 	v1alpha1.MachinePending: true, v1alpha1.MachineUnknown: true,
 	v1alpha1.MachineInPlaceUpdating: true, v1alpha1.MachineInPlaceUpdateFailed: true,
 }
 
-// recordPhase writes the phase when the stage changed. How long the machine is
-// to be preserved stays with it until it goes.
+// recordPhase writes the phase when the stage has changed. The end of the machine's preservation stays with
+// it until it is deleted.
 func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) {
 	phase, ok := phases[o.Stage]
 	current := &m.Status.CurrentStatus
@@ -159,7 +157,7 @@ func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) 
 	}
 }
 
-// recordOperation notes what was done unless the object says so already.
+// recordOperation records the operation unless the object has it already.
 func recordOperation(m *v1alpha1.Machine, op v1alpha1.LastOperation, at time.Time) {
 	op.Description = provider.Clip(op.Description, dialect.MostText)
 	was := m.Status.LastOperation
@@ -171,7 +169,7 @@ func recordOperation(m *v1alpha1.Machine, op v1alpha1.LastOperation, at time.Tim
 	m.Status.LastOperation = op
 }
 
-// operation words what the machine is about; nil leaves the last word.
+// operation returns the machine's current operation; nil keeps the last one.
 func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v1alpha1.LastOperation {
 	if m.DeletionTimestamp != nil {
 		return removal(o)
@@ -209,19 +207,19 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	case lifecycle.Distrusts(last.Description) && o.World.Node.Looked && o.Stage == lifecycle.StageRunning:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "The target cluster is the one that the machine joined, and has its node")
 	case lifecycle.Contradicts(last.Description) && o.World.Instances.Looked && o.Stage == lifecycle.StageRunning:
-		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "The infrastructure's list agrees with the machine's node again")
 	}
 	return nil
 }
 
-// unhealthy words that the machine is, for clients that match on the whole text.
+// unhealthy returns the text about an unhealthy machine, for clients that match on the whole text.
 func unhealthy(m *v1alpha1.Machine, o lifecycle.Outcome) string {
 	text := fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown", m.Name)
 	switch taken := o.World.Node.Taken; {
 	case o.Reason == lifecycle.ReasonNodeMissing && taken != "" && len(o.World.Instances.Own) > 0:
 		return fmt.Sprintf("Node %s is that of %s. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
 	case o.Reason == lifecycle.ReasonNodeMissing && taken != "":
-		return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
+		return fmt.Sprintf("Node %s is that of %s, and the machine's own instance does not exist. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
 	case o.Reason == lifecycle.ReasonNodeMissing:
 		return "Node object went missing. " + text
 	case o.Reason == lifecycle.ReasonNodeUnhealthy:
@@ -230,8 +228,7 @@ func unhealthy(m *v1alpha1.Machine, o lifecycle.Outcome) string {
 	return o.Message
 }
 
-// stopped is what the infrastructure says of the instance of an unhealthy machine,
-// where that explains it.
+// stopped returns the infrastructure's state of the instance of an unhealthy machine, if that explains it.
 func stopped(m *v1alpha1.Machine) string {
 	if s := dialect.Stopped(m); s != "" {
 		return "; " + s
@@ -244,7 +241,7 @@ func joins(last v1alpha1.LastOperation) bool {
 	return last.Type == "" || last.Type == v1alpha1.MachineOperationCreate && last.State != v1alpha1.MachineStateSuccessful
 }
 
-// failure keeps the type of what was going on when the machine was given up.
+// failure keeps the type of the operation during which the machine failed.
 func failure(m *v1alpha1.Machine, why lifecycle.Decision) *v1alpha1.LastOperation {
 	if why.Err != nil {
 		return trouble(why.Err)
@@ -263,8 +260,8 @@ func trouble(err error) *v1alpha1.LastOperation {
 	}
 }
 
-// removal words each step of the way out with the marks from which another
-// implementation would take it up.
+// removal returns the text for each step of a deletion, with the marks from which another implementation
+// would continue it.
 func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 	say := func(s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {
 		op := &v1alpha1.LastOperation{Type: v1alpha1.MachineOperationDelete, State: s, Description: text}
@@ -292,9 +289,9 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 	return nil
 }
 
-// nodeMark is where another implementation is to go on that finds a node which
-// cannot be looked up: at the drain, unless the instance is gone. From the mark
-// of the node's deletion on it would not ask for the instance any more.
+// nodeMark returns where another implementation has to continue that finds a node which cannot be read: at
+// the drain, unless the instance is terminated. From the mark of the node's deletion on it would no longer
+// look for the instance.
 func nodeMark(o lifecycle.Outcome) string {
 	if o.World.Removal.State == lifecycle.RemovalDone {
 		return "Initiate node object deletion"

@@ -18,13 +18,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Resolver reads what machines of this API are made from.
+// Resolver reads the classes and secrets of machines of this API.
 type Resolver struct {
 	// Reader reads classes and secrets.
 	Reader   client.Reader
 	Defaults Defaults
-	// Cluster is the ownership scope; empty is the machine's namespace, which
-	// in Gardener is the technical name of the cluster.
+	// Cluster is the ownership scope; empty is the machine's namespace, which in Gardener is the technical
+	// name of the cluster.
 	Cluster string
 	// TokenGroups are the extra groups of bootstrap tokens
 	// (--bootstrap-token-auth-extra-groups).
@@ -39,7 +39,7 @@ func (d Resolver) Once() dialect.Resolver[*v1alpha1.Machine] {
 	return d
 }
 
-// Templates are the classes.
+// Templates returns the classes.
 func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*v1alpha1.Machine], err error) {
 	var list v1alpha1.MachineClassList
 	if err := d.Reader.List(ctx, &list); err != nil {
@@ -55,15 +55,14 @@ func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*v1alph
 	return out, nil
 }
 
-// Class follows the machine's reference to its class, and the class's to its
-// secrets.
+// Class follows the machine's reference to its class, and the references of the class to its secrets.
 func (d Resolver) Class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class, error) {
 	c, err := d.class(ctx, m)
 	dialect.Locate(&c.Class, m, kept(m), m.Spec.ProviderID != "")
 	return c, err
 }
 
-// class is what the machine's class says, wherever its instance is.
+// class returns the machine's class, wherever its instance is.
 func (d Resolver) class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
 		Class: provider.Class{
@@ -99,8 +98,8 @@ func (d Resolver) class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class
 	return c, validate(&mc)
 }
 
-// secrets merges the data of the class's secrets; the credentials' wins. One
-// that does not exist counts as empty; absent names those, as the end of a sentence.
+// secrets merges the data of the class's secrets; that of the credentials wins. A secret that does not exist
+// counts as empty; absent names those, as the end of a sentence.
 func secrets(ctx context.Context, r client.Reader, mc *v1alpha1.MachineClass) (out map[string][]byte, absent string, err error) {
 	out = map[string][]byte{}
 	for field, ref := range refs(mc) {
@@ -132,8 +131,8 @@ func refs(mc *v1alpha1.MachineClass) func(yield func(string, provider.SecretRef)
 	}
 }
 
-// ClassFaults are those that keep machines of the class from being made. The original looks for them when it
-// reconciles: a node template may be absent, but not half there.
+// ClassFaults returns the errors that prevent the creation of machines of the class. The original looks for
+// them when it reconciles: a node template may be absent, but not incomplete.
 func ClassFaults(mc *v1alpha1.MachineClass) (out []lifecycle.Fault) {
 	t := mc.NodeTemplate
 	if t == nil {
@@ -152,7 +151,7 @@ func ClassFaults(mc *v1alpha1.MachineClass) (out []lifecycle.Fault) {
 	return out
 }
 
-// validate tells the first fault of a class.
+// validate returns the first fault of a class.
 func validate(mc *v1alpha1.MachineClass) error {
 	faults := ClassFaults(mc)
 	if len(faults) == 0 {
@@ -161,8 +160,8 @@ func validate(mc *v1alpha1.MachineClass) error {
 	return provider.InvalidField("machineclass "+mc.Name+": "+faults[0].Field, "%s", faults[0].Message)
 }
 
-// tokenLifetime is as long as the machine may take to join. Where that has no end,
-// it is as long as a certificate is approved for it.
+// tokenLifetime returns how long the machine may take to join. Without a limit it is the time in which a
+// certificate is approved for the machine.
 func (d Resolver) tokenLifetime(m *v1alpha1.Machine) time.Duration {
 	return cmp.Or(Machines{d.Defaults}.creationTimeout(m), approval.JoinWindow)
 }

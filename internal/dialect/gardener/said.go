@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Said is what o says about itself; nothing where o is of another API.
+// Said returns the status of o; empty if o is of another API.
 func Said(o client.Object) (s dialect.Said) {
 	switch o := o.(type) {
 	case *v1alpha1.Machine:
@@ -41,7 +41,7 @@ func Said(o client.Object) (s dialect.Said) {
 	return s
 }
 
-// namedSecrets are those of a class. Of two, the second has the credentials.
+// namedSecrets returns the secrets of a class. Of two, the second has the credentials.
 func namedSecrets(c *v1alpha1.MachineClass) (out []dialect.NamedSecret) {
 	for _, ref := range []*corev1.SecretReference{c.SecretRef, c.CredentialsSecretRef} {
 		if ref != nil && ref.Name != "" {
@@ -60,7 +60,7 @@ func ofDeployment(c v1alpha1.MachineDeploymentCondition) dialect.Statement {
 	return dialect.ConditionSays(c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime)
 }
 
-// operationSays takes the frame off an error, which the reason says again.
+// operationSays removes the frame of an error, which would repeat the reason.
 func operationSays(op v1alpha1.LastOperation, failure error) []dialect.Statement {
 	if op.Description == "" {
 		return nil

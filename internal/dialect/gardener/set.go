@@ -51,7 +51,7 @@ func (Sets) Traits() dialect.SetTraits {
 // New implements [dialect.Sets].
 func (Sets) New() *v1alpha1.MachineSet { return &v1alpha1.MachineSet{} }
 
-// View projects s onto the engine's facts.
+// View returns the engine's facts of s.
 func (Sets) View(s *v1alpha1.MachineSet) dialect.SetView {
 	return dialect.SetView{Set: setFacts(s), Policy: setPolicy, Selector: setSelector(s)}
 }
@@ -72,8 +72,8 @@ func setFacts(s *v1alpha1.MachineSet) replicas.Set {
 	}
 }
 
-// noGrowth says why s creates no machine. The freeze needs its exact value, an
-// update in place only the label's presence.
+// noGrowth returns why s creates no machine. The freeze needs its exact value, an update in place only the
+// label's presence.
 func noGrowth(s *v1alpha1.MachineSet) string {
 	if labelledFrozen(s) {
 		return "the set is frozen (label " + v1alpha1.LabelKeyFreeze + ")"
@@ -84,8 +84,7 @@ func noGrowth(s *v1alpha1.MachineSet) string {
 	return ""
 }
 
-// setFaults are those that keep a set from being scaled. They do not keep it
-// from being deleted.
+// setFaults returns the errors that keep a set from being scaled. They do not keep it from being deleted.
 func setFaults(s *v1alpha1.MachineSet) (out []lifecycle.Fault) {
 	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if s.Spec.Replicas < 0 {
@@ -109,26 +108,25 @@ func setFaults(s *v1alpha1.MachineSet) (out []lifecycle.Fault) {
 	return out
 }
 
-// setOrder is how machines are given up.
+// setOrder is the order in which machines are deleted.
 var setOrder = []replicas.Criterion{
 	replicas.KeptLast, replicas.ByPriority, replicas.MarkedFirst, replicas.ByPhase, replicas.ByAge,
 }
 
-// setPolicy says that failed machines are replaced, the autoscaler's choice is honoured,
-// and a set takes its machines with it. Nothing is asked of minReadySeconds.
+// setPolicy: failed machines are replaced, the autoscaler's choice is honoured, and a set deletes its
+// machines with it. minReadySeconds is not used.
 var setPolicy = replicas.Policy{
 	Burst: setBurst, Order: setOrder,
 	ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,
 }
 
-// shielded reports whether m was handed over to s and waits for room there. It
-// ends where nobody is left who would make room: the deployment was deleted and
-// its sets were not.
+// shielded reports whether m was handed over to s and waits for room there. The shield ends if no controller
+// is left that would make room: the deployment was deleted and its sets were not.
 func shielded(s *v1alpha1.MachineSet, m *v1alpha1.Machine) bool {
 	return m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful && metav1.GetControllerOf(s) != nil
 }
 
-// setSelector matches nothing where s is at fault about it.
+// setSelector matches nothing if s's selector is invalid.
 func setSelector(s *v1alpha1.MachineSet) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -146,7 +144,7 @@ var setPhases = map[v1alpha1.MachinePhase]replicas.Phase{
 	v1alpha1.MachineRunning:          replicas.PhaseRunning,
 }
 
-// Member projects a machine of s.
+// Member returns the facts of a machine of s.
 func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) replicas.Member {
 	m := o.(*v1alpha1.Machine)
 	out := member(m)
@@ -155,13 +153,13 @@ func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) rep
 	return out
 }
 
-// FailedByHealth implements [dialect.HealthJudge]: what failed last is the check of the health.
+// FailedByHealth implements [dialect.HealthJudge]: the last failed operation is the health check.
 func (Sets) FailedByHealth(o client.Object) bool {
 	m := o.(*v1alpha1.Machine)
 	return m.Status.CurrentStatus.Phase == v1alpha1.MachineFailed && m.Status.LastOperation.Type == v1alpha1.MachineOperationHealthCheck
 }
 
-// member is what m says whoever owns it. Its phase says all about readiness.
+// member returns the facts of m, for any owner. Its phase determines its readiness.
 func member(m *v1alpha1.Machine) replicas.Member {
 	phase := m.Status.CurrentStatus.Phase
 	return replicas.Member{
@@ -179,8 +177,7 @@ func member(m *v1alpha1.Machine) replicas.Member {
 	}
 }
 
-// priority is the machine's, or the usual one where it is missing or is not a
-// number.
+// priority returns the machine's priority, or the default if it is missing or not a number.
 func priority(m *v1alpha1.Machine) int {
 	const usual = 3
 	p, err := strconv.Atoi(m.Annotations[v1alpha1.AnnotationKeyMachinePriority])
@@ -190,7 +187,7 @@ func priority(m *v1alpha1.Machine) int {
 	return p
 }
 
-// stamp reads a time in RFC 3339; zero when it is missing or is not one.
+// stamp reads a time in RFC 3339; zero if it is missing or invalid.
 func stamp(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -199,8 +196,8 @@ func stamp(s string) time.Time {
 	return t
 }
 
-// NewMachine stamps a machine from the template. The creation timeout in force
-// for the set goes with it, and so does the priority that every machine has.
+// NewMachine creates a machine from the template. It gets the creation timeout in force for the set, and the
+// default priority.
 func (d Sets) NewMachine(s *v1alpha1.MachineSet, name string) client.Object {
 	t := s.Spec.Template.DeepCopy()
 	m := &v1alpha1.Machine{
@@ -223,7 +220,7 @@ func (d Sets) NewMachine(s *v1alpha1.MachineSet, name string) client.Object {
 	return m
 }
 
-// annotate sets what the template does not.
+// annotate sets annotations that the template does not set.
 func annotate(m *v1alpha1.Machine, key, value string) {
 	if _, ok := m.Annotations[key]; ok {
 		return
@@ -247,8 +244,8 @@ func overrideCreationTimeout(m *v1alpha1.Machine, timeout string) {
 	m.Spec.MachineCreationTimeout = &metav1.Duration{Duration: d}
 }
 
-// Propagate hands changes of the template that need no new machine to the
-// living ones: node template and timeouts. The class kind is mended on all.
+// Propagate copies changes of the template that need no new machine to existing machines: node template and
+// timeouts. It corrects the class kind on all of them.
 func (Sets) Propagate(s *v1alpha1.MachineSet, o client.Object, dry bool) bool {
 	m, t := o.(*v1alpha1.Machine), &s.Spec.Template.Spec
 	want := m.Spec
@@ -266,9 +263,8 @@ func (Sets) Propagate(s *v1alpha1.MachineSet, o client.Object, dry bool) bool {
 	return true
 }
 
-// configuration is what the machines of s are to be configured with, the
-// creation timeout in force included, so that a machine's own copy of it does
-// not look like a difference.
+// configuration returns the configuration of the machines of s, including the creation timeout in force, so
+// that a machine's own copy of it does not look like a difference.
 func configuration(s *v1alpha1.MachineSet) *v1alpha1.MachineConfiguration {
 	m := &v1alpha1.Machine{Spec: v1alpha1.MachineSpec{MachineConfiguration: s.Spec.Template.Spec.MachineConfiguration.DeepCopy()}}
 	if timeout := s.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]; timeout != "" {
@@ -277,7 +273,7 @@ func configuration(s *v1alpha1.MachineSet) *v1alpha1.MachineConfiguration {
 	return m.Spec.MachineConfiguration
 }
 
-// PreserveMachine writes the set's own choice to keep m, or takes it back.
+// PreserveMachine writes the set's own choice to keep m, or removes it.
 func (Sets) PreserveMachine(o client.Object, keep bool) {
 	m := o.(*v1alpha1.Machine)
 	delete(m.Annotations, v1alpha1.AnnotationKeyPreserve)

@@ -15,9 +15,9 @@ import (
 
 var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
 
-// labelledFrozen reports whether a set or deployment carries the label with its exact value. The
-// label is the truth: the condition follows it, so that a crash between the two
-// writes heals, and people who take the label off are obeyed.
+// labelledFrozen reports whether a set or deployment has the label with its exact value. The label counts:
+// the condition follows it, so that a crash between the two writes is corrected, and users can remove the
+// label.
 func labelledFrozen(o client.Object) bool {
 	return o.GetLabels()[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
 }
@@ -30,7 +30,7 @@ func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []clien
 	_, asked := s.Annotations[v1alpha1.AnnotationKeyUnfreeze]
 	c := limits.Crowd{Replicas: int(s.Spec.Replicas), Frozen: labelledFrozen(s), Asked: asked}
 	for _, m := range machines {
-		// One that only others hold has no instance any more.
+		// A machine that only finalizers of other programs hold has no instance any more.
 		if m.GetDeletionTimestamp() == nil || controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine) {
 			c.Machines++
 		}
@@ -41,8 +41,7 @@ func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []clien
 	return c
 }
 
-// toleratedSurge is the surge of the strategy in force; nil where that has
-// none.
+// toleratedSurge returns the surge of the strategy in force; nil if that has none.
 func toleratedSurge(s *v1alpha1.MachineDeploymentStrategy) *intstr.IntOrString {
 	switch {
 	case s.Type == v1alpha1.RollingUpdateMachineDeploymentStrategyType && s.RollingUpdate != nil:
@@ -66,8 +65,8 @@ func (Sets) Freeze(s *v1alpha1.MachineSet, frozen bool) {
 	s.Labels[v1alpha1.LabelKeyFreeze] = v1alpha1.LabelValueTrue
 }
 
-// recordFrozen brings the condition in step with the label. Its message counts
-// machines, and changes only when the status does so anyway.
+// recordFrozen sets the condition by the label. Its message counts machines, and changes only when the status
+// changes anyway.
 func recordFrozen(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	is := func(c v1alpha1.MachineSetCondition) bool { return c.Type == v1alpha1.MachineSetFrozen }

@@ -50,7 +50,7 @@ func setShows(s *v1alpha1.MachineSet) dialecttest.SetShown {
 	return out
 }
 
-// setTells: a failure is told once, until there is one of another kind or none.
+// setTells: a failure is reported once, until it is replaced by another kind or ends.
 func setTells(s *v1alpha1.MachineSet, o dialect.SetOutcome) dialecttest.SetShown {
 	out := setShows(s)
 	out.Generation = s.Generation

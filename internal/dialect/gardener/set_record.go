@@ -11,10 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Record writes counters, failed machines and the conditions ReplicaFailure
-// and Frozen into the status of s. The time of the last operation moves only with
-// something else, so that a status at rest is not written. The label selector does not
-// move it: the CRD of the original does not store that.
+// Record writes counters, failed machines and the conditions ReplicaFailure and Frozen into the status of s.
+// The time of the last operation changes only with another field, so that a status at rest is not written.
+// The label selector does not change it: the CRD of the original does not store that field.
 func (Sets) Record(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	before := s.Status.DeepCopy()
 	st := &s.Status
@@ -43,9 +42,8 @@ func recordMembers(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	st.FailedMachines = failedMachines(s, o)
 }
 
-// failedMachines are those whose last operation failed, by name; nil when
-// there are none. Failed machines that are kept for inspection are not
-// trouble any more.
+// failedMachines returns the machines whose last operation failed, by name; nil if none exist. Failed
+// machines that are kept for inspection do not count.
 func failedMachines(s *v1alpha1.MachineSet, o dialect.SetOutcome) *[]v1alpha1.MachineSummary {
 	var out []v1alpha1.MachineSummary
 	for _, obj := range o.Machines {
@@ -65,9 +63,9 @@ func failedMachines(s *v1alpha1.MachineSet, o dialect.SetOutcome) *[]v1alpha1.Ma
 	return &out
 }
 
-// recordReplicaFailure sets the condition once for a failure of one kind, and
-// removes it when a pass went well. A fault of the object counts as a failure
-// to create, and a deletion that a guard holds as one of its own kind.
+// recordReplicaFailure sets the condition once for a failure of one kind, and removes it after a successful
+// pass. A fault of the object counts as a failure to create, and a deletion that a guard holds as its own
+// kind.
 func recordReplicaFailure(st *v1alpha1.MachineSetStatus, o dialect.SetOutcome) {
 	reason, message := replicaFailure(o)
 	i := slices.IndexFunc(st.Conditions, func(c v1alpha1.MachineSetCondition) bool {
@@ -81,7 +79,7 @@ func recordReplicaFailure(st *v1alpha1.MachineSetStatus, o dialect.SetOutcome) {
 	case reason == "":
 		return
 	case i >= 0 && st.Conditions[i].Reason == reason && (reason == dialect.HeldReason || reason == dialect.GrowthReason):
-		st.Conditions[i].Message = message // counts machines, and the wait goes on
+		st.Conditions[i].Message = message // the message counts machines, and the wait continues
 	case i >= 0 && st.Conditions[i].Reason == reason && len(o.Faults) == 0:
 		return
 	case i >= 0 && st.Conditions[i].Reason == reason && st.Conditions[i].Message == message:

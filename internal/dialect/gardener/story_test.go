@@ -201,7 +201,7 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "delete-released", Reason: "2.7: node gone, finalizer gone, nothing else is written", From: "delete-terminating", After: time.Minute,
 				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.Removed, lifecycle.DeleteNode: lens.Forgotten},
-				Events: []string{"Normal Deleted: Machine and instance are gone"},
+				Events: []string{"Normal Deleted: Machine and instance are deleted"},
 			},
 			{
 				Name: "delete-refused", Reason: "2.7: Failed with the code, at the step that failed", From: "delete-terminating", After: time.Minute,
@@ -220,7 +220,7 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "delete-never-created", Reason: "2.7: a machine that never had an instance goes at once", From: "create-exhausted", After: time.Minute,
 				Edit: deletedAt(time.Minute), World: lens.World(nil, nil), Effects: effects{lifecycle.Terminate: lens.Removed},
-				Events: []string{"Normal Deleted: Machine is gone; it had no instance"},
+				Events: []string{"Normal Deleted: Machine is deleted; it had no instance"},
 			},
 		},
 	}.Check(t)

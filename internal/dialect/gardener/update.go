@@ -12,8 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// marks are the reasons of the node condition InPlaceUpdate, and its message
-// for each.
+// marks has the reasons of the node condition InPlaceUpdate, and its message for each.
 var marks = []struct {
 	mark            inplace.Mark
 	reason, message string
@@ -26,14 +25,14 @@ var marks = []struct {
 	{inplace.MarkFailed, v1alpha1.ReasonUpdateFailed, "The in-place update of the node failed"},
 }
 
-// nodeLabelTrue is the value of the labels that ask for an update.
+// nodeLabelTrue is the value of the labels that request an update.
 const nodeLabelTrue = "true"
 
 // Update implements [dialect.InPlaceUpdater].
 func (Machines) Update(n *corev1.Node) inplace.Node { return updateOf(n) }
 
-// updateOf reads the labels by which an update is asked for and answered, and
-// the condition that says how far it is.
+// updateOf reads the labels with the request and the answer of an update, and the condition with its
+// progress.
 func updateOf(n *corev1.Node) inplace.Node {
 	u := inplace.Node{Request: inplace.RequestOf(
 		n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == nodeLabelTrue, n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == nodeLabelTrue,
@@ -55,7 +54,7 @@ func updateOf(n *corev1.Node) inplace.Node {
 	return u
 }
 
-// ask edits the labels of n to ask for what w says.
+// ask edits the labels of n to request w.
 func ask(n *corev1.Node, w inplace.Wish) {
 	if w == inplace.WishRelease {
 		release(n)
@@ -73,9 +72,8 @@ func markLabel(n *corev1.Node, key string, want bool) {
 	}
 }
 
-// release ends an update in place. The node takes pods again as soon as its
-// critical components, which were updated with it, are ready: whoever knows
-// them takes the taint away.
+// release ends an update in place. The node accepts pods again as soon as its critical components, which were
+// updated with it, are ready: the program that manages them removes the taint.
 func release(n *corev1.Node) {
 	delete(n.Labels, v1alpha1.LabelKeyNodeUpdateResult)
 	delete(n.Annotations, v1alpha1.AnnotationKeyUpdateFailedReason)
@@ -88,8 +86,7 @@ func release(n *corev1.Node) {
 	}
 }
 
-// markOf reads the condition. A reason that is not known is as good as none:
-// the update begins with the first step.
+// markOf reads the condition. An unknown reason counts as none: the update begins with the first step.
 func markOf(c corev1.NodeCondition) inplace.Mark {
 	for _, m := range marks {
 		if m.reason == c.Reason {
@@ -99,8 +96,8 @@ func markOf(c corev1.NodeCondition) inplace.Mark {
 	return inplace.MarkNone
 }
 
-// Marked is the condition for a mark. Its status never says anything, the
-// reason does. Without a reason it is to be taken away.
+// Marked returns the condition for a mark. Its status has no meaning, the reason has. A condition without a
+// reason has to be removed.
 func (Machines) Marked(mark inplace.Mark) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: v1alpha1.NodeInPlaceUpdate, Status: corev1.ConditionTrue}
 	for _, m := range marks {
@@ -111,8 +108,7 @@ func (Machines) Marked(mark inplace.Mark) corev1.NodeCondition {
 	return c
 }
 
-// updateOperation words an update in place; nil where the pass was not about
-// one.
+// updateOperation returns the operation of an update in place; nil if the pass did not concern one.
 func updateOperation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v1alpha1.LastOperation {
 	say := func(t v1alpha1.MachineOperationType, s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {
 		return &v1alpha1.LastOperation{Type: t, State: s, Description: text}
@@ -131,13 +127,13 @@ func updateOperation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outco
 		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateFailed, o.Message)
 	case o.Reason == lifecycle.ReasonRunning && was == o.Stage && last.Type == v1alpha1.MachineOperationDrainNode:
 		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateFailed,
-			fmt.Sprintf("The in-place update of machine %s was called off", m.Name))
+			fmt.Sprintf("The in-place update of machine %s was cancelled", m.Name))
 	}
 	return nil
 }
 
-// Updated writes into n what it says once its agent has updated it in place and the machine
-// controller has seen that.
+// Updated writes into n the state after its agent has updated it in place and the machine controller has seen
+// that.
 func Updated(n *corev1.Node) {
 	metav1.SetMetaDataLabel(&n.ObjectMeta, v1alpha1.LabelKeyNodeUpdateResult, v1alpha1.LabelValueNodeUpdateSuccessful)
 	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == v1alpha1.NodeInPlaceUpdate })

@@ -177,7 +177,7 @@ func TestUpdateStory(t *testing.T) {
 			{
 				Name: "update-called-off", Reason: "the drain is over although it came to nothing", From: "update-draining-on", After: time.Minute,
 				World: world(corev1.ConditionTrue, inplace.MarkSelected, nil), Effects: notes(inplace.MarkNone),
-				Events: []string{"Warning FailedUpdate: The in-place update of machine m-1 was called off"},
+				Events: []string{"Warning FailedUpdate: The in-place update of machine m-1 was cancelled"},
 			},
 			{
 				Name: "updating", Reason: "1.3: drained; InPlaceUpdating, InPlaceUpdate Processing, with a timeout", From: "update-draining-on", After: time.Minute,

@@ -38,7 +38,7 @@ func TestUnhealthyInWords(t *testing.T) {
 		},
 		"node of another": {
 			"it says whose the node is, and ends in the same words", lost(lifecycle.ReasonNodeMissing, lifecycle.Args{}), "machine a/b",
-			"Node node-1 is that of machine a/b, and the machine's own instance is gone. Machine m-1 is unhealthy - changing MachinePhase to Unknown; " +
+			"Node node-1 is that of machine a/b, and the machine's own instance does not exist. Machine m-1 is unhealthy - changing MachinePhase to Unknown; " +
 				"the infrastructure does not know its instance any more",
 		},
 		"node of another, and an instance": {

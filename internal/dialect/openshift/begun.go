@@ -11,16 +11,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// begun are the steps of m's deletion that its conditions record, in order.
+// begun returns the steps of m's deletion that its conditions record, in order.
 func begun(m *machinev1.Machine) []lifecycle.Begun {
 	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (kind, reason string, since time.Time) {
 		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
-// recordBegun writes when each step of the deletion began, and why the instance is not
-// removed, which nothing else in the object says once its event is forgotten. Of a
-// machine that is about to go, nobody reads that any more.
+// recordBegun writes when each step of the deletion began, and why the instance is not terminated, which no
+// other field shows after its event has expired. When a machine is about to be deleted, that is no longer
+// needed.
 func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
 	if m.DeletionTimestamp == nil || o.Did(lifecycle.RemoveFinalizer) {
 		return

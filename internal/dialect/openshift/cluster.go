@@ -11,18 +11,16 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
-// DefaultsAnnotation on a machine keeps what its cluster handed down to it, as
-// JSON: "{}" is nothing. It is written before an instance is asked for, and
-// from then on counts instead of the cluster, whose region or account may be
-// another by the time that the instance is looked for. On the template of a set
-// it keeps clusters from having a say.
+// DefaultsAnnotation on a machine stores the defaults of its cluster, as JSON: "{}" means no defaults. It is written
+// before an instance is requested, and from then on replaces the defaults of the cluster, whose region or
+// account may have changed by the time that the instance is looked for. On the template of a set it disables
+// the defaults of clusters.
 const DefaultsAnnotation = millwright.ClusterDefaults
 
-// nothing is what is kept of clusters that hand down nothing.
+// nothing is the stored value for clusters without defaults.
 const nothing = "{}"
 
-// clusterOf is the cluster that m names in its label, or the only one; nil
-// where there is none.
+// clusterOf returns the cluster that m names in its label, or the only one; nil if none exists.
 func clusterOf(m *machinev1.Machine, clusters []v1beta1.Cluster) *v1beta1.Cluster {
 	for i := range clusters {
 		if len(clusters) == 1 || clusters[i].Name == m.Labels[ClusterLabel] {
@@ -32,11 +30,9 @@ func clusterOf(m *machinev1.Machine, clusters []v1beta1.Cluster) *v1beta1.Cluste
 	return nil
 }
 
-// beneath completes own by what defaults say besides, and returns these without
-// what is about the document itself, in one form whatever the order of fields;
-// nothing where they add nothing. Both are JSON. Nothing is handed down by a
-// document that says it is of another kind, and documents that come to the same
-// stay as they are, to the byte.
+// beneath completes own by the defaults, and returns the added defaults without the fields about the document
+// itself, in one form for any order of fields; nothing if they add nothing. Both are JSON. A document of
+// another kind has no defaults, and documents with equal content stay unchanged, to the byte.
 func beneath(own, defaults []byte) (spec, counted []byte, err error) {
 	less, ok := object(defaults)
 	if !ok {
@@ -44,7 +40,7 @@ func beneath(own, defaults []byte) (spec, counted []byte, err error) {
 	}
 	out, ok := object(own)
 	if !ok || out == nil {
-		return own, []byte(nothing), nil // it is for the provider to object
+		return own, []byte(nothing), nil // the provider reports the error
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if less[key] != nil && less[key] != "" && less[key] != out[key] {
@@ -63,7 +59,7 @@ func beneath(own, defaults []byte) (spec, counted []byte, err error) {
 	return spec, counted, err
 }
 
-// object decodes what is an object, or nothing.
+// object decodes an object, or an empty document.
 func object(raw []byte) (out map[string]any, ok bool) {
 	if len(raw) == 0 {
 		return nil, true
@@ -74,8 +70,8 @@ func object(raw []byte) (out map[string]any, ok bool) {
 	return out, err == nil
 }
 
-// merge adds to more what only less says, and reports whether there was any. A
-// field that is there counts as said, null too.
+// merge adds to more the fields that only less has, and reports whether there were any. An existing field
+// counts as set, null too.
 func merge(more, less map[string]any) (changed bool) {
 	for key, value := range less {
 		have, ok := more[key]

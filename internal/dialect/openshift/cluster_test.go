@@ -174,8 +174,7 @@ func TestWhatAMachineKeeps(t *testing.T) {
 	}
 }
 
-// What a machine keeps may be mended by who broke it. Until then it is no
-// reason to fail.
+// The author of an invalid record on a machine can fix it. Until then it is no reason to fail.
 func TestKeptNonsense(t *testing.T) {
 	r := clientWith(t)
 	m := blueMachine()

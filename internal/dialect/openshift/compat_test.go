@@ -118,8 +118,7 @@ func TestWantedOfTheNode(t *testing.T) {
 	}
 }
 
-// What the engine is told about the sets of this API, by delete policy. Failed
-// machines are not replaced (C5).
+// The engine's policy for the sets of this API, by delete policy. Failed machines are not replaced (C5).
 func TestSetPolicyOfTheAPI(t *testing.T) {
 	for name, first := range map[string]replicas.Criterion{
 		"": replicas.UnlinkedFirst, "Random": replicas.UnlinkedFirst, "Oldest": replicas.OldestFirst, "Newest": replicas.NewestFirst,

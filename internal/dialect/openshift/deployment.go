@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// What stands in for fields that a deployment leaves out, as it always was.
+// The defaults of fields that a deployment omits.
 const (
 	defaultReplicas     = 1
 	defaultHistoryLimit = 1
@@ -31,8 +31,7 @@ var defaultSurge, defaultUnavailable = intstr.FromInt32(1), intstr.FromInt32(0)
 // Deployments reads and writes machine deployments of this API.
 type Deployments struct{}
 
-// deployedSets reads and writes the sets of such deployments, deployedMachines their
-// machines.
+// deployedSets reads and writes the sets of such deployments, deployedMachines their machines.
 type (
 	deployedSets     struct{}
 	deployedMachines struct{}
@@ -40,8 +39,8 @@ type (
 
 var _ dialect.Deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet] = Deployments{}
 
-// Traits implements [dialect.Deployments]. There is no finalizer: sets follow
-// their deployment by the garbage collector, as machines follow their set.
+// Traits implements [dialect.Deployments]. There is no finalizer: the garbage collector deletes the sets of a
+// deployment, and the machines of a set.
 func (Deployments) Traits() dialect.DeploymentTraits {
 	return dialect.DeploymentTraits{
 		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment),
@@ -71,9 +70,8 @@ func (Deployments) Sets() dialect.DeployedSets[*v1beta1.MachineDeployment, *mach
 // Machines implements [dialect.Deployments].
 func (Deployments) Machines() dialect.DeployedMachines { return deployedMachines{} }
 
-// View projects d onto the engine's facts. There are no wishes among them: the
-// autoscaler of this API marks the machines themselves before it lowers the
-// replicas.
+// View returns the engine's facts of d. They have no wishes: the autoscaler of this API marks the machines
+// itself before it lowers the replicas.
 func (Deployments) View(d *v1beta1.MachineDeployment, _ time.Time) dialect.DeploymentView {
 	return dialect.DeploymentView{Deployment: deploymentFacts(d), Policy: deploymentPolicy(d), Selector: deploymentSelector(d)}
 }
@@ -111,7 +109,7 @@ var strategies = map[v1beta1.MachineDeploymentStrategyType]rollout.Strategy{
 	v1beta1.RecreateMachineDeploymentStrategyType:      rollout.Recreate,
 }
 
-// rollingUpdate is the block of that name, as if it said all.
+// rollingUpdate returns the block of that name, with its defaults.
 func rollingUpdate(d *v1beta1.MachineDeployment) v1beta1.MachineRollingUpdateDeployment {
 	b := ptr.Deref(d.Spec.Strategy.RollingUpdate, v1beta1.MachineRollingUpdateDeployment{})
 	if b.MaxSurge == nil {
@@ -123,8 +121,7 @@ func rollingUpdate(d *v1beta1.MachineDeployment) v1beta1.MachineRollingUpdateDep
 	return b
 }
 
-// last reads the status. Progress counts from a time of its own: that of the
-// condition is when its status last turned.
+// last reads the status. Progress has its own time: that of the condition is its last transition.
 func last(s *v1beta1.MachineDeploymentStatus) rollout.Last {
 	out := rollout.Last{
 		Updated: int(s.UpdatedReplicas), Old: int(s.Replicas - s.UpdatedReplicas),
@@ -143,9 +140,9 @@ func last(s *v1beta1.MachineDeploymentStatus) rollout.Last {
 	return out
 }
 
-// deploymentFaults are those for which nothing is done about d. How large a
-// bound is is no fault: more than there is cannot surge or be unavailable, and
-// with neither one machine may be unavailable.
+// deploymentFaults returns the errors for which the controller does not act on d. The size of a bound is no
+// error: surge and unavailable are limited by the number of machines, and if both are zero, one machine may
+// be unavailable.
 func deploymentFaults(d *v1beta1.MachineDeployment) (out []lifecycle.Fault) {
 	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if n := d.Spec.Replicas; n != nil && *n < 0 {
@@ -188,9 +185,8 @@ func strategyFaults(d *v1beta1.MachineDeployment) (out []lifecycle.Fault) {
 	return out
 }
 
-// deploymentPolicy says that there is never more than asked for unless that is asked
-// for, too. With OnDelete a machine is replaced while it leaves, as sets of
-// this API do it.
+// deploymentPolicy: there are never more machines than requested unless overlap is requested, too. With
+// OnDelete a machine is replaced while it is being deleted, as in sets of this API.
 func deploymentPolicy(d *v1beta1.MachineDeployment) rollout.Policy {
 	onDelete := strategies[d.Spec.Strategy.Type] == rollout.OnDelete
 	return rollout.Policy{
@@ -201,7 +197,7 @@ func deploymentPolicy(d *v1beta1.MachineDeployment) rollout.Policy {
 	}
 }
 
-// deploymentSelector matches nothing where d is at fault about it.
+// deploymentSelector matches nothing if d's selector is invalid.
 func deploymentSelector(d *v1beta1.MachineDeployment) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -210,14 +206,14 @@ func deploymentSelector(d *v1beta1.MachineDeployment) labels.Selector {
 	return selector
 }
 
-// Adopts takes over what a deployment of this name made and left behind: the
-// annotation says so, and the name follows from the hash. A set that a person
-// made is never taken, nor a copy of one of ours under another name.
+// Adopts adopts sets that a deployment of this name created and left behind: by the annotation, and by the
+// name, which follows from the hash. A set that a user created is never adopted, nor a copy of one of our
+// sets under another name.
 func (deployedSets) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
 	return s.Annotations[DeploymentAnnotation] == d.Name && s.Name == setName(d.Name, s.Labels[TemplateHashLabel])
 }
 
-// revision is the recorded one; 0 where there is none, or no number.
+// revision returns the recorded revision; 0 if none exists, or no number.
 func revision(o client.Object) int64 {
 	n, err := strconv.ParseInt(o.GetAnnotations()[RevisionAnnotation], 10, 64)
 	if err != nil {

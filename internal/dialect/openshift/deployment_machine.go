@@ -13,8 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// View projects a machine. It is ready when its node is, and usable as
-// long as it was not given up.
+// View returns the facts of a machine. It is ready when its node is, and usable unless it has failed.
 func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machine {
 	m := o.(*machinev1.Machine)
 	n := nodeOf(m, nodes)
@@ -32,7 +31,7 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 	return v
 }
 
-// asked reports whether somebody, mostly the autoscaler, wants m to go first.
+// asked reports whether m is marked to be deleted first, usually by the autoscaler.
 func asked(m *machinev1.Machine) bool {
 	return m.Annotations[DeleteMachineAnnotation] != "" || m.Annotations[OldDeleteMachineAnnotation] != ""
 }
@@ -53,8 +52,7 @@ func isOutdated(t corev1.Taint) bool {
 	return t.Key == OutdatedKey && t.Effect == corev1.TaintEffectPreferNoSchedule
 }
 
-// MarkNode edits n to carry what w says. What somebody else asked the
-// autoscaler for is left alone.
+// MarkNode edits n to have the marks w. It does not change marks of other programs for the autoscaler.
 func (deployedMachines) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	have := marks(n)
 	switch {

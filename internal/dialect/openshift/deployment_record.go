@@ -27,15 +27,15 @@ const (
 	reasonOther      = "Other"
 )
 
-// reasonForm is what the API demands of the reason of a condition.
+// reasonForm is the form of a condition's reason that the API requires.
 var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,200}[A-Za-z0-9_])?$`)
 
 func deploymentCondition(s *v1beta1.MachineDeploymentStatus, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(s.Conditions, kind)
 }
 
-// Record writes counters and conditions into the status of d. With a fault
-// nothing was counted, and the counters stay.
+// Record writes counters and conditions into the status of d. With a fault nothing was counted, and the
+// counters stay.
 func (Deployments) Record(d *v1beta1.MachineDeployment, o dialect.DeploymentOutcome[*machinev1.MachineSet]) {
 	r := recorder{d: d, o: o, now: metav1.NewTime(o.Now.Truncate(time.Second))}
 	d.Status.ObservedGeneration = d.Generation
@@ -55,8 +55,8 @@ type recorder struct {
 	now metav1.Time
 }
 
-// set writes a condition in a form that the schema of conditions accepts: what
-// a set or the API server says is not ours to choose.
+// set writes a condition in a form that the schema of conditions accepts: texts from a set or the API server
+// may have any form.
 func (r recorder) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	const longest = 4096 // of 32768 characters
 	if !reasonForm.MatchString(reason) {
@@ -77,7 +77,7 @@ func (r recorder) only(kind string, when bool, reason, message string) {
 	r.set(kind, metav1.ConditionTrue, reason, message)
 }
 
-// count writes what there is.
+// count writes the counters.
 func (r recorder) count() {
 	s, st := &r.d.Status, r.o.Plan.Status
 	s.LabelSelector = metav1.FormatLabelSelector(&r.d.Spec.Selector)
@@ -94,7 +94,7 @@ func (r recorder) count() {
 	r.only(v1beta1.MachineDeploymentReplicaFailure, st.Failure != nil, cmp.Or(f.Reason, reasonFailure), f.Message)
 }
 
-// progress writes how the rollout goes, and since when.
+// progress writes the progress of the rollout, and since when.
 func (r recorder) progress() {
 	p, repeats := r.o.Plan.Status.Progress, false
 	switch {
@@ -109,7 +109,7 @@ func (r recorder) progress() {
 	if p.Status == "" {
 		return
 	}
-	// What stands in the way is found anew by every pass: it is since the first.
+	// Every pass finds the obstacle again: it counts since the first.
 	was := last(&r.d.Status).Progress
 	if repeats && was.Status == p.Status && was.Reason == p.Reason && was.Message == p.Message {
 		p.Since = was.Since
@@ -120,8 +120,8 @@ func (r recorder) progress() {
 	}
 }
 
-// verdict sums up for clients that know no more than Ready, Reconciling and
-// Stalled. At most one of the last two is there.
+// verdict summarizes for clients that know only Ready, Reconciling and Stalled. At most one of the last two
+// exists.
 func (r recorder) verdict() {
 	p := last(&r.d.Status).Progress
 	st, reason, message := r.o.Plan.Status, string(p.Reason), p.Message
@@ -133,7 +133,7 @@ func (r recorder) verdict() {
 	case st.Faulty, p.Reason == rollout.Stopped, p.Reason == rollout.DeadlineExceeded:
 		stalled, going = true, false
 	case p.Reason == rollout.IsPaused, p.Reason == rollout.HeldBack:
-		going = false // it goes on when somebody says so
+		going = false // it continues when a user acts
 	case p.Reason == rollout.SetAvailable && !complete:
 		reason = reasonIncomplete
 		message = fmt.Sprintf("%d of %d machines available, %d up to date", st.Available, r.o.Deployment.Replicas, st.Updated)

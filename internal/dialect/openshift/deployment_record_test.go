@@ -52,11 +52,11 @@ func situations() map[string]deploymentOutcome {
 	done := progress(rollout.True, rollout.SetAvailable, "set workers-x has all 3 machines available")
 	return map[string]deploymentOutcome{
 		"complete":          outcome(counted(3, 3, 3, done)),
-		"created":           outcome(counted(0, 0, 0, progress(rollout.True, rollout.SetCreated, "a set of the present template is being made"))),
+		"created":           outcome(counted(0, 0, 0, progress(rollout.True, rollout.SetCreated, "a set of the current template is being created"))),
 		"rolling":           outcome(counted(1, 4, 3, updated)),
 		"degraded":          outcome(counted(3, 3, 1, done)),
 		"paused":            outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.IsPaused, "the rollout is paused"))),
-		"held":              outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.HeldBack, "set workers-w gives up no machine: 3 of 4 would be removed"))),
+		"held":              outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.HeldBack, "set workers-w deletes no machine: 3 of 4 would be removed"))),
 		"resumed":           outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.IsResumed, "the rollout is resumed"))),
 		"stuck":             outcome(counted(1, 4, 2, progress(rollout.False, rollout.DeadlineExceeded, "no progress for 10m0s"))),
 		"stopped":           outcome(counted(1, 4, 3, progress(rollout.False, rollout.Stopped, "3 machines of set x did not become ready"))),

@@ -19,7 +19,7 @@ import (
 // Lens implements [dialect.DeployedSets].
 func (deployedSets) Lens() dialect.Sets[*machinev1.MachineSet] { return Sets{} }
 
-// View projects a set of d.
+// View returns the facts of a set of d.
 func (deployedSets) View(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) rollout.Set {
 	return rollout.Set{
 		UID: s.UID, Name: s.Name, Created: s.CreationTimestamp.Time,
@@ -45,8 +45,8 @@ func count(o client.Object, key string) *int {
 	return &n
 }
 
-// failure is what keeps s from doing its work. Sets of this API report their
-// own faults, that a guard holds their machines, and creations that failed.
+// failure returns why s cannot do its work. Sets of this API report their own faults, machines that a guard
+// holds, and failed creations.
 func failure(s *machinev1.MachineSet) *rollout.Failure {
 	if c := heldCondition(s); c != nil {
 		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message, Withheld: true}
@@ -62,8 +62,8 @@ func failure(s *machinev1.MachineSet) *rollout.Failure {
 	return &rollout.Failure{Reason: string(ptr.Deref(s.Status.ErrorReason, "")), Message: ptr.Deref(s.Status.ErrorMessage, "")}
 }
 
-// New makes the set of the present template. The hash is on its labels, in
-// its selector and on its machines.
+// New returns the set of the current template. The hash is on its labels, in its selector and on its
+// machines.
 func (l deployedSets) New(d *v1beta1.MachineDeployment, w rollout.SetWant) *machinev1.MachineSet {
 	hash := templateHash(d)
 	s := &machinev1.MachineSet{
@@ -84,7 +84,7 @@ func (l deployedSets) New(d *v1beta1.MachineDeployment, w rollout.SetWant) *mach
 	return s
 }
 
-// Apply edits s to look as w says.
+// Apply edits s to the state w.
 func (deployedSets) Apply(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = ptr.To(int32(w.Replicas))
 	if w.Current {
@@ -116,8 +116,8 @@ func only(when bool, value string) string {
 	return ""
 }
 
-// followDeployment copies what rolls no machine. What was taken away from d
-// stays with s: whoever else wrote it there cannot be told from d.
+// followDeployment copies fields that replace no machine. Entries that were removed from d stay on s: entries
+// of other authors on s cannot be distinguished from those of d.
 func followDeployment(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) {
 	for key, value := range d.Annotations {
 		if !staysHome(key) {
@@ -135,12 +135,11 @@ func followDeployment(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) {
 	follow(s, &d.Spec.Template)
 }
 
-// staysHome reports whether an annotation means the one object that it is on,
-// and is neither handed from a deployment to its set nor back.
+// staysHome reports whether an annotation concerns only the object that it is on, and is copied neither from
+// a deployment to its set nor back.
 //
-// What the autoscaler reads is among them. With limits of its own a set would
-// be a second group of the same machines. And what a machine offers is written
-// on each set by the controller that knows it; copies would be at odds with it.
+// The autoscaler's annotations are among them. With its own limits a set would be a second group of the same
+// machines. And a controller writes the capacity of machines on each set; copies would conflict with it.
 func staysHome(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation, RevisionAnnotation, RevisionHistoryAnnotation, DesiredAnnotation, MaxAnnotation,
@@ -158,7 +157,7 @@ func staysHome(key string) bool {
 	return false
 }
 
-// recordRevision keeps the revision before in the history.
+// recordRevision keeps the previous revision in the history.
 func recordRevision(s *machinev1.MachineSet, n int64) {
 	was, is := s.Annotations[RevisionAnnotation], strconv.FormatInt(n, 10)
 	if was == is {
@@ -174,8 +173,8 @@ func recordRevision(s *machinev1.MachineSet, n int64) {
 	set(&s.Annotations, RevisionAnnotation, is)
 }
 
-// RollBack gives d the template of s again, with the annotations that were
-// handed to s. Those that d got since stay.
+// RollBack gives d the template of s again, with the annotations that were copied to s. Annotations that d
+// got since stay.
 func (Deployments) RollBack(d *v1beta1.MachineDeployment, s **machinev1.MachineSet, _ rollout.RollBack) {
 	d.Spec.RollbackTo = nil
 	if s == nil || *s == nil {
@@ -191,8 +190,7 @@ func (Deployments) RollBack(d *v1beta1.MachineDeployment, s **machinev1.MachineS
 	}
 }
 
-// ApplyMetadata writes the revision of the present template. There are neither wishes
-// nor frozen sets in this API.
+// ApplyMetadata writes the revision of the current template. This API has neither wishes nor frozen sets.
 func (Deployments) ApplyMetadata(d *v1beta1.MachineDeployment, _ []*machinev1.MachineSet, a rollout.Amend) {
 	if a.Revision != 0 {
 		set(&d.Annotations, RevisionAnnotation, strconv.FormatInt(a.Revision, 10))

@@ -22,8 +22,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// rolling is what of a template cannot be changed on a living machine. All
-// else is handed over in place, or is for machines to come.
+// rolling is the part of a template that cannot be changed in place. The rest is changed in place, or applies
+// to new machines.
 type rolling struct {
 	// ProviderSpec is the decoded value, in the form that canonical gives it.
 	ProviderSpec any                        `json:"providerSpec,omitempty"`
@@ -39,14 +39,13 @@ func rollingOf(t *machinev1.MachineTemplateSpec) rolling {
 	return out
 }
 
-// authority fills in what an absent field says: servers of some versions do.
+// authority fills in the default of an absent field: servers of some versions do the same.
 func authority(a machinev1.MachineAuthority) machinev1.MachineAuthority {
 	return cmp.Or(a, machinev1.MachineAuthorityMachineAPI)
 }
 
-// decoded is a document by value: two that differ in the order of keys, in the
-// form of numbers or in fields that are null are the same. What cannot be
-// decoded is only like itself.
+// decoded returns a document by value: documents that differ in the order of keys, in the form of numbers or
+// in null fields are equal. A document that cannot be decoded equals only itself.
 func decoded(raw []byte) any {
 	if len(raw) == 0 {
 		return nil
@@ -78,8 +77,7 @@ func canonical(v any) any {
 	return v
 }
 
-// number spells equal numbers alike: 1, 1.0 and 1e0. Integers keep all their
-// digits.
+// number gives equal numbers the same form: 1, 1.0 and 1e0. Integers keep all their digits.
 func number(n json.Number) json.Number {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return json.Number(strconv.FormatInt(i, 10))
@@ -94,10 +92,9 @@ func number(n json.Number) json.Number {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// isCurrent reports whether machines of s are what d asks for. That is told by
-// what is in the template, never by a hash alone, so that another way of
-// making hashes replaces no machine. A set made from this very template stays
-// current where somebody only filled in defaults.
+// isCurrent reports whether machines of s match the template of d. The template is compared, never only a
+// hash, so that another hash algorithm replaces no machine. A set that was created from this template stays
+// current if another component only filled in defaults.
 func isCurrent(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
 	want, have := rollingOf(&d.Spec.Template), rollingOf(&s.Spec.Template)
 	if equality.Semantic.DeepEqual(want, have) {
@@ -107,8 +104,7 @@ func isCurrent(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
 	return made != "" && made == want.fingerprint() && have.completes(want)
 }
 
-// completes reports whether r says all that other says, and maybe more of the
-// provider's.
+// completes reports whether r has all fields of other, and possibly more of the provider's.
 func (r rolling) completes(other rolling) bool {
 	return r.ProviderID == other.ProviderID && r.Authority == other.Authority && completes(r.ProviderSpec, other.ProviderSpec)
 }
@@ -132,24 +128,24 @@ func completes(more, less any) bool {
 	return equality.Semantic.DeepEqual(more, less)
 }
 
-// bytes are r in one fixed form: keys are sorted.
+// bytes returns r in one fixed form: keys are sorted.
 func (r rolling) bytes() []byte {
-	raw, _ := json.Marshal(r) // it came out of json.Unmarshal
+	raw, _ := json.Marshal(r) // it came from json.Unmarshal
 	return raw
 }
 
-// fingerprint names r in an annotation.
+// fingerprint returns the identifier of r in an annotation.
 func (r rolling) fingerprint() string {
 	h := fnv.New64a()
 	_, _ = h.Write(r.bytes())
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// alphabet is the API server's own for generated names: no vowels, no words.
+// alphabet is that of the API server for generated names: without vowels it forms no words.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// templateHash tells the sets of d apart, in seven characters that follow from
-// what rolls machines and from how often a name was taken by a foreign set.
+// templateHash distinguishes the sets of d, in seven characters that follow from the fields that replace
+// machines and from how often another owner's set had the name.
 func templateHash(d *v1beta1.MachineDeployment) string {
 	h := fnv.New32a()
 	_, _ = h.Write(rollingOf(&d.Spec.Template).bytes())
@@ -165,14 +161,14 @@ func templateHash(d *v1beta1.MachineDeployment) string {
 	return string(out)
 }
 
-// setName is made as the API server makes names, with the first characters of
-// the hash where it has random ones.
+// setName returns a name in the form of the API server's generated names, with the first characters of the
+// hash instead of random ones.
 func setName(deployment, hash string) string {
 	return dialect.MachineName(deployment, hash[:min(len(hash), dialect.SuffixLength)])
 }
 
-// follow brings the template of s in step with d's in all that rolls no
-// machine. Labels that the set's own selector asks for stay.
+// follow copies to the template of s all fields of d's that replace no machine. Labels that the set's own
+// selector requires stay.
 func follow(s *machinev1.MachineSet, from *machinev1.MachineTemplateSpec) {
 	t := &s.Spec.Template
 	if l := followedLabels(s, from.Labels); l != nil {
@@ -184,8 +180,7 @@ func follow(s *machinev1.MachineSet, from *machinev1.MachineTemplateSpec) {
 	t.Spec.LifecycleHooks = *from.Spec.LifecycleHooks.DeepCopy()
 }
 
-// followedLabels are those of machines to come; nil where the set would not
-// know its machines by them.
+// followedLabels returns the labels of new machines; nil if the set would not select its machines by them.
 func followedLabels(s *machinev1.MachineSet, from map[string]string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, from)

@@ -64,8 +64,8 @@ func TestWhatRolls(t *testing.T) {
 	}
 }
 
-// A set whose template got defaults from somebody is no reason to replace its
-// machines; one that was made to say something else is.
+// Defaults that another component filled into a set's template are no reason to replace its machines; a
+// changed value is.
 func TestDefaultsFilledIntoASet(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -8,9 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// patience is how a machine's node is drained: as kubectl does, all pods at once,
-// with no look at volumes and for as long as budgets ask for. Annotations of ours
-// say otherwise.
+// patience sets how a machine's node is drained: like kubectl, all pods at once, without regard to volumes
+// and without a timeout. Millwright's annotations can change that.
 func patience(p *lifecycle.Policy, m *machinev1.Machine) {
 	wish := dialect.DrainWishOf(m)
 	p.Drain.Timeout = wish.Timeout

@@ -54,8 +54,8 @@ func TestDrainTimeoutAnnotationForces(t *testing.T) {
 	}
 }
 
-// A drain that nobody needed, as there was no node, is said to be over when the
-// instance itself is on its way: until then a node may join.
+// An unnecessary drain, without a node, is recorded as finished when the instance itself is terminating:
+// until then a node may join.
 func TestDrainIsSkippedForGood(t *testing.T) {
 	one, other := provider.Instance{ProviderID: "p://1"}, provider.Instance{ProviderID: "p://2"}
 	for _, tt := range []struct {

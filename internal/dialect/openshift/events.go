@@ -12,9 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Events tells what changed, in the words that clients of this API filter on:
-// at most two events in a life without trouble at its beginning, and two at
-// its end.
+// Events returns the events about changes, with the reasons that clients of this API filter on: without
+// problems at most two events at the beginning of a life, and two at its end.
 func (d Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) []dialect.Event {
 	var out []dialect.Event
 	if before.DeletionTimestamp != nil {
@@ -75,7 +74,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	}
 	switch {
 	case o.Reason == lifecycle.ReasonTerminateFailed:
-		if o.World.Retry.News(o.At) { // the condition that says it may not be saved, and nobody watches it
+		if o.World.Retry.News(o.At) { // its condition may not be stored yet, and its event is the only report
 			add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Message)
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
@@ -86,7 +85,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	return out
 }
 
-// farewell says what is gone with our finalizer.
+// farewell names the objects that are deleted with our finalizer.
 func farewell(m *machinev1.Machine) string {
 	if held := dialect.HeldByOthers(m); held != "" {
 		return fmt.Sprintf("Deleted the instance of machine %v; %s", m.Name, held)
@@ -94,14 +93,13 @@ func farewell(m *machinev1.Machine) string {
 	return fmt.Sprintf("Deleted machine %v", m.Name)
 }
 
-// stuck reports whether a drain is held up by more than pods that take their
-// time to end.
+// stuck reports whether a drain is delayed by more than slowly terminating pods.
 func stuck(o lifecycle.Outcome) bool {
 	d := o.World.Drain.Result
 	return len(d.Blocked) > 0 || len(d.Evict)+len(d.Delete)+len(d.Waiting) == 0
 }
 
-// changed reports whether the condition of type t says something else now.
+// changed reports whether the condition of type t has changed.
 func changed(before, after *machinev1.Machine, t machinev1.ConditionType) bool {
 	a, b := find(before, t), find(after, t)
 	return a.Status != b.Status || a.Reason != b.Reason || a.Message != b.Message

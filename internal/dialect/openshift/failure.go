@@ -12,17 +12,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// What conditions say before an error.
+// The beginnings of condition messages before an error.
 const (
 	notCreated = "Instance has not been created"
 	notChecked = "Failed to check if machine exists"
 	notDeleted = "Failed to delete the instance"
 )
 
-// notFound are the words for which clients wait where the infrastructure lists no instance.
+// notFound is the text for which clients wait if the infrastructure lists no instance.
 const notFound = "can't find created instance"
 
-// failed says why m was given up.
+// failed returns why m failed.
 func failed(m *machinev1.Machine, why lifecycle.Decision) string {
 	if !why.Args.Missing {
 		return dialect.GivenUp(m.Name, why)
@@ -37,10 +37,9 @@ func failed(m *machinev1.Machine, why lifecycle.Decision) string {
 	return text
 }
 
-// Failure reads back what m records of the attempt at its instance that failed last;
-// nil when it records none. Of the kinds of failures the API keeps two, of a machine that
-// has failed: a spec that was refused, and no room. All others come back as
-// [provider.Transient].
+// Failure reads back m's record of the latest failed attempt to create its instance; nil if none exists.
+// The API stores two of the kinds of failures, for a failed machine: an invalid spec, and missing capacity.
+// All others are returned as [provider.Transient].
 func (Machines) Failure(m *machinev1.Machine) error {
 	if text := ptr.Deref(m.Status.ErrorMessage, ""); text != "" {
 		switch ptr.Deref(m.Status.ErrorReason, "") {

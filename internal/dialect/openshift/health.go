@@ -19,18 +19,18 @@ import (
 
 // Annotations about health checks that clients of this API depend on.
 const (
-	// PausedAnnotation on a check, with any value, stops it.
+	// PausedAnnotation on a check, with any value, pauses it.
 	PausedAnnotation = "cluster.x-k8s.io/paused"
-	// StrategyAnnotation on a check with the value [StrategyMark] marks machines
-	// by [ExternalRemediationAnnotation] instead of deleting them.
+	// StrategyAnnotation on a check with the value [StrategyMark] marks machines by
+	// [ExternalRemediationAnnotation] instead of deleting them.
 	StrategyAnnotation = "machine.openshift.io/remediation-strategy"
 	StrategyMark       = "external-baremetal"
-	// ExternalRemediationAnnotation on a machine asks somebody else to power it
-	// off and on, who takes it away when that is done.
+	// ExternalRemediationAnnotation on a machine asks another program to power it off and on, which removes
+	// it when that is done.
 	ExternalRemediationAnnotation = "host.metal3.io/external-remediation"
 )
 
-// defaultStartupTimeout counts where a check says nothing.
+// defaultStartupTimeout is the default of a check.
 const defaultStartupTimeout = 10 * time.Minute
 
 // HealthChecks reads and writes health checks of this API.
@@ -49,7 +49,7 @@ func (HealthChecks) New() *lenient.MachineHealthCheck { return &lenient.MachineH
 // NewList implements [dialect.HealthChecks].
 func (HealthChecks) NewList() client.ObjectList { return &lenient.MachineHealthCheckList{} }
 
-// View projects c onto the engine's facts.
+// View returns the engine's facts of c.
 func (HealthChecks) View(c *lenient.MachineHealthCheck, _ dialect.CommonConditions) health.Check {
 	r := checkReader{}
 	out := health.Check{
@@ -91,14 +91,14 @@ func (HealthChecks) Record(c *lenient.MachineHealthCheck, o dialect.HealthOutcom
 	recordHealth(&c.Status, o)
 }
 
-// checkReader gathers the faults of a check while it is read.
+// checkReader collects the faults of a check while reading it.
 type checkReader struct{ faults []lifecycle.Fault }
 
 func (r *checkReader) fault(field, format string, args ...any) {
 	r.faults = append(r.faults, lifecycle.Fault{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// conditions reads those that can be read.
+// conditions returns the valid conditions.
 func (r *checkReader) conditions(list []lenient.UnhealthyCondition) (out []health.Condition) {
 	for i, c := range list {
 		field := fmt.Sprintf("spec.unhealthyConditions[%d].timeout", i)
@@ -109,8 +109,8 @@ func (r *checkReader) conditions(list []lenient.UnhealthyCondition) (out []healt
 	return out
 }
 
-// startup reads how long a machine may be without a node. What cannot be read
-// remedies nobody.
+// startup reads how long a machine may be without a node. With an invalid value the check remediates no
+// machine.
 func (r *checkReader) startup(text *string) time.Duration {
 	if text == nil {
 		return defaultStartupTimeout
@@ -157,7 +157,7 @@ func (r *checkReader) escalation(annotations map[string]string, startup time.Dur
 	return e
 }
 
-// faultList tells faults in one line.
+// faultList joins faults into one line.
 func faultList(faults []lifecycle.Fault) string {
 	out := make([]string, len(faults))
 	for i, f := range faults {

@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// OldStrategyAnnotation is where checks of healthchecking.openshift.io/v1alpha1
-// said the remediation strategy before there was a field for it.
+// OldStrategyAnnotation is where checks of healthchecking.openshift.io/v1alpha1 had the remediation strategy
+// before it became a field.
 const OldStrategyAnnotation = "healthchecking.openshift.io/strategy"
 
 // OldHealthChecks reads and writes health checks of
@@ -43,7 +43,7 @@ func (OldHealthChecks) New() *v1alpha1.MachineHealthCheck { return &v1alpha1.Mac
 // NewList implements [dialect.HealthChecks].
 func (OldHealthChecks) NewList() client.ObjectList { return &v1alpha1.MachineHealthCheckList{} }
 
-// View projects c onto the engine's facts. Nodes are all that counts.
+// View returns the engine's facts of c. Only nodes count.
 func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.CommonConditions) health.Check {
 	r := checkReader{}
 	out := health.Check{
@@ -64,8 +64,7 @@ func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.Commo
 	return out
 }
 
-// Selector implements [dialect.HealthChecks]. An empty selector matches
-// nothing.
+// Selector implements [dialect.HealthChecks]. An empty selector matches nothing.
 func (OldHealthChecks) Selector(c *v1alpha1.MachineHealthCheck) labels.Selector {
 	s, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
 	if err != nil || s.Empty() {
@@ -82,23 +81,21 @@ func (OldHealthChecks) Record(c *v1alpha1.MachineHealthCheck, o dialect.HealthOu
 	recordHealth(&c.Status, o)
 }
 
-// defaultConditions hold without the ConfigMap.
+// defaultConditions apply without the ConfigMap.
 var defaultConditions = []health.Condition{
 	{Type: string(corev1.NodeReady), Status: string(corev1.ConditionUnknown), Timeout: 300 * time.Second},
 	{Type: string(corev1.NodeReady), Status: string(corev1.ConditionFalse), Timeout: 300 * time.Second},
 }
 
-// statuses are those of conditions, as YAML may have them: True is a boolean
-// there unless it is quoted.
+// statuses are those of conditions in YAML, in which an unquoted True is a boolean.
 var statuses = map[any]corev1.ConditionStatus{
 	true: corev1.ConditionTrue, "true": corev1.ConditionTrue, "True": corev1.ConditionTrue,
 	false: corev1.ConditionFalse, "false": corev1.ConditionFalse, "False": corev1.ConditionFalse,
 	"unknown": corev1.ConditionUnknown, "Unknown": corev1.ConditionUnknown,
 }
 
-// ParseConditions reads the ConfigMap [v1alpha1.ConditionsConfigMap]; cm is nil
-// where there is none. Entries that cannot be read are faults, and the others
-// count.
+// ParseConditions reads the ConfigMap [v1alpha1.ConditionsConfigMap]; cm is nil if it does not exist. Invalid
+// entries are faults, and the others count.
 func ParseConditions(cm *corev1.ConfigMap) dialect.CommonConditions {
 	if cm == nil {
 		return dialect.CommonConditions{Conditions: slices.Clone(defaultConditions)}
@@ -142,7 +139,7 @@ func ParseConditions(cm *corev1.ConfigMap) dialect.CommonConditions {
 	return out
 }
 
-// scalar is v if it can be the key of a map.
+// scalar returns v if it can be the key of a map.
 func scalar(v any) any {
 	switch v.(type) {
 	case string, bool:

@@ -37,7 +37,7 @@ func (Patients) NodeName(o client.Object) string {
 	return ""
 }
 
-// Patient projects a machine.
+// Patient returns the facts of a machine.
 func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 	m := o.(*machinev1.Machine)
 	t := health.Target{
@@ -69,8 +69,7 @@ func ownerOf(m *machinev1.Machine) health.Owner {
 	return health.Owner{UID: ref.UID, Kind: ref.Kind, Name: ref.Name}
 }
 
-// templateOfMachine tells provider specs apart: sets change theirs without a
-// change of name.
+// templateOfMachine distinguishes provider specs: a set can change its spec without changing its name.
 func templateOfMachine(m *machinev1.Machine) string {
 	v := m.Spec.ProviderSpec.Value
 	if v == nil {

@@ -19,16 +19,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Conditions of health checks. The first group is what clients know.
+// Conditions of health checks. Clients know the first group.
 const (
 	RemediationAllowed = "RemediationAllowed"
 	TemplateAvailable  = "ExternalRemediationTemplateAvailable"
 	RequestAvailable   = "ExternalRemediationRequestAvailable"
 
-	// Valid is False while something about the check cannot be read.
+	// Valid is False while a field of the check is invalid.
 	Valid = "Valid"
-	// Calm is False while the storm breaker has something to say. Its message is
-	// the verdict with its arithmetic.
+	// Calm is False while the storm breaker objects. Its message is the decision with its counts.
 	Calm = "Calm"
 )
 
@@ -38,19 +37,17 @@ const (
 	ReasonTemplateNotFound      = "ExternalRemediationTemplateNotFound"
 	ReasonRequestCreationFailed = "ExternalRemediationRequestCreationFailed"
 	ReasonInvalidSpec           = "InvalidSpec"
-	// ReasonBlind: nodes cannot be seen, or only since a moment ago, and nothing
-	// that depends on it is remedied. ReasonStorm: a group of machines is in a
-	// storm, or was a short while ago. ReasonHeld: some machines are left, or
-	// would be, because of the rate or of back-off.
+	// ReasonBlind: nodes cannot be observed, or only since a moment ago, and no machine is remediated that
+	// depends on it. ReasonStorm: a group of machines is in a storm, or was a short while ago. ReasonHeld:
+	// some machines are left alone, or would be, because of the rate or of back-off.
 	ReasonBlind = "Blind"
 	ReasonStorm = "Storm"
 	ReasonHeld  = "Held"
-	// ReasonNoMachines: the check selects nothing, so that Calm, which is True,
-	// means little.
+	// ReasonNoMachines: the check selects no machine, so that Calm, which is True, means little.
 	ReasonNoMachines = "NoMachines"
 )
 
-// recordHealth writes what came of a pass.
+// recordHealth writes the result of a pass.
 func recordHealth(s *lenient.MachineHealthCheckStatus, o dialect.HealthOutcome) {
 	s.ExpectedMachines = ptr.To(int64(o.Plan.Expected))
 	s.CurrentHealthy = ptr.To(int64(o.Plan.Healthy))
@@ -62,7 +59,7 @@ func recordHealth(s *lenient.MachineHealthCheckStatus, o dialect.HealthOutcome) 
 	} else {
 		s.Conditions = slices.DeleteFunc(s.Conditions, func(c machinev1.Condition) bool { return c.Type == Calm })
 	}
-	later := func(c machinev1.Condition) { // told only when there is or was something wrong
+	later := func(c machinev1.Condition) { // added only if there is or was a problem
 		has := slices.ContainsFunc(s.Conditions, func(o machinev1.Condition) bool { return o.Type == c.Type })
 		if has || c.Status != corev1.ConditionTrue {
 			set(c)
@@ -90,7 +87,7 @@ func condition(kind machinev1.ConditionType, reason string, severity machinev1.C
 	return machinev1.Condition{Type: kind, Status: corev1.ConditionFalse, Severity: severity, Reason: reason, Message: message}
 }
 
-// allowed is the condition that clients know, in its words.
+// allowed returns the condition that clients know, in its words.
 func allowed(o dialect.HealthOutcome) machinev1.Condition {
 	p, c := &o.Plan, &o.Check
 	message := ""
@@ -99,7 +96,7 @@ func allowed(o dialect.HealthOutcome) machinev1.Condition {
 		return condition(RemediationAllowed, ReasonInvalidSpec, machinev1.ConditionSeverityWarning, message)
 	}
 	severity := machinev1.ConditionSeverityWarning
-	if !p.Restricts { // machines start: nothing is wrong
+	if !p.Restricts { // machines are only starting
 		severity = machinev1.ConditionSeverityInfo
 	}
 	if d := p.Distrust; d.Text != "" {
@@ -111,13 +108,13 @@ func allowed(o dialect.HealthOutcome) machinev1.Condition {
 	return condition(RemediationAllowed, ReasonTooManyUnhealthy, severity, message)
 }
 
-// restricted are the numbers of a check that remedies nothing.
+// restricted returns the counts of a check that remediates nothing.
 func restricted(o dialect.HealthOutcome) string {
 	total := o.Plan.Expected + o.Plan.Missing
 	return fmt.Sprintf("total: %v, unhealthy: %v, maxUnhealthy: %v", total, total-o.Plan.Healthy, o.Check.MaxUnhealthy)
 }
 
-// calm is what the breaker says; nil when it is not asked.
+// calm returns the breaker's condition; nil if the breaker is off.
 func calm(o dialect.HealthOutcome) *machinev1.Condition {
 	p := &o.Plan
 	held := slices.ContainsFunc(p.Cases, func(c health.Case) bool { return c.Hold != "" })
@@ -146,9 +143,8 @@ func calm(o dialect.HealthOutcome) *machinev1.Condition {
 	return &out
 }
 
-// withCondition puts c into a list that is sorted by type. The time of
-// transition changes with any part of the condition, as clients expect of this
-// API.
+// withCondition puts c into a list that is sorted by type. The transition time changes with any field of the
+// condition, as clients of this API expect.
 func withCondition(list []machinev1.Condition, c machinev1.Condition, at time.Time) []machinev1.Condition {
 	i := slices.IndexFunc(list, func(o machinev1.Condition) bool { return o.Type == c.Type })
 	if i < 0 {

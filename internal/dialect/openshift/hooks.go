@@ -7,8 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// hookEvents report hooks that have stopped a deletion for long, with their
-// owners.
+// hookEvents returns events about hooks that have stopped a deletion for long, with their owners.
 func (d Machines) hookEvents(o lifecycle.Outcome) []dialect.Event {
 	if !o.Overdue {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// kept is m's [dialect.Kept], as it is stored; empty where there is none.
+// kept returns m's [dialect.Kept], as stored; empty if none exists.
 func kept(m *machinev1.Machine) string { return find(m, dialect.RecordCondition).Message }
 
 func isKept(c machinev1.Condition) bool { return c.Type == dialect.RecordCondition }
 
-// setKept stores it. It is no news of the machine, so that nothing is stamped by it.
+// setKept stores it. It is not a change of the machine, so it changes no timestamp.
 func setKept(m *machinev1.Machine, text string, at time.Time) {
 	if text == kept(m) {
 		return
@@ -33,7 +33,7 @@ func setKept(m *machinev1.Machine, text string, at time.Time) {
 	slices.SortFunc(m.Status.Conditions, func(a, b machinev1.Condition) int { return strings.Compare(string(a.Type), string(b.Type)) })
 }
 
-// recordKept takes down where the instance is asked for, which it is, and which node joined.
+// recordKept records where the instance was requested, its identity, and the node that joined.
 func recordKept(m *machinev1.Machine, o lifecycle.Outcome) {
 	was := Machines{}.View(m).Recorded
 	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)

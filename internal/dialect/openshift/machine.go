@@ -35,8 +35,7 @@ const (
 
 // Machines reads and writes machines of this API.
 type Machines struct {
-	// HookPatience is after how long a hook that stops a deletion is reported
-	// with its owner; zero: never.
+	// HookPatience is how long a hook stops a deletion before it is reported with its owner; zero: never.
 	HookPatience time.Duration
 }
 
@@ -51,7 +50,7 @@ func (Machines) New() *machinev1.Machine { return &machinev1.Machine{} }
 // NewList implements [dialect.Machines].
 func (Machines) NewList() client.ObjectList { return &machinev1.MachineList{} }
 
-// View projects m onto the engine's facts.
+// View returns the engine's facts of m.
 func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
 	v := lifecycle.Machine{
@@ -94,8 +93,7 @@ func provisioned(m *machinev1.Machine) bool {
 	return recorded(m) || len(m.Status.Addresses) > 0
 }
 
-// faults are those that keep a machine from being made. They do not keep it
-// from being deleted.
+// faults returns the errors that prevent the creation of a machine. They do not prevent its deletion.
 func faults(m *machinev1.Machine) (out []lifecycle.Fault) {
 	if m.Labels[ClusterLabel] == "" {
 		out = append(out, lifecycle.Fault{
@@ -125,9 +123,8 @@ func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
 	return out
 }
 
-// Policy is the same for all machines but for their drain: this API leaves
-// timeouts to MachineHealthChecks, and a failed machine waits for whoever made
-// it. A machine may bring timeouts along.
+// Policy is the same for all machines except for their drain: this API leaves timeouts to
+// MachineHealthChecks, and a failed machine waits for its creator. A machine may have its own timeouts.
 func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
 		Join:   lifecycle.JoinPolicy{MissingFails: true, InvalidFails: true, LinkedIsRunning: true},
@@ -139,8 +136,8 @@ func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	return p
 }
 
-// Want copies spec.metadata and spec.taints to the node. Nothing is ever
-// removed from it: clients rely on that.
+// Want copies spec.metadata and spec.taints to the node. Nothing is ever removed from the node: clients rely
+// on that.
 func (Machines) Want(m *machinev1.Machine, _ dialect.Class) nodemeta.Want {
 	return nodemeta.Want{
 		Additive:        true,
@@ -151,15 +148,15 @@ func (Machines) Want(m *machinev1.Machine, _ dialect.Class) nodemeta.Want {
 	}
 }
 
-// isDrained reports whether the drain for m's deletion was recorded as finished. A
-// condition that is older than the deletion is of an earlier life of an object
-// that was restored with its status; one of the same second may be of this one.
+// isDrained reports whether the drain for m's deletion was recorded as finished. A condition from before the
+// deletion is from an earlier life of an object that was restored with its status; one of the same second may
+// be of this one.
 func isDrained(m *machinev1.Machine) bool {
 	c := find(m, machinev1.MachineDrained)
 	return c.Status == corev1.ConditionTrue && (m.DeletionTimestamp == nil || !c.LastTransitionTime.Before(m.DeletionTimestamp))
 }
 
-// drainedAt is when that was recorded; zero when it was not.
+// drainedAt returns when that was recorded; zero if it was not.
 func drainedAt(m *machinev1.Machine) time.Time {
 	if !isDrained(m) {
 		return time.Time{}

@@ -13,9 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// NodeExistsCondition is False on a Running machine whose node is gone, and Unknown on one
-// about which the target cluster is not believed; else it is not there: phase and nodeRef stay
-// as they were, as clients expect, and do not tell.
+// NodeExistsCondition is False on a Running machine whose node does not exist, and Unknown if the target
+// cluster is not trusted about that; otherwise it is absent. Phase and nodeRef stay as they were, as clients
+// expect, and do not show it.
 const NodeExistsCondition machinev1.ConditionType = "NodeExists"
 
 func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
@@ -28,8 +28,8 @@ func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
 
 var _ dialect.Linker[*machinev1.Machine] = Machines{}
 
-// Link implements [dialect.Linker]. A reference that names the same node with more words
-// than the original's three stays as it is.
+// Link implements [dialect.Linker]. A reference to the same node with more fields than the original's three
+// stays as it is.
 func (Machines) Link(m *machinev1.Machine, n *corev1.Node) bool {
 	if ref := m.Status.NodeRef; ref != nil && ref.Kind == "Node" && ref.Name == n.Name && ref.UID == n.UID {
 		return false
@@ -48,7 +48,7 @@ func (Machines) Stamped(m *machinev1.Machine) time.Time {
 	return ptr.Deref(m.Status.LastUpdated, metav1.Time{}).Time
 }
 
-// recordNodeLost says that the node is gone, until there is one again.
+// recordNodeLost records that the node does not exist, until there is one again.
 func recordNodeLost(m *machinev1.Machine, o lifecycle.Outcome) {
 	if o.Decision.TargetDistrusted() {
 		setCondition(m, machinev1.Condition{Type: NodeExistsCondition, Status: corev1.ConditionUnknown, Reason: string(o.Reason), Message: o.Message}, o.At)

@@ -44,10 +44,10 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		setKept(m, dialect.KeepAsks(m, kept(m), Machines{}.View(m).Recorded, o.World.Asks), o.At)
 	}
 	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordAsk {
-		return // the pass goes on
+		return // the pass continues
 	}
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
-		return // so does it after this
+		return // and after this step, too
 	}
 	recordKept(m, o)
 	before := m.Status.DeepCopy()
@@ -65,8 +65,8 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	}
 }
 
-// recordInstance takes down what the infrastructure says. Nothing known is
-// ever cleared by a silence: clients rely on provider ID and addresses staying.
+// recordInstance records the infrastructure's facts. A missing answer never clears a known field: clients
+// rely on provider ID and addresses staying.
 func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outcome) {
 	dialect.RecordOrigin(m, dialect.OriginIn(kept(m)), recorded(m))
 	if i.ProviderID != "" && ptr.Deref(m.Spec.ProviderID, "") == "" {
@@ -75,10 +75,10 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	setNonEmpty(&m.Labels, InstanceTypeLabel, i.Type)
 	setNonEmpty(&m.Labels, RegionLabel, i.Region)
 	setNonEmpty(&m.Labels, ZoneLabel, i.Zone)
-	if m.DeletionTimestamp == nil { // on the way out the phase tells more, and each word would cost a write
+	if m.DeletionTimestamp == nil { // under deletion the phase is more precise, and each change would cost a write
 		setNonEmpty(&m.Annotations, InstanceStateAnnotation, provider.Clip(i.RawState, dialect.MostWord))
 	}
-	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited)) // in case somebody took it away
+	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited)) // in case another client removed it
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
@@ -91,8 +91,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	}
 }
 
-// sameJSON compares by value: the API server hands documents back with their
-// keys in an order of its own.
+// sameJSON compares by value: the API server returns documents with their keys in another order.
 func sameJSON(stored *runtime.RawExtension, raw []byte) bool {
 	if stored == nil {
 		return false
@@ -138,8 +137,7 @@ func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
 	}
 }
 
-// recordFailure says why the machine was given up, and that nobody looks after
-// its instance any more.
+// recordFailure records why the machine failed, and that its instance is no longer managed.
 func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	why := o.Decision
 	m.Status.ErrorMessage = ptr.To(provider.Clip(failed(m, why), dialect.MostText))
@@ -160,10 +158,9 @@ func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	}
 }
 
-// unknownState sets the field in which the provider keeps the instance state,
-// if there is one, to Unknown.
+// unknownState sets the field with the provider's instance state, if it exists, to Unknown.
 func unknownState(status *runtime.RawExtension) *runtime.RawExtension {
-	var fields map[string]json.RawMessage // numbers stay as they are written
+	var fields map[string]json.RawMessage // numbers keep their notation
 	if err := json.Unmarshal(status.Raw, &fields); err != nil {
 		return status
 	}
@@ -189,9 +186,8 @@ func recordConditions(m *machinev1.Machine, o lifecycle.Outcome) {
 	recordNodeLost(m, o)
 }
 
-// recordDrained writes how far the drain is. What is said of an earlier deletion
-// goes: owners of hooks wait for the word that the node is drained. Nothing is
-// stamped before the deletion, by whatever clock that was.
+// recordDrained writes the progress of the drain. Records of an earlier deletion are removed: owners of hooks
+// wait for the record that the node is drained. No timestamp is before the deletion, by any clock.
 func recordDrained(m *machinev1.Machine, o lifecycle.Outcome) {
 	at := o.At
 	if d := m.DeletionTimestamp; d != nil {
@@ -222,8 +218,8 @@ func hookCondition(t machinev1.ConditionType, operation string, hooks []machinev
 	}
 }
 
-// existence says whether there is an instance; nil leaves the condition as it
-// is, because nobody asked or there is nothing left to ask about.
+// existence says whether there is an instance; nil leaves the condition as it is, because it was not looked
+// up or cannot exist any more.
 func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	c := &machinev1.Condition{Type: machinev1.InstanceExistsCondition, Status: corev1.ConditionTrue}
 	contradiction := o.World.Contradiction(Machines{}.View(m))
@@ -262,14 +258,14 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	return c
 }
 
-// relabelled says that the label which chose where the instance was asked for
-// has changed since, and that this moves nothing; empty where it has not.
+// relabelled says that the label which chose where the instance was requested has changed since, without an
+// effect on the instance; empty if it has not.
 func relabelled(m *machinev1.Machine) string {
 	from := Machines{}.View(m).Recorded.Origin
 	if from == nil || from.Cluster == "" || from.Cluster == m.Labels[ClusterLabel] {
 		return ""
 	}
-	return fmt.Sprintf("The instance was asked for in cluster %q and stays there: the label %s, which is %q now, does not move it",
+	return fmt.Sprintf("The instance was requested in cluster %q and stays there: the label %s, now %q, does not move it",
 		from.Cluster, ClusterLabel, m.Labels[ClusterLabel])
 }
 
@@ -295,16 +291,16 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	return c
 }
 
-// undrained reports whether nobody wants the drain. That is said at once: the
-// owners of pre-terminate hooks wait to hear that their turn has come.
+// undrained reports whether the drain is excluded. That is recorded at once: the owners of pre-terminate
+// hooks wait for it.
 func undrained(m *machinev1.Machine) bool {
 	_, excluded := m.Annotations[ExcludeDrainAnnotation]
 	return excluded
 }
 
-// leaves reports whether the instance is on its way out, or surely gone. Before
-// that, a drain that was not necessary may still become so: the node may join. It
-// is not enough that a double leaves while listings do not show the instance yet.
+// leaves reports whether the instance is terminating, or certainly terminated. Before that, an unnecessary
+// drain may still become necessary: the node may join. A terminating duplicate is not enough as long as
+// listings do not show the instance.
 func leaves(o lifecycle.Outcome) bool {
 	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal.State == lifecycle.RemovalUntried {
 		return false
@@ -312,8 +308,7 @@ func leaves(o lifecycle.Outcome) bool {
 	return o.World.Removal.State == lifecycle.RemovalDone || len(o.World.Instances.Own) > 0 && !o.World.Instances.Substitute
 }
 
-// setCondition keeps the list sorted by type and bumps the transition time
-// when anything but the time differs.
+// setCondition keeps the list sorted by type and updates the transition time if any other field differs.
 func setCondition(m *machinev1.Machine, c machinev1.Condition, at time.Time) {
 	list := m.Status.Conditions
 	c.Message = provider.Clip(c.Message, dialect.MostText)

@@ -18,22 +18,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Resolver reads what machines of this API are made from.
+// Resolver reads the provider specs and secrets of machines of this API.
 type Resolver struct {
 	// Reader reads secrets and machine sets.
 	Reader client.Reader
-	// Clusters reads what machines of a cluster have in common; nil: every
-	// machine says all itself.
+	// Clusters reads the defaults of clusters; nil: every machine has its full spec.
 	Clusters client.Reader
-	// Provider tells which secrets its specs name; nil reads the fields that
-	// all specs share.
+	// Provider finds the secrets that its specs name; nil reads the fields that all specs share.
 	Provider provider.Provider
-	// DefaultCluster is the ownership scope of machines under deletion that have
-	// neither an origin nor a cluster label.
+	// DefaultCluster is the ownership scope of machines under deletion that have neither an origin nor a
+	// cluster label.
 	DefaultCluster string
-	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user
-	// data that asks for one; it is an extension of this API, whose own user
-	// data has no placeholders.
+	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user data with a token's placeholder;
+	// that is an extension of this API, whose own user data has no placeholders.
 	TokenGroups   string
 	TokenLifetime time.Duration
 }
@@ -46,7 +43,7 @@ func (d Resolver) Once() dialect.Resolver[*machinev1.Machine] {
 	return d
 }
 
-// Templates are the machine sets.
+// Templates returns the machine sets.
 func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*machinev1.Machine], err error) {
 	var list machinev1.MachineSetList
 	if err := d.Reader.List(ctx, &list); err != nil {
@@ -60,9 +57,8 @@ func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*machin
 	return out, nil
 }
 
-// Class takes the provider spec out of the machine, completes it by what its
-// cluster says, and reads the secrets that it names, in the machine's namespace
-// unless it says otherwise.
+// Class takes the provider spec from the machine, completes it by the defaults of its cluster, and reads the
+// secrets that it names, in the machine's namespace by default.
 func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
 		Class:         provider.Class{API: provider.OpenShift, Cluster: m.Labels[ClusterLabel], Zone: m.Labels[ZoneLabel], Region: m.Labels[RegionLabel]},
@@ -95,7 +91,7 @@ func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Clas
 	return c, cmp.Or(incomplete, err)
 }
 
-// set is the set that m is of; one without a name where there is none, or it cannot be read just now.
+// set returns the set of m; one without a name if none exists, or if it cannot be read now.
 func (d Resolver) set(ctx context.Context, m *machinev1.Machine) *machinev1.MachineSet {
 	set := &machinev1.MachineSet{}
 	owner := metav1.GetControllerOf(m)
@@ -123,22 +119,19 @@ func userDataOf(ctx context.Context, r client.Reader, namespace string, ref prov
 	return data["userData"], nil
 }
 
-// clusterWait bounds how long a look at clusters may take: a cache that may not
-// list them would wait for ever, and every worker with it.
+// clusterWait limits how long listing clusters may take: a cache without the permission to list them would
+// wait for ever, and every worker with it.
 const clusterWait = 3 * time.Second
 
-// completed is the provider spec of m with what its cluster says laid beneath,
-// and what of that m does not keep yet; where that cannot be found out, the
-// machine's own, with the reason.
+// completed returns the provider spec of m completed by the defaults of its cluster, and the part of those
+// that m does not store yet; if they cannot be found out, the machine's own spec, with the reason.
 //
-// A machine that keeps nothing was made from nothing else, so that one that has
-// an instance goes without. Until then it counts which clusters are older than
-// the machine. Where there are any, what they come to is kept before an instance
-// is asked for, even if it is nothing; where there are none, there never will
-// be. So nothing that happens to clusters later makes a second instance, not even
-// between a call whose reply was lost and the next. Times of creation are in
-// seconds: a cluster of the same second counts as older, for it may well come
-// from the same file.
+// A machine without stored defaults was created without any, so a machine with an instance gets none. Until
+// then the clusters that are older than the machine count. If there are any, their defaults are stored before
+// an instance is requested, even if they are empty; if none exist, there never will be. So no later
+// change of clusters causes a second instance, not even between a call whose reply was lost and the next.
+// Creation times are in seconds: a cluster of the same second counts as older, because it may come from the
+// same file.
 func (d Resolver) completed(ctx context.Context, m *machinev1.Machine) (spec, inherited []byte, err error) {
 	own := m.Spec.ProviderSpec.Value.Raw
 	if kept, ok := millwright.Read(m.Annotations).Text(DefaultsAnnotation); ok {
@@ -166,9 +159,8 @@ func (d Resolver) completed(ctx context.Context, m *machinev1.Machine) (spec, in
 	return spec, inherited, nil
 }
 
-// clustersBefore are the clusters of m's namespace that are not younger than m.
-// A server that does not know the kind has none. A machine that is not stored
-// is younger than all.
+// clustersBefore returns the clusters of m's namespace that are not younger than m. A server without the kind
+// has none. A machine that is not stored is younger than all.
 func (d Resolver) clustersBefore(ctx context.Context, m *machinev1.Machine) ([]v1beta1.Cluster, error) {
 	if d.Clusters == nil {
 		return nil, nil

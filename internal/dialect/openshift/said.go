@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Said is what o says about itself; nothing where o is of another API.
+// Said returns the status of o; empty if o is of another API.
 func Said(o client.Object) (s dialect.Said) {
 	switch o := o.(type) {
 	case *machinev1.Machine:
@@ -43,10 +43,10 @@ func Said(o client.Object) (s dialect.Said) {
 	return s
 }
 
-// machinesStart is why a check may remedy nothing, though nothing is wrong.
+// machinesStart is the reason of a check that remediates nothing because machines are starting.
 const machinesStart = "MachinesStart"
 
-// ofCheck tells machines that start from machines that ail: clients know one reason for both.
+// ofCheck distinguishes starting machines from unhealthy ones: clients know one reason for both.
 func ofCheck(c machinev1.Condition) dialect.Statement {
 	s := ofMachine(c)
 	if c.Type == RemediationAllowed && c.Reason == ReasonTooManyUnhealthy && c.Severity == machinev1.ConditionSeverityInfo {
@@ -62,7 +62,7 @@ func errorSays[R ~string](reason *R, message *string) []dialect.Statement {
 	return []dialect.Statement{{About: dialect.ErrorStatement, Status: "Failed", Reason: string(ptr.Deref(reason, "")), Message: *message}}
 }
 
-// namedSecrets leaves out what has no name. Where no namespace is named, it is that of the machine.
+// namedSecrets leaves out references without a name. The default namespace is that of the machine.
 func namedSecrets(namespace string, userData, credentials provider.SecretRef) (out []dialect.NamedSecret) {
 	for _, s := range []dialect.NamedSecret{{Namespace: userData.Namespace, Name: userData.Name}, {Namespace: credentials.Namespace, Name: credentials.Name, Credentials: true}} {
 		if s.Name != "" {

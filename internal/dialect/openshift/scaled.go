@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// ScaledSets are the machine sets as the autoscaler sees them.
+// ScaledSets are machine sets for the autoscaler.
 type ScaledSets struct{}
 
-// ScaledDeployments are the machine deployments as the autoscaler sees them.
+// ScaledDeployments are machine deployments for the autoscaler.
 type ScaledDeployments struct{}
 
 var (
@@ -58,7 +58,7 @@ func (ScaledDeployments) Left(o client.Object) bool { return left(asSet(o)) }
 // Differ implements [dialect.Scaled].
 func (ScaledDeployments) Differ(a, b client.Object) bool { return differ(asSet(a), asSet(b)) }
 
-// asSet is a machine set of the machines that a deployment makes.
+// asSet returns a machine set of the machines that a deployment creates.
 func asSet(o client.Object) *machinev1.MachineSet {
 	d := o.(*v1beta1.MachineDeployment)
 	return &machinev1.MachineSet{ObjectMeta: d.ObjectMeta, Spec: machinev1.MachineSetSpec{Template: d.Spec.Template}}

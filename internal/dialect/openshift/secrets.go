@@ -9,15 +9,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Secrets are those that m is made with, without a name where none is named: in the fields
-// that all provider specs share, of its own spec or of what it keeps of its cluster's.
+// Secrets returns the secrets of m, without a name if none is named: in the fields that all provider specs
+// share, of its own spec or of the stored defaults of its cluster.
 func (Machines) Secrets(m *machinev1.Machine) (userData, credentials provider.SecretRef) {
 	own := ptr.Deref(m.Spec.ProviderSpec.Value, runtime.RawExtension{}).Raw
 	kept, _ := millwright.Read(m.Annotations).Text(DefaultsAnnotation)
 	for _, spec := range [][]byte{own, []byte(kept)} {
 		names, err := provider.ReadCommon(spec)
 		if err != nil {
-			continue // the machine says so itself
+			continue // the machine has its own
 		}
 		userData, credentials = first(userData, names.UserData), first(credentials, names.Credentials)
 	}

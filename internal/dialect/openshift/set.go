@@ -19,16 +19,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// Annotations on machines that ask, with any value that is not empty, to
-// delete them first when their set shrinks. The autoscaler writes them.
+// Annotations on machines that request, with any value that is not empty, to delete them first when their set
+// shrinks. The autoscaler writes them.
 const (
 	DeleteMachineAnnotation    = "machine.openshift.io/delete-machine"
 	OldDeleteMachineAnnotation = "machine.openshift.io/cluster-api-delete-machine"
 )
 
-// setBurst bounds creations and deletions of one pass. The API asks for no
-// bound; this one keeps a mistaken number of replicas from being acted on in
-// one go, and costs a thousand machines one more pass.
+// setBurst limits creations and deletions of one pass. The API requires no limit; this one keeps a mistaken
+// number of replicas from being carried out at once, and costs a thousand machines one more pass.
 const setBurst = 500
 
 // Sets reads and writes machine sets of this API.
@@ -56,7 +55,7 @@ func (Sets) Traits() dialect.SetTraits {
 // New implements [dialect.Sets].
 func (Sets) New() *machinev1.MachineSet { return &machinev1.MachineSet{} }
 
-// View projects s onto the engine's facts.
+// View returns the engine's facts of s.
 func (Sets) View(s *machinev1.MachineSet) dialect.SetView {
 	return dialect.SetView{Set: setFacts(s), Policy: setPolicy(s), Selector: setSelector(s)}
 }
@@ -74,8 +73,7 @@ func setFacts(s *machinev1.MachineSet) replicas.Set {
 	}
 }
 
-// paused leaves a set alone that the other API of a migrating cluster is in
-// charge of.
+// paused leaves a set alone if the other API of a migrating cluster manages it.
 func paused(s *machinev1.MachineSet) string {
 	switch a := s.Status.AuthoritativeAPI; a {
 	case machinev1.MachineAuthorityClusterAPI, machinev1.MachineAuthorityMigrating:
@@ -84,8 +82,7 @@ func paused(s *machinev1.MachineSet) string {
 	return ""
 }
 
-// setFaults are those that keep a set from being scaled. They do not keep it
-// from being deleted.
+// setFaults returns the errors that keep a set from being scaled. They do not keep it from being deleted.
 func setFaults(s *machinev1.MachineSet) (out []lifecycle.Fault) {
 	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	switch n := s.Spec.Replicas; {
@@ -109,8 +106,8 @@ func setFaults(s *machinev1.MachineSet) (out []lifecycle.Fault) {
 	return out
 }
 
-// deleteOrders are the delete policies. Random leaves equals in the order of
-// their names, as clients have come to expect of it.
+// deleteOrders are the delete policies. Random leaves equal machines in the order of their names, as clients
+// have come to expect.
 var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
 	"":                                     replicas.UnlinkedFirst,
 	machinev1.RandomMachineSetDeletePolicy: replicas.UnlinkedFirst,
@@ -118,8 +115,8 @@ var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
 	machinev1.NewestMachineSetDeletePolicy: replicas.NewestFirst,
 }
 
-// setPolicy says that a failed machine stays a replica and that machines outlive the
-// set until the garbage collector takes them.
+// setPolicy: a failed machine stays a replica, and machines outlive the set until the garbage collector
+// deletes them.
 func setPolicy(s *machinev1.MachineSet) replicas.Policy {
 	return replicas.Policy{
 		Burst:    setBurst,
@@ -128,7 +125,7 @@ func setPolicy(s *machinev1.MachineSet) replicas.Policy {
 	}
 }
 
-// setSelector matches nothing where s is at fault about it.
+// setSelector matches nothing if s's selector is invalid.
 func setSelector(s *machinev1.MachineSet) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -137,7 +134,7 @@ func setSelector(s *machinev1.MachineSet) labels.Selector {
 	return selector
 }
 
-// Member projects a machine of s. It is ready when its node is.
+// Member returns the facts of a machine of s. It is ready when its node is.
 func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes) replicas.Member {
 	m := o.(*machinev1.Machine)
 	out := member(m, nodeOf(m, nodes))
@@ -145,7 +142,7 @@ func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes
 	return out
 }
 
-// nodeOf is the node recorded as that of m; nil where it has none.
+// nodeOf returns the recorded node of m; nil if it has none.
 func nodeOf(m *machinev1.Machine, nodes dialect.Nodes) *corev1.Node {
 	if m.Status.NodeRef == nil {
 		return nil
@@ -153,7 +150,7 @@ func nodeOf(m *machinev1.Machine, nodes dialect.Nodes) *corev1.Node {
 	return nodes(m.Status.NodeRef.Name)
 }
 
-// member is what m, whose node is n, says whoever owns it.
+// member returns the facts of m, whose node is n, for any owner.
 func member(m *machinev1.Machine, n *corev1.Node) replicas.Member {
 	out := replicas.Member{
 		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
@@ -184,7 +181,7 @@ func (Sets) MachineOf(n *corev1.Node) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// NewMachine stamps a machine from the template.
+// NewMachine creates a machine from the template.
 func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
 	t := s.Spec.Template.DeepCopy()
 	m := &machinev1.Machine{

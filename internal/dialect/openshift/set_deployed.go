@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// Deployed reports whether s belongs to a machine deployment. Only then does it
-// behave otherwise than sets of this API always did.
+// Deployed reports whether s belongs to a machine deployment. Only then it behaves differently from other
+// sets of this API.
 func Deployed(s *machinev1.MachineSet) bool {
 	ref := metav1.GetControllerOf(s)
 	if ref == nil || ref.Kind != v1beta1.KindMachineDeployment {
@@ -26,7 +26,7 @@ func Deployed(s *machinev1.MachineSet) bool {
 	return err == nil && gv.Group == v1beta1.GroupName
 }
 
-// held says why s creates no machine.
+// held returns why s creates no machine.
 func held(s *machinev1.MachineSet) string {
 	if millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation) {
 		return "scaling up is disabled (annotation " + ScaleUpDisabledAnnotation + ")"
@@ -34,8 +34,8 @@ func held(s *machinev1.MachineSet) string {
 	return ""
 }
 
-// setOrder is how machines are given up. A rollout counts on it that what is
-// not available goes before what is, whatever the delete policy.
+// setOrder returns the order in which machines are deleted. A rollout relies on unavailable machines being
+// deleted before available ones, for any delete policy.
 func setOrder(s *machinev1.MachineSet) []replicas.Criterion {
 	policy := deleteOrders[machinev1.MachineSetDeletePolicy(s.Spec.DeletePolicy)]
 	if Deployed(s) {
@@ -44,10 +44,9 @@ func setOrder(s *machinev1.MachineSet) []replicas.Criterion {
 	return []replicas.Criterion{policy}
 }
 
-// Propagate hands changes of the template that need no new machine to the
-// living ones of a deployment's set: labels and annotations are added, what
-// goes to the node replaced. Of other sets the template is for machines to
-// come.
+// Propagate copies changes of the template that need no new machine to the existing machines of a
+// deployment's set: labels and annotations are added, the metadata for the node is replaced. In other sets
+// the template applies to new machines only.
 func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
 	if !Deployed(s) {
 		return false
@@ -71,15 +70,14 @@ func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
 	return true
 }
 
-// found are the labels and annotations that the machine controller writes, from
-// what the infrastructure says, and the label that chose where it was asked for
-// the instance. A template's value counts until then.
+// found are the labels and annotations that the machine controller writes from the infrastructure's facts,
+// and the label that chose where the instance was requested. A template's value counts until then.
 var found = map[string]bool{
 	InstanceTypeLabel: true, RegionLabel: true, ZoneLabel: true, InterruptibleLabel: true, ClusterLabel: true,
 	InstanceStateAnnotation: true, dialect.OriginAnnotation: true, DefaultsAnnotation: true,
 }
 
-// added is m with what it lacks of more.
+// added returns m with the entries of more that it lacks.
 func added(m, more map[string]string) map[string]string {
 	out := maps.Clone(m)
 	for key, value := range more {

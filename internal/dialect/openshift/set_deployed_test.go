@@ -23,8 +23,8 @@ func deployedSet(changes ...func(*machinev1.MachineSet)) *machinev1.MachineSet {
 	return s
 }
 
-// Sets of a deployment give up first what was asked for, then what costs no
-// capacity. Sets of their own keep the order that they always had.
+// Sets of a deployment first delete marked machines, then those whose deletion costs no capacity. Other sets
+// keep the order that they always had.
 func TestDeployedSetOrder(t *testing.T) {
 	for policy, criterion := range deleteOrders {
 		s := deployedSet(func(s *machinev1.MachineSet) { s.Spec.DeletePolicy = string(policy) })
@@ -119,7 +119,7 @@ func TestPropagate(t *testing.T) {
 	}
 }
 
-// A machine of a set that nobody deploys is not touched by its template.
+// The template of a set without a deployment does not change its machines.
 func TestStandaloneSetsDoNotPropagate(t *testing.T) {
 	s := sampleSet()
 	m := Sets{}.NewMachine(s, "m").(*machinev1.Machine)

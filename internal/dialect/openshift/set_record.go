@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Record writes counters, selector and faults into the status of s. A failure to create or
-// delete is a condition of ours besides the event: an event is gone after an hour, and a set
-// whose machines a quota refuses waits for a person.
+// Record writes counters, selector and faults into the status of s. A failure to create or delete is also a
+// condition of Millwright: its event expires after an hour, and a set whose machines a quota refuses waits
+// for a user.
 func (Sets) Record(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	st.ObservedGeneration = s.Generation
@@ -43,11 +43,11 @@ func recordFaults(st *machinev1.MachineSetStatus, o dialect.SetOutcome) {
 	}
 }
 
-// ReadyCondition sums up for clients that know no more: all machines that are wanted are there and available, and no others.
-// It follows from what else the status says, and changes with that only.
+// ReadyCondition summarizes for clients that know no other condition: exactly the wanted machines exist and
+// are available. It follows from the rest of the status, and changes only with that.
 const ReadyCondition machinev1.ConditionType = "Ready"
 
-// reasonUnavailable is why a set is not ready that is not at fault.
+// reasonUnavailable is the reason of a valid set that is not ready.
 const reasonUnavailable = "MachinesUnavailable"
 
 func recordReady(s *machinev1.MachineSet, o dialect.SetOutcome) {
@@ -71,9 +71,8 @@ func recordReady(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	}
 }
 
-// HeldCondition is, with status True, on a set whose machines a guard holds; it
-// is ours, and absent otherwise. errorReason would not do: to clients that is a
-// fault of the set.
+// HeldCondition is, with status True, on a set whose machines a guard holds; it is Millwright's, and absent
+// otherwise. errorReason would not do: clients take that for a fault of the set.
 const HeldCondition machinev1.ConditionType = dialect.HeldReason
 
 func heldCondition(s *machinev1.MachineSet) *machinev1.Condition {
@@ -86,8 +85,8 @@ func heldCondition(s *machinev1.MachineSet) *machinev1.Condition {
 	return &s.Status.Conditions[i]
 }
 
-// FailureCondition is, with status True, on a set whose last creation or deletion of a
-// machine failed, as sets of the other API have it; it is ours, and absent otherwise.
+// FailureCondition is, with status True, on a set whose last creation or deletion of a machine failed, as on
+// sets of the other API; it is Millwright's, and absent otherwise.
 const FailureCondition machinev1.ConditionType = "ReplicaFailure"
 
 // Reasons of [FailureCondition].
@@ -144,5 +143,5 @@ func recordHeld(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	}
 }
 
-// massDeletion is why machines are held.
+// massDeletion is the reason of held machines.
 const massDeletion = "MassDeletion"

@@ -43,8 +43,8 @@ func TestKeyOrderIsNoChange(t *testing.T) {
 	}
 }
 
-// TestErrorReasonIsOfTheLastFailure: what was given up for another reason before
-// does not stand beside the message of the last failure.
+// TestErrorReasonIsOfTheLastFailure: the reason of an earlier failure does not stay with the message of the
+// last one.
 func TestErrorReasonIsOfTheLastFailure(t *testing.T) {
 	for _, c := range []struct {
 		reason string

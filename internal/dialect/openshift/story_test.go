@@ -173,7 +173,7 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "instance-contradicted", Reason: "different: the node is Ready, so the answer that there is no instance is not believed", From: "running", After: time.Hour,
 				World: lens.World(nil, ready), Events: []string{"Warning InstanceContradicted: the infrastructure does not list instance kubemark:///north-a/i-1, but node node-1 reports Ready under it: " +
-					"check the credentials and the account that they open; nothing is done about the instance until then"},
+					"check the credentials and their account; until then the controller does not touch the instance"},
 			},
 			{
 				Name: "failed-stays", Reason: "2.2 step 5: nothing leaves Failed", From: "instance-vanished", After: time.Hour, World: lens.World(nil, lens.Node(corev1.ConditionUnknown)),

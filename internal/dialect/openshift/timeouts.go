@@ -11,12 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// SetLabel is what sets of this API usually mark their machines with.
+// SetLabel is the label that sets of this API usually have on their machines.
 const SetLabel = "machine.openshift.io/cluster-api-machineset"
 
-// Group is that of machines of which one at a time is given up: those of a set,
-// else of a cluster. Only machines that bring a health timeout along are given
-// up at all after they have run.
+// Group returns the group of machines of which one at a time may fail: those of a set, otherwise of a
+// cluster. Only machines with their own health timeout can fail at all after they have run.
 func (Machines) Group(m *machinev1.Machine) (key, value string) {
 	key = SetLabel
 	if m.Labels[key] == "" {
@@ -25,9 +24,8 @@ func (Machines) Group(m *machinev1.Machine) (key, value string) {
 	return key, m.Labels[key]
 }
 
-// timeouts are those that the other API gives to its machines, where a machine
-// of this one asks for them. One that ran out of a timeout is Failed, which is
-// final here; a MachineHealthCheck replaces it.
+// timeouts sets the timeouts of the other API, if a machine of this one requests them. A machine whose
+// timeout has passed is Failed, which is final here; a MachineHealthCheck replaces it.
 func timeouts(p *lifecycle.Policy, m *machinev1.Machine) {
 	own := dialect.ReadOwn(m.Annotations)
 	p.Join.Timeout = ptr.Deref(own.Startup, 0)
@@ -36,12 +34,11 @@ func timeouts(p *lifecycle.Policy, m *machinev1.Machine) {
 	}
 }
 
-// NodeHealthyCondition is False on a running machine that brings a health timeout along and
-// whose node is not well, since that was seen first, and nowhere else: this API has no phase
-// for it.
+// NodeHealthyCondition is False on a running machine with its own health timeout whose node is unhealthy,
+// since that was first seen, and absent elsewhere: this API has no phase for it.
 const NodeHealthyCondition machinev1.ConditionType = "NodeHealthy"
 
-// viewTimeouts knows a running machine whose node is not well by that.
+// viewTimeouts recognizes a running machine with an unhealthy node by that condition.
 func viewTimeouts(v *lifecycle.Machine, m *machinev1.Machine) {
 	if v.Stage != lifecycle.StageRunning {
 		return
@@ -51,8 +48,8 @@ func viewTimeouts(v *lifecycle.Machine, m *machinev1.Machine) {
 	}
 }
 
-// recordTimeouts keeps the condition. Since when is what it is about, so that nothing else
-// in it changes meanwhile.
+// recordTimeouts updates the condition. Its transition time is what matters, so no other field changes
+// meanwhile.
 func recordTimeouts(m *machinev1.Machine, o lifecycle.Outcome) {
 	known := find(m, NodeHealthyCondition).Status == corev1.ConditionFalse
 	switch {

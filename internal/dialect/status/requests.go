@@ -10,19 +10,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// tokenAttempts is how many token ids a machine may have; only the first is
-// likely.
+// tokenAttempts is how many token ids a machine may have; only the first is likely.
 const tokenAttempts = 8
 
-// Asks reports whether a pending certificate request is, or may be, that of the
-// kubelet of the machine with this UID: it was made with the machine's bootstrap
-// token, or for a node of one of the given names.
+// Asks reports whether a pending certificate request is, or may be, from the kubelet of the machine with this
+// UID: it was created with the machine's bootstrap token, or for a node of one of the given names.
 func Asks(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
 	_, pending := approval.Handled(r)
 	return pending && Asked(r, uid, nodes...)
 }
 
-// Asked is [Asks] for a request that may have been decided.
+// Asked is like [Asks], for a request that may have been decided.
 func Asked(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
 	if kind, _ := approval.Handled(r); !kind {
 		return false
@@ -38,8 +36,8 @@ func Asked(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...str
 	return name != "" && slices.Contains(nodes, name)
 }
 
-// nodeName is the node that a request names. Whether its sender has the key is
-// not asked: that takes longer, and nothing is granted here.
+// nodeName returns the node that a request names. It does not verify that its sender has the key: that takes
+// longer, and nothing is approved here.
 func nodeName(r *certificatesv1.CertificateSigningRequest) string {
 	f := approval.Facts{Request: r}
 	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
@@ -48,8 +46,8 @@ func nodeName(r *certificatesv1.CertificateSigningRequest) string {
 	return approval.NodeName(f)
 }
 
-// Request is a certificate request and what the approver says of it; d is its
-// zero value where nobody was asked.
+// Request returns a certificate request with the approver's decision; d is zero if the approver did not judge
+// it.
 func Request(r *certificatesv1.CertificateSigningRequest, d approval.Decision) postmortem.Request {
 	return postmortem.Request{
 		Name: r.Name, Signer: r.Spec.SignerName, Node: nodeName(r), Created: r.CreationTimestamp.Time,

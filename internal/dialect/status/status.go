@@ -1,5 +1,5 @@
-// Package status reads what nodes, events and certificate requests say about a
-// machine, in one form, and keeps that as evidence. Nothing is judged here.
+// Package status reads the facts of nodes, events and certificate requests about a machine, in one form, and
+// stores them as evidence. It judges nothing.
 package status
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// Node is the last look at a node.
+// Node returns the observation of a node.
 func Node(n *corev1.Node) *postmortem.Node {
 	if n == nil {
 		return nil
@@ -29,7 +29,7 @@ func Node(n *corev1.Node) *postmortem.Node {
 	return out
 }
 
-// Events are the events of a list, oldest first. It changes nothing of it.
+// Events returns the events of a list, oldest first, without changing the list.
 func Events(list []corev1.Event) (out []postmortem.Event) {
 	for _, e := range list {
 		at, count := eventTime(e), int(e.Count)
@@ -42,7 +42,7 @@ func Events(list []corev1.Event) (out []postmortem.Event) {
 	return out
 }
 
-// eventTime is when the event was last told, in whichever of its forms it is.
+// eventTime returns when the event was last reported, in any of its forms.
 func eventTime(e corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

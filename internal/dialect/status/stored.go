@@ -13,17 +13,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// How a record is stored: a ConfigMap in the machine's namespace.
+// A record is stored as a ConfigMap in the machine's namespace.
 const (
-	// Label, with LabelValue, marks records.
+	// Label, with LabelValue, identifies records.
 	Label      = millwright.Evidence
 	LabelValue = "machine"
-	// MachineAnnotation is the machine's "<plural>.<group>/<name>",
-	// ExpiresAnnotation until when the record is kept (RFC 3339). A person may
-	// change the latter.
+	// MachineAnnotation is the machine's "<plural>.<group>/<name>", ExpiresAnnotation the time until which
+	// the record is kept (RFC 3339). A user may change the latter.
 	MachineAnnotation = millwright.EvidenceOf
 	ExpiresAnnotation = millwright.EvidenceExpires
-	// Key holds the record.
+	// Key is the key of the record.
 	Key = "evidence.json"
 
 	namePrefix = "evidence-"
@@ -31,18 +30,17 @@ const (
 	longestName = 200
 )
 
-// StoredName is the name of the record of a machine: the same whenever it is
-// asked for, so that it is taken once.
+// StoredName returns the name of a machine's record: always the same, so that the record is taken once.
 func StoredName(name, uid string) string {
 	sum := sha256.Sum256([]byte(uid))
 	name = strings.TrimRight(name[:min(len(name), longestName)], ".-")
 	return namePrefix + name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// Of names a machine in [MachineAnnotation].
+// Of returns the name of a machine for [MachineAnnotation].
 func Of(api, name string) string { return "machines." + api + "/" + name }
 
-// Stored is the object that keeps a record, encoded as raw, until a time.
+// Stored returns the object that stores a record, encoded as raw, until a time.
 func Stored(r postmortem.Record, raw []byte, until time.Time) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -56,7 +54,7 @@ func Stored(r postmortem.Record, raw []byte, until time.Time) *corev1.ConfigMap 
 	}
 }
 
-// Kept is what counts for how long c is kept.
+// Kept returns the fields that decide how long c is kept.
 func Kept(c *corev1.ConfigMap) postmortem.Kept {
 	k := postmortem.Kept{Name: c.Name, Taken: c.CreationTimestamp.Time}
 	k.Expires, _ = millwright.Read(c.Annotations).Time(ExpiresAnnotation)

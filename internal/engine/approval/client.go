@@ -6,8 +6,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// clientSender and clientRequest are the way of a request for a client
-// certificate, with which a new node introduces itself.
+// clientSender and clientRequest are the checks of a request for a client certificate, with which a new node
+// introduces itself.
 var clientSender = []check{settled, renewal, clientDisabled, requestorTrusted, crowded}
 
 var clientRequest = []check{
@@ -23,19 +23,19 @@ var clientRequest = []check{
 	insideJoinWindow,
 }
 
-// The service account that bootstraps nodes where there are no bootstrap
-// tokens, and the exact groups it has.
+// bootstrapperUser is the service account that bootstraps nodes in clusters without bootstrap tokens.
+// bootstrapperGroups are the exact groups it has.
 const bootstrapperUser = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 var bootstrapperGroups = []string{
 	"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts", "system:authenticated",
 }
 
-// tokenUser is what the name of a user with a bootstrap token begins with.
+// tokenUser is the prefix of the name of a user with a bootstrap token.
 const tokenUser = "system:bootstrap:"
 
-// renewal: a node that has a certificate renews it itself, and
-// kube-controller-manager approves that by the node's own permission.
+// renewal ignores renewals: the node itself renews its certificate, and kube-controller-manager approves that
+// by the node's own permission.
 func renewal(q *input) *Decision {
 	if !strings.HasPrefix(q.f.Request.Spec.Username, nodeUser) {
 		return nil
@@ -55,16 +55,16 @@ func requestorTrusted(q *input) *Decision {
 		return nil
 	}
 	s := q.f.Request.Spec
-	return refuse(ReasonUntrusted, "user %q with groups %q may not ask for a node's client certificate", s.Username, s.Groups)
+	return refuse(ReasonUntrusted, "user %q with groups %q may not request a node's client certificate", s.Username, s.Groups)
 }
 
-// tokenThere: once a token is gone nobody can say any more for which machine it
-// was made, and a request left over from it could take another's name.
+// tokenThere refuses a request whose token does not exist. Without the token it is unknown for which machine
+// it was created, and a leftover request could take the name of another machine.
 func tokenThere(q *input) *Decision {
 	if TokenID(q.f.Request) == "" || q.f.TokenKnown {
 		return nil
 	}
-	return refuse(ReasonTokenGone, "the bootstrap token %s does not exist any more", TokenID(q.f.Request))
+	return refuse(ReasonTokenGone, "the bootstrap token %s does not exist", TokenID(q.f.Request))
 }
 
 func clientUsages(q *input) *Decision {
@@ -91,7 +91,7 @@ func clientNames(q *input) *Decision {
 	if len(c.DNSNames)+len(c.IPAddresses)+len(c.EmailAddresses)+len(c.URIs) == 0 {
 		return nil
 	}
-	return refuse(ReasonNames, "a client certificate has no subject alternative names")
+	return refuse(ReasonNames, "a client certificate must not have subject alternative names")
 }
 
 func nodeAbsent(q *input) *Decision {
@@ -110,24 +110,24 @@ func machineByName(q *input) *Decision {
 		q.machine = found[0]
 		return nil
 	case 0:
-		q.machine = q.byKey(q.f.TokenOwner) // whom to tell
-		return wait(ReasonNoMachine, "no machine is known to join as %s", q.nodeName)
+		q.machine = q.byKey(q.f.TokenOwner) // for the event
+		return wait(ReasonNoMachine, "no machine is expected to join as %s", q.nodeName)
 	}
 	return wait(ReasonAmbiguous, "%d machines would join as %s: %s", len(found), q.nodeName, keys(found))
 }
 
-// tokenOfMachine keeps a machine from joining as another one: a token made for
-// one machine is good for that one only, and not for the next of its name. Whoever asks
-// without a bootstrap token of ours is held to the checks around this one: no such node
-// yet, one machine of that name that has not joined, inside its time.
+// tokenOfMachine keeps a machine from joining as another one: a token created for one machine is valid for
+// that machine only, and not for a later machine of the same name. A requestor without one of Millwright's
+// tokens has to pass the other checks only: the node does not exist, and exactly one machine of that name has
+// not joined and is inside its join window.
 func tokenOfMachine(q *input) *Decision {
 	switch {
 	case TokenID(q.f.Request) == "":
 		return nil
 	case q.f.TokenOwner != "" && q.f.TokenOwner != q.machine.Key():
-		return refuse(ReasonOtherToken, "the bootstrap token was made for machine %s", q.f.TokenOwner)
+		return refuse(ReasonOtherToken, "the bootstrap token was created for machine %s", q.f.TokenOwner)
 	case q.f.TokenUID != "" && q.f.TokenUID != q.machine.UID:
-		return refuse(ReasonOtherToken, "the bootstrap token was made for an earlier machine %s, with UID %s", q.machine.Key(), q.f.TokenUID)
+		return refuse(ReasonOtherToken, "the bootstrap token was created for an earlier machine %s, with UID %s", q.machine.Key(), q.f.TokenUID)
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func insideJoinWindow(q *input) *Decision {
 	if age >= -ClockSkew && age <= JoinWindow {
 		return nil
 	}
-	return refuse(ReasonOutsideJoinWindow, "the request was made %v after machine %s, not within %v", age, q.machine.Key(), JoinWindow)
+	return refuse(ReasonOutsideJoinWindow, "the request was created %v after machine %s, later than the limit of %v", age, q.machine.Key(), JoinWindow)
 }
 
-// machines are those that match. One on its way out counts only when there is
-// no other: its successor may have been given the same name.
+// machines returns the machines that match. It returns machines under deletion only if no other machine
+// matches: the successor of such a machine may have the same name.
 func (q *input) machines(match func(*Machine) bool) []*Machine {
 	var stay, leave []*Machine
 	for i := range q.f.Machines {
@@ -174,8 +174,7 @@ func (q *input) machines(match func(*Machine) bool) []*Machine {
 	return leave
 }
 
-// only is the one machine that matches, for those who are told; nil when there is none, or
-// several.
+// only returns the one machine that matches, for the event; nil if no machine or several machines match.
 func (q *input) only(match func(*Machine) bool) *Machine {
 	if found := q.machines(match); len(found) == 1 {
 		return found[0]

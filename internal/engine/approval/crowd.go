@@ -8,17 +8,15 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// Joiners are those who wait for a certificate, by requestor: the names of the nodes
-// that each requestor has asked for within [PendingWindow]. A kubelet that asks again is
-// still one joiner.
+// Joiners are the nodes that wait for a certificate, by requestor: the names of the nodes for which each
+// requestor has sent a request within [PendingWindow]. A kubelet that sends several requests counts once.
 type Joiners map[string]map[string]bool
 
-// CountJoiners counts those among pending requests that [Decide] may approve by their
-// requestor: node-bootstrapper, users with a bootstrap token of the policy's groups, and
-// nodes that ask for a serving certificate. Requests of other users, service accounts for
-// example, and renewals of client certificates, which kube-controller-manager approves,
-// do not count. node is the name of the node that a request is for, see [NodeName]; it
-// is called for recent requests of a requestor that several nodes may share.
+// CountJoiners counts the pending requests that [Decide] may approve by their requestor: node-bootstrapper,
+// users with a bootstrap token of the policy's groups, and nodes that request a serving certificate. It does
+// not count requests of other users, for example service accounts, nor renewals of client certificates, which
+// kube-controller-manager approves. node returns the name of the node that a request is for, see [NodeName];
+// it is called only for recent requests of requestors that several nodes may share.
 func CountJoiners(now time.Time, pending []certificatesv1.CertificateSigningRequest, policy Policy, node func(*certificatesv1.CertificateSigningRequest) string) Joiners {
 	out := Joiners{}
 	for i := range pending {
@@ -38,9 +36,9 @@ func CountJoiners(now time.Time, pending []certificatesv1.CertificateSigningRequ
 	return out
 }
 
-// Against is how many joiners count against the limit for a request of this user: all of
-// the user's own, all of node-bootstrapper, and at most [PendingShare] of each other user,
-// so that the holder of one bootstrap token does not keep all others from joining.
+// Against returns how many joiners count against the limit for a request of this user: all of the user's own,
+// all of node-bootstrapper, and at most [PendingShare] of each other user. So the holder of one bootstrap
+// token cannot keep all others from joining.
 func (j Joiners) Against(user string) (n int) {
 	for other, nodes := range j {
 		if other == user || other == bootstrapperUser {
@@ -52,8 +50,8 @@ func (j Joiners) Against(user string) (n int) {
 	return n
 }
 
-// Most is the greatest number that counts against the limit for any user who waits: while
-// it is no greater than the limit, the limit stops no request.
+// Most returns the greatest number that counts against the limit for any user. If it does not exceed the
+// limit, the limit stops no request.
 func (j Joiners) Most() (n int) {
 	others := j.Against("")
 	n = others
@@ -65,14 +63,14 @@ func (j Joiners) Most() (n int) {
 	return n
 }
 
-// Kubelet reports whether a request was made by a kubelet, as far as its requestor's name
-// tells: a node, a user with a bootstrap token, or node-bootstrapper.
+// Kubelet reports whether the requestor's name is that of a kubelet: a node, a user with a bootstrap token,
+// or node-bootstrapper.
 func Kubelet(r *certificatesv1.CertificateSigningRequest) bool {
 	user := r.Spec.Username
 	return user == bootstrapperUser || strings.HasPrefix(user, nodeUser) || TokenID(r) != ""
 }
 
-// mayAsk reports whether the requestor is one of those whose requests are approved.
+// mayAsk reports whether the requestor is of a kind whose requests are approved.
 func mayAsk(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
 	switch r.Spec.SignerName {
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
@@ -83,7 +81,7 @@ func mayAsk(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
 	return false
 }
 
-// trusted reports whether the requestor may ask for a node's client certificate.
+// trusted reports whether the requestor may request a node's client certificate.
 func trusted(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
 	s := r.Spec
 	if s.Username == bootstrapperUser {
@@ -92,10 +90,10 @@ func trusted(r *certificatesv1.CertificateSigningRequest, policy Policy) bool {
 	return TokenID(r) != "" && slices.ContainsFunc(policy.Bootstrappers, func(g string) bool { return slices.Contains(s.Groups, g) })
 }
 
-// nodeGroups are the groups that a node has.
+// nodeGroups are the groups of a node.
 var nodeGroups = []string{nodesGroup, "system:authenticated"}
 
-// notANode says why the requestor of a serving certificate is not a node; empty when it is.
+// notANode returns why the requestor of a serving certificate is not a node; empty if it is.
 func notANode(r *certificatesv1.CertificateSigningRequest) string {
 	if name, ok := strings.CutPrefix(r.Spec.Username, nodeUser); !ok || name == "" {
 		return "is not a node"

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// crowd makes pending requests; the name of each is that of the node it asks for.
+// crowd returns pending requests; each has the name of its node.
 type crowd []certificatesv1.CertificateSigningRequest
 
 func (c crowd) with(n int, node string, spec certificatesv1.CertificateSigningRequestSpec, age time.Duration) crowd {
@@ -36,7 +36,7 @@ func token(id string) certificatesv1.CertificateSigningRequestSpec {
 	return clientOf("system:bootstrap:"+id, GroupBootstrappers, "system:authenticated")
 }
 
-// TestCountJoiners: the limit is about nodes that may join, each once.
+// TestCountJoiners: the limit counts nodes that may join, each once.
 func TestCountJoiners(t *testing.T) {
 	shared := clientOf(bootstrapperUser, bootstrapperGroups...)
 	account := func(signer string, i int) certificatesv1.CertificateSigningRequestSpec {
@@ -94,7 +94,7 @@ func TestCountJoiners(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldOfRefusals: where the machine can be known, a refusal says which it is.
+// TestWhoIsToldOfRefusals: a refusal names the machine if it is known.
 func TestWhoIsToldOfRefusals(t *testing.T) {
 	for reason, edit := range map[string]func(*scene){
 		"the limit":               func(s *scene) { s.facts.Pending = 1000 },

@@ -11,18 +11,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Verdict is what happens to a request.
+// Verdict is the outcome for a request.
 type Verdict string
 
 // The verdicts.
 const (
-	// Approve: grant it.
+	// Approve grants the request.
 	Approve Verdict = "Approve"
-	// Wait: not yet; ask again.
+	// Wait leaves the request pending and judges it again later.
 	Wait Verdict = "Wait"
-	// Refuse: not as long as neither it nor a machine changes.
+	// Refuse leaves it pending until it or a machine changes.
 	Refuse Verdict = "Refuse"
-	// Ignore: it is decided already, or for others to decide.
+	// Ignore leaves it alone: it is decided already, or another approver decides.
 	Ignore Verdict = "Ignore"
 )
 
@@ -55,29 +55,27 @@ const (
 	ReasonAddress           Reason = "AddressNotOfMachine"
 )
 
-// ApprovedMessage stands in the condition of an approved request.
+// ApprovedMessage is the message of the condition of an approved request.
 const ApprovedMessage = "This CSR was approved by the Node CSR Approver (cluster-machine-approver)"
 
-// Decision is a verdict and why.
+// Decision is a verdict and its reason.
 type Decision struct {
 	Verdict Verdict
 	Reason  Reason
 	Message string
-	// NodeName is the node that the request is for; empty when not known.
+	// NodeName is the node that the request is for; empty if unknown.
 	NodeName string
-	// Machine is the machine that the request is for; nil when not known.
+	// Machine is the machine that the request is for; nil if unknown.
 	Machine *Machine
 }
 
-// nodeUser is what the user name of a node begins with.
+// nodeUser is the prefix of the user name of a node.
 const nodeUser = "system:node:"
 
-// nodesGroup is the group of all nodes, and the organization that stands for
-// it in certificates.
+// nodesGroup is the group of all nodes, and the organization of their certificates.
 const nodesGroup = "system:nodes"
 
-// input is a request under examination. The checks that find its machine
-// note it for those that follow.
+// input is the request to judge. The checks that find its machine store it here for the checks that follow.
 type input struct {
 	now    time.Time
 	f      Facts
@@ -87,10 +85,10 @@ type input struct {
 	machine  *Machine
 }
 
-// check looks at one thing. It objects by returning a decision.
+// check checks one thing. It objects by returning a decision.
 type check func(*input) *Decision
 
-// chain is the way of one kind of request: who asks, then for what.
+// chain has the checks for one kind of request: first of the sender, then of the request.
 type chain struct{ sender, request []check }
 
 var chains = map[string]chain{
@@ -98,8 +96,7 @@ var chains = map[string]chain{
 	certificatesv1.KubeletServingSignerName:             {servingSender, servingRequest},
 }
 
-// Decide judges one request. It is total: every combination of facts has an
-// answer.
+// Decide judges one request. It has an answer for every combination of facts.
 func Decide(now time.Time, f Facts, policy Policy) Decision {
 	c, ok := chains[f.Request.Spec.SignerName]
 	if !ok {
@@ -114,16 +111,15 @@ func Decide(now time.Time, f Facts, policy Policy) Decision {
 	return d
 }
 
-// WorthReading reports whether a request gets as far as being looked into: whether its
-// sender is one who may ask, and few enough are waiting. What is asked for, and
-// whether the token and the node are there, is not needed yet.
+// WorthReading reports whether the request has to be decoded: its sender may send such a request, and few
+// enough nodes wait. It needs neither the content of the request nor the token nor the node.
 func WorthReading(now time.Time, f Facts, policy Policy) bool {
 	c, ok := chains[f.Request.Spec.SignerName]
 	q := &input{now: now, f: f, policy: policy, nodeName: NodeName(f)}
 	return ok && q.first(c.sender) == nil
 }
 
-// first is the first objection; nil when there is none.
+// first returns the first objection, or nil.
 func (q *input) first(checks []check) *Decision {
 	for _, c := range checks {
 		if objection := c(q); objection != nil {
@@ -133,8 +129,8 @@ func (q *input) first(checks []check) *Decision {
 	return nil
 }
 
-// NodeName is the node that a request is for, as far as its form tells: by its
-// subject for a client certificate, by its sender for a serving one.
+// NodeName returns the node that a request is for: by the subject of a client certificate, by the sender of a
+// serving certificate.
 func NodeName(f Facts) string {
 	name := f.Request.Spec.Username
 	if f.Request.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
@@ -157,16 +153,16 @@ func settled(q *input) *Decision {
 	return &Decision{Verdict: Ignore, Reason: ReasonSettled}
 }
 
-// crowded stops everything while far more nodes wait to join than there can be
-// machines: something is wrong, and a human has to look. The request is not read in
-// full yet: the machine is the one that it is about if it is genuine.
+// crowded stops all approvals while far more nodes wait to join than there can be machines: something is
+// wrong, and an administrator has to look. The request is not decoded yet, so the machine in the decision is
+// right only if the request is genuine.
 func crowded(q *input) *Decision {
 	limit := MaxPending(q.f.Fleet, q.f.Nodes)
 	if q.f.Pending <= limit {
 		return nil
 	}
 	q.machine = q.only(func(m *Machine) bool { return m.Names(q.nodeName) })
-	return wait(ReasonTooMany, "%d nodes wait for certificates, more than the limit of %d, which is one for each machine or node and %d: "+
+	return wait(ReasonTooMany, "%d nodes wait for certificates; the limit is %d (one for each machine or node, plus %d): "+
 		"no request is approved until fewer wait; delete the requests that belong to no machine", q.f.Pending, limit, pendingSlack)
 }
 
@@ -177,8 +173,8 @@ func malformed(q *input) *Decision {
 	return nil
 }
 
-// mostMessage is the most bytes of a message: it quotes what the sender wrote, and
-// an event takes 1024 with what is said around it.
+// mostMessage is the limit of a message in bytes. A message quotes the sender's text; an event can hold 1024
+// bytes, including the text around the message.
 const mostMessage = 600
 
 func refuse(r Reason, format string, args ...any) *Decision {

@@ -22,7 +22,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// scene is a request that is in order, for edits that spoil it.
+// scene is a valid request, for edits that make it invalid.
 type scene struct {
 	csr    *certificatesv1.CertificateSigningRequest
 	cert   x509.CertificateRequest
@@ -66,7 +66,7 @@ func byAccount() *scene {
 	return s
 }
 
-// byToken is a client request with a bootstrap token that was made for m1.
+// byToken is a client request with a bootstrap token that was created for m1.
 func byToken() *scene {
 	s := byAccount()
 	s.csr.Spec.Username = "system:bootstrap:abcdef"
@@ -254,8 +254,8 @@ func TestServing(t *testing.T) {
 	})
 }
 
-// Whatever is changed about one attribute of a request, it is never approved
-// for a name or an address that is not the machine's.
+// For any value of one attribute, a request is never approved for a name or an address that does not belong
+// to the machine.
 func TestApprovedNamesAreTheMachines(t *testing.T) {
 	words := rapid.SampledFrom([]string{"w1", "w2", "W1.", "w1.local", "admin", "", "10.0.0.1", "kubernetes"})
 	ips := rapid.SampledFrom([]string{"10.0.0.1", "10.96.0.1", "fd00::1", "192.0.2.1", "::1"})

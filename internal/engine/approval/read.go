@@ -10,21 +10,20 @@ import (
 	"fmt"
 )
 
-// Bounds of a request. Whoever has a bootstrap token, or a node's identity, may
-// send one, and checking a signature takes the longer the longer the key is.
+// These limits bound a request. Any holder of a bootstrap token or a node's identity can send one, and the
+// time to check a signature grows with the length of the key.
 const (
-	// mostBytes is the most that a request may have. A kubelet's has one or two
-	// thousand.
+	// mostBytes is the size limit of a request. A kubelet's request has one or two thousand bytes.
 	mostBytes = 16 << 10
-	// mostBits is the longest RSA key; kubelets have 2048 bits, or none.
+	// mostBits is the longest RSA key. A kubelet's RSA key has 2048 bits.
 	mostBits = 8192
 )
 
-// Read decodes the PEM block of a request. It takes well below a millisecond,
-// whatever the request holds, and does not ask whose it is: see [Verify].
+// Read decodes the PEM block of a request. For any content it takes well below a millisecond. It does not
+// check who signed the request: see [Verify].
 func Read(request []byte) (*x509.CertificateRequest, error) {
 	if len(request) > mostBytes {
-		return nil, fmt.Errorf("spec.request: has %d bytes, more than %d", len(request), mostBytes)
+		return nil, fmt.Errorf("spec.request: has %d bytes, the limit is %d", len(request), mostBytes)
 	}
 	block, rest := pem.Decode(request)
 	switch {
@@ -42,17 +41,16 @@ func Read(request []byte) (*x509.CertificateRequest, error) {
 	switch key := c.PublicKey.(type) {
 	case *rsa.PublicKey:
 		if bits := key.N.BitLen(); bits > mostBits {
-			return nil, fmt.Errorf("spec.request: an RSA key of %d bits, more than %d", bits, mostBits)
+			return nil, fmt.Errorf("spec.request: RSA key has %d bits, the limit is %d", bits, mostBits)
 		}
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 	default:
-		return nil, fmt.Errorf("spec.request: public key algorithm %v is not one of kubelets", c.PublicKeyAlgorithm)
+		return nil, fmt.Errorf("spec.request: public key algorithm %v is not used by kubelets", c.PublicKeyAlgorithm)
 	}
 	return c, nil
 }
 
-// Verify checks that the sender of a request has the key that it asks a
-// certificate for.
+// Verify checks that the sender of a request has the private key for the requested certificate.
 func Verify(c *x509.CertificateRequest) error {
 	if err := c.CheckSignature(); err != nil {
 		return fmt.Errorf("spec.request: signature: %w", err)

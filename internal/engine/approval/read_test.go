@@ -17,8 +17,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// forgedRSA is a request with an RSA key of so many bits that nobody has, and a
-// signature of the right length.
+// forgedRSA is a request with an invented RSA key of so many bits, and a signature of the right length.
 func forgedRSA(t *testing.T, bits int) []byte {
 	t.Helper()
 	marshal := func(v any) []byte {
@@ -62,8 +61,7 @@ func forgedRSA(t *testing.T, bits int) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// Any node and any bootstrap token may send a request: whatever is in it, it is
-// refused in no time, as one that cannot be read.
+// Any node and any bootstrap token may send a request: with any content, an invalid one is refused quickly.
 func TestHostileRequestsCostLittle(t *testing.T) {
 	cases := []struct {
 		reason, says string
@@ -72,9 +70,9 @@ func TestHostileRequestsCostLittle(t *testing.T) {
 		{"a key that is just short enough is only a wrong one", "signature", forgedRSA(t, 8192)},
 		{"a key that is too long", "16384 bits", forgedRSA(t, 16384)},
 		{"a key of 32768 bits", "32768 bits", forgedRSA(t, 32768)},
-		{"89 KB with a key of 262144 bits", "bytes, more than", forgedRSA(t, 262144)},
-		{"355 KB with a key of a million bits", "bytes, more than", forgedRSA(t, 1<<20)},
-		{"a long text that is no PEM", "bytes, more than", []byte(strings.Repeat("-----BEGIN ", 100_000))},
+		{"89 KB with a key of 262144 bits", "bytes, the limit is", forgedRSA(t, 262144)},
+		{"355 KB with a key of a million bits", "bytes, the limit is", forgedRSA(t, 1<<20)},
+		{"a long text that is no PEM", "bytes, the limit is", []byte(strings.Repeat("-----BEGIN ", 100_000))},
 		{"many headers", "not PEM", []byte("-----BEGIN CERTIFICATE REQUEST-----\n" + strings.Repeat("a:b\n", 4000))},
 	}
 	for _, c := range cases {
@@ -116,7 +114,7 @@ func TestKeysOfKubeletsAreRead(t *testing.T) {
 	}
 }
 
-// Who asks is judged before what was sent: nothing else of it is looked at.
+// The sender is judged before the content: the rest of the request is not read.
 func TestSendersAreJudgedFirst(t *testing.T) {
 	unread := func(s *scene) {
 		s.facts.Request, s.facts.Certificate, s.facts.ParseErr = s.csr, nil, errors.New("no PEM")

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// servingSender and servingRequest are the way of a request for a serving
-// certificate, which a node makes in its own name.
+// servingSender and servingRequest are the checks of a request for a serving certificate, which a node sends
+// in its own name.
 var servingSender = []check{settled, requestorIsNode, crowded}
 
 var servingRequest = []check{
@@ -30,8 +30,8 @@ func requestorIsNode(q *input) *Decision {
 	return nil
 }
 
-// servingUsages: both that a server needs, and key encipherment, which RSA keys
-// ask for. The original lets any third usage pass.
+// servingUsages requires the two usages that a server needs, and allows key encipherment, which RSA keys
+// request. The original allows any third usage.
 func servingUsages(q *input) *Decision {
 	usages := without(q.f.Request.Spec.Usages, certificatesv1.UsageKeyEncipherment)
 	if sameSet(usages, []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}) {
@@ -43,7 +43,7 @@ func servingUsages(q *input) *Decision {
 func servingSubject(q *input) *Decision {
 	s := q.f.Certificate.Subject
 	if s.CommonName != q.f.Request.Spec.Username {
-		return refuse(ReasonSubject, "common name %q is not the requestor, %q", s.CommonName, q.f.Request.Spec.Username)
+		return refuse(ReasonSubject, "common name %q is not that of the requestor, %q", s.CommonName, q.f.Request.Spec.Username)
 	}
 	if !slices.Contains(s.Organization, nodesGroup) {
 		return refuse(ReasonSubject, "organization %q lacks %q", s.Organization, nodesGroup)
@@ -54,10 +54,10 @@ func servingSubject(q *input) *Decision {
 func servingNames(q *input) *Decision {
 	c := q.f.Certificate
 	if len(c.EmailAddresses)+len(c.URIs) > 0 {
-		return refuse(ReasonNames, "a serving certificate has no e-mail addresses and no URIs")
+		return refuse(ReasonNames, "a serving certificate must not have e-mail addresses or URIs")
 	}
 	if len(c.DNSNames)+len(c.IPAddresses) == 0 {
-		return refuse(ReasonNames, "a serving certificate has at least one name or address")
+		return refuse(ReasonNames, "a serving certificate must have at least one name or address")
 	}
 	return nil
 }
@@ -74,8 +74,8 @@ func machineByNode(q *input) *Decision {
 	return wait(ReasonAmbiguous, "%d machines have node %s: %s", len(found), q.nodeName, keys(found))
 }
 
-// machineLinked wants the node to have joined. An API that does not record which
-// node that was has foretold its name, and then there is a node of that name.
+// machineLinked requires that the node has joined. An API that does not record the node predicts its name,
+// and then a node of that name exists.
 func machineLinked(q *input) *Decision {
 	if q.machine.Linked || q.f.NodeExists {
 		return nil
@@ -87,20 +87,20 @@ func addressesKnown(q *input) *Decision {
 	if len(q.machine.Addresses) > 0 {
 		return nil
 	}
-	return wait(ReasonNoAddresses, "no addresses are known of machine %s", q.machine.Key())
+	return wait(ReasonNoAddresses, "machine %s has no known addresses", q.machine.Key())
 }
 
-// addressesOfMachine waits for addresses that are asked for but not known: the
-// infrastructure may report them later.
+// addressesOfMachine waits for requested addresses that are unknown: the infrastructure may report them
+// later.
 func addressesOfMachine(q *input) *Decision {
 	for _, name := range q.f.Certificate.DNSNames {
 		if !q.machine.has(name, sameName, corev1.NodeInternalDNS, corev1.NodeExternalDNS, corev1.NodeHostName) {
-			return wait(ReasonAddress, "name %q is not one of machine %s", name, q.machine.Key())
+			return wait(ReasonAddress, "name %q does not belong to machine %s", name, q.machine.Key())
 		}
 	}
 	for _, ip := range q.f.Certificate.IPAddresses {
 		if !q.machine.has(ip.String(), sameIP, corev1.NodeInternalIP, corev1.NodeExternalIP) {
-			return wait(ReasonAddress, "address %s is not one of machine %s", ip, q.machine.Key())
+			return wait(ReasonAddress, "address %s does not belong to machine %s", ip, q.machine.Key())
 		}
 	}
 	return nil

@@ -18,8 +18,7 @@ import (
 const (
 	// TokenNamespace is where the API server looks for token secrets.
 	TokenNamespace = metav1.NamespaceSystem
-	// UserPrefix comes before the token id in the name of the user that a
-	// token authenticates.
+	// UserPrefix precedes the token id in the name of the user that a token authenticates.
 	UserPrefix = "system:bootstrap:"
 
 	secretPrefix = "bootstrap-token-"
@@ -34,8 +33,8 @@ const (
 	keyGroups      = "auth-extra-groups"
 )
 
-// Annotations of a token secret that say for which machine it was made. The
-// approver of certificate requests binds the token to that machine by them.
+// These annotations of a token secret name the machine for which the token was created. By them the approver
+// of certificate requests binds the token to that machine.
 const (
 	MachineAnnotation    = millwright.BootstrapMachine
 	MachineUIDAnnotation = millwright.BootstrapMachineUID
@@ -49,24 +48,23 @@ const (
 
 var validToken = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
 
-// Owner is the machine for which a token is made.
+// Owner is the machine for which a token is created.
 type Owner struct {
 	// Key is the machine's "namespace/name", UID its object's.
 	Key, UID string
 }
 
-// TokenID derives a token id from the machine's UID, the same after any
-// restart: 6 characters of [0-9a-z], 2.2 billion ids. Among 1000 machines that
-// join at once two share an id with a chance of 1 in 4400; the second then
-// takes its next attempt.
+// TokenID derives a token id from the machine's UID, so that a restart yields the same id: 6 characters of
+// [0-9a-z], 2.2 billion ids. Among 1000 machines that join at once, two share an id with a probability of 1
+// in 4400; the second machine then takes its next attempt.
 func TokenID(machineUID string, attempt int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "bootstrap-token/%s/%d", machineUID, attempt))
 	return encode(sum[:], idLength)
 }
 
-// encode turns the first n bytes into characters of the alphabet. 256 is not a
-// multiple of 36: the first four characters are a seventh likelier, which does
-// not matter for an id. Secrets are drawn without that bias.
+// encode turns the first n bytes into characters of the alphabet. Because 256 is not a multiple of 36, the
+// first four characters are a seventh likelier. That does not matter for an id. Secrets are drawn without
+// that bias.
 func encode(b []byte, n int) string {
 	out := make([]byte, n)
 	for i := range out {
@@ -78,7 +76,7 @@ func encode(b []byte, n int) string {
 // NewSecret draws the secret half of a token from random: 16 characters of
 // [0-9a-z], 82 bits.
 func NewSecret(random io.Reader) (string, error) {
-	const unbiased = 252 // 7 × 36; bytes from here on are thrown away
+	const unbiased = 252 // 7 × 36; greater bytes are discarded
 	out := make([]byte, 0, secretLength)
 	buf := make([]byte, secretLength)
 	for len(out) < secretLength {
@@ -99,7 +97,7 @@ func SecretKey(id string) types.NamespacedName {
 	return types.NamespacedName{Namespace: TokenNamespace, Name: secretPrefix + id}
 }
 
-// Token is what a token secret holds.
+// Token is the content of a token secret.
 type Token struct {
 	ID, Secret string
 	Owner      Owner
@@ -112,7 +110,7 @@ type Token struct {
 // String is the token as a kubelet presents it.
 func (t Token) String() string { return t.ID + "." + t.Secret }
 
-// Object is the secret as the API server expects it.
+// Object returns the secret in the form that the API server expects.
 func (t Token) Object() *corev1.Secret {
 	key := SecretKey(t.ID)
 	return &corev1.Secret{
@@ -133,9 +131,8 @@ func (t Token) Object() *corev1.Secret {
 	}
 }
 
-// Read is the inverse of Object. Owner is empty where another program made the
-// secret; Expires is zero where it does not expire. A secret that does not hold
-// a well-formed token is an error.
+// Read is the inverse of Object. Owner is empty if another program created the secret; Expires is zero if the
+// token does not expire. Read fails if the secret does not hold a well-formed token.
 func Read(s *corev1.Secret) (Token, error) {
 	t := Token{
 		ID: string(s.Data[keyID]), Secret: string(s.Data[keySecret]), Groups: string(s.Data[keyGroups]),

@@ -1,6 +1,6 @@
-// Package bootstrap prepares what a new instance needs to join a cluster: the
-// placeholders of its boot data, and the bootstrap token with which its kubelet
-// introduces itself. It is pure; the effects are in internal/runtime/node.
+// Package bootstrap prepares the data with which a new instance joins a cluster: the placeholders of its boot
+// data, and the bootstrap token with which its kubelet introduces itself. It is pure; the effects are in
+// internal/runtime/node.
 package bootstrap
 
 import (
@@ -8,32 +8,31 @@ import (
 	"net/url"
 )
 
-// The placeholders of boot data. Each may also stand there in URL-escaped form
-// ("%3C%3CBOOTSTRAP_TOKEN%3E%3E"), as in boot data that is itself escaped.
+// The placeholders of boot data. Each may also be URL-escaped ("%3C%3CBOOTSTRAP_TOKEN%3E%3E"), as in boot
+// data that is itself escaped.
 const (
 	TokenPlaceholder = "<<BOOTSTRAP_TOKEN>>"
 	NamePlaceholder  = "<<MACHINE_NAME>>"
 )
 
-// Values are what takes the places.
+// Values replace the placeholders.
 type Values struct {
-	// Token is "<id>.<secret>"; empty leaves its placeholder alone, as when
-	// there is no cluster to join.
+	// Token is "<id>.<secret>". If it is empty, for example without a cluster to join, its placeholder stays.
 	Token string
 	// MachineName is the API object's name.
 	MachineName string
 }
 
-// NeedsToken reports whether the boot data has a place for a token.
+// NeedsToken reports whether the boot data has the placeholder of a token.
 func NeedsToken(userData []byte) bool {
 	return bytes.Contains(userData, []byte(TokenPlaceholder)) ||
 		bytes.Contains(userData, []byte(url.QueryEscape(TokenPlaceholder)))
 }
 
-// Render puts the values into a copy of the boot data and reports the
-// placeholders it did not find, for the caller to mention; boot data without
-// placeholders is valid. All occurrences of the plain form are replaced; only
-// where there is none, those of the escaped form, by the escaped value.
+// Render returns a copy of the boot data with the values in place of the placeholders, and the placeholders
+// that it did not find, for the caller to report; boot data without placeholders is valid. Render replaces
+// every occurrence of the plain form. If there is no plain form, it replaces those of the escaped form by the
+// escaped value.
 func Render(userData []byte, v Values) (out []byte, absent []string) {
 	out = bytes.Clone(userData)
 	for _, r := range []struct{ placeholder, value string }{

@@ -1,8 +1,9 @@
-// Package choice decides what an instance is made of where a provider spec names several choices and some of them are exhausted.
+// Package choice selects a zone and instance type if a provider spec names several choices and some of them
+// are exhausted.
 //
-// [Pick] takes the first choice of which nothing says that it is exhausted. [Shortages] is what an account was found to lack, by
-// whichever machine, and until when nobody asks for it again. [Order] is what one machine asked for, and what its instance says of
-// that later.
+// [Pick] takes the first choice that is not known to be exhausted. [Shortages] records what an account lacks,
+// found by any machine, and until when no machine requests it again. [Order] is what one machine requested,
+// and what its instance later says about capacity.
 //
 // The package performs no I/O and reads no clock.
 package choice
@@ -15,17 +16,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Picked is what to ask for.
+// Picked is the selected choice.
 type Picked struct {
-	// Choice is the one to ask for. Meaningless where Err is set.
+	// Choice is the one to request. Meaningless if Err is set.
 	Choice provider.Choice
-	// Err is an Exhausted error where every choice is known to be exhausted. It names
-	// each, and asks to wait until the first of them is worth another try.
+	// Err is an Exhausted error if every choice is known to be exhausted. It names each choice, and has the
+	// time to wait until the first of them is worth another try.
 	Err error
 }
 
-// Pick chooses, and returns what is known from then on: a shortage whose time is over is tried by one machine, and the others
-// leave it alone meanwhile.
+// Pick selects a choice, and returns the updated shortages: when the time of a shortage is over, one machine
+// tries it, and the others wait for the result.
 func Pick(now time.Time, known Shortages, choices []provider.Choice) (Picked, Shortages) {
 	if n := known.open(now, choices); n >= 0 {
 		return Picked{Choice: choices[n]}, known.trying(now, choices[n])
@@ -42,7 +43,7 @@ func Pick(now time.Time, known Shortages, choices []provider.Choice) (Picked, Sh
 	}}, known
 }
 
-// Partly is the error after as many choices were tried as one pass may try: the others are tried after the pause.
+// Partly is the error after the maximum number of tries in one pass: the other choices are tried after the pause.
 func Partly(known Shortages, tried []provider.Choice, pause time.Duration) error {
 	return &provider.Error{
 		Kind: provider.Exhausted, After: pause,
@@ -50,13 +51,13 @@ func Partly(known Shortages, tried []provider.Choice, pause time.Duration) error
 	}
 }
 
-// place is what a shortage is of.
+// place is where a shortage applies: an account in a region, a zone, or a type in a zone.
 type place struct {
 	scope              provider.Scope
 	region, zone, kind string
 }
 
-// places are those that c lies in, widest first.
+// places returns the places of c, widest first.
 func places(c provider.Choice) [3]place {
 	return [3]place{
 		{scope: provider.ScopeAccount, region: c.Region},
@@ -65,7 +66,7 @@ func places(c provider.Choice) [3]place {
 	}
 }
 
-// within is the place of c that has the scope.
+// within returns the place of c with the scope.
 func within(c provider.Choice, s provider.Scope) place {
 	all := places(c)
 	switch s {
@@ -77,7 +78,7 @@ func within(c provider.Choice, s provider.Scope) place {
 	return all[2]
 }
 
-// widest is the account where that is what every choice lacks; empty else.
+// widest returns the account scope if every choice lacks the account; empty otherwise.
 func (s Shortages) widest(choices []provider.Choice) provider.Scope {
 	for _, c := range choices {
 		if _, ok := s.known[places(c)[0]]; !ok {
@@ -94,8 +95,8 @@ const (
 	leastWhy = 24
 )
 
-// describe names each choice once, followed by what the infrastructure said of it: "large in a, small in a (zone a is full);
-// large in b (no host)". Neighbours that lack the same are told together.
+// describe names each choice once, followed by the infrastructure's message: "large in a, small in a (zone a
+// is full); large in b (no host)". Neighbours that lack the same place share one message.
 func (s Shortages) describe(choices []provider.Choice) string {
 	type group struct{ names, why string }
 	var groups []group
@@ -126,7 +127,7 @@ func (s Shortages) describe(choices []provider.Choice) string {
 	return provider.Clip(text, mostText)
 }
 
-// lacks is the widest place of c of which a shortage is known.
+// lacks returns the widest place of c with a known shortage.
 func (s Shortages) lacks(c provider.Choice) place {
 	all := places(c)
 	for _, p := range all {
@@ -137,8 +138,8 @@ func (s Shortages) lacks(c provider.Choice) place {
 	return all[2]
 }
 
-// open is the index of the choice to ask for; -1: there is none. One of which an instance was accepted and given up comes after the
-// others, although it is worth another try.
+// open returns the index of the choice to request, or -1. A choice whose instance was accepted and then
+// failed comes after the others, although it is worth another try.
 func (s Shortages) open(now time.Time, choices []provider.Choice) int {
 	dear := -1
 	for n, c := range choices {
@@ -154,8 +155,8 @@ func (s Shortages) open(now time.Time, choices []provider.Choice) int {
 	return dear
 }
 
-// until is when everything that c needs is worth another try, and avoid until when other choices come first; zero: nothing says
-// that it is exhausted.
+// until returns when everything that c needs is worth another try; avoid is until when other choices come
+// first. Zero: no known shortage.
 func (s Shortages) until(c provider.Choice) (until, avoid time.Time) {
 	for _, p := range places(c) {
 		until, avoid = later(until, s.known[p].Until), later(avoid, s.known[p].Avoid)
@@ -163,7 +164,7 @@ func (s Shortages) until(c provider.Choice) (until, avoid time.Time) {
 	return until, avoid
 }
 
-// LackedSince reports whether c was found to be exhausted at since, when it was picked, or after that.
+// LackedSince reports whether c was found to be exhausted at or after since, the time when it was picked.
 func (s Shortages) LackedSince(c provider.Choice, since time.Time) bool {
 	for _, p := range places(c) {
 		if short, ok := s.known[p]; ok && !short.Told.Before(since) {
@@ -180,7 +181,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// pause is how long nobody asks for what was found exhausted so many times in a row.
+// pause returns how long no machine requests a choice that was found exhausted so many times in a row.
 func pause(base time.Duration, times int) time.Duration {
 	wait := cmp.Or(base, time.Minute)
 	for range min(times-1, 10) {

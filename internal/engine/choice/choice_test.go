@@ -21,7 +21,7 @@ var (
 	all    = []provider.Choice{bigA, smallA, bigB, spotA, far}
 )
 
-// answer is what came of asking for c at once, at a time.
+// answer is an immediate answer to a request for c at a time.
 type answer struct {
 	at  time.Duration
 	c   provider.Choice
@@ -30,7 +30,7 @@ type answer struct {
 
 func full(s provider.Scope) error { return provider.ExhaustedIn(s, "no room") }
 
-// givenUpError is what an instance comes to that was accepted.
+// givenUpError is the failure of an accepted instance.
 type givenUpError struct{ error }
 
 func (g givenUpError) Unwrap() error { return g.error }
@@ -104,7 +104,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestOneTries: when a shortage's time is over, one machine asks, and the others do not all ask at once.
+// TestOneTries: when a shortage's time is over, one machine tries the choice, not all at once.
 func TestOneTries(t *testing.T) {
 	choices := []provider.Choice{bigA, bigB}
 	s := known(answer{0, bigA, full(provider.ScopeZone)})
@@ -139,8 +139,9 @@ func TestAskedBefore(t *testing.T) {
 	}
 }
 
-// TestAskedWithinThePause: whoever asked a moment after another one was told, before it could know, and whoever repeats what
-// was not answered clearly, begins the pause anew and makes it no longer. What is tried after the pause makes it longer.
+// TestAskedWithinThePause: a request sent before the answer to another one was known, and a repetition of a
+// request without a clear answer, start the pause again without making it longer. A request after the pause
+// makes it longer.
 func TestAskedWithinThePause(t *testing.T) {
 	var s choice.Shortages
 	for n := range 4 {
@@ -182,7 +183,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestForgotten: what was found exhausted is remembered for an hour after it mattered.
+// TestForgotten: a shortage is remembered for an hour after its end.
 func TestForgotten(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

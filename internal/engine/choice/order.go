@@ -6,17 +6,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Order is what a process asked for last for one machine, of several choices. The zero value: nothing.
+// Order is the choice that a process requested last for one machine. The zero value: none yet.
 type Order struct {
-	// Choice is its name, At when it was asked for.
+	// Choice is its name, At is when it was requested.
 	Choice string
 	At     time.Time
-	// Told says that what came of it was taken in.
+	// Told says that the result has been recorded.
 	Told bool
 }
 
-// News reports whether the machine's instance says something of capacity that was not taken in yet. Only one that runs was made for
-// good: one that is pending may be given up for want of capacity still. What this process did not ask for says nothing by running.
+// News reports whether the machine's instance has a result about capacity that has not been recorded. Only a
+// running instance proves capacity: a pending one may still fail because capacity is missing. An instance
+// that this process did not request proves nothing by running.
 func (o Order) News(i provider.Instance) bool {
 	switch {
 	case o.Told:
@@ -27,23 +28,24 @@ func (o Order) News(i provider.Instance) bool {
 	return o.Choice != "" && i.State == provider.Running
 }
 
-// Seen is when an instance is looked at.
+// Seen describes when an instance is observed.
 type Seen struct {
 	At time.Time
-	// Late: its machine has failed by then, or is under deletion. If the instance was given up, that may be long ago.
+	// Late: its machine has failed or is under deletion. If the instance failed, that may have been long ago.
 	Late bool
 }
 
-// Answer is what the instance says, if it can be told what it was made of, and when. An instance that this process did not ask for,
-// and sees late, was not given up before the infrastructure accepted it. So that is when it says so, and it says nothing where
-// that is unknown, or no other choice comes first any more. A process that saw it happen counts from later.
+// Answer returns the instance's result about capacity, if its choice and the time are known. An instance that
+// this process did not request and that it sees late cannot have failed before the infrastructure accepted
+// it. So that time is used; without it, or when no other choice comes first any more, there is no answer. A
+// process that observed the failure uses the time of the observation.
 func (o Order) Answer(seen Seen, i provider.Instance, choices []provider.Choice) (a Answer, known bool) {
 	a = Answer{Began: o.At, At: seen.At, Err: fault(i), GivenUp: i.Fault != nil}
 	if a.Began.IsZero() {
 		a.Began = i.Created
 	}
 	if o.Choice == "" && seen.Late && i.Created.Before(a.At) {
-		a.At = i.Created // where the infrastructure's clock is ahead, it is now
+		a.At = i.Created // if the infrastructure's clock is ahead, this is now
 	}
 	if seen.At.Sub(a.At) >= dear {
 		return a, false
@@ -62,7 +64,7 @@ func (o Order) Answer(seen Seen, i provider.Instance, choices []provider.Choice)
 	return a, true
 }
 
-// fault is why the instance was given up; a nil pointer would be an error.
+// fault returns why the instance failed, or nil: a nil pointer in an error would not be nil.
 func fault(i provider.Instance) error {
 	if i.Fault == nil {
 		return nil
@@ -70,9 +72,9 @@ func fault(i provider.Instance) error {
 	return i.Fault
 }
 
-// candidates are the choices that the instance may have been made of, by where it is: the one that was asked for, else those of its
-// type, else all. What was asked for counts before the type, because one type may be several choices, such as on the spot
-// market and on demand.
+// candidates returns the choices that the instance may have, by its zone: the requested one, otherwise those
+// of its type, otherwise all. The request counts before the type, because several choices may have one type,
+// for example spot and on demand.
 func (o Order) candidates(i provider.Instance, choices []provider.Choice) []provider.Choice {
 	var near, alike []provider.Choice
 	for _, c := range choices {
@@ -92,5 +94,5 @@ func (o Order) candidates(i provider.Instance, choices []provider.Choice) []prov
 	return near
 }
 
-// differ reports whether both are known, and not the same.
+// differ reports whether both are known and different.
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instance is one that is where c is.
+// instance is an instance in the zone of c.
 func instance(c provider.Choice, s provider.State, why *provider.Error) provider.Instance {
 	return provider.Instance{Region: c.Region, Zone: c.Zone, Type: c.Type, State: s, Fault: why, Created: start}
 }
@@ -53,7 +53,7 @@ func TestAnswerOfAnInstance(t *testing.T) {
 		asked  string
 		at     provider.Choice
 		scope  provider.Scope
-		// want is a choice that is exhausted by the answer; empty: nothing is told.
+		// want is the choice that the answer reports as exhausted; empty: none.
 		want string
 	}{
 		"as asked":                    {"this process knows what it asked for", bigA.Name, bigA, provider.ScopeType, "big in a"},
@@ -81,7 +81,7 @@ func TestAnswerOfAnInstance(t *testing.T) {
 	}
 }
 
-// TestAnswerOfWhatRuns: it is no failure, and ends a shortage that was told before it was asked for.
+// TestAnswerOfWhatRuns: a running instance is not a failure, and ends a shortage from before its request.
 func TestAnswerOfWhatRuns(t *testing.T) {
 	order := choice.Order{Choice: bigA.Name, At: start.Add(time.Minute)}
 	a, known := order.Answer(choice.Seen{At: start.Add(2 * time.Minute)}, instance(bigA, provider.Running, nil), all)
@@ -95,8 +95,8 @@ func TestAnswerOfWhatRuns(t *testing.T) {
 	}
 }
 
-// TestWhenItWasAsked: where this process did not ask, the infrastructure says when it accepted the instance. One that was given up
-// later than others heard of the shortage repeats what they heard.
+// TestWhenItWasAsked: for another process's request, the time is when the infrastructure accepted the
+// instance. An instance that failed after others saw the shortage only confirms it.
 func TestWhenItWasAsked(t *testing.T) {
 	a, known := choice.Order{}.Answer(choice.Seen{At: start.Add(time.Minute)}, instance(bigA, provider.Stopped, provider.Errorf(provider.Exhausted, "no room")), all)
 	if !known || !a.Began.Equal(start) {
@@ -110,8 +110,8 @@ func TestWhenItWasAsked(t *testing.T) {
 	}
 }
 
-// TestWhenItWasGivenUp: what this process did not ask for, of a machine that has failed or is under deletion, was given up some time
-// since the infrastructure accepted it.
+// TestWhenItWasGivenUp: an instance that this process did not request, of a machine that has failed or is
+// under deletion, failed some time after the infrastructure accepted it.
 func TestWhenItWasGivenUp(t *testing.T) {
 	asked := choice.Order{Choice: bigA.Name, At: start}
 	for name, tc := range map[string]struct {
@@ -120,7 +120,7 @@ func TestWhenItWasGivenUp(t *testing.T) {
 		created time.Time
 		after   time.Duration
 		late    bool
-		// want is how long after the start the choice was found exhausted; less than zero: nothing is told.
+		// want is how long after the start the choice was found exhausted; negative: no answer.
 		want time.Duration
 	}{
 		"in time":              {"its machine has not failed yet", choice.Order{}, start, 20 * time.Minute, false, 20 * time.Minute},

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// story is a model that only lists what was told.
+// story is a model that only lists the reports.
 type story struct {
 	now  time.Time
 	told []telling
@@ -27,7 +27,7 @@ type telling struct {
 	dear bool
 }
 
-// covers reports whether what was told of one choice is told of c as well.
+// covers reports whether a report about one choice concerns c as well.
 func (k telling) covers(c provider.Choice) bool {
 	switch {
 	case k.of.Region != c.Region:
@@ -40,7 +40,7 @@ func (k telling) covers(c provider.Choice) bool {
 	return k.scope == provider.ScopeZone || k.of.Type == c.Type
 }
 
-// short reports whether c was told to be exhausted within the shortest pause.
+// short reports whether c was reported as exhausted within the shortest pause.
 func (s *story) short(c provider.Choice) bool {
 	for _, k := range s.told {
 		if k.covers(c) && s.now.Sub(k.at) < time.Minute {
@@ -50,12 +50,12 @@ func (s *story) short(c provider.Choice) bool {
 	return false
 }
 
-// dear reports whether an instance of c was given up within the last hour.
+// dear reports whether an accepted instance of c failed within the last hour.
 func (s *story) dear(c provider.Choice) bool {
 	return slices.ContainsFunc(s.told, func(k telling) bool { return k.dear && k.covers(c) && s.now.Sub(k.at) < time.Hour })
 }
 
-// covers reports whether anything that was told is of c.
+// covers reports whether any report concerns c.
 func (s *story) covers(c provider.Choice) bool {
 	return slices.ContainsFunc(s.told, func(k telling) bool { return k.covers(c) })
 }
@@ -64,8 +64,8 @@ func (s *story) made(c provider.Choice) {
 	s.told = slices.DeleteFunc(s.told, func(k telling) bool { return k.covers(c) && k.at.Before(s.now) })
 }
 
-// TestStories: whatever infrastructures answer, the first choice that is not known to be exhausted is asked for, none within
-// the scope of what is, and a wait that is told ends with something to ask for.
+// TestStories: for all answers of infrastructures, the first choice that is not known to be exhausted is
+// requested, none within an exhausted scope, and after a reported wait there is a choice to request.
 func TestStories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var choices []provider.Choice
@@ -136,7 +136,7 @@ func demandWait(t *rapid.T, err error, s *story, known choice.Shortages, choices
 	}
 }
 
-// TestTextIsBounded: what is told fits into an object, however many choices there are and whatever infrastructures say.
+// TestTextIsBounded: the text fits into an object, for any number of choices and any messages of infrastructures.
 func TestTextIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(1, 60).Draw(t, "choices")

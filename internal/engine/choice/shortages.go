@@ -7,51 +7,53 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// How long things last.
+// Durations.
 const (
-	// mostPause is the longest time that nobody asks for what was found exhausted, unless the infrastructure or the
-	// API's own pause is longer.
+	// mostPause is the longest time that no machine requests an exhausted choice, unless the infrastructure's
+	// or the API's own pause is longer.
 	mostPause = 10 * time.Minute
-	// trial is how long the others leave alone what one machine tries again.
+	// trial is how long the other machines wait while one machine tries a choice again.
 	trial = 10 * time.Second
-	// dear is how long other choices come before one of which an instance was accepted and given up. Each such try costs a
-	// machine and the time that its API gives it to be created (20 minutes), where a plain refusal costs a call.
+	// dear is how long other choices precede one whose instance was accepted and then failed. Each such try
+	// costs a machine and the time that its API allows for its creation (20 minutes); a plain refusal costs
+	// one call.
 	dear = time.Hour
-	// forgotten is how long after its time a shortage is still remembered, so that the pause grows.
+	// forgotten is how long a shortage is remembered after its time is over, so that the pause can grow.
 	forgotten = time.Hour
 )
 
-// Shortage is something that was found exhausted.
+// Shortage is a place that was found exhausted.
 type Shortage struct {
-	// Told is when the infrastructure last said so, Times how often in a row.
+	// Told is when the infrastructure last reported it, Times how often in a row.
 	Told  time.Time
 	Times int
-	// Until is when it is worth another try, Avoid until when other choices are tried before it.
+	// Until is when it is worth another try, Avoid is until when other choices are tried first.
 	Until, Avoid time.Time
-	// Said is what the infrastructure said.
+	// Said is the infrastructure's message.
 	Said string
 }
 
-// Shortages are what is known of one account. The zero value knows nothing. Methods leave the receiver as it is.
+// Shortages are the known shortages of one account. The zero value has none. Methods do not change the receiver.
 type Shortages struct{ known map[place]Shortage }
 
-// Answer is what came of asking for a choice.
+// Answer is the result of requesting a choice.
 type Answer struct {
 	Choice provider.Choice
-	// Began is when it was asked for, At when the answer came.
+	// Began is when it was requested, At is when the answer came.
 	Began, At time.Time
-	// Err is the failure; nil: there is an instance, and it runs. One that was accepted only is no answer yet.
+	// Err is the failure; nil: the instance runs. An instance that is only accepted is not an answer yet.
 	Err error
-	// GivenUp: the instance had been accepted before.
+	// GivenUp: the infrastructure had accepted the instance before it failed.
 	GivenUp bool
-	// Pause is how long to leave alone what is exhausted for the first time.
+	// Pause is how long to wait after the first shortage of a place.
 	Pause time.Duration
 }
 
-// After is what is known after the answer. An instance that runs ends every shortage of before that would have prevented it. An
-// [provider.Exhausted] error begins one, or makes its pause longer, whether the infrastructure said so at once or after it had
-// accepted the instance; whoever asked before another one was told the same only repeats it, and who asked within the pause begins
-// it anew. Other failures say nothing about capacity.
+// After returns the shortages after the answer. A running instance ends every earlier shortage that would
+// have prevented it. A [provider.Exhausted] error begins a shortage or prolongs its pause, whether the
+// infrastructure reported it at once or after it had accepted the instance. A machine that sent its request
+// before another one got the same answer only confirms it, and one that sent it within the pause starts the
+// pause again. Other failures do not concern capacity.
 func (s Shortages) After(a Answer) Shortages {
 	out := Shortages{known: map[place]Shortage{}}
 	for p, short := range s.known {
@@ -75,8 +77,9 @@ func (s Shortages) After(a Answer) Shortages {
 	return out
 }
 
-// again is the shortage after an answer to somebody who asked when it was told already. The pause grows when it was over
-// by then: within it, only those ask who began before they could know, and who repeat what was not answered clearly.
+// again returns the shortage after the same answer to a later request. The pause grows if it was over by
+// then: within the pause, the only requests are those sent before the shortage was known, and repetitions of
+// requests without a clear answer.
 func (s Shortage) again(a Answer) Shortage {
 	if s.Times == 0 || !a.Began.Before(s.Told.Add(pause(a.Pause, s.Times))) {
 		s.Times++
@@ -96,7 +99,7 @@ func (s Shortage) forgotten(now time.Time) bool {
 	return now.Sub(later(s.Until, s.Avoid)) >= forgotten
 }
 
-// Empty reports whether nothing is known any more at now.
+// Empty reports whether no shortage is known at now.
 func (s Shortages) Empty(now time.Time) bool {
 	for _, short := range s.known {
 		if !short.forgotten(now) {
@@ -106,7 +109,8 @@ func (s Shortages) Empty(now time.Time) bool {
 	return true
 }
 
-// trying is what others know while somebody asks for c, of which the time of every shortage is over.
+// trying returns the shortages for other machines while one machine requests c after the time of every
+// shortage of c is over.
 func (s Shortages) trying(now time.Time, c provider.Choice) Shortages {
 	out := Shortages{known: maps.Clone(s.known)}
 	for _, p := range places(c) {

@@ -9,17 +9,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Sibling is a machine of the same owner as the one that is chosen for.
+// Sibling is another machine of the same owner.
 type Sibling struct {
 	UID string
-	// Zone is where its instance is, or is asked for; empty: that is not known.
+	// Zone is the zone of its instance or of the request for one; empty if unknown.
 	Zone string
-	// Leaves: it is under deletion. What replaces it may take its zone.
+	// Leaves: it is under deletion. Its replacement may take its zone.
 	Leaves bool
 }
 
-// Zones counts the siblings that stay by zone. One that is told of twice, as a cache shows it and as it is remembered, counts once:
-// where it was first told to be, and not at all if either says that it leaves.
+// Zones counts the remaining siblings by zone. A sibling that is listed twice, from the cache and from
+// memory, counts once: in its first zone, and not at all if either entry is leaving.
 func Zones(siblings []Sibling) map[string]int {
 	at := map[string]string{}
 	leaves := map[string]bool{}
@@ -36,7 +36,7 @@ func Zones(siblings []Sibling) map[string]int {
 	return out
 }
 
-// Rotate begins, among equal choices, with one that the machine's UID decides: the only machines of many sets are not all in one zone.
+// Rotate rotates equal choices by the machine's UID, so that many sets of one machine do not all use one zone.
 func Rotate(choices []provider.Choice, uid string) []provider.Choice {
 	out := slices.Clone(choices)
 	for from := 0; from < len(out); {
@@ -60,7 +60,7 @@ func rotate(equal []provider.Choice, uid string) {
 	copy(equal, rotated)
 }
 
-// endOfEqual is the index behind the choices that are as good as the one at from.
+// endOfEqual returns the index behind the choices that are as good as the one at from.
 func endOfEqual(choices []provider.Choice, from int) int {
 	to := from + 1
 	for to < len(choices) && choices[to].Equal {
@@ -69,8 +69,8 @@ func endOfEqual(choices []provider.Choice, from int) int {
 	return to
 }
 
-// Spread puts choices that are equal in the order of how many siblings have their zones, fewest first, and leaves those that are
-// worse behind them. Where that is the same for several, they stay as they are listed.
+// Spread sorts equal choices by the number of siblings in their zones, fewest first. Worse choices stay
+// behind them. Choices with the same number keep their listed order.
 func Spread(choices []provider.Choice, zones map[string]int) []provider.Choice {
 	out := slices.Clone(choices)
 	for from := 0; from < len(out); {

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// listed makes choices of words "name zone"; "=" before a name says that it is equal to the one before.
+// listed returns choices from words "name zone"; "=" before a name says that it is equal to the one before.
 func listed(words ...string) (out []provider.Choice) {
 	for _, w := range words {
 		var c provider.Choice
@@ -108,9 +108,9 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestEven: machines that are chosen for one after the other, and none of which fails or leaves, are in each of the equal zones as often
-// as in any other, give or take one, in whatever order a spec lists them for each machine. When a zone is exhausted, the others are
-// level with each other, and once it has room again it is filled up first.
+// TestEven: machines that are placed one after the other, without failures or deletions, are spread evenly
+// over equal zones, give or take one, for any order of the zones in each machine's spec. When a zone is
+// exhausted, the others stay even, and once it has capacity again it is filled up first.
 func TestEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zones := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z]"), 2, 6, rapid.ID).Draw(t, "zones")
@@ -147,7 +147,7 @@ func TestEven(t *testing.T) {
 	})
 }
 
-// level demands that no zone has two more machines than another.
+// level fails if a zone has two more machines than another.
 func level(t *rapid.T, count map[string]int, zones []string) {
 	t.Helper()
 	least, most := count[zones[0]], count[zones[0]]
@@ -159,8 +159,8 @@ func level(t *rapid.T, count map[string]int, zones []string) {
 	}
 }
 
-// TestRankedStay: whatever is where, choices that say nothing of being equal are asked for as they are listed, and a worse one never comes
-// before a better one.
+// TestRankedStay: choices that are not marked as equal are requested in their listed order, and a worse one
+// never precedes a better one, for any placement of siblings.
 func TestRankedStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom([]string{"a", "b", "c"})
@@ -194,7 +194,7 @@ func TestRankedStay(t *testing.T) {
 	})
 }
 
-// TestRotate: each machine begins somewhere, always at the same, and the order of those that are not equal stays.
+// TestRotate: each machine always begins with the same choice, and unequal choices keep their order.
 func TestRotate(t *testing.T) {
 	listed := []provider.Choice{
 		{Name: "best"}, {Name: "a", Zone: "a"}, {Name: "b", Zone: "b", Equal: true}, {Name: "c", Zone: "c", Equal: true}, {Name: "last"},

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
-// clocks are those of a process that looks every 6 s, and sees everything.
+// clocks are the clocks of a process with a successful probe every 6 s.
 type clocks struct {
 	state connectivity.State
 	// up is for how long it has been up, ahead by how much its wall clock was set.
@@ -34,7 +34,7 @@ func (c *clocks) look() {
 	c.state = c.state.After(r)
 }
 
-// run looks n times, and the wall clock is set by that much before each look.
+// run probes n times, and sets the wall clock by that much before each probe.
 func (c *clocks) run(n int, by time.Duration) {
 	for range n {
 		c.up += policy.Interval
@@ -43,8 +43,7 @@ func (c *clocks) run(n int, by time.Duration) {
 	}
 }
 
-// TestWallClockIsSet: time that the wall clock skipped was watched by nobody, in
-// however many steps it did so.
+// TestWallClockIsSet: time that the wall clock skipped does not count as watched, for any number of steps.
 func TestWallClockIsSet(t *testing.T) {
 	const timeout = 10 * time.Minute
 	for _, c := range []struct {
@@ -79,8 +78,7 @@ func TestWallClockIsSet(t *testing.T) {
 	}
 }
 
-// TestBetweenSteps: what happens before the next look notices that the clock was
-// set.
+// TestBetweenSteps: the state before the next probe notices that the clock was set.
 func TestBetweenSteps(t *testing.T) {
 	clk := newClocks()
 	clk.run(20, 0)
@@ -105,8 +103,8 @@ func TestBetweenSteps(t *testing.T) {
 	}
 }
 
-// TestSilenceOutlivesTheClock: a cluster that a look found silent for too long is
-// silent until a look finds otherwise, whatever the wall clock says in between.
+// TestSilenceOutlivesTheClock: a cluster that a probe found silent for too long stays so until the next
+// probe, for any change of the wall clock in between.
 func TestSilenceOutlivesTheClock(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -140,9 +138,8 @@ func TestSilenceOutlivesTheClock(t *testing.T) {
 	}
 }
 
-// TestTimersRunByTheClockThatNobodySets: whatever is done to the wall clock, a
-// timer that it stamped is not ahead of the time that has passed by more than
-// what may lie between two looks.
+// TestTimersRunByTheClockThatNobodySets: for any change of the wall clock, a timer that started by it is
+// ahead of the passed time by at most the difference that may lie between two probes.
 func TestTimersRunByTheClockThatNobodySets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clk := newClocks()
@@ -163,9 +160,8 @@ func TestTimersRunByTheClockThatNobodySets(t *testing.T) {
 	})
 }
 
-// TestSilenceIsCountedByTheClockThatNobodySets: whatever is done to the wall clock, a
-// look finds a cluster silent when, and only when, it has not answered for the
-// timeout.
+// TestSilenceIsCountedByTheClockThatNobodySets: for any change of the wall clock, a probe finds a cluster
+// silent if and only if the cluster has not answered for the timeout.
 func TestSilenceIsCountedByTheClockThatNobodySets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clk := &clocks{state: connectivity.Begin(start, policy, connectivity.Control, connectivity.Target)}
@@ -204,8 +200,7 @@ func set(t time.Time, after, by time.Duration) time.Time {
 	return out
 }
 
-// TestRealClockIsSet: what a process reads off the clock has a monotonic reading,
-// by which nothing happened.
+// TestRealClockIsSet: a real reading of the clock has a monotonic part, by which the clock was not set.
 func TestRealClockIsSet(t *testing.T) {
 	for _, by := range []time.Duration{0, time.Hour, -time.Hour} {
 		now := time.Now()

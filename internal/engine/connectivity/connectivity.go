@@ -1,14 +1,18 @@
-// Package connectivity decides how well a process sees the two clusters that it works for, and what follows from that.
+// Package connectivity decides how well a process sees the two clusters that it works for, and the
+// consequences.
 //
-// Two things follow. When a cluster has not answered for too long, the process freezes what needs that cluster ([State.Blocked]). And timers
-// count only the time that the process has watched ([State.Remaining]): a timer stands still from the last look that saw everything
-// to the next such look, and begins no sooner than the process began to look. So no machine fails for what happened unseen.
+// There are two consequences. When a cluster has not answered for too long, the process freezes all actions
+// that need that cluster ([State.Blocked]). And timers count only the time in which the process has seen both
+// clusters ([State.Remaining]): a timer stops at the last successful probe and continues at the next one, and
+// starts no sooner than the process did. So no machine fails because of a time that the process did not see.
 //
-// Timers begin at times in API objects, which the clock of the API server has written: the wall clock, here. Somebody may set that clock, and
-// it runs on while the virtual machine of this process is suspended. Each look says how far the wall clock is ahead of a clock that nobody
-// sets ([Probe].Ahead), and the time that the wall clock has skipped counts as not watched.
+// Timers start at times in API objects. Those times are from the clock of the API server, the wall clock
+// here. An administrator may set that clock, and it continues while the virtual machine of this process is
+// suspended. Each probe says how far the wall clock is ahead of a clock that cannot be set ([Probe].Ahead);
+// time that the wall clock has skipped does not count as watched.
 //
-// The package reads no clock and asks no server: looks are arguments. The zero [State] never looks, and takes all time as watched.
+// The package reads no clock and sends no request: probes are arguments. The zero [State] never probes, and
+// counts all time as watched.
 package connectivity
 
 import (
@@ -18,11 +22,10 @@ import (
 	"time"
 )
 
-// Cluster is one of those that a process looks at.
+// Cluster is one of the clusters that a process probes.
 type Cluster int
 
-// The clusters: the one that holds the objects, and the one that machines join.
-// They may be the same.
+// The clusters: the one with the API objects, and the one that machines join. They may be the same.
 const (
 	Control Cluster = iota
 	Target
@@ -31,81 +34,79 @@ const (
 
 func (c Cluster) String() string { return [...]string{"control", "target"}[c] }
 
-// Answer is what came of a question.
+// Answer is the result of probing one cluster.
 type Answer string
 
 // The answers.
 const (
-	// Reachable: the API server said what there is, be it nothing.
+	// Reachable: the API server answered the request, perhaps with an empty list.
 	Reachable Answer = "Seen"
-	// Denied: it answered and did not say. It is up, so that nothing freezes;
-	// what we know may be out of date, so that timers stand still.
+	// Denied: it answered with a refusal. The server is up, so nothing freezes; known facts may be out of
+	// date, so timers stop.
 	Denied Answer = "Denied"
-	// Unreachable: no answer, or one that it cannot serve.
+	// Unreachable: no answer, or an answer that the server cannot serve.
 	Unreachable Answer = "Down"
 )
 
-// Settle is how long nobody's time runs out after sight was lost and came back:
-// kubelets renew their leases every 10 s, and nodes that are silent for 40 s
-// are declared lost.
+// Settle is how long every timer is kept from ending after a connection was lost and restored: kubelets renew
+// their leases every 10 s, and nodes that are silent for 40 s are declared lost.
 const Settle = time.Minute
 
-// Policy says when looking counts as not seeing.
+// Policy says when a connection counts as lost.
 type Policy struct {
-	// Timeout is how long a cluster may leave us without an answer.
+	// Timeout is how long a cluster may leave probes unanswered.
 	Timeout time.Duration
-	// Interval is that between two looks. Of looks that are more than three
-	// intervals apart nothing is known in between: the process was asleep.
+	// Interval is the time between two probes. If two probes are more than three intervals apart, the process
+	// was asleep, and the time between them was not seen.
 	Interval time.Duration
 }
 
-// Probe is one look at every cluster.
+// Probe is one probe of every cluster.
 type Probe struct {
-	// At is when the questions were sent, by the wall clock: what was true then was
-	// seen.
+	// At is when the requests were sent, by the wall clock: a successful probe has seen the state of that
+	// time.
 	At      time.Time
 	Answers map[Cluster]Answer
-	// Ahead is how much more time has passed since looking began by the wall clock
-	// than by one that nobody sets; negative when the wall clock was set back.
+	// Ahead is how much more time has passed since the first probe by the wall clock than by the steady
+	// clock, which cannot be set; negative if the wall clock was set back.
 	Ahead time.Duration
 }
 
-// State is what is known by the looks so far. It is a value: a later look makes
-// another.
+// State is the knowledge from the probes so far. It is a value: a later probe returns a new one.
 type State struct {
 	policy Policy
-	// started is when looking began, begun when everything was seen first, last
-	// when it was seen last; broken says that a look after last did not see.
+	// started is when probing began, begun the first successful probe, last the latest one; broken says that
+	// a later probe has failed.
 	started, begun, last time.Time
 	broken               bool
-	// looked is the last look, whatever came of it, by the wall clock, and steady by
-	// one that nobody sets: the same as the wall clock when looking began.
+	// looked is the time of the latest probe, successful or not, by the wall clock, and steady by the steady
+	// clock. Both were equal when probing began.
 	looked, steady time.Time
-	// ahead is [Probe].Ahead as far as the times here allow for it: all others are by
-	// the wall clock.
+	// ahead is the part of [Probe].Ahead that the times here already include: all other times are by the wall
+	// clock.
 	ahead time.Duration
-	// gaps are the times without sight between begun and last, in order.
+	// gaps are the times without a connection between begun and last, in order.
 	gaps     []gap
 	clusters [clusters]connection
 	// recovered is when the last freeze ended.
 	recovered time.Time
 }
 
-// gap is a time without sight, between two looks that saw.
+// gap is a time without a connection, between two successful probes.
 type gap struct{ from, to time.Time }
 
-// connection is what is known of one cluster.
+// connection is the knowledge about one cluster.
 type connection struct {
 	probed bool
-	// answered is when it answered last, by the clock that nobody sets; zero: never.
+	// answered is when it answered last, by the steady clock; zero: never.
 	answered time.Time
 	answer   Answer
 }
 
-// Source tells what is known by now. It is what shells are given.
+// Source returns the current state. Controllers get one.
 type Source interface{ State() State }
 
-// Of is the state that s tells; nil never looks.
+// Of returns the state of s. For nil it returns the zero State, which never probes.
 func Of(s Source) State {
 	if s == nil {
 		return State{}
@@ -113,10 +114,10 @@ func Of(s Source) State {
 	return s.State()
 }
 
-// Equal reports whether two states know the same.
+// Equal reports whether two states are equal.
 func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 
-// Begin returns the state before the first look at the given clusters.
+// Begin returns the state before the first probe of the given clusters.
 func Begin(at time.Time, p Policy, of ...Cluster) State {
 	s := State{policy: p, started: at.Round(0)}
 	for _, c := range of {
@@ -125,8 +126,7 @@ func Begin(at time.Time, p Policy, of ...Cluster) State {
 	return s
 }
 
-// After returns the state after another look. A cluster without an answer in it
-// is down.
+// After returns the state after another probe. A cluster without an answer in it is down.
 func (s State) After(r Probe) State {
 	r.At = r.At.Round(0)
 	s = s.setBack(r)
@@ -155,8 +155,8 @@ func (s State) After(r Probe) State {
 	return s.connected(r)
 }
 
-// connected takes down a look that saw everything. Of time that the wall clock skipped,
-// as much is taken out as was skipped: many small steps count as one.
+// connected records a successful probe. If the wall clock has skipped time, that much time does not count as
+// watched; many small steps count as one.
 func (s State) connected(r Probe) State {
 	skipped := r.Ahead - s.ahead
 	switch {
@@ -172,13 +172,12 @@ func (s State) connected(r Probe) State {
 	return s
 }
 
-// asleep is the longest time between two looks of which something is known, and
-// the largest difference between two clocks that nobody minds.
+// asleep is the longest time between two probes that counts as seen, and the largest accepted difference
+// between the two clocks.
 func (s State) asleep() time.Duration { return 3 * s.policy.Interval }
 
-// setBack takes down that the wall clock was set back: what was seen an hour ago
-// has the hour before in it from then on. Timers that began before that have to
-// wait until the clock is there again; none ends too early.
+// setBack records that the wall clock was set back. Known times move with it. Timers that began before that
+// have to wait until the clock reaches that time again; none ends too early.
 func (s State) setBack(r Probe) State {
 	d := r.Ahead - s.ahead
 	if s.begun.IsZero() || d >= -s.asleep() {
@@ -198,11 +197,11 @@ func (s State) setBack(r Probe) State {
 	return s
 }
 
-// mostGaps bounds the memory of a process that is up for years.
+// mostGaps bounds the memory of a process that runs for years.
 const mostGaps = 100
 
-// bounded makes one of the two oldest of too many gaps. What was seen between
-// them does not count any more, which is on the safe side.
+// bounded merges the two oldest gaps if there are too many. The time between them no longer counts as
+// watched, which is on the safe side.
 func bounded(gaps []gap) []gap {
 	if len(gaps) > mostGaps {
 		gaps[1].from = gaps[0].from
@@ -211,7 +210,7 @@ func bounded(gaps []gap) []gap {
 	return gaps
 }
 
-// Elapsed is how much of the time between from and to was watched.
+// Elapsed returns how much of the time between from and to was watched.
 func (s State) Elapsed(from, to time.Time) time.Duration {
 	if s.started.IsZero() {
 		return to.Sub(from)
@@ -227,10 +226,10 @@ func (s State) Elapsed(from, to time.Time) time.Duration {
 	return max(seen, 0)
 }
 
-// Remaining is how long a timer has still to run that began at from; it is over when
-// that is not positive. Once sight was lost, no timer ends sooner than [Settle],
-// or its own timeout if that is shorter, after sight came back. That holds for one that
-// had run out before, too: until sight is back, nobody knows what came of it meanwhile.
+// Remaining returns how long a timer that began at from still has to run; the timer is over if the result is
+// not positive. After a lost connection no timer ends sooner than [Settle], or its own timeout if that is
+// shorter, after the connection is restored. That also holds for a timer that had run out before: until then
+// it is unknown what has happened meanwhile.
 func (s State) Remaining(from time.Time, timeout time.Duration, now time.Time) time.Duration {
 	left := timeout - s.Elapsed(from, now)
 	if s.started.IsZero() {
@@ -239,9 +238,9 @@ func (s State) Remaining(from time.Time, timeout time.Duration, now time.Time) t
 	return max(left, s.SettlesIn(now)-max(Settle-timeout, 0))
 }
 
-// Again is when to look again at a timer that has so long to run; zero when it is
-// over. It counts nothing between two looks at the clusters, so that what is left of
-// it at the end may stay as it is for a while: that is not asked for over and over.
+// Again returns when to check a timer again that has left to run; zero if it is over. Between two probes no
+// time is counted, so at the end the value of left may stay the same for a while: Again is at least a second
+// then.
 func Again(left time.Duration) time.Duration {
 	if left <= 0 {
 		return 0
@@ -249,9 +248,9 @@ func Again(left time.Duration) time.Duration {
 	return max(left, time.Second)
 }
 
-// SettlesIn is how long it takes until everything has been seen for [Settle]; not
-// positive when it has. None of that has passed while the last look did not see
-// everything: one cluster may have come back just when the other went.
+// SettlesIn returns how long until both clusters have been seen for [Settle]; not positive if they have. That
+// time does not begin while the latest probe failed: one cluster may have come back just when the other was
+// lost.
 func (s State) SettlesIn(now time.Time) time.Duration {
 	if s.broken {
 		return Settle
@@ -259,9 +258,9 @@ func (s State) SettlesIn(now time.Time) time.Duration {
 	return Settle - s.Elapsed(s.Since(), now)
 }
 
-// Past reports whether a time has come that is written down somewhere and
-// stays. One that came unseen counts when sight has been back for [Settle]. Whether
-// it comes unseen is not known before the next look.
+// Past reports whether a stored deadline has passed. A deadline that passed without a connection counts when
+// the connection has been restored for [Settle]. Whether it passes without a connection is unknown before the
+// next probe.
 func (s State) Past(deadline, now time.Time) bool {
 	switch {
 	case now.Before(deadline):
@@ -274,8 +273,7 @@ func (s State) Past(deadline, now time.Time) bool {
 	return deadline.After(s.Since()) || s.SettlesIn(now) <= 0
 }
 
-// Since is since when everything has been seen without a gap; zero when nothing
-// was seen yet.
+// Since returns since when all clusters have been seen without a gap; zero before the first successful probe.
 func (s State) Since() time.Time {
 	if n := len(s.gaps); n > 0 {
 		return s.gaps[n-1].to
@@ -283,21 +281,19 @@ func (s State) Since() time.Time {
 	return s.begun
 }
 
-// Connected reports whether the last look saw everything.
+// Connected reports whether the latest probe was successful.
 func (s State) Connected() bool { return s.started.IsZero() || !s.begun.IsZero() && !s.broken }
 
-// Recovered is when the last freeze ended, zero when there was none.
+// Recovered returns when the last freeze ended; zero: there was no freeze.
 func (s State) Recovered() time.Time { return s.recovered }
 
-// Answer is the last one of a cluster; empty when it is not looked at, or was
-// not yet.
+// Answer returns the latest answer of a cluster; empty if it is not probed, or not yet.
 func (s State) Answer(c Cluster) Answer { return s.clusters[c].answer }
 
-// Blocked says why an object must not be acted upon now; empty: it may. An object
-// under deletion waits for the control cluster only. What its deletion needs to
-// know of the other one, it asks there, and waits where that does not answer;
-// where it needs nothing (nothing is left to drain, or nobody wants that), the
-// cluster that the machines join may be gone for good.
+// Blocked returns why the controller must not act on an object now; empty: it may. An object under deletion
+// waits for the control cluster only. For facts about the other cluster its deletion asks that cluster, and
+// waits if it does not answer. If the deletion needs no such fact (nothing is left to drain, or draining is
+// disabled), the cluster that the machines join may have been deleted.
 func (s State) Blocked(now time.Time, deleting bool) string {
 	for c, e := range s.clusters {
 		if Cluster(c) == Target && deleting {
@@ -310,14 +306,14 @@ func (s State) Blocked(now time.Time, deleting bool) string {
 	return ""
 }
 
-// Frozen says which cluster has not answered for too long, or has not been
-// asked yet; empty when all have.
+// Frozen says which cluster has not answered for too long, or has not been probed yet; empty if all have
+// answered.
 func (s State) Frozen(now time.Time) string { return s.Blocked(now, false) }
 
-// Again is when to ask again whether an object is still held.
+// Again returns when to check again whether an object is still blocked.
 func (s State) Again() time.Duration { return max(s.policy.Interval, time.Second) }
 
-// disconnected says why a cluster is not to be relied on; empty when it is.
+// disconnected returns why a cluster counts as disconnected; empty if it is connected.
 func (s State) disconnected(c Cluster, e connection, now time.Time) string {
 	switch {
 	case !e.probed:
@@ -332,9 +328,9 @@ func (s State) disconnected(c Cluster, e connection, now time.Time) string {
 	return ""
 }
 
-// silent reports whether a cluster has not answered for longer than the
-// timeout. One that answered last time has until the next look; one that a look
-// found silent is so until the next, also when the wall clock is set back before.
+// silent reports whether a cluster has not answered for longer than the timeout. A cluster that answered the
+// latest probe has until the next one. A cluster that a probe found silent stays so until the next probe,
+// also if the wall clock is set back before.
 func (s State) silent(e connection, now time.Time) bool {
 	patience := s.policy.Timeout
 	if e.answer != Unreachable {
@@ -343,10 +339,10 @@ func (s State) silent(e connection, now time.Time) bool {
 	return s.steady.Sub(e.answered)+max(now.Round(0).Sub(s.looked), 0) > patience
 }
 
-// wall is a time of the clock that nobody sets by the wall clock of the last look.
+// wall converts a time of the steady clock to the wall clock of the latest probe.
 func (s State) wall(steady time.Time) time.Time { return steady.Add(s.looked.Sub(s.steady)) }
 
-// frozen reports whether a cluster that has answered before does not any more.
+// frozen reports whether a cluster that has answered before has stopped answering.
 func (s State) frozen(now time.Time) bool {
 	return slices.ContainsFunc(s.clusters[:], func(e connection) bool { return e.probed && !e.answered.IsZero() && s.silent(e, now) })
 }

@@ -14,13 +14,13 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 
 var policy = connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}
 
-// round is one look: a letter for each cluster, s(een), d(enied) or x (down).
+// round is one probe: a letter for each cluster, s(een), d(enied) or x (down).
 func round(seconds int, answers string) connectivity.Probe {
 	words := map[byte]connectivity.Answer{'s': connectivity.Reachable, 'd': connectivity.Denied, 'x': connectivity.Unreachable}
 	return connectivity.Probe{At: at(seconds), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: words[answers[0]], connectivity.Target: words[answers[1]]}}
 }
 
-// looks are looks every 6 s from 0 on, one word each.
+// looks is a probe every 6 s from 0 on, one word each.
 func looks(words string) connectivity.State {
 	s := connectivity.Begin(start, policy, connectivity.Control, connectivity.Target)
 	for n, w := range strings.Fields(words) {
@@ -35,7 +35,7 @@ func TestHeld(t *testing.T) {
 	for _, c := range []struct {
 		reason, looks    string
 		now              int
-		living, deleting string // why they are held; empty: they are not
+		living, deleting string // why they are blocked; empty: they are not
 	}{
 		{"nothing is done before the first look", "", 0, "the control cluster has not been asked", "the control cluster has not been asked"},
 		{"an answer from each is enough", "ss", 1, "", ""},
@@ -116,9 +116,9 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestSettle: what is seen right after an outage is from before it. Kubelets get
-// time to report. World 100201440 of Gardener: the cluster of the nodes came back just when
-// that of the machines went, and machines failed whose time had run out before both.
+// TestSettle: facts right after an outage are from before it. Kubelets get time to report. World 100201440 of
+// Gardener: the cluster of the nodes came back just when that of the machines was lost, and machines failed
+// whose timeout had passed before both.
 func TestSettle(t *testing.T) {
 	before := times(50, "ss") // up to 294 s
 	for _, c := range []struct {
@@ -179,7 +179,7 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestZero: who never looks takes all time as watched, and nothing as held.
+// TestZero: without probes all time counts as watched, and nothing is blocked.
 func TestZero(t *testing.T) {
 	var s connectivity.State
 	if d := s.Elapsed(at(0), at(100)); d != 100*time.Second {

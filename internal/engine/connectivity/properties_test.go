@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
-// story is a random sequence of looks: when, and what came of each.
+// story is a random sequence of probes: their times and results.
 type story struct {
 	rounds []connectivity.Probe
 	state  connectivity.State
@@ -32,8 +32,8 @@ func saw(r connectivity.Probe) bool {
 	return r.Answers[connectivity.Control] == connectivity.Reachable && r.Answers[connectivity.Target] == connectivity.Reachable
 }
 
-// watched says of a second, by definition, whether it counts: it lies between
-// two looks in a row that both saw everything and are not too far apart.
+// watched says whether a second counts, by definition: it lies between two successful probes in a row that
+// are not too far apart.
 func (s story) watched(second int) bool {
 	for n := 1; n < len(s.rounds); n++ {
 		a, b := s.rounds[n-1], s.rounds[n]
@@ -62,8 +62,7 @@ func TestElapsedCountsWatchedSeconds(t *testing.T) {
 	})
 }
 
-// TestTimersNeverRunFasterThanTheClock: whatever is seen, no timer ends before
-// its time.
+// TestTimersNeverRunFasterThanTheClock: for any sequence of probes, no timer ends early.
 func TestTimersNeverRunFasterThanTheClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := tell(t, 40)
@@ -76,8 +75,8 @@ func TestTimersNeverRunFasterThanTheClock(t *testing.T) {
 	})
 }
 
-// TestOutageEndsNobody: what had time left when sight was lost has time left
-// when it comes back, however long that took.
+// TestOutageEndsNobody: a timer with time left when the connection was lost has time left when it is
+// restored, after an outage of any length.
 func TestOutageEndsNobody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := tell(t, 20)
@@ -97,8 +96,7 @@ func TestOutageEndsNobody(t *testing.T) {
 	})
 }
 
-// TestNothingEndsUnseen: while the last look did not see everything, nobody's time is over,
-// whenever it began, and all have to settle.
+// TestNothingEndsUnseen: while the latest probe failed, no timer ends, and all have to settle.
 func TestNothingEndsUnseen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := tell(t, 40)
@@ -118,8 +116,7 @@ func TestNothingEndsUnseen(t *testing.T) {
 	})
 }
 
-// TestMemoryIsBounded: a thousand outages are remembered in little, and never
-// make a timer run faster.
+// TestMemoryIsBounded: a thousand outages need little memory, and never make a timer run faster.
 func TestMemoryIsBounded(t *testing.T) {
 	s := connectivity.Begin(start, policy, connectivity.Control, connectivity.Target)
 	for n := range 1000 {
@@ -131,7 +128,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestStatesAreValues: two futures of one past do not meddle with each other.
+// TestStatesAreValues: two states derived from one state do not affect each other.
 func TestStatesAreValues(t *testing.T) {
 	past := looks("ss xs ss xs ss xs ss xs")
 	one, other := past.After(round(100, "ss")), past.After(round(200, "ss"))

@@ -18,7 +18,7 @@ func (q input) blocked() Blocker {
 		Pod: q.name(), Reason: ReasonRefused, Detail: q.attempt.Reply,
 		Since: q.attempt.Since, Until: q.again(),
 	}
-	if !q.tooEarly() { // others come first
+	if !q.tooEarly() { // other reasons come first
 		b.Until = q.now.Add(pollMost)
 	}
 	covering := q.covering()
@@ -32,7 +32,7 @@ func (q input) blocked() Blocker {
 			b.Also = append(b.Also, nameOf(o))
 		}
 	case q.attempt.Refusals == 0:
-		b.Budget = types.NamespacedName{} // not the budget's doing
+		b.Budget = types.NamespacedName{} // the budget is not the cause
 	case len(covering) == 1 && neverAllows(covering[0]):
 		b.Reason, b.Cause = ReasonBudgetNever, says(covering[0])
 	default:
@@ -41,8 +41,8 @@ func (q input) blocked() Blocker {
 	return b
 }
 
-// full reports whether a budget that refused the pod is known to refuse it again.
-// Where attempts are counted, each is made.
+// full reports whether a budget that refused the pod is known to refuse it again. If attempts are counted,
+// every attempt is sent.
 func (q input) full() bool {
 	if q.attempt.Refusals == 0 || q.policy.MaxEvictAttempts > 0 || q.policy.hurried() {
 		return false
@@ -51,8 +51,8 @@ func (q input) full() bool {
 	return len(covering) == 1 && Room(covering[0]) == 0
 }
 
-// Room is how many pods the API server lets go by the state of a budget: none as
-// long as that is about an earlier spec.
+// Room returns how many evictions the API server allows by the state of a budget: zero as long as the state
+// belongs to an earlier spec.
 func Room(b *policyv1.PodDisruptionBudget) int {
 	if b.Status.ObservedGeneration < b.Generation {
 		return 0
@@ -60,11 +60,11 @@ func Room(b *policyv1.PodDisruptionBudget) int {
 	return int(b.Status.DisruptionsAllowed)
 }
 
-// covering are the budgets that cover the pod.
+// covering returns the budgets that cover the pod.
 func (q input) covering() []*policyv1.PodDisruptionBudget { return Covering(*q.pod, q.budgets) }
 
-// Covering are the budgets whose selector matches the pod, by name. An empty selector
-// matches every pod of the namespace, a missing one none.
+// Covering returns the budgets whose selector matches the pod, by name. An empty selector matches every pod
+// of the namespace, a missing one matches no pod.
 func Covering(p corev1.Pod, budgets []policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget {
 	var out []*policyv1.PodDisruptionBudget
 	for i := range budgets {
@@ -86,17 +86,16 @@ func nameOf(b *policyv1.PodDisruptionBudget) types.NamespacedName {
 	return types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
 }
 
-// neverAllows reports whether the budget has no room at its best: its spec says
-// so, or it is up to date, all of its pods are healthy, none is on its way out,
-// and still none may go (minAvailable is as many as there are replicas).
+// neverAllows reports whether the budget has no room at its best: its spec says so, or it is up to date, all
+// of its pods are healthy, no pod is terminating, and it still allows no disruption (minAvailable equals the
+// number of replicas).
 func neverAllows(b *policyv1.PodDisruptionBudget) bool {
 	s := b.Status
 	return says(b) != "" || s.ObservedGeneration == b.Generation && s.DisruptionsAllowed == 0 && len(s.DisruptedPods) == 0 &&
 		s.ExpectedPods > 0 && s.CurrentHealthy >= s.ExpectedPods
 }
 
-// says is what in the spec of a budget allows nothing whatever its state;
-// empty when nothing does.
+// says returns the part of the budget's spec that allows no disruption in any state; empty if none exists.
 func says(b *policyv1.PodDisruptionBudget) string {
 	switch most, least := b.Spec.MaxUnavailable, b.Spec.MinAvailable; {
 	case most != nil && (most.Type == intstr.Int && most.IntVal == 0 || most.StrVal == "0%"):

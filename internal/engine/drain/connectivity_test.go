@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
-// watching is the sight of who has looked for so long, every ten seconds.
+// watching is the state of a process that has probed for so long, every ten seconds.
 func watching(since time.Duration) connectivity.State {
 	s := connectivity.Begin(now.Add(-since), connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, connectivity.Target)
 	for a := since; a >= 0; a -= 10 * time.Second {
@@ -20,8 +20,8 @@ func watching(since time.Duration) connectivity.State {
 	return s
 }
 
-// TestWaitsAreWatched: what did not happen in time counts only where somebody
-// would have seen it happen (C26). Each wait is over by the clock.
+// TestWaitsAreWatched: a timeout counts only the time in which the event would have been observed (C26). Each
+// wait is over by the clock.
 func TestWaitsAreWatched(t *testing.T) {
 	ended := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Hour)} }
 	skips := Policy{SkipTerminatingAfter: 5 * time.Minute}
@@ -30,7 +30,7 @@ func TestWaitsAreWatched(t *testing.T) {
 		facts  Facts
 		memory Memory
 		policy Policy
-		// over is what the decision shows once the wait is over.
+		// over is the decision once the wait is over.
 		over func(Decision) bool
 	}{
 		{
@@ -70,7 +70,7 @@ func TestWaitsAreWatched(t *testing.T) {
 	}
 }
 
-// TestForceDoesNotWait: it was not up to sight that a pod has no time left.
+// TestForceDoesNotWait: the end of a pod's time does not depend on the connection.
 func TestForceDoesNotWait(t *testing.T) {
 	ending := func(at time.Time) Facts {
 		return Facts{Pods: []corev1.Pod{namedPod("a", func(p *corev1.Pod) {

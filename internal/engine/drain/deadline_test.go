@@ -93,8 +93,8 @@ func TestDeadlineOfOnePod(t *testing.T) {
 	}
 }
 
-// Nobody waits for another: neither for an order, nor for volumes. Until the
-// deadline is over a volume is waited for.
+// No pod waits for another: neither for an order, nor for volumes. Until the deadline is over the drain waits
+// for volumes.
 func TestDeadlineAsksAllAtOnce(t *testing.T) {
 	var f Facts
 	f.Node = theNode()
@@ -121,11 +121,11 @@ func TestDeadlineAsksAllAtOnce(t *testing.T) {
 	}
 }
 
-// What people read: when it ends, and what is lost with the instance.
+// The message says when the instance ends, and what is lost with it.
 func TestDeadlineIsSaid(t *testing.T) {
 	pods := []corev1.Pod{namedPod("a"), namedPod("b"), namedPod("c", mirror)}
 	d := decide(now, pods, nil, Attempts{}, before(2*time.Minute))
-	if want := "; the instance is taken away at 2026-03-01T12:02:00Z"; !strings.HasSuffix(d.Message, want) {
+	if want := "; the instance is terminated at 2026-03-01T12:02:00Z"; !strings.HasSuffix(d.Message, want) {
 		t.Errorf("%q does not end with %q", d.Message, want)
 	}
 	if n := d.Abandoned(); n != 0 {
@@ -144,7 +144,7 @@ func TestDeadlineIsSaid(t *testing.T) {
 	}
 }
 
-// The next look is at the moment at which more is done, not a pause behind it.
+// The next decision is at the moment at which the next action is due, not a pause later.
 func TestDeadlineIsLookedAt(t *testing.T) {
 	blocked := Attempts{"uid-a": {At: now, Evicted: true, Refusals: 1, Since: now}}
 	for left, want := range map[time.Duration]time.Duration{time.Minute: pollMost, 17 * time.Second: 2 * time.Second, 15 * time.Second: pollLeast, 1 * time.Second: pollLeast, 100 * time.Millisecond: 100 * time.Millisecond} {
@@ -157,7 +157,7 @@ func TestDeadlineIsLookedAt(t *testing.T) {
 	}
 }
 
-// An attachment that cannot be taken away is asked for, and not waited for.
+// The removal of an attachment is requested, and the drain does not wait for it.
 func TestDeadlineDetachesWithoutWaiting(t *testing.T) {
 	f := Facts{Node: theNode(), Attachments: []storagev1.VolumeAttachment{attachment("a", theNode().Name)}}
 	p := before(0)
@@ -171,7 +171,7 @@ func TestDeadlineDetachesWithoutWaiting(t *testing.T) {
 	}
 }
 
-// TestDeadlineProperties: whatever pods there are, and whatever was asked of them.
+// TestDeadlineProperties: for any pods and any earlier requests.
 func TestDeadlineProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods, p := anyPods(t), anyPolicy(t)

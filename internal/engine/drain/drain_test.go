@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// pod makes one named a in namespace web, with the given edits.
+// pod returns a pod named a in namespace web, with the given edits.
 func pod(edits ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "web", Name: "a", UID: "uid-a", Labels: map[string]string{"app": "web"},
@@ -27,8 +27,8 @@ func pod(edits ...func(*corev1.Pod)) corev1.Pod {
 	return p
 }
 
-// decide asks about pods alone, after the attempts. Those that end have done so for an
-// hour.
+// decide decides about pods without volumes, after the attempts. Terminating pods have been terminating for
+// an hour.
 func decide(at time.Time, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, a Attempts, p Policy) Decision {
 	m := Memory{Begun: now, Attempts: a, Ending: Memory{}.seenToEnd(now.Add(-time.Hour), pods)}
 	return Decide(at, Facts{Pods: pods, Budgets: budgets}, m, p)
@@ -46,8 +46,7 @@ func mirror(p *corev1.Pod) {
 
 func finished(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
 
-// ending makes a pod that was told to end with this grace period, so that its
-// time is up this long from now.
+// ending makes a pod terminating with this grace period, of which this much is left.
 func ending(grace, left time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(left)))
@@ -69,8 +68,8 @@ func TestDecideOnePod(t *testing.T) {
 		pod     corev1.Pod
 		attempt *Attempt
 		policy  Policy
-		// want is what happens to the pod ("evict", "delete", or the reason for
-		// which it is ignored, waited for or blocked), grace what it is left.
+		// want is the decision about the pod ("evict", "delete", or the reason for which it is ignored,
+		// waiting or blocked), grace its grace period.
 		want  string
 		grace *time.Duration
 	}{
@@ -201,7 +200,7 @@ func refused(ago time.Duration, n int) *Attempt {
 	return &Attempt{At: now.Add(-ago), Since: now.Add(-ago), Refusals: n, Reply: "Cannot evict pod as it would violate the pod's disruption budget."}
 }
 
-// verdict is what a decision about a single pod says about it.
+// verdict returns the part of a decision about a single pod.
 func verdict(t *testing.T, d Decision) (string, *Target) {
 	t.Helper()
 	if n := len(d.Evict) + len(d.Delete) + len(d.Waiting) + len(d.Blocked) + len(d.Ignored); n != 1 {

@@ -14,40 +14,37 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Obstacle is something that can be known of a drain before it begins.
+// Obstacle is an obstacle of a drain that is known before the drain begins.
 type Obstacle struct {
 	Pod types.NamespacedName
-	// Budget is the disruption budget in the way; empty when none is.
+	// Budget is the disruption budget in the way; empty if none exists.
 	Budget types.NamespacedName
 	// Reason is [ReasonBudgetNever], [ReasonBudgets], [ReasonLocalData],
 	// [ReasonLocalVolume] or [ReasonOrder].
 	Reason Reason
-	// Endless: the drain cannot finish unless somebody changes something, or it
-	// is forced. Else it can, at the price that Message names.
+	// Endless: the drain finishes only if a user changes something, or it is forced. Otherwise it can finish,
+	// at the cost that Message names.
 	Endless bool
 	// Message is one sentence without a full stop.
 	Message string
 }
 
-// What can be foreseen besides budgets.
+// Obstacles other than budgets.
 const (
-	// ReasonLocalData: nobody makes the pod again, and its data are on the node.
+	// ReasonLocalData: no controller creates the pod again, and its data are on the node.
 	ReasonLocalData Reason = "LocalData"
 	// ReasonLocalVolume: the pod's volume exists on this node only.
 	ReasonLocalVolume Reason = "LocalVolume"
-	// ReasonOrder: the pod's [OrderAnnotation] cannot be read.
+	// ReasonOrder: the pod's [OrderAnnotation] is invalid.
 	ReasonOrder Reason = "DrainOrder"
 )
 
-// Foresee says what stands in the way of a drain that has not begun, so that
-// people can be warned before the node is cordoned: budgets that will never
-// allow an eviction, as far as can be told from what they say and from their
-// state with all pods healthy; and what a successful drain would lose. A budget
-// that merely has no room at the moment is no obstacle. What the policy overrides
-// is none either.
+// Foresee returns the obstacles of a drain that has not begun, so that users can be warned before the node is
+// cordoned. Obstacles are budgets that will never allow an eviction, by their spec and by their state with
+// all pods healthy, and data that a successful drain would lose. A budget that only has no room at the moment
+// is no obstacle. Neither is an obstacle that the policy overrides.
 //
-// Facts need Pods, the Budgets of their namespaces, and Volumes if those are to
-// be judged.
+// Facts need Pods, the Budgets of their namespaces, and Volumes if volumes are to be judged.
 func Foresee(f Facts, p Policy) (out []Obstacle) {
 	local := map[types.NamespacedName]Volume{}
 	for _, v := range f.Volumes {
@@ -68,7 +65,7 @@ func Foresee(f Facts, p Policy) (out []Obstacle) {
 	return out
 }
 
-// hardBudgets: only pods that are or may become ready are asked about.
+// hardBudgets concern only pods that are or may become ready.
 func (q input) hardBudgets(map[types.NamespacedName]Volume) *Obstacle {
 	if q.policy.Force || q.finished() || q.pod.Status.Phase == corev1.PodPending {
 		return nil
@@ -89,7 +86,7 @@ func (q input) hardBudgets(map[types.NamespacedName]Volume) *Obstacle {
 	switch n := q.policy.MaxEvictAttempts; {
 	case q.policy.hurried() && q.policy.ForceLate:
 		o.Endless = false
-		o.Message += "; it is overruled shortly before the instance is taken away"
+		o.Message += "; it is overruled shortly before the instance is terminated"
 	case !q.policy.hurried() && n > 0:
 		o.Endless = false
 		o.Message += fmt.Sprintf("; it is overruled after %d attempts", n)
@@ -97,8 +94,7 @@ func (q input) hardBudgets(map[types.NamespacedName]Volume) *Obstacle {
 	return &o
 }
 
-// sickMayGo reports whether the budget lets go of the pod because it is not
-// ready.
+// sickMayGo reports whether the budget allows the eviction of the pod because the pod is not ready.
 func sickMayGo(b *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
 	policy := b.Spec.UnhealthyPodEvictionPolicy
 	return policy != nil && *policy == policyv1.AlwaysAllow && !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -106,8 +102,8 @@ func sickMayGo(b *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
 	})
 }
 
-// localData: only pods without a controller are lost for good; others are made
-// again elsewhere, and chose a volume that begins empty.
+// localData concerns only pods without a controller. A controller creates other pods again, and their authors
+// chose a volume that starts empty.
 func (q input) localData(map[types.NamespacedName]Volume) *Obstacle {
 	if metav1.GetControllerOf(q.pod) != nil || q.finished() {
 		return nil
@@ -118,7 +114,7 @@ func (q input) localData(map[types.NamespacedName]Volume) *Obstacle {
 	}
 	return &Obstacle{
 		Pod: q.name(), Reason: ReasonLocalData,
-		Message: fmt.Sprintf("no controller makes it again, and the data of its volume %s are lost with the node", q.pod.Spec.Volumes[i].Name),
+		Message: fmt.Sprintf("no controller creates it again, and the data of its volume %s are lost with the node", q.pod.Spec.Volumes[i].Name),
 	}
 }
 
@@ -143,7 +139,7 @@ func (q input) badOrder(map[types.NamespacedName]Volume) *Obstacle {
 	}
 	return &Obstacle{
 		Pod: q.name(), Reason: ReasonOrder,
-		Message: fmt.Sprintf("annotation %s is %q, which is no integer; 0 is taken instead", OrderAnnotation, text),
+		Message: fmt.Sprintf("annotation %s is %q, which is not an integer; 0 is used instead", OrderAnnotation, text),
 	}
 }
 
@@ -155,8 +151,8 @@ func names(budgets []*policyv1.PodDisruptionBudget) string {
 	return strings.Join(out, ", ")
 }
 
-// relevant are the obstacles about pods that have still to be asked, or were and
-// have not left; what blocks them says no more of it than the obstacle does.
+// relevant returns the obstacles of pods that have not been evicted yet, or were and have not left. The entry
+// of a blocked pod already says the same as its obstacle.
 func relevant(obstacles []Obstacle, d Decision) (out []Obstacle) {
 	open := map[types.NamespacedName]bool{}
 	for _, t := range slices.Concat(d.Evict, d.Delete) {

@@ -79,7 +79,7 @@ func TestForesee(t *testing.T) {
 			reason: "a budget that is overruled in the end is no end", pod: pod(owned, ready), budgets: []policyv1.PodDisruptionBudget{budget("pdb", healthy)},
 			policy: Policy{MaxEvictAttempts: 360}, want: ReasonBudgetNever, message: "it is overruled after 360 attempts",
 		},
-		{reason: "a bare pod with local data", pod: pod(emptyDir), want: ReasonLocalData, message: "no controller makes it again"},
+		{reason: "a bare pod with local data", pod: pod(emptyDir), want: ReasonLocalData, message: "no controller creates it again"},
 		{
 			reason: "or with a directory of the node", pod: pod(func(p *corev1.Pod) {
 				p.Spec.Volumes = []corev1.Volume{{Name: "h", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{}}}}
@@ -113,13 +113,13 @@ func TestForesee(t *testing.T) {
 	}
 }
 
-// A warning stands until the pod was asked; then the answer says more.
+// A warning stands until the pod was evicted; then the answer is more precise.
 func TestObstaclesStandUntilTheirPodIsAsked(t *testing.T) {
 	p := pod(ready)
 	f := Facts{Pods: []corev1.Pod{p}, Budgets: []policyv1.PodDisruptionBudget{budget("pdb", healthy)}}
 	m := Memory{Obstacles: Foresee(f, Policy{})}
 	first := Decide(now, f, m, Policy{})
-	const warning = "this drain cannot finish by itself, because of web/a: disruption budget web/pdb allows no disruption even with all pods healthy"
+	const warning = "this drain cannot finish by itself: web/a: disruption budget web/pdb allows no disruption even with all pods healthy"
 	if !first.Began || len(first.Obstacles) != 1 || first.Message != "1 pod has to leave: web/a; "+warning {
 		t.Errorf("first look: %+v", first)
 	}

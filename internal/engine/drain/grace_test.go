@@ -7,9 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestForcedPodsHaveTheirTime: the API server says by its own clock when a pod's time
-// is over. Whoever looks by a clock that is ahead of that one leaves the pod the time
-// that it was given all the same.
+// TestForcedPodsHaveTheirTime: the API server decides by its own clock when a pod's grace period ends. A
+// process whose clock is ahead still leaves the pod its full grace period.
 func TestForcedPodsHaveTheirTime(t *testing.T) {
 	const grace, ahead = 30 * time.Second, time.Minute
 	asked := func(ago time.Duration) Attempts { return Attempts{"uid-a": {At: now.Add(-ago), Accepted: true}} }
@@ -17,7 +16,7 @@ func TestForcedPodsHaveTheirTime(t *testing.T) {
 		reason   string
 		given    time.Duration
 		attempts Attempts
-		// watched is for how long the node has been looked at.
+		// watched is how long the node has been observed.
 		watched time.Duration
 		policy  Policy
 		want    string

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Memory is a value: whoever adds to one gets another, and what others hold stays as it is.
+// A Memory is a value: each method returns a changed copy.
 
-// After is m with what came of requests.
+// After returns m with the results of requests.
 func (m Memory) After(came Attempts) Memory {
 	all := maps.Clone(m.Attempts)
 	if all == nil {
@@ -19,7 +19,7 @@ func (m Memory) After(came Attempts) Memory {
 	return m
 }
 
-// Of is m without the attempts on pods and attachments that are not there any more.
+// Of returns m without the attempts on pods and attachments that no longer exist.
 func (m Memory) Of(f Facts) Memory {
 	there := Attempts{}
 	keep := func(uid types.UID) {
@@ -37,7 +37,7 @@ func (m Memory) Of(f Facts) Memory {
 	return m
 }
 
-// Doubting is m without the knowledge which pods are gone.
+// Doubting returns m without the records of deleted pods.
 func (m Memory) Doubting() Memory {
 	left := maps.Clone(m.Attempts)
 	maps.DeleteFunc(left, func(_ types.UID, a Attempt) bool { return a.Gone })

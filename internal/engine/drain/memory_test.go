@@ -9,8 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestMemoryIsAValue: what is added to a memory, or forgotten, changes nothing for who holds
-// the one before.
+// TestMemoryIsAValue: adding to a memory, or forgetting, does not change earlier copies.
 func TestMemoryIsAValue(t *testing.T) {
 	held := Memory{Begun: now, Attempts: Attempts{"uid-a": {At: now, Gone: true}, "uid-b": {At: now, Refusals: 1}, "va-1": {At: now}}}
 	before := maps.Clone(held.Attempts)

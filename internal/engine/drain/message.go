@@ -11,16 +11,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Bounds of a message. The others of what it names are counted.
+// Limits of a message. It counts the items that it does not name.
 const (
 	named   = 10
 	longest = 2000 // bytes
-	// roomy is what a list may take: it leaves some for what else there is to say.
+	// roomy is the limit of a list; the rest of the message needs some room, too.
 	roomy = 1500 // bytes
 )
 
-// message says in one line what is in the way, the blocked first, and since
-// when. It has no times and counts in it that change while nothing else does.
+// message says in one line what blocks the drain, blocked pods first, and since when. Its times and counts
+// change only when a fact changes.
 func message(d Decision, p Policy) string {
 	if d.Done {
 		return ""
@@ -44,7 +44,7 @@ func message(d Decision, p Policy) string {
 		out = append(out, Warning(d.Obstacles))
 	}
 	if p.hurried() {
-		out = append(out, "the instance is taken away at "+stamp(p.Deadline))
+		out = append(out, "the instance is terminated at "+stamp(p.Deadline))
 	}
 	if p.Remark != "" {
 		out = append(out, p.Remark)
@@ -52,9 +52,9 @@ func message(d Decision, p Policy) string {
 	return provider.Clip(strings.Join(out, "; "), longest)
 }
 
-// parts are what is said of each pod and of each volume.
+// parts returns the texts about each pod and each volume.
 func parts(d Decision) (pods, volumes []string) {
-	last := func(b Blocker) int { // those whose turn comes later
+	last := func(b Blocker) int { // pods with a later turn
 		if b.Reason == ReasonTurn {
 			return 1
 		}
@@ -75,7 +75,7 @@ func parts(d Decision) (pods, volumes []string) {
 	return pods, volumes
 }
 
-// list names as many as a message has room for, but always one.
+// list joins as many parts as a message has room for, at least one.
 func list(parts []string) string {
 	size := 0
 	for i, p := range parts {
@@ -87,8 +87,8 @@ func list(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Warning puts obstacles into one line, those first without which the drain
-// could finish; empty when there are none.
+// Warning joins obstacles into one line, first those that keep the drain from finishing; empty without
+// obstacles.
 func Warning(obstacles []Obstacle) string {
 	var endless, costly []string
 	for _, o := range obstacles {
@@ -101,10 +101,10 @@ func Warning(obstacles []Obstacle) string {
 	}
 	var out []string
 	if len(endless) > 0 {
-		out = append(out, "this drain cannot finish by itself, because of "+list(endless))
+		out = append(out, "this drain cannot finish by itself: "+list(endless))
 	}
 	if len(costly) > 0 {
-		out = append(out, "beware of "+list(costly))
+		out = append(out, "warning: "+list(costly))
 	}
 	return strings.Join(out, "; ")
 }
@@ -137,7 +137,7 @@ func why(b Blocker) string {
 	}
 }
 
-// never says of a budget that waiting alone does not help.
+// never says that a budget will never allow a disruption.
 func never(cause string) string {
 	const text = "allows no disruption even with all pods healthy"
 	if cause == "" {
@@ -146,7 +146,7 @@ func never(cause string) string {
 	return text + ": " + cause
 }
 
-// since tells the beginning of waits that have one of their own.
+// since returns the start of waits that have their own.
 func since(b Blocker) string {
 	switch b.Reason {
 	case ReasonEvicted, ReasonTurn, ReasonLead:
@@ -177,8 +177,8 @@ func whyVolume(b Blocker) string {
 	}
 }
 
-// next is when to look again: at once but for a short pause after requests,
-// else when the first of the pods is due, or the deadline makes a difference.
+// next returns when to decide again: after a short pause if there are requests, otherwise when the first of
+// the pods is due, or when the deadline changes the decision.
 func next(now time.Time, d Decision, p Policy) time.Duration {
 	if d.Done {
 		return 0
@@ -188,7 +188,7 @@ func next(now time.Time, d Decision, p Policy) time.Duration {
 	case len(d.Evict)+len(d.Delete)+len(d.Detach) > 0:
 		soonest = pollLeast
 	case len(d.Waiting) == 0 && !slices.ContainsFunc(d.Blocked, func(b Blocker) bool { return b.Budget.Name == "" }):
-		soonest = FullRetryEvery // or whenever a pod goes or a budget has room, of which events tell
+		soonest = FullRetryEvery // events report earlier when a pod leaves or a budget has room
 	}
 	for _, list := range [][]Blocker{d.Waiting, d.Blocked} {
 		for _, b := range list {

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// drainRow is a sentence of a specification and what becomes of it here: what a
-// drain comes to that has gone on for an hour.
+// drainRow is a sentence of a specification and its result here: the state of a drain after an hour.
 type drainRow struct {
 	// row quotes the specification.
 	row      string
@@ -51,8 +50,7 @@ func podsOf(pods ...corev1.Pod) Facts { return Facts{Pods: pods} }
 
 func unreachable(p *Policy) { p.NodeUnreachable = true }
 
-// staticPod is what kubelets show of their own pods: the mirror, which the node
-// controls.
+// staticPod makes a pod the mirror of a static pod, which the node controls.
 func staticPod(p *corev1.Pod) {
 	mirror(p)
 	ownedBy("Node")(p)

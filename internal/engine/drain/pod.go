@@ -15,17 +15,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Bounds of how soon to look again at a pod that is on its way out. A pod that
-// has been ending for 4 s is looked at after 1 s, one for a minute after 5 s.
+// These limits bound the time until a terminating pod is checked again. A pod that has been terminating for 4
+// s is checked after 1 s, one for a minute after 5 s.
 const (
 	pollLeast = 250 * time.Millisecond
 	pollMost  = 5 * time.Second
 )
 
-// defaultGrace is what the API server gives a pod that names no grace period.
+// defaultGrace is the API server's default for a pod without a grace period.
 const defaultGrace = 30 * time.Second
 
-// input is one pod and all that bears on it.
+// input has one pod and the facts about it.
 type input struct {
 	now     time.Time
 	pod     *corev1.Pod
@@ -34,12 +34,12 @@ type input struct {
 	budgets []policyv1.PodDisruptionBudget
 	policy  Policy
 	turns   turns
-	// serial: pods like this one leave one after another.
+	// serial: pods with this property leave one after another.
 	serial bool
 }
 
-// questions are about the pods in order of their names, so that the same pods
-// give the same decision in whatever order they were listed.
+// questions returns the pods in order of their names, so that the decision does not depend on the order of
+// the list.
 func questions(now time.Time, f Facts, m Memory, p Policy) []input {
 	shared := sharedClaims(f.Volumes)
 	out := make([]input, len(f.Pods))
@@ -58,9 +58,8 @@ func compareNames(a, b types.NamespacedName) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// decide files the pod under the first heading that applies. A pod whose last
-// request failed stays blocked while it waits for its turn to be asked again:
-// that is what people need to know of it.
+// decide adds the pod to the first list that applies. A pod whose last request failed stays in Blocked while
+// it waits for the next attempt, because users need to know the failure.
 func (q input) decide(d *Decision) {
 	if r := q.stays(); r != "" {
 		d.Ignored = append(d.Ignored, Ignored{Pod: q.name(), Reason: r})
@@ -84,7 +83,7 @@ func (q input) decide(d *Decision) {
 	}
 }
 
-// stays says why the pod need not go; empty when it must.
+// stays returns why the pod may stay; empty if it has to leave.
 func (q input) stays() Reason {
 	owner := metav1.GetControllerOf(q.pod)
 	switch {
@@ -108,8 +107,7 @@ func (q input) stays() Reason {
 	return ""
 }
 
-// overstays reports whether a terminating pod is past the time for which it is
-// waited for.
+// overstays reports whether the drain no longer waits for a terminating pod.
 func (q input) overstays() bool {
 	end := q.pod.DeletionTimestamp.Time
 	skip := q.policy.SkipTerminatingAfter
@@ -124,14 +122,14 @@ func (q input) overstays() bool {
 	return skip > 0 && q.policy.Connectivity.Remaining(end, skip, q.now) < 0
 }
 
-// given is the time that a terminating pod was given.
+// given returns the grace period of a terminating pod.
 func (q input) given() time.Duration {
 	return time.Duration(ptr.Deref(q.pod.DeletionGracePeriodSeconds, 0)) * time.Second
 }
 
-// watchedSince is when a terminating pod was first seen to end, or asked once more after
-// that. From then on it has the time that it was given, by whatever clock: a process
-// that takes over waits anew, but no longer than Force leaves a pod.
+// watchedSince returns when a terminating pod was first seen terminating, or was evicted again after that.
+// From then on it has its grace period, by any clock: a process that takes over waits again, but no longer
+// than the grace period under Force.
 func (q input) watchedSince() time.Time {
 	if q.attempt.Accepted && q.attempt.At.After(q.ending) {
 		return q.attempt.At
@@ -139,7 +137,7 @@ func (q input) watchedSince() time.Time {
 	return q.ending
 }
 
-// seenToEnd are the pods that are on their way out, and since when that is known.
+// seenToEnd returns the terminating pods, and since when they are known to terminate.
 func (m Memory) seenToEnd(now time.Time, pods []corev1.Pod) map[types.UID]time.Time {
 	out := map[types.UID]time.Time{}
 	for i := range pods {
@@ -154,10 +152,9 @@ func (m Memory) seenToEnd(now time.Time, pods []corev1.Pod) map[types.UID]time.T
 	return out
 }
 
-// shortens reports whether a pod that ends by itself has to end sooner: Force leaves it
-// less time than it was given, its kubelet has fallen silent since it was asked to leave,
-// so that nothing is left that would end it, or it would end too late. That is no
-// disruption that a budget could refuse: the pod is on its way out.
+// shortens reports whether a terminating pod has to end sooner: Force allows it less time than its grace
+// period, its kubelet stopped answering after the eviction, so that nothing would end the pod, or it would
+// end too late. No budget can refuse that: the pod already terminates.
 func (q input) shortens() bool {
 	p := q.policy
 	if q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
@@ -174,11 +171,11 @@ func (q input) shortens() bool {
 	return false
 }
 
-// failed reports whether the last request was made and not granted.
+// failed reports whether the last request was sent and refused.
 func (q input) failed() bool { return !q.attempt.At.IsZero() && !q.attempt.Accepted }
 
-// deletes reports whether the pod is deleted instead of evicted. With a deadline
-// it is asked more often than a number of attempts was meant for.
+// deletes reports whether the pod is deleted instead of evicted. With a deadline, requests are more frequent
+// than MaxEvictAttempts allows for, so that limit does not count.
 func (q input) deletes() bool {
 	p := q.policy
 	return p.forces(q.now) || p.DeleteFinished && q.finished() ||
@@ -189,7 +186,7 @@ func (q input) finished() bool {
 	return q.pod.Status.Phase == corev1.PodSucceeded || q.pod.Status.Phase == corev1.PodFailed
 }
 
-// grace is the grace period to ask for; nil: the pod's own.
+// grace returns the grace period of the request; nil: the pod's own.
 func (q input) grace() *time.Duration {
 	switch p := q.policy; {
 	case p.Force && p.NodeUnreachable:
@@ -215,9 +212,8 @@ func (q input) ownGrace() time.Duration {
 	return defaultGrace
 }
 
-// tooEarly reports whether the pod was asked to leave too short a while ago to
-// be asked again. Whoever wants force in the middle of a drain does not wait for
-// the pause after the last eviction (C24 of the Gardener notes).
+// tooEarly reports whether the last request about the pod is too recent to send another one. If a user sets
+// force during a drain, the pause after the last eviction is skipped (C24 of the Gardener notes).
 func (q input) tooEarly() bool {
 	if q.policy.forces(q.now) && q.attempt.Evicted {
 		return false
@@ -225,8 +221,8 @@ func (q input) tooEarly() bool {
 	return q.now.Before(q.again())
 }
 
-// again is when the pod may be asked once more. With the default of 5 s it is
-// 5 to 6 s after the last request, and 30 to 36 s while its budget is full.
+// again returns when the next request about the pod may be sent. With the default of 5 s it is 5 to 6 s after
+// the last request, and 30 to 36 s while its budget is full.
 func (q input) again() time.Time {
 	if q.attempt.At.IsZero() {
 		return time.Time{}
@@ -241,7 +237,7 @@ func (q input) again() time.Time {
 	return q.attempt.At.Add(every + jitter(q.pod.UID, q.attempt.Refusals, every/5))
 }
 
-// jitter picks a share of span, always the same for the same pod and attempt.
+// jitter returns a share of span, always the same for the same pod and attempt.
 func jitter(uid types.UID, attempt int, span time.Duration) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(string(uid) + "/" + strconv.Itoa(attempt)))
@@ -272,7 +268,7 @@ func (q input) accepted() Blocker {
 	return Blocker{Pod: q.name(), Reason: ReasonEvicted, Since: q.attempt.At, Until: until}
 }
 
-// poll is when to look again at something that began to end at since.
+// poll returns when to check again something that began to end at since.
 func (q input) poll(since time.Time) time.Time {
 	return q.now.Add(min(max(q.now.Sub(since)/4, pollLeast), pollMost))
 }

@@ -120,9 +120,9 @@ func TestOrderOfPodsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A whole drain against a server that refuses, accepts and forgets as it
-// likes: no pod is asked twice within RetryEvery, a budget that may not be
-// overruled never is, and once the server lets everything go it ends.
+// A whole drain against a server that refuses, accepts and forgets at random: no pod is evicted twice within
+// RetryEvery, a budget that may not be overruled never is, and once the server accepts all evictions the
+// drain ends.
 func TestDrainIsPacedAndEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policy := anyPolicy(t)

@@ -11,31 +11,30 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// OrderAnnotation on a pod says when it leaves a node that is drained: pods with
-// a lower number (an integer, negative ones too) are gone before those with a
-// higher one are asked. Pods without it have 0; what is no integer counts as 0.
-// Priorities give no order, but among pods with volumes.
+// OrderAnnotation on a pod says when it leaves a drained node: pods with a lower number (an integer, may be
+// negative) have left before pods with a higher one are evicted. The default is 0; a value that is not an
+// integer counts as 0. Priorities set the order of pods with volumes only.
 const OrderAnnotation = millwright.DrainOrder
 
-// order is the pod's place.
+// order returns the pod's number.
 func order(p *corev1.Pod) int {
 	n, _ := millwright.Read(p.Annotations).Integer(OrderAnnotation)
 	return n
 }
 
-// turns say who may be asked to leave now.
+// turns say which pods may be evicted now.
 type turns struct {
-	// lead is when the first may be; zero: at any time.
+	// lead is when the first pod may be evicted; zero: at any time.
 	lead time.Time
 	// order is the order of the pods whose turn it is.
 	order int
-	// serial is the one pod, of those that leave one after another, whose turn it
-	// is; empty: none.
+	// serial is the pod whose turn it is, of the pods that leave one after another; empty: no such pod may
+	// leave now.
 	serial types.UID
 }
 
-// turnsOf looks at the pods that must go: an order's turn lasts until all of its
-// pods are gone, and pods that are written off hold nobody up.
+// turnsOf looks at the pods that have to leave: the turn of an order lasts until all of its pods have left.
+// Pods that the drain no longer waits for do not delay other pods.
 func turnsOf(pods []input, l look) turns {
 	t := turns{lead: l.lead()}
 	leaving := slices.DeleteFunc(slices.Clone(pods), func(q input) bool { return q.stays() != "" })
@@ -48,8 +47,8 @@ func turnsOf(pods []input, l look) turns {
 	return t
 }
 
-// serialTurn is the turn of the most important pod that may be asked, as long
-// as no other with volumes is on its way, and no volume of one that has gone.
+// serialTurn returns the most important pod with volumes that may be evicted, as long as no other pod with
+// volumes terminates, and no volume of a deleted pod is moving.
 func serialTurn(leaving []input, turn int, l look) types.UID {
 	var best *input
 	for i, q := range leaving {
@@ -62,7 +61,7 @@ func serialTurn(leaving []input, turn int, l look) types.UID {
 		case (q.attempt.Accepted || q.attempt.Unclear) && q.tooEarly():
 			return ""
 		case q.attempt.Accepted:
-			return q.pod.UID // granted before, to no effect
+			return q.pod.UID // accepted before, without effect
 		case q.tooEarly() || n > turn:
 		case best == nil || priority(q.pod) > priority(best.pod):
 			best = &leaving[i]
@@ -74,8 +73,8 @@ func serialTurn(leaving []input, turn int, l look) types.UID {
 	return best.pod.UID
 }
 
-// overdue reports whether a terminating pod has had its time, and that of its
-// volumes: the next one with volumes does not wait for it any longer.
+// overdue reports whether a terminating pod has used up its time, and that of its volumes: the next pod with
+// volumes no longer waits for it.
 func (q input) overdue() bool {
 	d := q.policy.DetachTimeout
 	return d > 0 && q.policy.Connectivity.Remaining(q.pod.DeletionTimestamp.Time, d, q.now) < 0
@@ -83,7 +82,7 @@ func (q input) overdue() bool {
 
 func priority(p *corev1.Pod) int32 { return ptr.Deref(p.Spec.Priority, 0) }
 
-// waitsFor says why the pod may not be asked yet; empty when it may.
+// waitsFor returns why the pod cannot be evicted yet; empty if it can.
 func (q input) waitsFor() Reason {
 	n := order(q.pod)
 	switch {
@@ -105,9 +104,8 @@ func (q input) queued() Blocker {
 	return b
 }
 
-// lead is when the time between cordon and first request ends; zero: it has not
-// to be kept. It is counted from the taint that goes with a cordon, else from
-// the first look.
+// lead returns when the time between cordon and first request ends; zero: there is no such time. It starts at
+// the taint that comes with a cordon, otherwise at the first observation.
 func (l look) lead() time.Time {
 	p := l.policy
 	if p.CordonLead <= 0 || p.Force || p.hurried() || p.NodeUnreachable {

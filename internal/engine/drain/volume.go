@@ -14,19 +14,17 @@ import (
 
 // Volume is a persistent volume.
 type Volume struct {
-	// Name is the PersistentVolume's.
+	// Name is that of the PersistentVolume.
 	Name string
 	// Claim is the PersistentVolumeClaim that it is bound to.
 	Claim types.NamespacedName
-	// Shared: several nodes may have it at the same time. It is not waited for.
+	// Shared: several nodes may attach it at the same time. The drain does not wait for it.
 	Shared bool
 	// Local: it exists on one node only.
 	Local bool
-	// ID is the name under which node.status.volumesAttached lists it; empty when
-	// that cannot be told.
+	// ID is the name under which node.status.volumesAttached lists it; empty if unknown.
 	ID string
-	// Part is a part of that name, where the infrastructure tells no more; empty when
-	// it does not.
+	// Part is a part of that name, if only that part is known; otherwise empty.
 	Part string
 }
 
@@ -45,8 +43,7 @@ func VolumeOf(pv *corev1.PersistentVolume) Volume {
 	return v
 }
 
-// Claims are the persistent volume claims that the pod uses, those made for it
-// too.
+// Claims returns the persistent volume claims that the pod uses, including generic ephemeral ones.
 func Claims(p *corev1.Pod) (out []types.NamespacedName) {
 	for _, v := range p.Spec.Volumes {
 		switch {
@@ -59,8 +56,8 @@ func Claims(p *corev1.Pod) (out []types.NamespacedName) {
 	return out
 }
 
-// sharedClaims are the claims of volumes that several nodes may have. One whose
-// volume is not known is none: a cache may show the pod before the volume.
+// sharedClaims returns the claims of volumes that several nodes may attach. If the volume is unknown, the
+// claim does not count as shared: a cache may show the pod before the volume.
 func sharedClaims(volumes []Volume) map[types.NamespacedName]bool {
 	out := map[types.NamespacedName]bool{}
 	for _, v := range volumes {
@@ -71,24 +68,22 @@ func sharedClaims(volumes []Volume) map[types.NamespacedName]bool {
 	return out
 }
 
-// Passage is the way of a volume off the node.
+// Passage is the detachment of a volume from the node.
 type Passage struct {
 	Volume
-	// Inline: the volume has no PersistentVolume; its name is that of its
-	// attachment.
+	// Inline: the volume has no PersistentVolume; its name is that of its attachment.
 	Inline bool
-	// Pod is the last pod of the node that used it; empty when that is not known.
+	// Pod is the last pod of the node that used it; empty if unknown.
 	Pod types.NamespacedName
 	// Attached says that it was seen attached to the node.
 	Attached bool
-	// Left is since when no pod of the node uses it, Detached since when it is
-	// not attached to the node after that; zero: not yet.
+	// Left is since when no pod of the node uses it, Detached is since when it has been detached from the
+	// node after that; zero: not yet.
 	Left, Detached time.Time
 }
 
-// Seen adds to the memory what the facts show of pods that end and of the volumes'
-// passages. Asking [Decide] includes it; it has to be stored, so that waits have a
-// beginning.
+// Seen returns the memory with the terminating pods and the volumes' passages of these facts. [Decide] calls
+// it, too; the caller stores the result, so that waits have a start.
 func (m Memory) Seen(now time.Time, f Facts, p Policy) Memory {
 	if m.Begun.IsZero() {
 		m.Begun = now
@@ -124,7 +119,7 @@ func (m Memory) Seen(now time.Time, f Facts, p Policy) Memory {
 	return m
 }
 
-// look is what bears on a node's volumes.
+// look has the facts about a node's volumes.
 type look struct {
 	now    time.Time
 	facts  Facts
@@ -132,8 +127,8 @@ type look struct {
 	policy Policy
 }
 
-// used notes the volumes of the node's pods, and returns which those are. Pods
-// that have ended use none any more, nor do those that are written off.
+// used records the volumes of the node's pods, and returns their names. Ended pods use no volume, nor do pods
+// that the drain no longer waits for.
 func (l look) used(passages map[string]Passage) map[string]bool {
 	byClaim := map[types.NamespacedName]Volume{}
 	for _, v := range l.facts.Volumes {
@@ -155,7 +150,7 @@ func (l look) used(passages map[string]Passage) map[string]bool {
 	return out
 }
 
-// found adds the volumes that are attached and that no pod was seen to use.
+// found adds the attached volumes that no pod uses.
 func (l look) found(passages map[string]Passage) {
 	byName := map[string]Volume{}
 	for _, v := range l.facts.Volumes {
@@ -176,8 +171,8 @@ func (l look) found(passages map[string]Passage) {
 	}
 }
 
-// source names the volume of an attachment: its PersistentVolume, or the
-// attachment itself where the volume is part of a pod.
+// source names the volume of an attachment: its PersistentVolume, or the attachment itself if the volume is
+// part of a pod.
 func source(a *storagev1.VolumeAttachment) (name string, inline bool) {
 	if pv := ptr.Deref(a.Spec.Source.PersistentVolumeName, ""); pv != "" {
 		return pv, false
@@ -185,8 +180,8 @@ func source(a *storagev1.VolumeAttachment) (name string, inline bool) {
 	return a.Name, true
 }
 
-// inlineStays reports whether a pod that may stay has a volume of its own that
-// is attached to the node: which attachment is that one's cannot be told.
+// inlineStays reports whether a pod that may stay has an inline volume attached to the node. Its attachment
+// cannot be identified.
 func inlineStays(pods []corev1.Pod) bool {
 	for i := range pods {
 		q := input{pod: &pods[i]}
@@ -205,8 +200,7 @@ func attachedInline(v corev1.Volume) bool {
 		v.VsphereVolume != nil || v.PortworxVolume != nil || v.ISCSI != nil || v.FC != nil || v.RBD != nil
 }
 
-// attached reports whether the volume is attached to the node: an attachment
-// says so, or the node does.
+// attached reports whether the volume is attached to the node, by an attachment or by the node's status.
 func (l look) attached(p Passage) bool {
 	for i := range l.facts.Attachments {
 		a := &l.facts.Attachments[i]
@@ -219,8 +213,8 @@ func (l look) attached(p Passage) bool {
 	})
 }
 
-// moving says what a volume is waited for; empty when it is not. Volumes that
-// were never attached here are mounted over a network, or not at all.
+// moving returns why the drain waits for a volume; empty if it does not. Volumes that were never attached
+// here are mounted over a network, or not at all.
 func (l look) moving(p Passage) Reason {
 	switch {
 	case p.Shared, !p.Attached, p.Left.IsZero():
@@ -235,7 +229,7 @@ func (l look) moving(p Passage) Reason {
 	return ""
 }
 
-// volumesMove reports whether the next pod with volumes has to wait for one.
+// volumesMove reports whether the next pod with volumes has to wait for a volume.
 func (l look) volumesMove() bool {
 	for _, p := range l.memory.Passages {
 		if r := l.moving(p); r == ReasonDetaching || r == ReasonReattaching {
@@ -265,8 +259,8 @@ func (l look) elsewhere(p Passage) bool {
 	return false
 }
 
-// volumes files the volumes that are waited for. Force waits for none; that one
-// is attached somewhere else only matters to pods whose turn comes next.
+// volumes adds the volumes that the drain waits for. Under Force it waits for no volume. Whether a volume is
+// attached to another node matters only to pods whose turn comes next.
 func (l look) volumes(d *Decision) {
 	if l.policy.Force || l.policy.Past(l.now) || !l.policy.VolumesOneByOne || l.facts.Node == nil {
 		return
@@ -291,8 +285,8 @@ func (l look) volumes(d *Decision) {
 	}
 }
 
-// soonest is until, or the moment after the time that began at since if that is
-// earlier; zero is no time.
+// soonest returns until, or the moment after the time span that began at since if that is earlier; a zero
+// since is ignored.
 func soonest(until, since time.Time, span time.Duration) time.Time {
 	if end := since.Add(span + time.Millisecond); span > 0 && end.Before(until) {
 		return end
@@ -300,12 +294,11 @@ func soonest(until, since time.Time, span time.Duration) time.Time {
 	return until
 }
 
-// detachTries is for how long a failing deletion of an attachment is repeated:
-// a node that is forced out does not wait for it longer.
+// detachTries is how long a failing deletion of an attachment is retried: a forced drain does not wait
+// longer.
 const detachTries = time.Minute
 
-// detach asks for the detachment of what is left on an unreachable node whose
-// pods were forced off it.
+// detach requests the detachment of the volumes left on an unreachable node whose pods were forcibly deleted.
 func (l look) detach(d *Decision) {
 	p := l.policy
 	if !p.Force || !p.NodeUnreachable || !p.RemoveAttachments || l.facts.Node == nil ||

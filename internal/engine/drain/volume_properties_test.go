@@ -67,14 +67,13 @@ func anyMemory(t *rapid.T, f Facts) Memory {
 	return m
 }
 
-// serialOf is whether the pod's volume is one that a node has for itself.
+// serialOf reports whether only one node at a time can attach the pod's volume.
 func serialOf(p corev1.Pod) bool {
 	return slices.ContainsFunc(Claims(&p), func(c types.NamespacedName) bool { return c.Name == "a" || c.Name == "b" || c.Name == "c" })
 }
 
-// Whatever is seen: a decision is total, no pod that would come back is asked,
-// and of pods with volumes at most one anew, and none while another is on its
-// way.
+// For any facts: there is a decision, no pod that would be created again on the node is evicted, and of pods
+// with volumes at most one is newly evicted, and none while another one terminates.
 func TestAtMostOnePodWithVolumesLeaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, p := anyFacts(t), anyVolumePolicy(t)
@@ -125,15 +124,14 @@ func inUseByStaying(f Facts, name string) bool {
 	})
 }
 
-// A whole drain in a world whose volumes detach late, or never, or come nowhere:
-// where a timeout is set, all pods are asked in the end, one after another; and
-// it is done only once nothing is attached.
+// A whole drain with volumes that detach late, or never, or are never attached elsewhere: with a timeout, all
+// pods are evicted in the end, one after another; and the drain is done only once no volume is attached.
 func TestVolumesNeverHoldPodsForEver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Policy{VolumesOneByOne: true, DetachTimeout: seconds(t, "detach", 1, 300), ReattachTimeout: seconds(t, "reattach", 0, 300)}
 		n := rapid.IntRange(1, 5).Draw(t, "pods")
 		f := Facts{Node: theNode()}
-		detaches := map[string]time.Duration{} // after its pod is gone; longer than the drain: never
+		detaches := map[string]time.Duration{} // after its pod is deleted; longer than the drain: never
 		for i := range n {
 			name := fmt.Sprint("p", i)
 			f.Pods = append(f.Pods, namedPod(name, claims(name)))

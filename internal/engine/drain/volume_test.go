@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// oneByOne is how nodes are drained where volumes count.
+// oneByOne is the policy for drains that wait for volumes.
 var oneByOne = Policy{VolumesOneByOne: true, DetachTimeout: 2 * time.Minute, ReattachTimeout: 90 * time.Second}
 
 func theNode(ids ...string) *corev1.Node {
@@ -90,8 +90,7 @@ func passages(all ...Passage) map[string]Passage {
 	return out
 }
 
-// told sums a decision up: who is asked, who is waited for and why, and what is
-// removed.
+// told summarizes a decision: which pods are evicted, which are waiting and why, and what is removed.
 func told(d Decision) string {
 	var out []string
 	for _, t := range d.Evict {
@@ -124,7 +123,7 @@ func TestVolumes(t *testing.T) {
 	stateful := []corev1.Pod{namedPod("a", claims("a")), namedPod("b", claims("b")), namedPod("c", claims("c"))}
 	volumes := []Volume{volume("a"), volume("b"), volume("c")}
 	held := []storagev1.VolumeAttachment{attachment("a", "w1"), attachment("b", "w1"), attachment("c", "w1")}
-	without := []corev1.Pod{stateful[1], stateful[2]} // a has gone
+	without := []corev1.Pod{stateful[1], stateful[2]} // a was deleted
 	elsewhere := []corev1.Pod{namedPod("a2", claims("a"), on("w2"))}
 	tests := []struct {
 		reason   string
@@ -376,8 +375,8 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// Attachments are removed where the API says so, from a node that does not
-// answer, after its pods were forced off it, and never otherwise.
+// Attachments are removed if the API requires it, from a node that does not answer, after its pods were
+// forcibly deleted, and never otherwise.
 func TestAttachmentsAreRemoved(t *testing.T) {
 	unreachable := Policy{Force: true, NodeUnreachable: true, RemoveAttachments: true, VolumesOneByOne: true}
 	leaving := attachment("a", "w1")
@@ -450,7 +449,7 @@ func TestClaimsOfEphemeralVolumesHaveThePodsName(t *testing.T) {
 	}
 }
 
-// The clock of each wait runs from what was seen, and not from who asked when.
+// Each wait starts with an observation, not with a request.
 func TestPassagesRemember(t *testing.T) {
 	f := Facts{Node: theNode(), Pods: []corev1.Pod{namedPod("a", claims("a"))}, Volumes: []Volume{volume("a")}, Attachments: []storagev1.VolumeAttachment{attachment("a", "w1")}}
 	m := Memory{}.Seen(now, f, oneByOne)

@@ -9,8 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// Departed explains a machine that does not exist any more by what was kept of
-// it.
+// Departed explains a machine that does not exist any more by its record.
 func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 	r := e.Record
 	f := finding{key: reasonGone, reason: string(r.Cause), fill: []string{"ago", span(now.Sub(r.Taken)) + " ago"}}
@@ -18,7 +17,7 @@ func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 		f.key = key
 	}
 	if made := r.Created(); !made.IsZero() {
-		f = f.with("after", ", "+span(r.Taken.Sub(made))+" after it was made")
+		f = f.with("after", ", "+span(r.Taken.Sub(made))+" after its creation")
 	}
 	if r.Summary != "" {
 		f.chain = []Cause{{Source: "evidence", Reason: string(r.Cause), Message: clause(r.Summary), Since: r.Taken}}
@@ -29,7 +28,7 @@ func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 	return a
 }
 
-// remains are the causes that a record holds besides its summary.
+// remains returns the causes that a record holds besides its summary.
 func remains(r postmortem.Record) (out []Cause) {
 	for _, c := range r.Requests {
 		message := "it was pending"
@@ -57,9 +56,8 @@ func remains(r postmortem.Record) (out []Cause) {
 // mostNames is how many names are suggested.
 const mostNames = 3
 
-// NotFound answers for a name that nothing has. Near are names of the same kind
-// that exist, kinds are the resources that were looked through, as kubectl tells
-// them apart.
+// NotFound answers for a name that no object has. Near are names of the same kind that exist; kinds are the
+// searched resources, as kubectl distinguishes them.
 func NotFound(s Subject, near, kinds, gaps []string) Answer {
 	f := finding{key: ReasonNotFound, fill: []string{"near", strings.Join(near[:min(len(near), mostNames)], ", "), "kinds", strings.Join(kinds, ",")}}
 	if len(near) > 0 {
@@ -72,7 +70,7 @@ func NotFound(s Subject, near, kinds, gaps []string) Answer {
 	return f.answer(s, gaps)
 }
 
-// Several answers for a name that more than one object has.
+// Several answers for a name that several objects have.
 func Several(s Subject, all []Subject, gaps []string) Answer {
 	first := all[0]
 	f := finding{key: "SeveralObjects", fill: []string{
@@ -87,8 +85,7 @@ func Several(s Subject, all []Subject, gaps []string) Answer {
 	return f.answer(s, gaps)
 }
 
-// Near are those of names that differ least from name, the nearest first, if
-// they begin or end alike.
+// Near returns the names that differ least from name, the nearest first, if they begin or end alike.
 func Near(name string, names []string) (out []string) {
 	alike := func(n string) int {
 		begin, end := 0, 0

@@ -13,26 +13,26 @@ import (
 
 // HealthCheck is a health check that selects a machine.
 type HealthCheck struct {
-	// Name is the object's.
+	// Name is that of the object.
 	Name string
-	// Said is what it says about itself.
+	// Said is its status.
 	Said []postmortem.Statement
-	// Verdict is what it makes of the machine.
+	// Verdict is its verdict about the machine.
 	Verdict health.Verdict
 }
 
-// What checks say that is told of a machine.
+// The statements of checks that concern a machine.
 const (
 	RemediationAllowed = "condition RemediationAllowed"
 	Calm               = "condition Calm"
 	Valid              = "condition Valid"
 )
 
-// checked tells what the health checks have to do with a machine that is unwell:
-// what holds them, and who replaces it.
+// checked returns what the health checks do about a machine that is unwell: what holds them back, and which
+// one replaces the machine.
 func (q *input) checked() (causes []Cause, next string) {
 	if len(q.Checks) == 0 {
-		return nil, "without a health check nothing replaces the machine"
+		return nil, "without a health check no controller replaces the machine"
 	}
 	var names, held []string
 	for _, c := range q.Checks {
@@ -50,14 +50,14 @@ func (q *input) checked() (causes []Cause, next string) {
 	}
 	if len(held) == len(names) {
 		if len(held) > 1 {
-			return causes, "health checks " + strings.Join(held, ", ") + " remedy nothing at the moment"
+			return causes, "health checks " + strings.Join(held, ", ") + " remediate nothing at the moment"
 		}
-		return causes, "health check " + held[0] + " remedies nothing at the moment"
+		return causes, "health check " + held[0] + " remediates nothing at the moment"
 	}
 	return causes, q.verdict()
 }
 
-// verdict says which check is the first to remedy the machine, and when.
+// verdict says which check remediates the machine first, and when.
 func (q *input) verdict() string {
 	first := q.Checks[0]
 	for _, c := range q.Checks[1:] {
@@ -67,16 +67,16 @@ func (q *input) verdict() string {
 	}
 	switch at := first.remedies(q.now); {
 	case at.IsZero() && first.Verdict.State == health.Healthy:
-		return "health check " + first.Name + " does not go by what is wrong with the node, and remedies nothing"
+		return "health check " + first.Name + " ignores the problem of the node, and does not remediate the machine"
 	case at.IsZero():
-		return "health check " + first.Name + " does not remedy it: " + cmp.Or(clause(first.Verdict.Message), string(first.Verdict.State))
+		return "health check " + first.Name + " does not remediate it: " + cmp.Or(clause(first.Verdict.Message), string(first.Verdict.State))
 	case at.After(q.now):
-		return "health check " + first.Name + " remedies the machine in " + span(at.Sub(q.now))
+		return "health check " + first.Name + " remediates the machine in " + span(at.Sub(q.now))
 	}
-	return "health check " + first.Name + " remedies the machine now"
+	return "health check " + first.Name + " remediates the machine now"
 }
 
-// remedies is when the check remedies the machine if nothing changes; zero: never.
+// remedies returns when the check remediates the machine if nothing changes; zero: never.
 func (c HealthCheck) remedies(now time.Time) time.Time {
 	switch v := c.Verdict; v.State {
 	case health.Unhealthy:

@@ -5,55 +5,54 @@ import (
 	"time"
 )
 
-// Controller is what leases say of the controller that an object waits for.
+// Controller has the leases of the controller that an object waits for.
 type Controller struct {
-	// Name is what people call it ("machine controller").
+	// Name is its name in messages ("machine controller").
 	Name string
-	// Leases are those under which it may lead; none where none was found.
+	// Leases are the leases under which it may lead; empty if none was found.
 	Leases []Lease
 }
 
-// Lease is what a controller leads under.
+// Lease is a leader election lease.
 type Lease struct {
 	// Where is "kube-system/machine-controller".
 	Where string
-	// Holder is empty when nobody has it; who stops in good order gives it up.
+	// Holder is empty if the lease has no holder: a process that stops in good order releases it.
 	Holder string
-	// Renewed is when its holder was last heard of, Lasts for how long that is
-	// worth.
+	// Renewed is when its holder renewed it last, Lasts is for how long a renewal is valid.
 	Renewed time.Time
 	Lasts   time.Duration
-	// Stranger says that the holder is no controller, as far as its name and the pods beside
-	// the lease tell.
+	// Stranger says that the holder is not a controller, by its name and by the pods in the namespace of the
+	// lease.
 	Stranger bool
 }
 
-// silence is how long a leader is at least let be that does not renew: clocks
-// differ, and some renew twice a minute only.
+// silence is the minimum time without a renewal before a leader counts as idle: clocks differ, and some
+// controllers renew only twice a minute.
 const silence = time.Minute
 
-// idle says why nobody acts under the lease; empty when somebody seems to.
+// idle returns why no controller acts under the lease; empty if one seems to.
 func (l Lease) idle(now time.Time) string {
 	switch since := now.Sub(l.Renewed); {
 	case l.Holder == "":
-		return "nobody holds it"
+		return "it has no holder"
 	case l.Renewed.IsZero():
 		return "its holder " + l.Holder + " has never renewed it"
 	case since > max(silence, l.Lasts):
 		return "its holder " + l.Holder + " has not renewed it for " + span(since)
 	case l.Stranger:
-		return "it is held by " + l.Holder + ", which is not named as controllers name themselves, and no pod beside the lease has that name"
+		return "it is held by " + l.Holder + ", which has no name of a controller, and no pod in the namespace of the lease has that name"
 	}
 	return ""
 }
 
-// held says who holds the lease.
+// held names the holder of the lease.
 func (l Lease) held(now time.Time) string {
 	return "it is held by " + l.Holder + ", which renewed it " + span(now.Sub(l.Renewed)) + " ago"
 }
 
-// Headline answers for a controller of an API: nil where one is at work, or where no lease
-// tells. Unseen are the answers about objects that wait for it and that it has not looked at.
+// Headline returns the answer for a controller of an API: nil if one is running, or if no lease shows whether
+// one is. Unseen are the answers about objects that wait for it and that it has not acted on.
 func (c Controller) Headline(now time.Time, api string, unseen []Answer) *Answer {
 	s := Subject{API: api, Kind: "Controller", Name: c.Name}
 	f := finding{key: ReasonUnattended, fill: []string{"controller name", c.Name, "unseen", plural(len(unseen), "object")}}
@@ -80,8 +79,8 @@ func (c Controller) Headline(now time.Time, api string, unseen []Answer) *Answer
 	return &a
 }
 
-// unattended answers with a finding, and adds that its controller is not at work,
-// where all its leases say so: what is waited for does not come.
+// unattended answers with a finding, and adds that its controller is not running if all of its leases show
+// that: then waiting does not help.
 func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 	a := f.answer(s, nil)
 	var causes []Cause
@@ -115,5 +114,5 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 	return a
 }
 
-// absent says that no controller of a name works.
+// absent says that no controller of a name runs.
 func absent(controller string) string { return "no " + controller + " is at work" }

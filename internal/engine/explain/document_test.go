@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Document is the page of all reasons, in Markdown.
+// Document returns the page of all reasons, in Markdown.
 func Document() string {
 	var b strings.Builder
 	b.WriteString(`# Reasons

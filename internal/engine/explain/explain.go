@@ -1,12 +1,11 @@
-// Package explain explains an object to a person: from what is stored in a cluster
-// it makes one sentence, the chain of causes behind it, and one next step.
+// Package explain explains an object to a person: from the stored objects of a cluster it creates one
+// sentence, the chain of causes behind it, and one next step.
 //
-// It performs no I/O, reads no clock and imports no API group. [Machine] and
-// [Group] are total: every combination of facts has an answer. Why a machine is as
-// it is, the engine says itself: its decision is asked for on what is stored. What
-// objects beside it show, such as pods that a budget keeps on a node, makes that more
-// particular; what the controllers recorded is quoted. One table has the words for
-// every reason. What could not be read is said in the answer and hides nothing else.
+// It performs no I/O, reads no clock and imports no API group. [Machine] and [Group] are total: every
+// combination of facts has an answer. The explanation of a machine starts from the decision that the engine
+// takes on the stored facts. Other objects, such as a disruption budget that keeps pods on a node, make it
+// more specific; texts that controllers recorded are quoted. One table has the words for every reason. The
+// answer names what could not be read, and still reports everything else.
 package explain
 
 import (
@@ -19,34 +18,34 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// State is in one word how an object is. The set is closed; scripts go by it.
+// State is the state of an object in one word. The set is closed; scripts rely on it.
 type State string
 
 // The states.
 const (
-	// Healthy: nothing is waited for.
+	// Healthy: it waits for nothing.
 	Healthy State = "Healthy"
-	// Progressing: it is on its way, and nothing is wrong.
+	// Progressing: a controller works on it, and no problem is known.
 	Progressing State = "Progressing"
-	// Waiting: it goes on when a person or another program has done something.
+	// Waiting: it continues when a person or another program has acted.
 	Waiting State = "Waiting"
-	// Degraded: something is wrong, and it is tried or waited for.
+	// Degraded: something is wrong, and the controller retries or waits.
 	Degraded State = "Degraded"
-	// Failed: it does not go on by itself.
+	// Failed: it does not continue by itself.
 	Failed State = "Failed"
-	// Deleting: it is on its way out, and nothing is in the way.
+	// Deleting: it is being deleted, and nothing blocks that.
 	Deleting State = "Deleting"
-	// Stuck: it is on its way out, and something is in the way.
+	// Stuck: it is being deleted, and something blocks that.
 	Stuck State = "Stuck"
 	// Gone: it does not exist any more; evidence of it does.
 	Gone State = "Gone"
-	// Unknown: there is no such object, or it could not be read.
+	// Unknown: it does not exist, or could not be read.
 	Unknown State = "Unknown"
 	// Ambiguous: several objects have the name.
 	Ambiguous State = "Ambiguous"
 )
 
-// Subject is the object that is asked about.
+// Subject is the object to explain.
 type Subject struct {
 	// API is its group, Kind as the API spells it ("Machine").
 	API       string `json:"api,omitempty"`
@@ -63,41 +62,38 @@ func (s Subject) String() string {
 	return s.Kind + " " + s.Namespace + "/" + s.Name
 }
 
-// Answer is what a person reads.
+// Answer is the explanation.
 type Answer struct {
 	Subject
 	State State `json:"state"`
-	// Reason is a stable CamelCase word for the state: one of the controllers'
-	// where they have one.
+	// Reason is a stable CamelCase word for the state: one of the controllers' reasons if they have one.
 	Reason string `json:"reason"`
-	// Sentence says how the object is and since when.
+	// Sentence says the state of the object and since when.
 	Sentence string `json:"sentence"`
-	// Because is the chain of causes, each one of that before it.
+	// Because is the chain of causes, each the cause of the one before.
 	Because []Cause `json:"because,omitempty"`
-	// Next is what to do, or that nothing is to be done.
+	// Next is the next step, or says that none is needed.
 	Next string `json:"next"`
-	// Evidence is what was kept when the machine was given up; nil when nothing
-	// was.
+	// Evidence is the record of a failed or deleted machine; nil if none exists.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Tree is what the object made, and what is in the way of that; nil where nobody
-	// asked for it.
+	// Tree has the objects that the object created, and what blocks them; nil if not requested.
 	Tree *Branch `json:"tree,omitempty"`
-	// Gaps are what could not be read, and why.
+	// Gaps name the facts that could not be read, and why.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
 // Cause is one link of the chain.
 type Cause struct {
-	// Source is where it stands ("condition Drained", "poddisruptionbudget
-	// web/b"); empty when it follows from several things.
+	// Source is where it is stored ("condition Drained", "poddisruptionbudget web/b"); empty if it follows
+	// from several facts.
 	Source string `json:"source,omitempty"`
-	// Reason is the word that was recorded with it; may be empty.
+	// Reason is the recorded reason; may be empty.
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message"`
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// Evidence is a record, and where it is kept.
+// Evidence is a record, and where it is stored.
 type Evidence struct {
 	// Where is "configmap blue/evidence-mill-a-1f2e".
 	Where   string            `json:"where"`
@@ -113,7 +109,7 @@ func span(d time.Duration) string {
 	return duration.HumanDuration(d)
 }
 
-// lasting is " for 12m"; empty where since is not known.
+// lasting returns " for 12m"; empty if since is unknown.
 func lasting(now, since time.Time) string {
 	if since.IsZero() {
 		return ""
@@ -121,7 +117,7 @@ func lasting(now, since time.Time) string {
 	return " for " + span(now.Sub(since))
 }
 
-// clause is text without its full stop.
+// clause returns text without its full stop.
 func clause(text string) string { return strings.TrimRight(strings.TrimSpace(text), ".") }
 
 func plural(n int, one string) string {

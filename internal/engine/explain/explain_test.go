@@ -30,7 +30,7 @@ var stages = []lifecycle.Stage{
 	lifecycle.StageLost, lifecycle.StageUpdating, lifecycle.StageUpdated, lifecycle.StageUpdateFailed, lifecycle.StageFailed, lifecycle.StageDeleting,
 }
 
-// when is a moment around now, or none.
+// when returns a time around now, or zero.
 func when(t *rapid.T, name string) time.Time {
 	if rapid.Bool().Draw(t, name+" known") {
 		return now.Add(-time.Duration(rapid.IntRange(-60, 6000).Draw(t, name)) * time.Minute)
@@ -112,7 +112,7 @@ func machineFacts(t *rapid.T) explain.MachineFacts {
 	return f
 }
 
-// whole fails for an answer that lacks what every answer has.
+// whole fails for an incomplete answer.
 func whole(t *rapid.T, a explain.Answer) {
 	t.Helper()
 	if a.State == "" || a.Reason == "" || a.Next == "" || strings.HasSuffix(a.Next, ".") || !strings.HasPrefix(a.Sentence, a.Subject.String()+" ") || !strings.HasSuffix(a.Sentence, ".") || strings.HasSuffix(a.Sentence, "..") {
@@ -132,8 +132,8 @@ func whole(t *rapid.T, a explain.Answer) {
 	}
 }
 
-// TestMachineIsTotal: every combination of facts has a whole answer; what is on
-// its way out is never said to be healthy, what cannot be seen neither.
+// TestMachineIsTotal: every combination of facts has a complete answer; a machine under deletion is never
+// called healthy, nor is one whose facts cannot be read.
 func TestMachineIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := machineFacts(t)
@@ -157,7 +157,7 @@ func TestMachineIsTotal(t *testing.T) {
 	})
 }
 
-// rolloutOf is what a deployment's controller looks at; none of a set.
+// rolloutOf returns the input of a deployment's controller; nil for a set.
 func rolloutOf(t *rapid.T) *explain.Rollout {
 	if !rapid.Bool().Draw(t, "deployment") {
 		return nil
@@ -256,7 +256,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestJustNow: what has begun within this second is not said to last for none.
+// TestJustNow: a state that began within this second is not said to have lasted for 0s.
 func TestJustNow(t *testing.T) {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}}}
 	if a := explain.Node(now, explain.Subject{Kind: "Node", Name: "n-1"}, n, nil, nil); !strings.Contains(a.Sentence, "has been Ready for less than 1s") {

@@ -13,106 +13,97 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// MachineFacts are what is stored about one machine. A part that could not be
-// read is empty, and Gaps says so.
+// MachineFacts are the stored facts about one machine. A part that could not be read is empty, and Gaps names
+// it.
 type MachineFacts struct {
 	Subject
 	View lifecycle.Machine
-	// Policy holds the timeouts; those that only a controller's flags say are
-	// their defaults.
+	// Policy has the timeouts; those that only a controller's flags set have their defaults.
 	Policy lifecycle.Policy
-	// Said is what the object says about itself.
+	// Said is the status of the object.
 	Said []postmortem.Statement
-	// Failure is what the attempt failed with that failed last.
+	// Failure is the latest failed attempt.
 	Failure Failure
-	// Owner is what made it ("MachineSet mill"); empty when nothing did. Replaces
-	// says that the owner makes another by itself when it failed.
+	// Owner is its controller ("MachineSet mill"); empty if it has none. Replaces says that the owner
+	// replaces a failed machine by itself.
 	Owner    string
 	Replaces bool
-	// Stopped says, as a clause, that its instance does not run; empty where it
-	// does, as far as was recorded.
+	// Stopped says, as a clause, that its instance does not run; empty if it runs, by the recorded state.
 	Stopped   string
 	Made      Made
 	Obstacles Obstacles
-	// KeptUntil is the time until which a failed machine is preserved; zero when
-	// it is not.
+	// KeptUntil is the time until which a failed machine is preserved; zero if it is not preserved.
 	KeptUntil time.Time
 
-	// Node is the machine's node, Update what it says about an update in place.
-	// Meaningless unless NodeLooked.
+	// Node is the machine's node, Update is its update in place. Meaningless unless NodeLooked.
 	Node       *corev1.Node
 	NodeLooked bool
 	Update     inplace.Node
-	// Pods are those of the node, meaningless unless PodsLooked; Peers those of the
-	// namespaces of Budgets.
+	// Pods are the pods of the node, meaningless unless PodsLooked; Peers are those of the namespaces of
+	// Budgets.
 	Pods, Peers []corev1.Pod
 	PodsLooked  bool
 	Budgets     []policyv1.PodDisruptionBudget
 	Attachments []storagev1.VolumeAttachment
-	// Checks are the health checks that select the machine, where its node is not
-	// healthy.
+	// Checks are the health checks that select the machine, if its node is not healthy.
 	Checks []HealthCheck
-	// Requests are pending certificate requests that are, or may be, its.
+	// Requests are pending certificate requests that are, or may be, of this machine.
 	Requests []postmortem.Request
 	Events   []postmortem.Event
-	// Controller is what is to look after the machine; its zero value where
-	// nobody asked.
+	// Controller is the controller that manages the machine; the zero value if it was not looked up.
 	Controller Controller
 	Evidence   *Evidence
 	Gaps       []string
 }
 
-// Obstacles are what stands in the way of a machine besides what it says itself.
+// Obstacles are the obstacles of a machine that its status does not show.
 type Obstacles struct {
-	// Foreign are finalizers of others.
+	// Foreign are finalizers of other programs.
 	Foreign []string
-	// Squatter is a node that has the name of the machine's and is another; nil where none
-	// is known. Meaningless where the machine has a node.
+	// Squatter is another node that has the name of the machine's node; nil if none is known. Meaningless if
+	// the machine has a node.
 	Squatter *corev1.Node
-	// NoToken is the secret that the machine's bootstrap token would be, where it does not
-	// exist ("kube-system/bootstrap-token-abcdef"); empty where it does, or nobody looked.
+	// NoToken is the secret of the machine's bootstrap token if it does not exist
+	// ("kube-system/bootstrap-token-abcdef"); empty if it exists or was not looked up.
 	NoToken string
-	// Unreached says that nodes could not be read because their API server did not answer,
-	// and not because it denied that.
+	// Unreached says that nodes could not be read because their API server did not answer, not because it
+	// denied the request.
 	Unreached bool
-	// AnotherTarget says why the cluster that was asked for nodes is not the one that the
-	// machine joined ([lifecycle.ForeignTarget]); empty where it is, or where that is not known.
-	// No node was looked at then.
+	// AnotherTarget says why the cluster from which nodes were read is not the one that the machine joined
+	// ([lifecycle.ForeignTarget]); empty if it is, or if that is unknown. If it is set, no node was read.
 	AnotherTarget string
 }
 
-// Failure is an attempt at an instance that failed.
+// Failure is a failed attempt to create an instance.
 type Failure struct {
-	// Err is nil where none is recorded. It is of a kind as far as the API keeps that.
+	// Err is nil if none is recorded. Its kind is known as far as the API stores it.
 	Err error
-	// Unasked says that the infrastructure could not even be asked for the instance, as
-	// far as the API keeps that.
+	// Unasked says that the infrastructure could not be called at all, as far as the API stores that.
 	Unasked bool
 }
 
-// Made is what a machine is made from.
+// Made describes the provider spec of a machine.
 type Made struct {
-	// Class is what it refers to ("machineclass small"); NoClass says that the
-	// API server knows no such thing.
+	// Class is the object that it refers to ("machineclass small"); NoClass says that this object does not
+	// exist.
 	Class   string
 	NoClass bool
-	// Credentials is the secret with which the infrastructure is asked ("secret
-	// blue/cloud"); empty where none is named. Absent are the secrets that are named and
-	// do not exist.
+	// Credentials is the secret with the credentials for the infrastructure ("secret blue/cloud"); empty if
+	// the spec names none. Absent are the named secrets that do not exist.
 	Credentials string
 	Absent      []string
-	// Notes are what else is to be known of it.
+	// Notes are other facts about it.
 	Notes []Cause
-	// Secrets are all that are named ("blue/cloud"), Fields the provider spec's own.
+	// Secrets are all named secrets ("blue/cloud"), Fields are the fields of the provider spec.
 	Secrets []string
 	Fields  []Field
 }
 
-// Field is a value of a provider spec. Path is where it stands
-// ("spec.providerSpec.value.subnet"), Value is JSON, shortened.
+// Field is a value of a provider spec. Path is its path ("spec.providerSpec.value.subnet"), Value is JSON,
+// shortened.
 type Field struct{ Name, Path, Value string }
 
-// said finds what is said about something; its zero value when nothing is.
+// said returns the statement about a subject, or the zero value.
 func (f *MachineFacts) said(about string) postmortem.Statement { return find(f.Said, about) }
 
 func find(list []postmortem.Statement, about string) postmortem.Statement {
@@ -123,7 +114,7 @@ func find(list []postmortem.Statement, about string) postmortem.Statement {
 	return list[i]
 }
 
-// quote makes a cause of a statement; nil where it says nothing.
+// quote returns a statement as a cause; nil if the statement is empty.
 func quote(s postmortem.Statement) []Cause {
 	if s.Message == "" {
 		return nil
@@ -131,8 +122,8 @@ func quote(s postmortem.Statement) []Cause {
 	return []Cause{{Source: s.About, Reason: s.Reason, Message: clause(s.Message), Since: s.Since}}
 }
 
-// latest is what the object says of its own trouble, the most telling first:
-// an error that ended it, what went wrong last, what is being waited for.
+// latest returns the object's own statements about its problem, the most significant first: a final error,
+// the latest failure, the current wait.
 func (f *MachineFacts) latest() []Cause {
 	for _, about := range []string{postmortem.ErrorStatement, postmortem.OperationStatement, "condition InstanceDeletionStarted", "condition Drained", "condition InstanceExists"} {
 		s := f.said(about)
@@ -148,7 +139,7 @@ func (f *MachineFacts) latest() []Cause {
 	return nil
 }
 
-// contradicted is what is recorded where the infrastructure is not believed.
+// contradicted returns the statements recorded when the infrastructure's answer contradicts other facts.
 func (f *MachineFacts) contradicted() []Cause {
 	for _, s := range f.Said {
 		if s.Reason == string(lifecycle.ReasonContradicted) {

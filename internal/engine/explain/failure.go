@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kindOf is of which kind a failure is: as it was recorded, else as its words say.
+// kindOf returns the kind of a failure: the recorded one, otherwise a guess from its text.
 func kindOf(err error) provider.Kind {
 	if k := provider.KindOf(err); refusals[k] != "" {
 		return k
@@ -16,9 +16,8 @@ func kindOf(err error) provider.Kind {
 	return guess(err)
 }
 
-// telling are words by which clouds name a failure whose kind the API did not keep. They
-// decide over nothing but which step is proposed. Those of denials come first: AWS's
-// InvalidClientTokenId is one.
+// telling has words by which clouds name a failure whose kind the API did not store. They only decide which
+// step is proposed. The words of denials come first: AWS's InvalidClientTokenId is one.
 var telling = []struct {
 	kind  provider.Kind
 	words []string
@@ -29,7 +28,7 @@ var telling = []struct {
 	{provider.Exhausted, []string{"quota", "insufficient", "capacity", "limit exceeded", "limitexceeded", "no room", "exhausted", "not enough"}},
 }
 
-// guess is the kind that the words of a failure tell; empty where they tell none.
+// guess returns the kind that the text of a failure suggests, or empty.
 func guess(err error) provider.Kind {
 	if err == nil {
 		return ""
@@ -43,14 +42,13 @@ func guess(err error) provider.Kind {
 	return ""
 }
 
-// instanceGone reports whether a machine failed because its instance is gone. Clients match
-// on these words, which controllers therefore keep.
+// instanceGone reports whether a machine failed because its instance does not exist any more. Clients match
+// on these words, so controllers do not change them.
 func instanceGone(err error) bool {
 	return err != nil && strings.HasPrefix(strings.ToLower(err.Error()), "can't find created instance")
 }
 
-// inputs quote what the failure is about, as far as its words name that: fields of the
-// provider spec, and secrets.
+// inputs quotes the inputs that the text of the failure names: fields of the provider spec, and secrets.
 func inputs(q *input) (out []Cause) {
 	if q.Failure.Err == nil {
 		return nil
@@ -67,11 +65,11 @@ func inputs(q *input) (out []Cause) {
 	return out
 }
 
-// zoned is the field with the zone, by which subnets are chosen besides their own field.
+// zoned is the field with the zone, which also selects subnets, besides their own field.
 const zoned = "placement"
 
-// names reports whether a text has the field in a path: "spec.providerSpec.value.subnet: no
-// subnet passes the filters" has subnet.
+// names reports whether a path in the text contains the field: "spec.providerSpec.value.subnet: no subnet
+// passes the filters" contains subnet.
 func names(text, field string) bool {
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, field)
@@ -86,14 +84,14 @@ func names(text, field string) bool {
 	}
 }
 
-// squatted is about a machine whose node cannot join, because another node has its name.
+// squatted explains a machine whose node cannot join, because another node has its name.
 func squatted(q *input) finding {
 	n := q.Obstacles.Squatter
 	return finding{
 		key: reasonSquatter, fill: []string{"squatter", n.Name},
 		chain: []Cause{{
 			Source: "node " + n.Name, Reason: reasonSquatter, Since: n.CreationTimestamp.Time,
-			Message: fmt.Sprintf("it is not the machine's, and no kubelet is granted a certificate for a name that a node has%s", showing(n.Spec.ProviderID)),
+			Message: fmt.Sprintf("it is not the machine's, and no kubelet gets a certificate for the name of an existing node%s", showing(n.Spec.ProviderID)),
 		}},
 	}
 }
@@ -105,7 +103,7 @@ func showing(providerID string) string {
 	return "; it shows the provider ID " + providerID
 }
 
-// tokenless is that the machine's bootstrap token does not exist.
+// tokenless returns the cause that the machine's bootstrap token does not exist.
 func tokenless(q *input) []Cause {
 	if q.Obstacles.NoToken == "" {
 		return nil

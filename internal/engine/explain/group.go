@@ -13,36 +13,32 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// GroupFacts are what is stored about a set or a deployment.
+// GroupFacts are the stored facts about a set or a deployment.
 type GroupFacts struct {
 	Subject
 	Created, Deleted time.Time
-	// Wanted is spec.replicas; the others are counted in the status.
+	// Wanted is spec.replicas; the others are from the status.
 	Wanted, Have, Ready, Available int
-	// Updated are the machines of the present template, of a deployment.
+	// Updated counts the machines of a deployment's current template.
 	Updated int
 	// Unseen says that the controller has not seen the last change of the spec.
 	Unseen bool
-	// Paused says that a deployment is not rolled.
+	// Paused says that the rollout of a deployment is paused.
 	Paused bool
-	// Frozen says that no machines are made because there are far too many.
+	// Frozen says that no machines are created because far too many exist.
 	Frozen bool
-	// Faults are what is wrong with the object.
+	// Faults are the errors in the object.
 	Faults []lifecycle.Fault
 	Said   []postmortem.Statement
-	// Decision is what the controller of a set would decide; its zero value of a
-	// deployment.
+	// Decision is the decision of a set's controller on these facts; the zero value for a deployment.
 	Decision replicas.Decision
-	// Rollout is what the controller of a deployment decides from; nil of a set, and
-	// where not all of that could be read.
+	// Rollout is the input of the deployment's controller; nil for a set, and if not all of it could be read.
 	Rollout *Rollout
 	// Rivals are the other sets that select the same machines ("MachineSet mill").
 	Rivals []string
-	// Members are the answers about its machines that are not in order, the
-	// worst first.
+	// Members are the answers about its machines that are not in order, the worst first.
 	Members []Answer
-	// Controller is what is to look after the object; its zero value where nobody
-	// asked.
+	// Controller is the controller that manages the object; the zero value if it was not looked up.
 	Controller Controller
 	Gaps       []string
 }
@@ -54,18 +50,18 @@ const (
 	held        = "condition DeletionHeld"
 )
 
-// What sets say, or what is told of them, where their machines cannot be made.
+// The statements of sets, and of events about them, if their machines cannot be created.
 const (
 	ReplicaFailure = "condition ReplicaFailure"
 	RefusedEvent   = "event of the set"
 )
 
-// deletionHeld is why a set gives up no machine.
+// deletionHeld is the reason of a set that deletes no machine.
 const deletionHeld = "DeletionHeld"
 
 type groupCheck func(now time.Time, f *asked) *finding
 
-// group explains a set or a deployment; what explains it best comes first.
+// group has the checks that explain a set or a deployment; the best explanation comes first.
 var group = []groupCheck{
 	groupInvalid,
 	groupDeleting,
@@ -85,8 +81,8 @@ var group = []groupCheck{
 	groupShared,
 }
 
-// Group explains a set or a deployment at the time now: a set and a deployment by what
-// their controller would decide on what is stored.
+// Group explains a set or a deployment at the time now by the decision that its controller would take on the
+// stored facts.
 func Group(now time.Time, facts GroupFacts) Answer {
 	f, found := ask(now, facts), finding{key: "Available"}
 	for _, c := range group {
@@ -105,24 +101,24 @@ func Group(now time.Time, facts GroupFacts) Answer {
 	return a
 }
 
-// count is "2 of 3 machines are available".
+// count returns "2 of 3 machines are available".
 func (f *GroupFacts) count() string {
 	if f.Wanted == 0 && f.Have == 0 {
-		return "it wants no machines, and has none"
+		return "no machines are wanted, and none exist"
 	}
 	if f.Available > f.Wanted {
-		return fmt.Sprintf("%d machines are there, %d wanted", f.Have, f.Wanted)
+		return fmt.Sprintf("%d machines exist, %d are wanted", f.Have, f.Wanted)
 	}
 	if f.Have > f.Wanted {
-		return fmt.Sprintf("%s available, there are %d", share(f.Available, f.Wanted, "machine"), f.Have)
+		return fmt.Sprintf("%s available, %d exist", share(f.Available, f.Wanted, "machine"), f.Have)
 	}
 	return share(f.Available, f.Wanted, "machine") + " available"
 }
 
 func (f *GroupFacts) said(about string) postmortem.Statement { return find(f.Said, about) }
 
-// members are the causes that the machines add which are not in order: the worst with
-// what is behind it, and of the others one for each further reason.
+// members returns the causes from machines that are not in order: the worst machine with its causes, and for
+// each further reason one machine.
 func (f *GroupFacts) members() (out []Cause) {
 	told := map[string]bool{}
 	for i, m := range f.Members {
@@ -139,7 +135,7 @@ func (f *GroupFacts) members() (out []Cause) {
 	return out
 }
 
-// bad reports whether the worst machine does not go on by itself.
+// bad reports whether the worst machine does not continue by itself.
 func (f *GroupFacts) bad() bool {
 	return len(f.Members) > 0 && slices.Contains([]State{Failed, Stuck, Degraded, Waiting}, f.Members[0].State)
 }
@@ -150,7 +146,7 @@ func groupInvalid(_ time.Time, f *asked) *finding {
 	if len(f.Faults) == 0 && !wrong || !f.Deleted.IsZero() {
 		return nil
 	}
-	out := &finding{key: string(rollout.InvalidObject), fill: []string{"field", "what is named"}}
+	out := &finding{key: string(rollout.InvalidObject), fill: []string{"field", "the named field"}}
 	if wrong {
 		out.reason, out.chain = p.Reason, quote(p)
 	}
@@ -198,8 +194,8 @@ func groupHeld(_ time.Time, f *asked) *finding {
 	return &finding{key: deletionHeld, chain: quote(s)}
 }
 
-// growthHeld is about a set or deployment that makes no more machines, because they would be too
-// many at once.
+// growthHeld explains a set or deployment that creates no more machines, because too many would be added at
+// once.
 func growthHeld(_ time.Time, f *asked) *finding {
 	s := f.failure()
 	if f.Decision.Held != "" && s.Reason != limits.CreationHeld {
@@ -211,8 +207,7 @@ func growthHeld(_ time.Time, f *asked) *finding {
 	return &finding{key: limits.CreationHeld, chain: quote(s)}
 }
 
-// setWaits is about sets whose controller does nothing, or makes no machine, because
-// somebody wants that.
+// setWaits explains sets whose controller does nothing, or creates no machine, because a user wants that.
 func setWaits(_ time.Time, f *asked) *finding {
 	d := f.Decision
 	switch d.Reason {
@@ -237,7 +232,7 @@ func replicasFail(_ time.Time, f *asked) *finding {
 	out := &finding{key: variant("ReplicaFailure", refuser(s.Message)), reason: s.Reason, chain: quote(s)}
 	out.fill = []string{"refuser", named(s.Message)}
 	if f.rolling() {
-		out.text = "cannot make or remove the machines of its rollout: {rolled}"
+		out.text = "cannot create or delete the machines of its rollout: {rolled}"
 	}
 	return out
 }

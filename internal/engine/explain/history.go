@@ -18,25 +18,27 @@ type History struct {
 	Subject
 	UID    string     `json:"uid,omitempty"`
 	Events []Happened `json:"events"`
-	// Where is the evidence that was kept of a machine that does not exist any more, until Expires; empty for one that exists.
+	// Where names the stored record of a machine that does not exist any more, until Expires; empty for a
+	// machine that exists.
 	Where   string    `json:"where,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
-	// Gaps are what could not be read, and why.
+	// Gaps name the facts that could not be read, and why.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
 // Happened is one event of a machine's life.
 type Happened struct {
-	// At is when it happened, last where Count is more than 1.
+	// At is when it happened; the last time if Count is more than 1.
 	At time.Time `json:"at"`
-	// By is what did or reported it ("MachineSet/mill", "node n-1", "condition Drained"); empty where that is not stored.
+	// By is the source that did or reported it ("MachineSet/mill", "node n-1", "condition Drained"); empty if
+	// not stored.
 	By      string `json:"by,omitempty"`
 	What    string `json:"what"`
 	Message string `json:"message,omitempty"`
 	Count   int    `json:"count,omitempty"`
 }
 
-// MachineHistory is the history of a machine that exists.
+// MachineHistory returns the history of a machine that exists.
 func MachineHistory(f *MachineFacts) History {
 	h := History{Subject: f.Subject, UID: f.View.UID, Gaps: f.Gaps}
 	v := &f.View
@@ -63,7 +65,7 @@ func MachineHistory(f *MachineFacts) History {
 	return h
 }
 
-// DepartedHistory is the history of a machine that does not exist any more, as evidence of it was kept.
+// DepartedHistory returns the history of a machine that does not exist any more, from its stored record.
 func DepartedHistory(e Evidence, gaps []string) History {
 	r := e.Record
 	h := History{
@@ -83,7 +85,7 @@ func DepartedHistory(e Evidence, gaps []string) History {
 	return h
 }
 
-// byController is what carries out what the machine's object says.
+// byController is the source of actions on the machine's object.
 const byController = "machine controller"
 
 func (h *History) add(at time.Time, by, what, message string) {
@@ -92,7 +94,8 @@ func (h *History) add(at time.Time, by, what, message string) {
 	}
 }
 
-// condition adds one of a node: Ready whatever its status, and others, which name troubles, where they are true.
+// condition adds a condition of a node: Ready with any status; others name problems, and are added only if
+// they are True.
 func (h *History) condition(node, kind, status, message string, since time.Time) {
 	if kind == string(corev1.NodeReady) || status == string(corev1.ConditionTrue) {
 		h.add(since, "node "+node, fmt.Sprintf("%s is %s", kind, status), clause(message))
@@ -102,7 +105,7 @@ func (h *History) condition(node, kind, status, message string, since time.Time)
 // record is the condition that keeps the machine's record, whose requests are events of their own.
 const record = "condition InstanceRecord"
 
-// stated adds the statements of an object about itself, with the time since when each holds.
+// stated adds the statements in an object's status, with the time since when each holds.
 func (h *History) stated(all []postmortem.Statement) {
 	for _, s := range all {
 		if s.About == record {
@@ -146,7 +149,7 @@ func (h *History) sort() {
 	})
 }
 
-// Text is the history for people: one line for each event, with the time since the first.
+// Text returns the history for people: one line for each event, with the time since the first.
 func (h History) Text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s of %s, UID %s\n", h.Subject, h.API, cmp.Or(h.UID, "unknown"))

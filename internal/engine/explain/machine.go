@@ -14,16 +14,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// input is a machine that is asked about.
+// input is the machine to explain.
 type input struct {
 	MachineFacts
 	now time.Time
-	// left is what has to leave the node yet, of a machine on its way out.
+	// left has the pods and volumes that still have to leave the node of a machine under deletion.
 	left drain.Decision
 }
 
-// Machine explains a machine at the time now: by the decision that its controller
-// would take on what is stored, and by what stands beside it.
+// Machine explains a machine at the time now: by the decision that its controller would take on the stored
+// facts, and by other objects.
 func Machine(now time.Time, f MachineFacts) Answer {
 	q := &input{MachineFacts: f, now: now}
 	if q.NodeLooked && q.Node != nil {
@@ -37,7 +37,7 @@ func Machine(now time.Time, f MachineFacts) Answer {
 	return a
 }
 
-// found is what a decision means.
+// found returns the meaning of a decision.
 func (q *input) found(d lifecycle.Decision) finding {
 	if d.Reason == lifecycle.ReasonTargetReplaced && q.Obstacles.AnotherTarget != "" {
 		why, _, _ := strings.Cut(q.Obstacles.AnotherTarget, ": check ")
@@ -49,8 +49,8 @@ func (q *input) found(d lifecycle.Decision) finding {
 	return q.living(d)
 }
 
-// view is the machine as its controller is going to see it: what the first of its
-// passes stores is no reason for anything.
+// view returns the machine in the state after its controller's first writes: those writes themselves are no
+// reason.
 func (q *input) view() lifecycle.Machine {
 	m := q.View
 	if m.Deleted.IsZero() && !q.notSeen() {
@@ -60,15 +60,15 @@ func (q *input) view() lifecycle.Machine {
 	return m
 }
 
-// policy completes what only a controller's flags say by what the object shows.
+// policy completes settings that only a controller's flags have by those that the object shows.
 func (q *input) policy() lifecycle.Policy {
 	p := q.Policy
 	p.Targetless = p.Targetless || q.View.Stage == lifecycle.StageDetached
 	return p
 }
 
-// world is what is true outside of the object, as far as it is stored. Nobody asks
-// the infrastructure: an instance is there if one was recorded.
+// world returns the facts outside of the object, as far as they are stored. It does not call the
+// infrastructure: a recorded instance counts as existing.
 func (q *input) world() lifecycle.World {
 	w := lifecycle.World{Asks: q.view().Recorded.Asks, Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update, Foreign: q.Obstacles.AnotherTarget}, Instances: lifecycle.Instances{Looked: true}}
 	if q.Made.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
@@ -110,8 +110,8 @@ func (q *input) world() lifecycle.World {
 	return w
 }
 
-// gaveUp is why the infrastructure gave up the machine's instance, where the object says
-// so: for one that it has, no capacity is asked for any more.
+// gaveUp returns why the infrastructure failed the machine's instance, if the object says so. Capacity is no
+// longer a reason for a machine that has an instance.
 func gaveUp(q *input) error {
 	if !q.View.Recorded.Provisioned || !q.early() {
 		return nil
@@ -135,14 +135,14 @@ func (q *input) early() bool {
 // HasNode reports whether a node of the machine was seen.
 func (f *MachineFacts) HasNode() bool { return f.NodeLooked && f.Node != nil }
 
-// unseen is how long an object may be untouched before that is worth telling.
+// unseen is how long an object may be untouched before the answer says so.
 const unseen = 30 * time.Second
 
 func (q *input) notSeen() bool {
 	return !q.View.HasFinalizer && q.View.Stage == lifecycle.StageNew && len(q.Said) == 0
 }
 
-// living says what a decision about a living machine means, and what stands beside it.
+// living explains a decision about a machine that is not under deletion, with other objects.
 func (q *input) living(d lifecycle.Decision) finding {
 	switch d.Reason {
 	case lifecycle.ReasonNew:
@@ -173,7 +173,7 @@ func (q *input) living(d lifecycle.Decision) finding {
 		switch t := q.Policy.Health.Timeout; {
 		case d.Step == lifecycle.Replace:
 			f.key = variant(d.Reason, "Replaced")
-		case q.Policy.Health.Tracked && t > 0: // its time begins with this
+		case q.Policy.Health.Tracked && t > 0: // its timeout starts here
 			f = f.with("left", span(t))
 			f.key = variant(d.Reason, "Timed")
 		}
@@ -187,7 +187,7 @@ func (q *input) living(d lifecycle.Decision) finding {
 	return finding{key: string(d.Reason), chain: q.latest()}
 }
 
-// uncreated is about a machine without an instance: why it has none.
+// uncreated explains why a machine has no instance.
 func uncreated(q *input, d lifecycle.Decision) finding {
 	f := finding{key: string(d.Reason), chain: append(q.latest(), inputs(q)...)}
 	if d.Reason == lifecycle.ReasonRetry {
@@ -204,7 +204,7 @@ func uncreated(q *input, d lifecycle.Decision) finding {
 	return f
 }
 
-// failed machines stay as they are.
+// failed explains a failed machine.
 func (q *input) failed() finding {
 	of, kind := "", kindOf(q.Failure.Err)
 	switch {
@@ -228,21 +228,20 @@ func (q *input) failed() finding {
 	}
 	f.chain = append(append(q.latest(), inputs(q)...), q.requestCauses()...)
 	f.chain = append(f.chain, q.ailing()...)
-	if q.Evidence != nil && len(f.chain) < 2 { // what was seen when it became so
+	if q.Evidence != nil && len(f.chain) < 2 { // the observations when it became Failed
 		f.chain = append(f.chain, remains(q.Evidence.Record)...)
 	}
 	return f
 }
 
-// usualJoin is how long a node may take to join or to become ready before somebody
-// should look, where it has no less than twice that; lonely is how long no certificate
-// request of its kubelet means nothing.
+// usualJoin is how long a node may take to join or to become ready before a user should look, if its timeout
+// is at least twice that; lonely is how long a missing certificate request of its kubelet is normal.
 const (
 	usualJoin = 5 * time.Minute
 	lonely    = time.Minute
 )
 
-// joining is about a machine whose instance runs, and whose node is not ready yet.
+// joining explains a machine whose instance runs, and whose node is not ready yet.
 func (q *input) joining(d lifecycle.Decision) finding {
 	if len(q.Requests) > 0 {
 		return q.requested()
@@ -278,7 +277,7 @@ func (q *input) joining(d lifecycle.Decision) finding {
 	return f
 }
 
-// joinsWithin is within which time after its creation the node of the machine should be there.
+// joinsWithin returns the time after its creation within which the machine should have a node.
 func joinsWithin(q *input) time.Duration {
 	if t := q.Policy.Join.Timeout; t > 0 {
 		return min(usualJoin, t/2)
@@ -286,7 +285,7 @@ func joinsWithin(q *input) time.Duration {
 	return usualJoin
 }
 
-// joiningSince is when the instance began to run, as far as that was recorded.
+// joiningSince returns when the instance started, as far as that was recorded.
 func (q *input) joiningSince() time.Time {
 	if q.View.StageSince.IsZero() {
 		return q.View.Created
@@ -294,7 +293,7 @@ func (q *input) joiningSince() time.Time {
 	return q.View.StageSince
 }
 
-// running is about a machine that has a node.
+// running explains a machine that has a node.
 func (q *input) running(d lifecycle.Decision) finding {
 	if lifecycle.Healthy(q.Node, q.Policy) {
 		return q.healthy(d)
@@ -326,7 +325,7 @@ func (q *input) running(d lifecycle.Decision) finding {
 	return f
 }
 
-// healthy is about a machine whose node is as it should be.
+// healthy explains a machine whose node is healthy.
 func (q *input) healthy(d lifecycle.Decision) finding {
 	f := finding{key: string(d.Reason)}
 	switch {
@@ -340,16 +339,16 @@ func (q *input) healthy(d lifecycle.Decision) finding {
 		f.key = string(lifecycle.ReasonRecovered)
 	}
 	if q.Owner == "" && q.Checks == nil {
-		f.chain = append(f.chain, Cause{Source: "metadata.ownerReferences", Reason: "NoOwner", Message: "no set owns the machine: nothing makes another when it goes"})
+		f.chain = append(f.chain, Cause{Source: "metadata.ownerReferences", Reason: "NoOwner", Message: "no set owns the machine: no controller replaces it when it is deleted"})
 	}
 	if q.Node.Spec.Unschedulable {
 		f.key = variant(f.key, "Cordoned")
-		f.chain = append(f.chain, Cause{Source: "node " + q.Node.Name, Reason: "Unschedulable", Message: "the node is cordoned, and takes no new pods"})
+		f.chain = append(f.chain, Cause{Source: "node " + q.Node.Name, Reason: "Unschedulable", Message: "the node is cordoned, and accepts no new pods"})
 	}
 	return f
 }
 
-// words are what the texts may name of any machine.
+// words returns the values for the placeholders in the texts about machines.
 func (q *input) words() []string {
 	limit, update, class, node, secret := "", "", q.Made.Class, q.View.Recorded.NodeName, q.Made.Credentials
 	if t := q.Policy.Join.Timeout; t > 0 {
@@ -359,13 +358,13 @@ func (q *input) words() []string {
 		update = " (limit " + span(t) + ")"
 	}
 	if class == "" {
-		class = "what it is made from"
+		class = "the provider spec"
 	}
 	if q.HasNode() {
 		node = q.Node.Name
 	}
 	if secret == "" {
-		secret = "the secret that the machine is made with"
+		secret = "the secret of the machine"
 	}
 	since := lasting(q.now, q.View.StageSince)
 	return []string{
@@ -375,5 +374,5 @@ func (q *input) words() []string {
 	}
 }
 
-// machineController is what people call it.
+// machineController is the name of the machine controller in messages.
 const machineController = "machine controller of its provider"

@@ -10,7 +10,7 @@ import (
 
 func ready(n *corev1.Node) corev1.NodeCondition { return lifecycle.Ready(n) }
 
-// stopped is the cause that the infrastructure names.
+// stopped returns the cause that the infrastructure reports.
 func (q *input) stopped() []Cause {
 	if q.Stopped == "" {
 		return nil
@@ -30,7 +30,7 @@ func worst(n *corev1.Node, p lifecycle.Policy) string {
 	return "unwell"
 }
 
-// ailing are the node's conditions that are not as they should be, Ready first.
+// ailing returns the node's unhealthy conditions, Ready first.
 func (q *input) ailing() (out []Cause) {
 	if !q.HasNode() {
 		return nil
@@ -54,12 +54,12 @@ func (q *input) ailing() (out []Cause) {
 	return out
 }
 
-// holdups are what keeps a node that has joined from counting.
+// holdups returns why a node that has joined does not count as healthy.
 func (q *input) holdups() []Cause {
 	out := q.ailing()
 	for _, t := range q.Node.Spec.Taints {
 		if t.Effect == corev1.TaintEffectNoSchedule && slices.Contains(q.Policy.Join.HoldingTaints, t.Key) {
-			out = append(out, Cause{Source: "node " + q.Node.Name, Reason: "Taint", Message: "it has the taint " + t.Key + ", which goes when its critical components are ready"})
+			out = append(out, Cause{Source: "node " + q.Node.Name, Reason: "Taint", Message: "it has the taint " + t.Key + ", which is removed when its critical components are ready"})
 		}
 	}
 	return out

@@ -13,11 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// severity orders answers: what needs somebody most comes first.
+// severity orders answers: the most urgent first.
 var severity = []State{Failed, Stuck, Degraded, Waiting, Unknown, Progressing, Deleting, Gone, Ambiguous, Healthy}
 
-// WorstFirst orders answers by how much they need somebody, and those that are alike
-// by their names.
+// WorstFirst orders answers by urgency, and equally urgent ones by their names.
 func WorstFirst(a, b Answer) int {
 	return cmp.Or(slices.Index(severity, a.State)-slices.Index(severity, b.State), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
@@ -25,23 +24,23 @@ func WorstFirst(a, b Answer) int {
 // mostAnswers is how many objects an overview names.
 const mostAnswers = 20
 
-// OverviewFacts are what is known of a namespace, or of a cluster.
+// OverviewFacts are the facts about a namespace, or of a cluster.
 type OverviewFacts struct {
 	Subject
 	// Objects are the answers about all objects in it.
 	Objects []Answer
-	// Controllers are those that are not at work ([Controller.Headline]).
+	// Controllers are those that do not run ([Controller.Headline]).
 	Controllers []Answer
-	// Deleted is since when the namespace has been in deletion, and Held what holds it.
+	// Deleted is since when the namespace has been in deletion, and Held is what blocks its deletion.
 	Deleted time.Time
 	Held    []string
-	// NoKinds says that the API server knows none of the kinds.
+	// NoKinds says that the API server has none of the kinds.
 	NoKinds bool
 	Gaps    []string
 }
 
-// Overview explains a namespace, or a cluster, by the answers about all objects in it. A
-// controller that is not at work comes before all of them.
+// Overview explains a namespace, or a cluster, by the answers about all objects in it. A controller that does
+// not run comes before all of them.
 func Overview(now time.Time, o OverviewFacts) Answer {
 	all := o.Objects
 	wrong := wrongOf(all)
@@ -81,7 +80,7 @@ func Overview(now time.Time, o OverviewFacts) Answer {
 	return f.answer(o.Subject, o.Gaps)
 }
 
-// wrongOf are the answers about what is not in order, the worst first.
+// wrongOf returns the answers about objects that are not in order, the worst first.
 func wrongOf(all []Answer) (wrong []Answer) {
 	for _, a := range all {
 		if a.State != Healthy {
@@ -93,10 +92,10 @@ func wrongOf(all []Answer) (wrong []Answer) {
 	return wrong
 }
 
-// Unseen reports whether the object waits for a controller that has not looked at it.
+// Unseen reports whether the object waits for a controller that has not acted on it.
 func (a Answer) Unseen() bool { return a.Reason == ReasonNotSeen }
 
-// line is the answer in one line: its sentence, and the first cause where that says more.
+// line returns the answer in one line: its sentence, and the first cause if that adds something.
 func (a Answer) line() Cause {
 	c := Cause{Reason: a.Reason, Message: clause(a.Sentence)}
 	if len(a.Because) > 0 && !strings.Contains(c.Message, clause(a.Because[0].Message)) {
@@ -109,8 +108,7 @@ func (a Answer) line() Cause {
 	return c
 }
 
-// withoutEchoes leaves out sets and deployments that only repeat what is said of a
-// machine.
+// withoutEchoes leaves out sets and deployments that only repeat the answer of a machine.
 func withoutEchoes(all []Answer) []Answer {
 	told := map[string]bool{}
 	for _, a := range all {
@@ -123,7 +121,7 @@ func withoutEchoes(all []Answer) []Answer {
 	})
 }
 
-// Node explains a node by the machine that it is of; nil where it is of none.
+// Node explains a node by its machine; a nil machine means that it has none.
 func Node(now time.Time, s Subject, n *corev1.Node, machine *Answer, gaps []string) Answer {
 	if machine == nil {
 		c := ready(n)
@@ -147,10 +145,10 @@ func Node(now time.Time, s Subject, n *corev1.Node, machine *Answer, gaps []stri
 	return f.answer(s, gaps)
 }
 
-// Leftover explains a machine that does not exist by the node that is left of it.
+// Leftover explains a machine that does not exist by its node, which still exists.
 func Leftover(now time.Time, s Subject, n *corev1.Node, gaps []string) Answer {
 	f := finding{key: variant(reasonGone, "NodeLeft")}
-	f.chain = []Cause{{Source: "node " + n.Name, Message: "it is left of the machine", Since: n.CreationTimestamp.Time}}
+	f.chain = []Cause{{Source: "node " + n.Name, Message: "the machine is deleted, and the node still exists", Since: n.CreationTimestamp.Time}}
 	if !n.DeletionTimestamp.IsZero() {
 		f = nodeLeaving(now, n)
 		f.chain[0].Source = "node " + n.Name
@@ -162,7 +160,7 @@ func Leftover(now time.Time, s Subject, n *corev1.Node, gaps []string) Answer {
 	return f.with("node", n.Name).answer(s, gaps)
 }
 
-// nodeLeaving is about a node that is in deletion.
+// nodeLeaving explains a node that is under deletion.
 func nodeLeaving(now time.Time, n *corev1.Node) finding {
 	f := finding{key: "NodeDeleting", fill: []string{"deleted", span(now.Sub(n.DeletionTimestamp.Time)), "finalizers", strings.Join(n.Finalizers, ", ")}}
 	c := Cause{Source: "metadata.deletionTimestamp", Since: n.DeletionTimestamp.Time, Message: "the node was deleted"}
@@ -174,15 +172,15 @@ func nodeLeaving(now time.Time, n *corev1.Node) finding {
 	return f
 }
 
-// RequestFacts are what is stored about a certificate request.
+// RequestFacts are the stored facts about a certificate request.
 type RequestFacts struct {
 	Subject
 	Request postmortem.Request
-	// Settled is what was decided ("Approved", "Denied"); empty while it is pending.
+	// Settled is the decision ("Approved", "Denied"); empty while it is pending.
 	Settled string
 	// Foreign says that it is not for a kubelet's first certificate.
 	Foreign bool
-	// Machine is whose kubelet asked; its zero value where that is not known.
+	// Machine is the machine of the kubelet that sent it; the zero value if unknown.
 	Machine Subject
 	Gaps    []string
 }
@@ -203,7 +201,7 @@ func Requested(now time.Time, f RequestFacts) Answer {
 	q := &input{now: now, MachineFacts: MachineFacts{Requests: []postmortem.Request{f.Request}}}
 	found := q.requested()
 	if f.Machine.Name == "" && found.key == variant(reasonCertificate, "Long") {
-		// What the approver objects to is told by an event of the machine, and there is none.
+		// The approver reports its objections as events of the machine, and this machine has none.
 		found.key, found.reason = word(approval.ReasonNoMachine), string(approval.ReasonNoMachine)
 	}
 	found.chain[0].Source = ""

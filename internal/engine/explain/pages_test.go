@@ -9,13 +9,13 @@ import (
 )
 
 var (
-	// filled is what an answer has in the place of a word in braces, and where a page leaves something out.
+	// filled matches the values of placeholders, and omissions on a page.
 	filled = regexp.MustCompile(`…|\*[^*]+\*|; | \([^)]*\)|: `)
 	braces = regexp.MustCompile(`\{[^}]*\}`)
 	space  = regexp.MustCompile(`\s+`)
 )
 
-// said is all that answers may consist of, without what is filled in.
+// said returns all texts of answers, without the values of placeholders.
 func said() string {
 	var all []string
 	for _, a := range reasons {
@@ -35,7 +35,7 @@ func quotes(cell string) (out []string) {
 	return out
 }
 
-// TestTroubleshootingQuotes: what the page has in the column "`why` says" is what why says.
+// TestTroubleshootingQuotes: the column "`why` says" of the page has the texts of why.
 func TestTroubleshootingQuotes(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
 	if err != nil {
@@ -66,8 +66,8 @@ func TestTroubleshootingQuotes(t *testing.T) {
 }
 
 func TestQuotes(t *testing.T) {
-	got := quotes("… secret *namespace*/*name* does not exist (`machine.sapcloud.io`); is frozen, and makes no machines")
-	if want := []string{"does not exist", "is frozen, and makes no machines"}; strings.Join(got, "|") != strings.Join(want, "|") {
+	got := quotes("… secret *namespace*/*name* does not exist (`machine.sapcloud.io`); is frozen, and creates no machines")
+	if want := []string{"does not exist", "is frozen, and creates no machines"}; strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

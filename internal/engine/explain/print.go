@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Text is the answer for a terminal, at the time now.
+// Text returns the answer for a terminal, at the time now.
 func (a Answer) Text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, a.Sentence)
@@ -33,7 +33,7 @@ func (a Answer) Text(now time.Time) string {
 	return b.String()
 }
 
-// line is "node n-1: Ready is False: ... (KubeletNotReady, since 4m ago)".
+// line returns "node n-1: Ready is False: ... (KubeletNotReady, since 4m ago)".
 func (c Cause) line(now time.Time) string {
 	out := c.Message
 	if c.Source != "" {

@@ -36,8 +36,7 @@ func reasonsOf(t *testing.T, file string) (out []string) {
 	return out
 }
 
-// TestEveryReasonHasAdvice: a machine's controller has no reason that means nothing to
-// people.
+// TestEveryReasonHasAdvice: every reason of a machine's controller has a text for users.
 func TestEveryReasonHasAdvice(t *testing.T) {
 	all := reasonsOf(t, filepath.Join("..", "lifecycle", "decide.go"))
 	if len(all) < 40 {
@@ -50,8 +49,8 @@ func TestEveryReasonHasAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviceIsWhole: each has a state, words that end without a full stop, and only
-// states that fit: what is on its way out is said to be so.
+// TestAdviceIsWhole: each entry has a state, texts without a full stop at the end, and a fitting state:
+// machines under deletion are called so.
 func TestAdviceIsWhole(t *testing.T) {
 	states := []State{Healthy, Progressing, Waiting, Degraded, Failed, Deleting, Stuck, Gone, Unknown, Ambiguous}
 	for key, a := range reasons {
@@ -70,7 +69,7 @@ func TestAdviceIsWhole(t *testing.T) {
 	}
 }
 
-// TestDocument: the page in docs says what the program says.
+// TestDocument: the page in docs equals the program's table.
 func TestDocument(t *testing.T) {
 	file := filepath.Join("..", "..", "..", "docs", "reasons.md")
 	if os.Getenv("UPDATE_GOLDEN") != "" {

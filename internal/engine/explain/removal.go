@@ -17,9 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// going is "has been in deletion for 3h12m", and for how long the step has gone on in
-// which the machine is, where that was recorded and is less: "has been in deletion for
-// 3h12m, in its drain for 2h5m".
+// going returns "has been in deletion for 3h12m", and how long the current step has lasted, if that was
+// recorded and is less: "has been in deletion for 3h12m, in its drain for 2h5m".
 func (q *input) going() string {
 	out := "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
 	if len(q.View.Deletion.Begun) == 0 {
@@ -37,8 +36,8 @@ var steps = map[lifecycle.DeletionStep]string{
 	lifecycle.DeletionPreTerminateHook: "held by a hook", lifecycle.DeletionInstance: "in the removal of its instance", lifecycle.DeletionNode: "in the removal of its node",
 }
 
-// leaving says what a decision about a machine on its way out means. What was recorded
-// is said: that the machine is to go does not mean that anybody has begun.
+// leaving explains a decision about a machine under deletion. It relies on recorded steps: a deletion
+// timestamp alone does not mean that a controller has begun.
 func (q *input) leaving(d lifecycle.Decision) finding {
 	f := finding{key: variant(d.Reason, "Deleting"), chain: q.latest()}
 	switch d.Reason {
@@ -66,7 +65,7 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		case q.View.Stage == lifecycle.StageDeleting && len(q.latest()) == 0:
 		case q.View.Stage == lifecycle.StageDeleting:
 			f.reason = string(lifecycle.ReasonTerminating)
-		default: // what it says is about its life
+		default: // its status is about its life
 			f.key, f.chain = variant(d.Reason, "NotBegun"), nil
 			if q.now.Sub(q.View.Deleted) >= unseen {
 				f.key = variant(d.Reason, "NotSeen")
@@ -87,10 +86,10 @@ func hooked(reason lifecycle.Reason, hooks []lifecycle.Hook) finding {
 	return f
 }
 
-// drained is what says whether the drain is over.
+// drained is the statement that says whether the drain is over.
 const drained = "condition Drained"
 
-// draining is about what is still on the node.
+// draining explains what is still on the node.
 func (q *input) draining() finding {
 	left := q.podsLeft()
 	if len(left) == 0 {
@@ -118,10 +117,10 @@ func (q *input) draining() finding {
 	return f
 }
 
-// mostCauses is how many pods are named.
+// mostCauses is how many pods an answer names.
 const mostCauses = 5
 
-// podsLeft are the pods that a drain has to move.
+// podsLeft returns the pods that a drain has to evict.
 func (q *input) podsLeft() (out []corev1.Pod) {
 	going := map[string]bool{}
 	for _, t := range slices.Concat(q.left.Evict, q.left.Delete) {
@@ -138,7 +137,7 @@ func (q *input) podsLeft() (out []corev1.Pod) {
 	return out
 }
 
-// blocker is a pod that a budget keeps.
+// blocker is a pod whose eviction a budget refuses.
 type blocker struct {
 	pod, budget string
 	several     bool
@@ -146,7 +145,7 @@ type blocker struct {
 	pick        labels.Selector
 }
 
-// blockers are the pods to which a budget says no at the moment.
+// blockers returns the pods whose eviction a budget refuses now.
 func (q *input) blockers(left []corev1.Pod) (out []blocker) {
 	for _, p := range left {
 		covering := drain.Covering(p, q.Budgets)
@@ -165,8 +164,8 @@ func (q *input) blockers(left []corev1.Pod) (out []blocker) {
 	return out
 }
 
-// healthyOf is ": 3 of 3 pods are healthy, and at least 3 must be"; empty of a budget that counts no
-// pods, whose numbers explain nothing.
+// healthyOf returns ": 3 of 3 pods are healthy, and at least 3 must be"; empty for a budget that counts no
+// pods, because its numbers explain nothing.
 func healthyOf(s policyv1.PodDisruptionBudgetStatus) string {
 	if s.ExpectedPods == 0 {
 		return ""
@@ -174,7 +173,7 @@ func healthyOf(s policyv1.PodDisruptionBudgetStatus) string {
 	return fmt.Sprintf(": %s healthy, and at least %d must be", share(int(s.CurrentHealthy), int(s.ExpectedPods), "pod"), s.DesiredHealthy)
 }
 
-// causes are the budget's arithmetic and the pods that are not healthy.
+// causes returns the numbers of the budget, and its unhealthy pods.
 func (b blocker) causes(peers []corev1.Pod) []Cause {
 	s := b.is.Status
 	out := []Cause{{
@@ -194,7 +193,7 @@ func (b blocker) causes(peers []corev1.Pod) []Cause {
 	return out
 }
 
-// sick are the pods of the budget that are not healthy.
+// sick returns the unhealthy pods of the budget.
 func (b blocker) sick(peers []corev1.Pod) (out []corev1.Pod) {
 	for _, p := range peers {
 		if p.Namespace == b.is.Namespace && b.pick.Matches(labels.Set(p.Labels)) && !podReady(p) {
@@ -204,7 +203,7 @@ func (b blocker) sick(peers []corev1.Pod) (out []corev1.Pod) {
 	return out
 }
 
-// key says why the budget keeps the pod.
+// key returns the key of the reason why the budget refuses.
 func (b blocker) key(peers []corev1.Pod) string {
 	s, of := b.is.Status, ""
 	switch {
@@ -224,8 +223,8 @@ func (b blocker) key(peers []corev1.Pod) string {
 	return variant(drain.ReasonBudget, of)
 }
 
-// broken is what the controller of budgets says where it cannot compute the budget: of pods
-// without a controller it does not know how many there should be.
+// broken returns the condition in which the disruption controller says that it cannot compute the budget: for
+// pods without a controller it does not know the expected number.
 func (b blocker) broken() *metav1.Condition {
 	i := slices.IndexFunc(b.is.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == policyv1.DisruptionAllowedCondition && c.Reason == policyv1.SyncFailedReason
@@ -236,7 +235,7 @@ func (b blocker) broken() *metav1.Condition {
 	return &b.is.Status.Conditions[i]
 }
 
-// never reports whether the budget allows no disruption even where all pods are healthy.
+// never reports whether the budget allows no disruption even if all pods are healthy.
 func (b blocker) never() bool {
 	if most := b.is.Spec.MaxUnavailable; most != nil {
 		n, err := intstr.GetScaledValueFromIntOrPercent(most, 100, true)
@@ -246,7 +245,7 @@ func (b blocker) never() bool {
 	return least != nil && least.Type == intstr.String && least.StrVal == "100%"
 }
 
-// asks is " (spec.maxUnavailable is 0)" of a budget that never allows a disruption.
+// asks returns " (spec.maxUnavailable is 0)" for a budget that never allows a disruption.
 func (b blocker) asks() string {
 	switch {
 	case b.is.Spec.MaxUnavailable != nil:
@@ -277,22 +276,22 @@ func unreadyBecause(p corev1.Pod) string {
 	return string(p.Status.Phase)
 }
 
-// endingPods are pods that take their time to end.
+// endingPods returns pods that terminate slowly.
 func (q *input) endingPods(left []corev1.Pod) (out []Cause) {
 	for _, p := range left[:min(len(left), mostCauses)] {
 		if at := p.DeletionTimestamp; at != nil {
-			out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: string(drain.ReasonTerminating), Since: at.Time, Message: "it is told to end"})
+			out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: string(drain.ReasonTerminating), Since: at.Time, Message: "it is terminating"})
 		}
 	}
 	return out
 }
 
-// detaching reports whether volumes that the pods have left behind are waited for.
+// detaching reports whether the drain waits for volumes of pods that have left.
 func (q *input) detaching() bool {
 	return q.Policy.Drain.Policy.VolumesOneByOne && !q.View.Deletion.Drained && len(q.Attachments) > 0
 }
 
-// volumes is about those.
+// volumes explains the wait for those volumes.
 func (q *input) volumes() finding {
 	f := finding{key: string(drain.ReasonStillAttached), fill: []string{"volumes", are(len(q.Attachments), "volume")}}
 	for _, a := range q.Attachments[:min(len(q.Attachments), mostCauses)] {

@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// TestRequested: what the approver objects to is known from an event of the machine. Without a machine there is none, and nothing is waited for.
+// TestRequested: the approver's objection is known from an event of the machine. Without a machine there is
+// no event, and the request waits for no objection.
 func TestRequested(t *testing.T) {
 	machine := explain.Subject{Kind: "Machine", Namespace: "ns", Name: "m-1"}
 	for name, c := range map[string]struct {

@@ -9,27 +9,25 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Rollout is what the controller of a deployment looks at.
+// Rollout is the input of a deployment's controller.
 type Rollout struct {
 	Deployment rollout.Deployment
 	Sets       []rollout.Set
 	Policy     rollout.Policy
 }
 
-// asked is a set or a deployment that is asked about, with what its controller would
-// do.
+// asked is a set or a deployment to explain, with the decision that its controller would take.
 type asked struct {
 	GroupFacts
 	now time.Time
-	// plan is that of a deployment's controller; nil where nobody can ask.
+	// plan is that of a deployment's controller; nil if it cannot be computed.
 	plan *rollout.Plan
-	// canary is the set at which the rollout waits for its canary, and for nothing
-	// else; nil where it does not.
+	// canary is the set at which the rollout waits for its canary, and for nothing else; nil if it does not.
 	canary *rollout.SetWant
 }
 
-// ask asks the controller of a deployment what it would do about what is stored. Its
-// machines are counted as they are now, which the status may not show yet.
+// ask computes what the controller of a deployment would do on the stored facts. It counts machines as they
+// are now, which the status may not show yet.
 func ask(now time.Time, f GroupFacts) *asked {
 	out := &asked{GroupFacts: f, now: now}
 	if f.Rollout == nil {
@@ -48,8 +46,8 @@ func (r Rollout) decide(now time.Time) rollout.Plan {
 	return rollout.Decide(now, r.Deployment, r.Sets, r.Policy)
 }
 
-// canary is the present set where the rollout waits at it: the plan would be another one
-// if somebody had approved it.
+// canary returns the current set if the rollout waits for its approval: with the approval the plan would
+// differ.
 func (r Rollout) canary(now time.Time, p rollout.Plan) *rollout.SetWant {
 	i := slices.IndexFunc(p.Sets(), func(w rollout.SetWant) bool { return w.Current && !w.Notes.CanarySince.IsZero() })
 	if i < 0 {
@@ -63,9 +61,9 @@ func (r Rollout) canary(now time.Time, p rollout.Plan) *rollout.SetWant {
 	return &w
 }
 
-// progress is how the rollout goes: as the controller would say now, else as it said
-// last. What was recorded with the same reason keeps its place; that a set could not be
-// made only whoever tried knows.
+// progress returns the progress of the rollout: as the controller would report it now, otherwise as recorded.
+// A recorded statement with the same reason is kept. Only a recorded statement can say that a set could not
+// be created.
 func (f *asked) progress() postmortem.Statement {
 	s := f.said(progressing)
 	if f.plan == nil {
@@ -84,7 +82,7 @@ func (f *asked) progress() postmortem.Statement {
 	return s
 }
 
-// failure is what keeps sets from making or removing machines.
+// failure returns why sets cannot create or delete machines.
 func (f *asked) failure() postmortem.Statement {
 	s := f.said(ReplicaFailure)
 	if s.Message == "" {
@@ -144,8 +142,7 @@ func rolloutLate(_ time.Time, f *asked) *finding {
 	return out
 }
 
-// personChooses is about rollouts in which nothing happens before a person has chosen
-// machines.
+// personChooses explains rollouts that wait for a user to choose machines.
 func personChooses(_ time.Time, f *asked) *finding {
 	if f.plan == nil || f.Paused || f.plan.Status.Waiting == "" || !f.rolling() || f.Available < f.Wanted {
 		return nil
@@ -168,8 +165,8 @@ func (f *asked) underway() bool {
 	})
 }
 
-// rolling reports whether machines of an old template are left, or those of the present
-// one were never all available.
+// rolling reports whether machines of an old template are left, or those of the current one were never all
+// available.
 func (f *asked) rolling() bool {
 	s := f.progress()
 	if f.plan == nil {
@@ -178,7 +175,7 @@ func (f *asked) rolling() bool {
 	return !f.plan.Status.Complete && s.Reason != "" && s.Reason != string(rollout.SetAvailable)
 }
 
-// waiting is what the rollout waits for, else how it goes.
+// waiting returns what the rollout waits for, otherwise its progress.
 func (f *asked) waiting() []Cause {
 	if f.plan == nil || f.plan.Status.Waiting == "" {
 		return quote(f.progress())

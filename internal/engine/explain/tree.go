@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Branch is an object in a tree of objects, and what is in its way.
+// Branch is an object in a tree of objects, and what blocks it.
 type Branch struct {
 	Subject
 	State  State  `json:"state"`
 	Reason string `json:"reason"`
-	// Because is what is behind it; nothing where it is in order.
+	// Because has its causes; empty if it is in order.
 	Because []Cause `json:"because,omitempty"`
-	// Parts are the objects that it made.
+	// Parts are the objects that it created.
 	Parts []Branch `json:"parts,omitempty"`
 }
 
-// Grow makes a branch of an answer.
+// Grow returns an answer as a branch.
 func Grow(a Answer, parts ...Branch) Branch {
 	b := Branch{Subject: a.Subject, State: a.State, Reason: a.Reason, Parts: parts}
 	if len(parts) == 0 && a.State != Healthy {
@@ -26,7 +26,7 @@ func Grow(a Answer, parts ...Branch) Branch {
 	return b
 }
 
-// lines are the tree below and with b, one object or cause on each.
+// lines returns b and the tree below it, one object or cause per line.
 func (b Branch) lines(now time.Time, first, rest string) []string {
 	out := []string{fmt.Sprintf("%s%s %s: %s (%s)", first, b.Kind, b.Name, b.State, b.Reason)}
 	n := len(b.Because) + len(b.Parts)
@@ -47,7 +47,7 @@ func (b Branch) lines(now time.Time, first, rest string) []string {
 	return out
 }
 
-// Tree is the tree for a terminal, each line as fit makes it fit.
+// Tree returns the tree for a terminal, each line fitted by fit.
 func (b Branch) Tree(now time.Time, fit func(line string) string) string {
 	lines := b.lines(now, "", "")
 	for i := range lines {

@@ -8,15 +8,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// patience is how long a certificate request may wait before somebody should
-// look: a node usually asks moments before its machine is known under its name.
+// patience is how long a certificate request may wait before a user should look: a node often sends it
+// moments before its machine is known under that name.
 const patience = time.Minute
 
-// refused is the approver's verdict on what will not be granted as it is.
+// refused is the approver's verdict on a request that it will not approve unchanged.
 const refused = string(approval.Refuse)
 
-// requested is about a machine whose kubelet has asked for a certificate and got
-// none.
+// requested explains a machine whose kubelet has requested a certificate and not received one.
 func (q *input) requested() finding {
 	r := q.worstRequest()
 	f := finding{
@@ -38,7 +37,7 @@ func (q *input) requested() finding {
 	return f
 }
 
-// requestCauses are the requests that were not granted, the refused first.
+// requestCauses returns the requests that were not approved, the refused first.
 func (q *input) requestCauses() (out []Cause) {
 	for _, hard := range []bool{true, false} {
 		for _, r := range q.Requests {
@@ -60,8 +59,7 @@ func (q *input) requestCauses() (out []Cause) {
 	return out
 }
 
-// worstRequest is the refused one that has waited longest, else the one that
-// has.
+// worstRequest returns the refused request that has waited longest, otherwise the request that has.
 func (q *input) worstRequest() postmortem.Request {
 	var worst postmortem.Request
 	for _, r := range q.Requests {
@@ -74,7 +72,7 @@ func (q *input) worstRequest() postmortem.Request {
 	return worst
 }
 
-// refusals of the API server that name who refuses, in its own words.
+// refusers match the API server's messages that name what refused a request.
 var refusers = []struct {
 	of string
 	is *regexp.Regexp
@@ -84,8 +82,8 @@ var refusers = []struct {
 	{"Denied", regexp.MustCompile(`admission webhook "([^"]+)" denied the request`)},
 }
 
-// refuser is which kind of admission refused a machine ("Quota"), as the variants of its reason
-// are called; empty where the message tells of none. named is the name of that quota or webhook.
+// refuser returns the kind of admission that refused a machine ("Quota"), as in the variants of its reason;
+// empty if the message names none. named returns the name of that quota or webhook.
 func refuser(message string) string {
 	for _, r := range refusers {
 		if r.is.MatchString(message) {

@@ -15,47 +15,48 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Exit is what is known about the deletion of a machine.
+// Exit has the facts about the deletion of a machine.
 type Exit struct {
 	Machine lifecycle.Machine
 	Policy  lifecycle.Policy
-	// Node is the machine's node; nil when there is none, or when NodeUnread says why it is not known.
+	// Node is the machine's node; nil if it does not exist, or if NodeUnread says why it is unknown.
 	Node       *corev1.Node
 	NodeUnread string
-	// Pods are those of the node with the budgets of their namespaces, and the volumes on it. Unread says what of pods and budgets could
-	// not be read, VolumesUnread what of volumes.
+	// Pods are the pods of the node with the budgets of their namespaces, and the volumes on it. Unread says
+	// which pods and budgets could not be read, VolumesUnread which volumes.
 	Pods                  drain.Facts
 	Unread, VolumesUnread string
 }
 
-// Leave is what the deletion of a machine meets.
+// Leave is the course of a machine's deletion.
 type Leave struct {
-	// Drains says that the node is drained, Pods how many pods that moves; meaningless where Unknown says what could not be read.
+	// Drains says that the node is drained, Pods how many pods that evicts; meaningless if Unknown says what
+	// could not be read.
 	Drains  bool   `json:"drains"`
 	Pods    int    `json:"pods"`
 	Unknown string `json:"unknown,omitempty"`
-	// Hooks are those that have to be taken off first.
+	// Hooks are the lifecycle hooks that have to be removed first.
 	Hooks []string `json:"hooks,omitempty"`
-	// Volumes are those that have to be detached from the node when the pods have left; VolumesUnknown says why that is not known.
+	// Volumes have to be detached from the node after the pods have left; VolumesUnknown says why they are unknown.
 	Volumes        []string `json:"volumes,omitempty"`
 	VolumesUnknown string   `json:"volumesUnknown,omitempty"`
-	// Budgets are those that cover pods of the node.
+	// Budgets are the disruption budgets that cover pods of the node.
 	Budgets []Block `json:"budgets,omitempty"`
 	// Blocked are the budgets and pods that stand in the way.
 	Blocked []Block `json:"blocked,omitempty"`
-	// Stays is why the machine does not go unless somebody does something; Slow, why it takes longer than usual.
+	// Stays is why the machine stays until a user acts; Slow is why its deletion takes longer than usual.
 	Stays string `json:"stays,omitempty"`
 	Slow  string `json:"slow,omitempty"`
-	// Forced is after how long the drain no longer asks; zero: it always does.
+	// Forced is the time after which the drain is forced; zero: never.
 	Forced time.Duration `json:"forced,omitempty"`
 }
 
 // Block is something in the way of a drain.
 type Block struct {
-	// Pod is the first that has to stay; empty where the budget lets some go in turn.
+	// Pod is the first that has to stay; empty if the budget allows some evictions at a time.
 	Pod    string `json:"pod,omitempty"`
 	Budget string `json:"budget,omitempty"`
-	// Allowed is how many pods the budget lets go now, Covered how many of the node's pods it is about.
+	// Allowed is how many evictions the budget allows now, Covered is how many of the node's pods it covers.
 	Allowed int `json:"allowed"`
 	Covered int `json:"covered,omitempty"`
 	// Endless says that waiting alone does not help.
@@ -63,7 +64,7 @@ type Block struct {
 	Message string `json:"message"`
 }
 
-// leave asks the machine's lifecycle, and the drain, what a deletion at now meets.
+// leave computes the course of a deletion at now with the lifecycle and drain engines.
 func leave(now time.Time, e Exit) Leave {
 	m := e.Machine
 	if m.Deleted.IsZero() {
@@ -78,7 +79,7 @@ func leave(now time.Time, e Exit) Leave {
 		out.Hooks = append(out.Hooks, fmt.Sprintf("%s (%s)", h.Name, h.Owner))
 	}
 	if len(out.Hooks) > 0 {
-		out.Stays = "it waits until these hooks are taken off: " + strings.Join(out.Hooks, ", ")
+		out.Stays = "it waits until these hooks are removed: " + strings.Join(out.Hooks, ", ")
 	}
 	if e.NodeUnread != "" {
 		out.Unknown = e.NodeUnread
@@ -97,7 +98,7 @@ func leave(now time.Time, e Exit) Leave {
 	return out
 }
 
-// drain asks what the drain of the node does, and what it will not.
+// drain adds the pods that the drain of the node evicts, and its obstacles.
 func (l *Leave) drain(now time.Time, e Exit, force bool) {
 	p := e.Policy.Drain.Policy
 	p.Force = p.Force || force
@@ -129,7 +130,7 @@ func (l *Leave) drain(now time.Time, e Exit, force bool) {
 	l.judge(e.Policy)
 }
 
-// volumes are those that the drain waits for once these pods have left: it is asked about that moment.
+// volumes adds the volumes for which the drain waits after these pods have left.
 func (l *Leave) volumes(now time.Time, f drain.Facts, leaving map[types.NamespacedName]bool, p drain.Policy) {
 	m := drain.Memory{}.Seen(now, f, p)
 	f.Pods = slices.DeleteFunc(slices.Clone(f.Pods), func(o corev1.Pod) bool {
@@ -162,7 +163,7 @@ func (l *Leave) foresee(o drain.Obstacle) {
 	l.Blocked = append(l.Blocked, b)
 }
 
-// budgets are those that let fewer pods go now than the node has of them.
+// budgets adds the budgets that allow fewer evictions now than the node has pods of them.
 func (l *Leave) budgets(f drain.Facts, asked map[types.NamespacedName]bool) {
 	covered := map[string]int{}
 	for _, pod := range f.Pods {
@@ -189,12 +190,13 @@ func (l *Leave) budgets(f drain.Facts, asked map[types.NamespacedName]bool) {
 	slices.SortFunc(l.Blocked, func(a, b Block) int { return cmp.Or(cmp.Compare(a.Budget, b.Budget), cmp.Compare(a.Pod, b.Pod)) })
 }
 
-// covers is "disruption budget web/web covers 2 of its pods and allows 1 disruption now".
+// covers returns "disruption budget web/web covers 2 of its pods and allows 1 disruption now".
 func covers(budget string, n int, of string, room int) string {
 	return fmt.Sprintf("disruption budget %s covers %d of %s and allows %s now", budget, n, of, count(room, "disruption"))
 }
 
-// together are the budgets that let all of the machines' pods go only in turn, though none of the machines alone has too many.
+// together returns the budgets that allow the pods of all machines to leave only a few at a time, though no
+// single machine has too many.
 func together(machines []Subject) (out []Block) {
 	sum := map[string]*Block{}
 	var names []string
@@ -225,7 +227,7 @@ func together(machines []Subject) (out []Block) {
 	return out
 }
 
-// unprotected reports whether the API server evicts the pod whatever its budgets say.
+// unprotected reports whether the API server evicts the pod regardless of its budgets.
 func unprotected(p corev1.Pod) bool {
 	switch p.Status.Phase {
 	case corev1.PodPending, corev1.PodSucceeded, corev1.PodFailed:
@@ -234,7 +236,7 @@ func unprotected(p corev1.Pod) bool {
 	return p.DeletionTimestamp != nil
 }
 
-// judge says what the obstacles make of the deletion.
+// judge sets how the obstacles delay the deletion.
 func (l *Leave) judge(p lifecycle.Policy) {
 	for _, b := range l.Blocked {
 		switch {

@@ -42,7 +42,7 @@ func webBudget(least string, allowed int32) policyv1.PodDisruptionBudget {
 	}
 }
 
-// exitOf is the deletion of a machine with a node that has these pods.
+// exitOf returns the deletion of a machine with a node that has these pods.
 func exitOf(pods ...corev1.Pod) Exit {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
@@ -52,8 +52,8 @@ func exitOf(pods ...corev1.Pod) Exit {
 	}
 }
 
-// TestVolumes: the drain says itself which volumes it waits for: those that one node at a time may have, that are attached, and that
-// no pod keeps which stays.
+// TestVolumes: the drain names the volumes for which it waits: those that only one node at a time can attach,
+// that are attached, and that no staying pod uses.
 func TestVolumes(t *testing.T) {
 	uses := func(claim string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -87,7 +87,7 @@ func TestVolumes(t *testing.T) {
 		{"that is mounted over a network", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, nil, drain.Policy{VolumesOneByOne: true}, "", ""},
 		{"in an API that waits for none", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{}, "", ""},
 		{"where force waits for none", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{VolumesOneByOne: true, Force: true}, "", ""},
-		{"that could not be read", nil, nil, nil, drain.Policy{VolumesOneByOne: true}, "volumes were not read", "whether it waits for volumes is not known"},
+		{"that could not be read", nil, nil, nil, drain.Policy{VolumesOneByOne: true}, "volumes were not read", "unknown whether it waits for volumes"},
 		{"that could not be read, in an API that waits for none", nil, nil, nil, drain.Policy{}, "volumes were not read", ""},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestTogether: a budget that lets each machine's pods go alone may not let all go at once.
+// TestTogether: a budget that allows the eviction of each single machine's pods may not allow all at once.
 func TestTogether(t *testing.T) {
 	subject := func(budget string, n, room int) Subject {
 		e := exitOf()

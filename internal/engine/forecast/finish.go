@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// finish puts the forecast together.
+// finish assembles the forecast.
 func (r *run) finish() Forecast {
 	f := r.out
 	for _, s := range f.Steps {
@@ -33,18 +33,18 @@ func (r *run) finish() Forecast {
 	}
 	switch {
 	case len(f.Waits) > 0:
-		f.Took.Source = "it does not come to its end by itself"
+		f.Took.Source = "it does not finish by itself"
 	case f.Cut:
-		f.Took.Source = "not known, as not all steps were looked at"
+		f.Took.Source = "unknown: not all steps were examined"
 	case len(r.unsure) > 0:
-		f.Took.Source = "not known, as it depends on " + strings.Join(r.unsure, "; ")
+		f.Took.Source = "unknown: it depends on " + strings.Join(r.unsure, "; ")
 	default:
 		f.Took.Source = r.sources(f)
 	}
 	return f
 }
 
-// With counts machines that are created besides, as those of the steps are, and estimates how long they take.
+// With adds machines that are created like those of the steps and only counted, and estimates how long they take.
 func (f Forecast) With(beyond int, d Durations) Forecast {
 	if beyond == 0 {
 		return f
@@ -63,7 +63,7 @@ func (r *run) sources(f Forecast) string {
 	if f.Created > 0 {
 		source := r.d.Create.Source
 		if r.d.AtOnce > 0 && f.Created > r.d.AtOnce {
-			source += fmt.Sprintf(", at the pace that was seen: %d at once", r.d.AtOnce)
+			source += fmt.Sprintf(", at the observed pace: %d at once", r.d.AtOnce)
 		}
 		out = append(out, source)
 	}
@@ -73,7 +73,7 @@ func (r *run) sources(f Forecast) string {
 	return strings.Join(slices.Compact(out), "; ")
 }
 
-// waits are what nothing here brings about.
+// waits returns the events that the forecast waits for and cannot predict.
 func (r *run) waits(machines []Machine) (out []string) {
 	if _, ok := r.Rollout(r.now); ok {
 		switch st := r.plan.Status; {

@@ -11,35 +11,35 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/prose"
 )
 
-// Report is all that is said about changes.
+// Report is the full forecast for a set of changes.
 type Report struct {
-	// Changes are what happens to the objects themselves.
+	// Changes are the changes to the objects themselves.
 	Changes []Changed `json:"changes"`
-	// Plans are what controllers do then, each about one deployment, set or machine.
+	// Plans are the resulting actions of controllers, each for one deployment, set or machine.
 	Plans []Plan `json:"plans"`
-	// Notes are for people; Unknown is what could not be read, and what the plans do not know for that.
+	// Notes are for people; Unknown lists unreadable facts, and what the plans lack because of them.
 	Notes   []string `json:"notes,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Plan is what the controllers of one deployment, set or machine do.
+// Plan has the actions of the controllers of one deployment, set or machine.
 type Plan struct {
 	Root Object `json:"object"`
 	Forecast
 }
 
-// Changed is what happens to one object.
+// Changed is the change of one object.
 type Changed struct {
 	Object
 	// Verb is [Created], [Edited], [Removed] or [Same].
 	Verb string `json:"verb"`
-	// Fields are those that change.
+	// Fields are the changed fields.
 	Fields []Field `json:"fields,omitempty"`
-	// Effect says what that means for machines where no controller acts on it.
+	// Effect is the effect on machines if no controller acts on the change.
 	Effect string `json:"effect,omitempty"`
 }
 
-// Field is one that changes: its values as JSON, cut where they are long; none is "none".
+// Field is a changed field: its values as JSON, long ones cut; a missing value is "none".
 type Field struct {
 	Path string `json:"path"`
 	From string `json:"from"`
@@ -49,7 +49,7 @@ type Field struct {
 // String is "spec.replicas: 3 -> 5".
 func (f Field) String() string { return f.Path + ": " + f.From + " -> " + f.To }
 
-// What happens to an object.
+// The changes of an object.
 const (
 	Created = "create"
 	Edited  = "change"
@@ -70,10 +70,10 @@ const (
 	mostFields   = 8
 )
 
-// printer writes lines that fit.
+// printer writes lines that fit the terminal.
 type printer struct{ prose.Printer }
 
-// Text is the report for people.
+// Text returns the report for people.
 func (r Report) Text() string {
 	var p printer
 	for _, c := range r.Changes {
@@ -112,7 +112,7 @@ func (o Object) String() string {
 }
 
 func (p *printer) changed(c Changed) {
-	verb := map[string]string{Created: " is created", Edited: " is changed:", Removed: " is deleted", Same: " stays as it is"}[c.Verb]
+	verb := map[string]string{Created: " is created", Edited: " is changed:", Removed: " is deleted", Same: " does not change"}[c.Verb]
 	p.Line(0, 2, c.String()+verb)
 	if c.Verb == Edited {
 		for _, f := range c.Fields[:min(len(c.Fields), mostFields)] {
@@ -151,7 +151,7 @@ func (p *printer) plan(f Plan) {
 		p.Line(2, 4, fmt.Sprintf("and %s more are created in the same way: counted, not listed", count(f.Beyond, "machine")))
 	}
 	if f.Cut {
-		p.Line(2, 4, "It goes on after that: no more steps were looked at.")
+		p.Line(2, 4, "It goes on after that: no further steps were examined.")
 	}
 	p.Line(0, 2, fmt.Sprintf("In all: %s created, %d deleted; %s in the end.", count(f.Created, "machine"), f.Deleted, count(f.Rest, "machine")))
 	p.duration(f)
@@ -161,7 +161,7 @@ func (p *printer) plan(f Plan) {
 	p.waits(f)
 }
 
-// when is "then, with 1 machine ready (+2m):"; times that nobody knows are not said.
+// when is "then, with 1 machine ready (+2m):"; unknown times are left out.
 func (s Step) when() string {
 	out := "then"
 	if s.After != "" {
@@ -219,7 +219,7 @@ func (p *printer) step(n int, s Step) {
 	}
 }
 
-// plain reports whether the reason of s says no more than its number and its machines do.
+// plain reports whether the reason of s adds nothing to its number and its machines.
 func (s Step) plain() bool {
 	told := func(m Subject) bool { return m.Reason == "" }
 	return s.Kind == Create && len(s.Machines) == 0 || s.Kind == Delete && len(s.Machines) > 0 && !slices.ContainsFunc(s.Machines, told)
@@ -312,7 +312,7 @@ func (b Block) word() string {
 func (l Leave) what() string {
 	switch {
 	case l.Unknown != "":
-		return "what its drain meets is not known"
+		return "what blocks its drain is unknown"
 	case !l.Drains:
 		return "no drain"
 	}
@@ -322,15 +322,15 @@ func (l Leave) what() string {
 	return "drains " + count(l.Pods, "pod")
 }
 
-// mostVolumes is how many volumes are named.
+// mostVolumes is how many volumes a line names.
 const mostVolumes = 5
 
-// waitsFor says which volumes the drain waits for; empty where there are none.
+// waitsFor says which volumes the drain waits for; empty if none exist.
 func (l Leave) waitsFor() string {
 	n := len(l.Volumes)
 	switch {
 	case l.VolumesUnknown != "":
-		return "whether it waits for volumes is not known"
+		return "unknown whether it waits for volumes"
 	case n == 0:
 		return ""
 	}

@@ -17,37 +17,37 @@ import (
 const (
 	// mostRounds bounds a forecast: a rollout of 500 machines, one by one, takes 2000 rounds.
 	mostRounds = 5000
-	// mostIdle is how often time may pass in a row without anything to do. Controllers look again at times at which they only write a
-	// condition.
+	// mostIdle is how many times in a row time may pass without a change. At some times controllers wake only
+	// to write a condition.
 	mostIdle = 8
-	// nominalCreate and nominalDelete put in order what takes an unknown time. They are too short to count in an estimate.
+	// nominalCreate and nominalDelete order events whose time is unknown. They are too short to count in an estimate.
 	nominalCreate = 2 * time.Millisecond
 	nominalDelete = time.Millisecond
 )
 
-// run is a forecast under way.
+// run is a forecast in progress.
 type run struct {
 	Model
-	// start is when the change is made, end when something happened last.
+	// start is when the change is made, end is when the last event happened.
 	start, now, end time.Time
 	d               Durations
 	out             Forecast
 	rounds          int
-	// parted says that several machines were under way at once when time passed.
+	// parted says that several machines were in progress at once when time passed.
 	parted bool
-	// after is what happened to machines last.
+	// after is the last event of machines.
 	after string
-	// due is what happens to machines by itself, and when.
+	// due has the events that happen to machines without a decision, and their times.
 	due map[types.UID]event
-	// stuck is why machines stay although they are being deleted.
+	// stuck has the reasons why machines under deletion stay.
 	stuck map[types.UID]string
-	// unsure are the times that are not known.
+	// unsure are the unknown times.
 	unsure []string
-	// arrived says that a machine has come to a state since the controllers looked last.
+	// arrived says that a machine has reached a state since the controllers ran last.
 	arrived bool
-	// stop says that no more steps are to be looked at.
+	// stop says that the forecast has to end.
 	stop func() bool
-	// plan and last are what was decided last about the deployment, and about each set.
+	// plan and last are the latest decisions about the deployment, and about each set.
 	plan rollout.Plan
 	last map[types.UID]replicas.Decision
 }
@@ -57,7 +57,7 @@ type event struct {
 	to State
 }
 
-// Run says what happens from now on. It looks at no more steps, and says so, once stop is true; nil: never.
+// Run predicts what happens from now on. When stop returns true, the forecast ends early and says so; nil: never.
 func Run(now time.Time, m Model, d Durations, stop func() bool) Forecast {
 	if stop == nil {
 		stop = func() bool { return false }
@@ -77,7 +77,8 @@ func Run(now time.Time, m Model, d Durations, stop func() bool) Forecast {
 	return r.finish()
 }
 
-// act lets the controllers look until none has anything to do at this time. The last look of all is at what the one before recorded.
+// act runs the controllers until no controller has anything to do at this time. The last run sees the records
+// of the run before.
 func (r *run) act() (did bool) {
 	for quiet := 0; quiet < 2; quiet++ {
 		if r.rounds++; r.rounds > mostRounds || r.stop() {
@@ -93,7 +94,7 @@ func (r *run) act() (did bool) {
 	return did
 }
 
-// round lets each controller look once.
+// round runs each controller once.
 func (r *run) round() (changed bool) {
 	if ro, ok := r.Rollout(r.now); ok {
 		r.plan = rollout.Decide(r.now, ro.Deployment, ro.Sets, ro.Policy)
@@ -144,7 +145,7 @@ func (s Step) splits() bool {
 	return false
 }
 
-// planned are the steps of a plan.
+// planned returns the steps of a plan.
 func (r *run) planned(ro Rollout) (out []Step) {
 	p := r.plan
 	if b := p.RollBack(); b != nil {
@@ -170,7 +171,7 @@ func (r *run) planned(ro Rollout) (out []Step) {
 	return out
 }
 
-// named gives the set that was created its name.
+// named sets the name of the created set in the steps.
 func (r *run) named(steps []Step, before Rollout) []Step {
 	now, _ := r.Rollout(r.now)
 	for i, s := range steps {
@@ -186,7 +187,7 @@ func (r *run) named(steps []Step, before Rollout) []Step {
 	return steps
 }
 
-// selected are the machines whose nodes may be updated now and might not before.
+// selected returns the machines whose nodes may be updated now, and could not before.
 func selected(ro Rollout, p rollout.Plan) (out []Subject) {
 	for _, w := range p.Nodes() {
 		for _, s := range ro.Sets {
@@ -208,7 +209,7 @@ func nameOf(ro Rollout, uid types.UID) string {
 	return ""
 }
 
-// decided notes whom a set gives up, and why these.
+// decided records which machines a set deletes, and why.
 func (r *run) decided(s Set, d replicas.Decision) {
 	if len(d.Delete) == 0 {
 		return
@@ -230,7 +231,7 @@ func (r *run) decided(s Set, d replicas.Decision) {
 	r.add(step)
 }
 
-// watch takes note of machines that are under way, and reports whether any is new to it.
+// watch records the machines in progress, and reports whether any of them is new.
 func (r *run) watch() (news bool) {
 	seen := map[types.UID]bool{}
 	for _, m := range r.Machines(r.now) {
@@ -262,8 +263,8 @@ func (r *run) watch() (news bool) {
 	return news
 }
 
-// queued is how long a machine waits until those come up that are under way already, where no more were ever seen to come up at
-// once.
+// queued returns how long a machine waits for machines that are coming up already, if only so many were ever
+// seen to come up at once.
 func (r *run) queued(to State) time.Duration {
 	if to != Running || r.d.AtOnce == 0 || !r.d.Create.Known {
 		return 0
@@ -277,7 +278,7 @@ func (r *run) queued(to State) time.Duration {
 	return time.Duration(coming/r.d.AtOnce) * r.d.Create.Length
 }
 
-// leaves says when a machine that is being deleted is gone, or why it stays.
+// leaves predicts when the deletion of a machine ends, or why the machine stays.
 func (r *run) leaves(m Machine) {
 	exit := leave(r.now, r.Exit(m.UID))
 	if exit.Stays != "" {
@@ -287,7 +288,7 @@ func (r *run) leaves(m Machine) {
 	}
 	at := r.over(m, r.d.Delete, nominalDelete, "how long a deletion takes")
 	if r.d.Delete.Known && r.d.Undrained && exit.Drains && exit.Pods > 0 && exit.Forced == 0 {
-		r.doubt("how long drains take: what is known begins when they are over")
+		r.doubt("how long drains take: the known time begins after the drain")
 	}
 	if exit.Forced > 0 {
 		at = r.now.Add(exit.Forced)
@@ -305,7 +306,7 @@ func called(m Machine) string {
 	return m.Name
 }
 
-// over is when something that takes so long is over.
+// over returns when an event of that duration ends.
 func (r *run) over(m Machine, e Estimate, nominal time.Duration, what string) time.Time {
 	if !e.Known {
 		r.doubt(what + ": " + e.Source)
@@ -327,7 +328,7 @@ func (r *run) doubt(what string) {
 	}
 }
 
-// pass lets time pass until something is due. It reports whether anything is.
+// pass advances the time to the next event, and reports whether there is one.
 func (r *run) pass() bool {
 	var next time.Time
 	sooner := func(t time.Time) {
@@ -357,7 +358,7 @@ func (r *run) pass() bool {
 	return true
 }
 
-// arrive lets happen what is due, in the order of names where it is due at once.
+// arrive carries out the due events, in the order of names if several are due at the same time.
 func (r *run) arrive() {
 	var all []types.UID
 	for uid, e := range r.due {

@@ -135,7 +135,7 @@ func TestRun(t *testing.T) {
 		{reason: "and to go", pool: func() *pool { return poolOf(1, "a", "b", "c") }, d: known, steps: "Delete 2 a b", took: time.Minute, known: true, rest: 1},
 		{reason: "of which nobody knows how long is not guessed", pool: func() *pool { return poolOf(1, "a", "b", "c") }, steps: "Delete 2 a b", rest: 1},
 		{
-			reason: "a hook keeps a machine", d: known, steps: "Delete 1 a", waits: "machine a stays: it waits until these hooks are taken off: backup (operator)", rest: 1,
+			reason: "a hook keeps a machine", d: known, steps: "Delete 1 a", waits: "machine a stays: it waits until these hooks are removed: backup (operator)", rest: 1,
 			pool: func() *pool {
 				p := poolOf(1, "a", "b")
 				p.hooks["a"] = true
@@ -178,7 +178,7 @@ func TestRunIsBounded(t *testing.T) {
 	}
 }
 
-// TestFreshMachinesHaveNoNames: what does not exist is counted.
+// TestFreshMachinesHaveNoNames: machines that do not exist yet are counted, not named.
 func TestFreshMachinesHaveNoNames(t *testing.T) {
 	p := poolOf(1)
 	p.doomed = true
@@ -193,7 +193,7 @@ func TestFreshMachinesHaveNoNames(t *testing.T) {
 	}
 }
 
-// TestOpen: what comes after several machines at once may come in smaller steps, what comes before may not.
+// TestOpen: steps after several simultaneous machines may be split, steps before may not.
 func TestOpen(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 2: true} {
 		p := poolOf(n)

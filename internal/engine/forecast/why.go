@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// why says why v was chosen and not another: the criterion is found by asking [replicas.Rank] about v and one that stays. Open says that
-// the answer may change until the set decides.
+// why returns why v was chosen and not another machine. It finds the criterion by calling [replicas.Rank]
+// with v and a machine that stays. Open says that the answer may change until the set decides.
 func why(now time.Time, s Set, d replicas.Decision, v replicas.Victim) (reason string, open bool) {
 	if v.Reason != replicas.WhySurplus {
 		return v.Reason, false
@@ -25,7 +25,7 @@ func why(now time.Time, s Set, d replicas.Decision, v replicas.Victim) (reason s
 	return v.Reason + ", " + words(c, *chosen), shifting[c]
 }
 
-// split finds v among the members, and those that stay.
+// split returns v and the members that stay.
 func split(s Set, d replicas.Decision, v replicas.Victim) (chosen *replicas.Member, rest []replicas.Member) {
 	for _, m := range s.Members {
 		switch {
@@ -38,7 +38,7 @@ func split(s Set, d replicas.Decision, v replicas.Victim) (chosen *replicas.Memb
 	return chosen, rest
 }
 
-// decides is the criterion by which v goes before o: the first that puts it there whatever their names are.
+// decides returns the criterion that puts v before o: the first one that does so independently of their names.
 func decides(now time.Time, v, o replicas.Member, p replicas.Policy) (replicas.Criterion, bool) {
 	for _, c := range p.Order {
 		one := p
@@ -51,12 +51,12 @@ func decides(now time.Time, v, o replicas.Member, p replicas.Policy) (replicas.C
 	return "", false
 }
 
-// shifting are the criteria by which the order changes with what machines are doing.
+// shifting are the criteria whose order changes with the state of the machines.
 var shifting = map[replicas.Criterion]bool{replicas.UnavailableFirst: true, replicas.ByPhase: true, replicas.UnlinkedFirst: true}
 
 func words(c replicas.Criterion, m replicas.Member) string {
 	if m.Asked || m.Priority == 1 {
-		return "asked to go first"
+		return "marked to be deleted first"
 	}
 	if m.Failed {
 		return "failed"

@@ -5,22 +5,19 @@ import (
 	"time"
 )
 
-// Alarm is what a check says to those who make machines of a template: these
-// fall ill together.
+// Alarm is what a check reports to the controllers that create machines from a template: machines of this
+// template become unhealthy together.
 type Alarm struct {
-	// Storm is that of the template, as it was when it was last remembered.
+	// Storm is the storm of the template, as last remembered.
 	Storm
-	// Enforced says that the check leaves its machines alone; else it only
-	// reports.
+	// Enforced says that the check leaves its machines alone; otherwise it only reports.
 	Enforced bool
-	// Until is when the cooldown ends of a storm that is over; zero while it is
-	// under way.
+	// Until is when the cooldown of a past storm ends; zero during the storm.
 	Until time.Time
 }
 
-// Alarms are those that c gives by what it remembers, one for a template. One
-// that nobody looks after any more, because the check is paused or its breaker
-// is off, is none, and a storm that was only reported is over when it is over.
+// Alarms returns the alarms of c from its memory, one for each template. There is no alarm if the check is
+// paused or its breaker is off. An alarm about a storm that was only reported ends with the storm.
 func (c *Check) Alarms(m Memory) (out []Alarm) {
 	if c.Paused || c.Breaker.Mode == Off {
 		return nil
@@ -37,15 +34,15 @@ func (c *Check) Alarms(m Memory) (out []Alarm) {
 	return out
 }
 
-// Stands reports whether a is still given at now.
+// Stands reports whether a still holds at now.
 func (a Alarm) Stands(now time.Time) bool { return a.Until.IsZero() || now.Before(a.Until) }
 
-// Same reports whether two alarms mean the same, whatever they count.
+// Same reports whether two alarms are equal except for their counts.
 func (a Alarm) Same(o Alarm) bool {
 	return a.Group == o.Group && a.Enforced == o.Enforced && a.Until.Equal(o.Until)
 }
 
-// String tells the alarm with its arithmetic.
+// String returns the alarm with its counts.
 func (a Alarm) String() string {
 	switch {
 	case !a.Until.IsZero():
@@ -53,5 +50,5 @@ func (a Alarm) String() string {
 	case a.Total == 0:
 		return fmt.Sprintf("%s is in a storm", a.Group)
 	}
-	return fmt.Sprintf("%d of %d machines of %s fell ill", a.Sick, a.Total, a.Group)
+	return fmt.Sprintf("%d of %d machines of %s became unhealthy", a.Sick, a.Total, a.Group)
 }

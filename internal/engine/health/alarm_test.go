@@ -18,9 +18,9 @@ func TestAlarms(t *testing.T) {
 		want   []string
 	}{
 		"calm":                           {"nothing to tell", Enforce, false, nil, nil},
-		"a storm":                        {"with its arithmetic", Enforce, false, []Storm{rages}, []string{"3 of 4 machines of template bad fell ill"}},
+		"a storm":                        {"with its arithmetic", Enforce, false, []Storm{rages}, []string{"3 of 4 machines of template bad became unhealthy"}},
 		"remembered by an older version": {"without numbers", Enforce, false, []Storm{{Group: bad}}, []string{"template bad is in a storm"}},
-		"reported":                       {"told as well", Report, false, []Storm{rages}, []string{"3 of 4 machines of template bad fell ill (reported)"}},
+		"reported":                       {"told as well", Report, false, []Storm{rages}, []string{"3 of 4 machines of template bad became unhealthy (reported)"}},
 		"off":                            {"left from before", Off, false, []Storm{rages}, nil},
 		"paused":                         {"nobody would end it", Enforce, true, []Storm{rages}, nil},
 		"cooling down":                   {"until its end", Enforce, false, []Storm{over}, []string{"template bad is left alone until 2026-11-21T12:06:00Z, after a storm"}},
@@ -33,7 +33,7 @@ func TestAlarms(t *testing.T) {
 		"two": {
 			"each for itself", Enforce, false,
 			[]Storm{rages, {Group: Group{Template, "worse"}, Sick: 5, Total: 5}},
-			[]string{"3 of 4 machines of template bad fell ill", "5 of 5 machines of template worse fell ill"},
+			[]string{"3 of 4 machines of template bad became unhealthy", "5 of 5 machines of template worse became unhealthy"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestAlarmsThatMeanTheSame(t *testing.T) {
 	}
 }
 
-// Whoever does not see finds no storm, and sees none end: it would be told to
-// those who make machines as the fault of these.
+// A check without a connection neither finds a storm nor ends one: the alarm would tell other controllers
+// that these machines' template is the cause.
 func TestTheBlindFindNoStorm(t *testing.T) {
 	bad := slices.Concat(many(4, placed{template: "bad", sick: true}), many(8, placed{template: "good"}))
 	well := slices.Concat(many(4, placed{template: "bad"}), many(8, placed{template: "good"}))

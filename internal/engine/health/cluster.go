@@ -8,35 +8,35 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Cluster is what is known of the cluster that answers where machines join, and of the nodes
-// that all machines of the API have there, whether or not the check selects them.
+// Cluster has the facts about the cluster that answers for the nodes, and about the nodes there of all
+// machines of the API, selected by the check or not.
 type Cluster struct {
-	// UID is its identity; empty where that may not be read, so that nothing is compared.
+	// UID is its identity; empty if reading it is denied; then it is not compared.
 	UID string
-	// Unknown says why the identity could not be read for the moment; empty where it could.
+	// Unknown says why the identity could not be read now; empty if it could.
 	Unknown string
-	// Elsewhere says why a machine that has recorded no cluster does not belong to this one:
-	// others have recorded one, and none of them this one. Empty where it may belong here.
+	// Elsewhere says why a machine without a recorded cluster does not belong to this cluster: other machines
+	// have recorded clusters, and none of them this one. Empty if it may belong here.
 	Elsewhere string
-	// Recorded is how many machines that are neither deleted nor failed have a node recorded,
-	// There how many of these nodes the cluster has.
+	// Recorded is how many machines that are neither deleted nor failed have a recorded node, There is how
+	// many of these nodes the cluster has.
 	Recorded, There int
-	// Deleted are the machines, by UID, whose node a watch saw deleted: these nodes are gone.
+	// Deleted are the machines, by UID, whose node was deleted as seen by a watch.
 	Deleted map[types.UID]bool
 }
 
-// Distrust is why an unhealthy machine is not remedied: what the cluster says of its node is
-// not believed. The zero Distrust is none.
+// Distrust is why an unhealthy machine is not remediated: the cluster's facts about its node are not trusted.
+// The zero Distrust is no objection.
 type Distrust struct {
-	// Reason is that of machines which wait for the same.
+	// Reason is the reason of machines that wait for the same cause.
 	Reason lifecycle.Reason
 	Text   string
 }
 
-// ReasonClusterUnknown is the reason while a cluster does not say which one it is.
+// ReasonClusterUnknown is the reason while the identity of the cluster is unknown.
 const ReasonClusterUnknown lifecycle.Reason = "TargetClusterUnknown"
 
-// foreign is why nothing of the machine is concluded from what the cluster has or lacks.
+// foreign returns why the objects of the cluster prove nothing about the machine.
 func (c Cluster) foreign(t *Target) Distrust {
 	joined := t.Joined
 	why := lifecycle.ForeignTarget(joined.Cluster, c.UID, joined.Accepted)
@@ -52,8 +52,8 @@ func (c Cluster) foreign(t *Target) Distrust {
 	return Distrust{lifecycle.ReasonTargetReplaced, why}
 }
 
-// distrusts is why the verdict about the machine is not acted upon. That nodes are missing
-// together matters where the verdict is that the machine has no node.
+// distrusts returns why the verdict about the machine is not acted upon. Many missing nodes matter only if
+// the verdict is that the machine has no node.
 func (c Cluster) distrusts(t *Target) Distrust {
 	if d := c.foreign(t); d.Text != "" || t.Node != nil || c.Deleted[t.UID] {
 		return d
@@ -63,7 +63,7 @@ func (c Cluster) distrusts(t *Target) Distrust {
 		others--
 	}
 	if t.Failed && t.NodeName == "" {
-		return Distrust{} // it failed before it joined, whatever became of the nodes of others
+		return Distrust{} // it failed before it joined, independently of other nodes
 	}
 	if text := lifecycle.Absent(others, c.There); text != "" {
 		return Distrust{lifecycle.ReasonNodeDoubted, text}
@@ -71,10 +71,10 @@ func (c Cluster) distrusts(t *Target) Distrust {
 	return Distrust{}
 }
 
-// recorded reports whether the machine should have a node by what its object says.
+// recorded reports whether the machine should have a node, by its object.
 func (t *Target) recorded() bool { return t.NodeName != "" && !t.Deleting && !t.Failed }
 
-// count counts the node of a machine of the API, which nodes has or lacks by name.
+// count counts the node of a machine of the API, which nodes lists by name.
 func (c *Cluster) count(t *Target, nodes map[string]bool) {
 	if !t.recorded() {
 		return
@@ -85,8 +85,8 @@ func (c *Cluster) count(t *Target, nodes map[string]bool) {
 	}
 }
 
-// Gather finds out what the records of all machines of the API say of the cluster: whether
-// any joined it, and which of their nodes it has.
+// Gather collects the facts about the cluster from the records of all machines of the API: whether any
+// machine joined it, and which of their nodes exist.
 func (c *Cluster) Gather(all []Target, nodes map[string]bool) {
 	here, elsewhere := false, ""
 	for i := range all {

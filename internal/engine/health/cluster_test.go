@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// gone takes the nodes of the first n machines away, young lets them never have had one.
+// gone deletes the nodes of the first n machines, young lets them never have had one.
 func gone(n int) func(int, *Target) {
 	return func(i int, t *Target) {
 		t.Joined = lifecycle.Joined{Cluster: "ours", Node: t.NodeName, UID: "node"}
@@ -24,8 +24,8 @@ func young(i int, t *Target) {
 	t.NodeName, t.Node = "", nil
 }
 
-// TestSafetyForeignCluster: where another cluster answers than machines joined, nothing that
-// it says or lacks is a reason to remedy them.
+// TestSafetyForeignCluster: if another cluster answers than the one that the machines joined, none of its
+// facts is a reason to remediate them.
 func TestSafetyForeignCluster(t *testing.T) {
 	sick := func(i int, t *Target) { sickFirst(5)(i, t); gone(0)(i, t) }
 	accepted := func(i int, t *Target) { gone(5)(i, t); t.Joined.Accepted = "theirs" }
@@ -68,8 +68,8 @@ func TestSafetyForeignCluster(t *testing.T) {
 	}
 }
 
-// TestSafetyNodesMissingTogether: where fewer than half of the recorded nodes are there, the
-// absence of a node is no reason to remedy its machine.
+// TestSafetyNodesMissingTogether: if fewer than half of the recorded nodes exist, a missing node is no reason
+// to remediate its machine.
 func TestSafetyNodesMissingTogether(t *testing.T) {
 	failed := func(i int, t *Target) { young(i, t); t.Failed = true }
 	sick := func(i int, t *Target) { sickFirst(5)(i, t); gone(0)(i, t) }
@@ -99,7 +99,7 @@ func TestSafetyNodesMissingTogether(t *testing.T) {
 	}
 }
 
-// TestGather: what the records of all machines say of a cluster.
+// TestGather: the facts about a cluster in the records of all machines.
 func TestGather(t *testing.T) {
 	a, b, leaving := linked(gone1("ours")), linked(gone1("ours")), linked(gone1("ours"))
 	b.NodeName, leaving.Deleting = "other", true

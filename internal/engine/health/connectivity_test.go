@@ -12,8 +12,8 @@ import (
 
 var watch = connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}
 
-// looks is the sight of somebody who began at the first of some times before
-// t0, and saw everything at each of them.
+// looks is the state of a process that began to probe at the first of some times before t0, with a successful
+// probe at each of them.
 func looks(before ...time.Duration) connectivity.State {
 	s := connectivity.Begin(ago(before[0]), watch, connectivity.Target)
 	for _, b := range before {
@@ -22,7 +22,7 @@ func looks(before ...time.Duration) connectivity.State {
 	return s
 }
 
-// steadily is the sight of somebody who has seen everything for so long.
+// steadily is the state of a process that has been connected for so long.
 func steadily(since time.Duration) connectivity.State {
 	var before []time.Duration
 	for b := since; b > 0; b -= watch.Interval {
@@ -31,14 +31,14 @@ func steadily(since time.Duration) connectivity.State {
 	return looks(append(before, 0)...)
 }
 
-// TestTimersStandStill: every timeout counts watched time only (C26). Each
-// machine is far beyond its time by the clock.
+// TestTimersStandStill: every timeout counts watched time only (C26). Each machine is far beyond its timeout
+// by the clock.
 func TestTimersStandStill(t *testing.T) {
 	own := func(o Own) func(*Target) { return func(t *Target) { t.Own = o } }
 	for _, c := range []struct {
 		reason string
 		target Target
-		// settled is how long after sight came back the machine is given up.
+		// settled is how long after the reconnection the machine is unhealthy.
 		settled time.Duration
 	}{
 		{"start, by the status", linked(unlinkedFor(3*time.Hour, 3*time.Hour)), 10 * time.Minute},
@@ -60,7 +60,7 @@ func TestTimersStandStill(t *testing.T) {
 			if v := Evaluate(t0, blind, &check, &c.target); v.State == Unhealthy {
 				t.Errorf("%s, in an outage: %s (%s)", c.reason, v.State, v.Message)
 			}
-			// Almost all was watched, then came an outage, which is over.
+			// Almost all time was watched, then came an outage, which is over.
 			late := looks(3 * time.Hour)
 			for b := 3*time.Hour - watch.Interval; b > 10*time.Minute; b -= watch.Interval {
 				late = late.After(connectivity.Probe{At: ago(b), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
@@ -73,8 +73,8 @@ func TestTimersStandStill(t *testing.T) {
 	}
 }
 
-// What is no matter of time is said by those who look for the first time, too;
-// whether it is acted upon is another question.
+// Facts without a timeout count in the first observation, too; whether they are acted upon is another
+// question.
 func TestFactsNeedNoTime(t *testing.T) {
 	check := readyCheck()
 	for reason, target := range map[string]Target{"failed": linked(isFailed), "the node is gone": linked(nodeGone)} {
@@ -84,8 +84,7 @@ func TestFactsNeedNoTime(t *testing.T) {
 	}
 }
 
-// A cohort asks again when the moment comes, and finds it put off by what was not
-// seen meanwhile.
+// A cohort judges again at the due time, and finds it postponed by unwatched time.
 func TestWardWaitsForSight(t *testing.T) {
 	w := watching(readyCheck())
 	w.seen = looks(0)
@@ -101,8 +100,8 @@ func TestWardWaitsForSight(t *testing.T) {
 	}
 }
 
-// TestNobodyIsJudgedUnseen: whatever the facts, who has just begun to look
-// gives nobody up for want of time, and remedies nobody.
+// TestNobodyIsJudgedUnseen: for any facts, a process that has just connected fails no machine because of a
+// timeout, and remediates none.
 func TestNobodyIsJudgedUnseen(t *testing.T) {
 	durations := rapid.Int64Range(int64(time.Second), int64(100*time.Hour))
 	rapid.Check(t, func(t *rapid.T) {

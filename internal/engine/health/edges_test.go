@@ -138,7 +138,7 @@ func TestSilenceHasToBeLonger(t *testing.T) {
 	}
 }
 
-// Each machine is asked of all storms, not of the first one only.
+// Each machine is compared with all storms, not only with the first.
 func TestTwoStorms(t *testing.T) {
 	machines := slices.Concat(many(4, placed{zone: "a", sick: true}), many(3, placed{zone: "b", sick: true}), many(20, placed{zone: "c"}))
 	if p := ward(readyCheck(mode(Enforce)), machines...).plan(t0, seen, Memory{}); len(p.Storms) != 2 || len(done(p)) > 0 {
@@ -175,8 +175,7 @@ func TestWeather(t *testing.T) {
 	}
 }
 
-// A plan is looked at again when a cooldown ends, whatever the breaker's word
-// is worth; of a storm under way nobody knows when it ends.
+// A plan is due when a cooldown ends, in every mode of the breaker; the end of a current storm is unknown.
 func TestDueAfterAStorm(t *testing.T) {
 	w := fleet(readyCheck(mode(Report)), names("m", 5), nil)
 	p := w.plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}})
@@ -188,8 +187,8 @@ func TestDueAfterAStorm(t *testing.T) {
 	}
 }
 
-// The rate is of the whole fleet, those included that are gone and not replaced
-// yet: 20 % of 20 are 4.
+// The rate is a share of the whole fleet, including machines that are deleted and not replaced yet: 20 % of
+// 20 are 4.
 func TestRateIsOfTheWholeFleet(t *testing.T) {
 	c := readyCheck(mode(Enforce))
 	c.Breaker.StormMin = 1000
@@ -215,8 +214,7 @@ func TestNodesAreCompared(t *testing.T) {
 	}
 }
 
-// A view that shows anything else is looked at; one that shows the same in
-// other memory is not.
+// A view with different facts is judged; one with equal facts in other memory is not.
 func TestEveryFactIsNews(t *testing.T) {
 	full := func() Target {
 		m := linked()

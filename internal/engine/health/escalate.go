@@ -8,35 +8,35 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Escalation is what is tried before a machine is replaced.
+// Escalation is the attempt before a machine is replaced.
 type Escalation struct {
-	// Reboot the machine through its infrastructure first.
+	// Reboot reboots the machine through its infrastructure first.
 	Reboot bool
-	// Patience is how long a machine may take to be rebooted, from the request,
-	// and how long to be healthy, from the reboot.
+	// Patience is how long a machine may take to be rebooted, from the request, and to become healthy, from
+	// the reboot.
 	Patience time.Duration
 }
 
 // rebooted, as [Past].Again, says that the machine was not replaced.
 const rebooted = -1
 
-// relapse is for how long after a reboot, and the patience with it, nobody tries
-// another one: a machine that falls ill again within it is replaced.
+// relapse is how long after a reboot and its patience no other reboot is tried: a machine that becomes
+// unhealthy again within it is replaced.
 const relapse = rateWindow
 
-// trial is where the escalation stands with a machine.
+// trial is the state of the escalation for a machine.
 type trial struct {
-	// restart says that a reboot comes first, asks that it is asked for now.
+	// restart says that a reboot comes first, asks that it is requested now.
 	restart, asks bool
-	// wait says why nothing is done now, until until.
+	// wait says why nothing happens before until.
 	wait  string
 	until time.Time
-	// tried says what was done before the machine is replaced.
+	// tried says what was tried before the machine is replaced.
 	tried string
 }
 
-// trial asks what comes first: a machine whose node is there may recover by a
-// reboot, once. One that failed, or has no node, does not.
+// trial returns the state of the escalation: a machine with a node may recover by a reboot, once. A machine
+// that failed, or has no node, does not.
 func (q *input) trial() trial {
 	r, e := &q.t.Reboot, &q.c.Escalation
 	if !e.Reboot || q.c.Remedy != Delete || q.t.Failed || q.t.Node == nil {
@@ -54,11 +54,11 @@ func (q *input) trial() trial {
 	case lifecycle.RebootDone:
 		return q.since(r.At, "it was rebooted at %s", "")
 	}
-	return q.since(asked, "a reboot was asked for at %s", r.Message)
+	return q.since(asked, "a reboot was requested at %s", r.Message)
 }
 
-// since is the trial that began at a time: left to itself until the patience is
-// over, and given up then.
+// since returns the trial that began at a time: the check waits until the patience is over, and then replaces
+// the machine.
 func (q *input) since(begun time.Time, format, trouble string) trial {
 	what := fmt.Sprintf(format, stamp(begun))
 	if trouble != "" {
@@ -72,7 +72,7 @@ func (q *input) since(begun time.Time, format, trouble string) trial {
 	return trial{restart: true, wait: fmt.Sprintf("%s, and has until %s to be healthy", what, stamp(until)), until: until.Add(margin)}
 }
 
-// ailing is since when anything is wrong with the node that the check minds.
+// ailing returns since when the node has had a condition that the check counts.
 func (q *input) ailing() (began time.Time) {
 	for _, have := range q.t.Node.Conditions {
 		if len(q.timeouts(have)) > 0 {
@@ -82,8 +82,8 @@ func (q *input) ailing() (began time.Time) {
 	return began
 }
 
-// ails names all that [question.ailing] is about, as [lifecycle.Rebooting] has it; empty
-// where that has no form for it.
+// ails returns all conditions of [input.ailing], in the form of [lifecycle.Rebooting]; empty if that form
+// cannot express them.
 func (q *input) ails() string {
 	var out []string
 	for _, have := range q.t.Node.Conditions {
@@ -104,14 +104,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// restart remembers that t is rebooted from now on. It is one remedy more within
-// the hour; nothing is made in its place.
+// restart remembers that t is being rebooted from now on. A reboot counts as a remedy within the hour, but
+// has no successor machine.
 func (m *Memory) restart(now time.Time, t *Target, free bool) {
 	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: rebooted, Settled: true, Free: free})
 }
 
-// restarting is when a reboot of t was begun after what ails it now, and within
-// the patience; zero: it was not.
+// restarting returns when a reboot of t was begun, if that was after its current conditions began and within
+// the patience; otherwise zero.
 func (m Memory) restarting(q *input) (at time.Time) {
 	for _, p := range m.Past {
 		if p.Machine == q.t.UID && p.Again == rebooted && !p.At.Before(q.ailing().Truncate(time.Second)) && q.left(p.At, q.c.Escalation.Patience) >= 0 {
@@ -121,9 +121,8 @@ func (m Memory) restarting(q *input) (at time.Time) {
 	return at
 }
 
-// try puts the escalation before the remedy of a case. It reports whether that
-// was begun before: whoever began did not come so far
-// as to ask, and the request is the same.
+// try puts the escalation before the remedy of a case. It reports whether the reboot was begun before: the
+// process that began it did not get to the request, and the repeated request is the same.
 func (r *round) try(c *Case) (begun bool) {
 	q := &input{r.now, r.w.Seen, &r.w.Check, &c.Target}
 	t := q.trial()

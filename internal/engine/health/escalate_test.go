@@ -16,8 +16,7 @@ const patience = 10 * time.Minute
 
 func escalating(c *Check) { c.Escalation = Escalation{Reboot: true, Patience: patience} }
 
-// asked is a machine of which a reboot was asked for some time ago, and what came
-// of that.
+// asked is a machine whose reboot was requested some time ago, and the result.
 func asked(since time.Duration, s lifecycle.RebootState, at time.Duration, message string) func(*Target) {
 	return func(t *Target) {
 		name := stamp(ago(since))
@@ -36,7 +35,7 @@ func TestEscalation(t *testing.T) {
 		target Target
 		act    Act
 		remedy Remedy
-		// why is part of why it is left, or of what was tried.
+		// why is a part of the reason to leave it, or of the earlier attempt.
 		why string
 		due time.Duration
 	}{
@@ -49,7 +48,7 @@ func TestEscalation(t *testing.T) {
 		{"a machine on its way out", readyCheck(escalating), linked(sick, func(t *Target) { t.Deleting = true }), Leave, Restart, "being deleted", 0},
 		{"a machine to be left alone", readyCheck(escalating), linked(sick, func(t *Target) { t.Skip = true }), Leave, Restart, "left alone", 0},
 		{"somebody else's remedy", readyCheck(escalating, remedy(Mark)), linked(sick), Do, Mark, "", 0},
-		{"not carried out yet", readyCheck(escalating), linked(sick, asked(4*time.Minute, "", 0, "")), Leave, Restart, "a reboot was asked for", 6*time.Minute + time.Second},
+		{"not carried out yet", readyCheck(escalating), linked(sick, asked(4*time.Minute, "", 0, "")), Leave, Restart, "a reboot was requested", 6*time.Minute + time.Second},
 		{"begun, nobody knows more", readyCheck(escalating), linked(sick, asked(4*time.Minute, lifecycle.RebootBegun, time.Minute, "reset by peer")), Leave, Restart, "reset by peer", 6*time.Minute + time.Second},
 		{"never carried out", readyCheck(escalating), linked(sick, asked(11*time.Minute, "", 0, "")), Do, Delete, "not healthy after 10m0s", 0},
 		{"given up by the infrastructure", readyCheck(escalating), linked(sick, asked(11*time.Minute, lifecycle.RebootBegun, time.Minute, "reset by peer")), Do, Delete, "reset by peer", 0},
@@ -91,8 +90,8 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// A reboot is a remedy like others: it is not begun by the blind, nor beyond the
-// budget or the rate, nor in a storm.
+// A reboot is a remedy like others: it does not begin without a connection, nor beyond the budget or the
+// rate, nor in a storm.
 func TestRebootsAreRemedies(t *testing.T) {
 	some := func(n int, edit ...func(*Check)) Plan {
 		w := fleet(readyCheck(append(edit, escalating)...), names("m", 10), sickFirst(n))
@@ -117,8 +116,8 @@ func TestRebootsAreRemedies(t *testing.T) {
 	}
 }
 
-// What was remembered and not asked for, since the process crashed in between, is
-// asked for by the same name, and counts once.
+// A reboot that was remembered but not requested, because the process crashed in between, is requested with
+// the same name, and counts once.
 func TestRebootIsAskedForAgain(t *testing.T) {
 	c := readyCheck(escalating)
 	w := fleet(c, names("m", 1), sickFirst(1))
@@ -134,7 +133,7 @@ func TestRebootIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A reboot leaves no place to be filled: nothing waits for a replacement.
+// A reboot deletes no machine: the check waits for no replacement.
 func TestRebootLeavesNoGap(t *testing.T) {
 	w := fleet(readyCheck(escalating), names("m", 2), sickFirst(1))
 	p := w.plan(t0, seen, Memory{})
@@ -174,8 +173,7 @@ func TestRequestsOfTheHealthyAreWithdrawn(t *testing.T) {
 	}
 }
 
-// clinic is one sick machine with its check, an infrastructure that does what it
-// likes, and processes that crash.
+// clinic is one sick machine with its check, an infrastructure with random results, and processes that crash.
 type clinic struct {
 	now      time.Time
 	w        *watched
@@ -185,8 +183,7 @@ type clinic struct {
 	began    time.Time
 }
 
-// pass makes a plan and carries it out, but for what a crash keeps from being
-// stored.
+// pass computes a plan and carries it out, except for writes that a crash prevents.
 func (c *clinic) pass(crash bool) (deleted bool) {
 	c.w.put(c.now, c.m)
 	p := c.w.plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
@@ -204,9 +201,8 @@ func (c *clinic) pass(crash bool) (deleted bool) {
 	return false
 }
 
-// A machine that stays unhealthy is rebooted once at most, and replaced when the
-// patience for the request, and that after the reboot, are over: whatever the
-// infrastructure does, and whoever crashes.
+// A machine that stays unhealthy is rebooted at most once, and replaced when the patience for the request,
+// and that after the reboot, are over: for any results of the infrastructure and any crashes.
 func TestWhoStaysSickIsReplaced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := clinic{now: t0, w: watching(readyCheck(escalating, mode(Off))), m: linked(shows("Ready", "Unknown", time.Hour)), began: t0}
@@ -236,8 +232,8 @@ func TestWhoStaysSickIsReplaced(t *testing.T) {
 	})
 }
 
-// Of a fleet with reboots as of one without, never more than the budget is in
-// hand: reboots that were asked for and did not help yet, and the deleted.
+// With and without reboots, never more machines than the budget are in progress: unsuccessful reboots and
+// deleted machines.
 func TestRebootsKeepToTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, most := rapid.IntRange(1, 6).Draw(t, "machines"), rapid.IntRange(0, 3).Draw(t, "most")

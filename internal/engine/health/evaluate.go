@@ -12,21 +12,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 )
 
-// State is how a machine is.
+// State is the health of a machine.
 type State string
 
 // The states. All but Healthy count as unhealthy in the budget.
 const (
 	Healthy State = "Healthy"
-	// Unhealthy: to be remedied.
+	// Unhealthy: it needs a remedy.
 	Unhealthy State = "Unhealthy"
 	// Suspect: the node shows a condition whose timeout has not passed.
 	Suspect State = "Suspect"
 	// Starting: there is no node yet.
 	Starting State = "Starting"
-	// Leaving: it is on its way out, or somebody else is remedying it.
+	// Leaving: it is under deletion, or another program remediates it.
 	Leaving State = "Leaving"
-	// Lost: its node is gone, and the check does not go by that.
+	// Lost: its node does not exist, and the check ignores that.
 	Lost State = "Lost"
 )
 
@@ -35,35 +35,32 @@ type Verdict struct {
 	State State
 	// Message says why, for people.
 	Message string
-	// Due is when to look again though nothing happens; zero: never.
+	// Due is when to judge again without an event; zero: never.
 	Due time.Time
-	// Gone says that there is nothing that might recover: the node was there,
-	// and does not exist any more.
+	// Gone says that nothing can recover: the node existed, and does not exist any more.
 	Gone bool
-	// Announced says that the node itself says so, and that no time has to pass
-	// for that to count.
+	// Announced says that the node itself reports the problem, and that it counts at once.
 	Announced bool
-	// Reclaimed says that the infrastructure takes the instance back: it goes
-	// whatever is done, and says nothing about others.
+	// Reclaimed says that the infrastructure reclaims the instance: it ends in any case, which says nothing
+	// about other machines.
 	Reclaimed bool
-	// Began is when what makes the machine unhealthy is written to have begun;
-	// zero where nobody wrote it down, or who did had only heard nothing.
+	// Began is when the problem began, by a record; zero if there is no record, or if its author only noticed
+	// silence.
 	Began time.Time
 }
 
-// margin is put on the time that is left, so that a look at that moment finds
-// the timeout passed: times of transition are in seconds.
+// margin is added to the remaining time, so that the timeout has passed at that moment: transition times are
+// in seconds.
 const margin = time.Second
 
-// startupStretch bounds by how much changes of a machine's status may postpone
-// the end of its start: within the timeout each from creation to the instance,
-// from there to its running, and from there to the node.
+// startupStretch limits how far status changes of a machine may postpone the end of its start: one timeout
+// each from creation to the instance, from there to running, and from there to the node.
 const startupStretch = 3
 
 // longest is what a timeout is cut to, 97 years: sums with it have to fit.
 const longest = math.MaxInt64 / startupStretch
 
-// rules are asked in this order; the first that has an opinion decides.
+// rules are applied in this order; the first that has an opinion decides.
 var rules = []func(*input) (Verdict, bool){failed, unlinked, lost, ailing, leaving}
 
 type input struct {
@@ -73,9 +70,9 @@ type input struct {
 	t    *Target
 }
 
-// Evaluate judges t by somebody who has seen what seen says. It has an answer
-// for everything. All timeouts count watched time, so that nobody is given up
-// for what happened unseen: neither in an outage nor before we started.
+// Evaluate judges t, with the connection seen. It has an answer for every input. All timeouts count watched
+// time, so that no machine fails because of what happened unseen: neither in an outage nor before this
+// process started.
 func Evaluate(now time.Time, seen connectivity.State, c *Check, t *Target) Verdict {
 	q := &input{now, seen, c, t}
 	for _, rule := range rules {
@@ -86,7 +83,7 @@ func Evaluate(now time.Time, seen connectivity.State, c *Check, t *Target) Verdi
 	return Verdict{State: Healthy, Message: "the node is healthy"}
 }
 
-// failed: a machine that was given up never comes back by itself.
+// failed: a failed machine never recovers by itself.
 func failed(q *input) (Verdict, bool) {
 	if !q.t.Failed || q.c.NodesOnly {
 		return Verdict{}, false
@@ -94,7 +91,7 @@ func failed(q *input) (Verdict, bool) {
 	return Verdict{State: Unhealthy, Message: "the machine failed", Gone: q.t.NodeName != "" && q.t.Node == nil, Began: q.t.Updated}, true
 }
 
-// unlinked: a machine without a node has a time to get one.
+// unlinked: a machine without a node has a timeout to get one.
 func unlinked(q *input) (Verdict, bool) {
 	if q.t.NodeName != "" {
 		return Verdict{}, false
@@ -105,27 +102,26 @@ func unlinked(q *input) (Verdict, bool) {
 	}
 	switch {
 	case timeout <= 0 || q.c.NodesOnly:
-		return Verdict{State: Starting, Message: "there is no node, which may stay so"}, true
+		return Verdict{State: Starting, Message: "it has no node, and needs none"}, true
 	case q.t.Updated.IsZero() && q.t.Own.Startup == nil:
-		// Nobody has begun to make it: another one would fare no better.
-		return Verdict{State: Starting, Message: "nobody has begun to make it", Due: q.now.Add(timeout)}, true
+		// No controller has begun to create it: another machine would fare no better.
+		return Verdict{State: Starting, Message: "no controller has begun to create it", Due: q.now.Add(timeout)}, true
 	}
 	left := q.startup(timeout)
 	if left < 0 {
 		return Verdict{State: Unhealthy, Message: fmt.Sprintf("no node has joined within %s", timeout), Began: q.t.Created}, true
 	}
-	return Verdict{State: Starting, Message: fmt.Sprintf("a node is awaited until %s", stamp(q.now.Add(left))), Due: q.now.Add(left + margin)}, true
+	return Verdict{State: Starting, Message: fmt.Sprintf("its node has until %s to join", stamp(q.now.Add(left))), Due: q.now.Add(left + margin)}, true
 }
 
-// left is how much of a timeout is left; it is over when that is negative.
+// left returns how much of a timeout is left; it is over if that is negative.
 func (q *input) left(since time.Time, timeout time.Duration) time.Duration {
 	return q.seen.Remaining(since, min(timeout, longest), q.now)
 }
 
-// startup is for how long the machine may yet be without a node. The clock of a
-// check is the last change of the status, but no time before the creation: who wrote
-// the status may have had a clock that was behind. The machine's own counts from its
-// creation.
+// startup returns how much longer the machine may be without a node. The timeout of a check counts from the
+// last change of the status, but never from a time before the creation: the writer of the status may have had
+// a slow clock. The machine's own timeout counts from its creation.
 func (q *input) startup(timeout time.Duration) time.Duration {
 	if q.t.Own.Startup != nil {
 		return q.left(q.t.Created, timeout)
@@ -137,7 +133,7 @@ func (q *input) startup(timeout time.Duration) time.Duration {
 	return min(left, q.left(q.t.Created, startupStretch*min(timeout, longest)))
 }
 
-// lost: the node that was there is not there any more.
+// lost: the recorded node does not exist any more.
 func lost(q *input) (Verdict, bool) {
 	switch {
 	case q.t.Node != nil:
@@ -148,8 +144,8 @@ func lost(q *input) (Verdict, bool) {
 	return Verdict{State: Unhealthy, Message: fmt.Sprintf("node %s does not exist any more", q.t.NodeName), Gone: true}, true
 }
 
-// ailing: conditions are alternatives; the surest that has lasted for too long
-// decides, and the next that may is the next moment to look.
+// ailing: each condition suffices. The surest one that has lasted too long decides; the next one to time out
+// sets the next moment to judge.
 func ailing(q *input) (Verdict, bool) {
 	var ill, wait Verdict
 	for _, have := range q.t.Node.Conditions {
@@ -172,11 +168,10 @@ func ailing(q *input) (Verdict, bool) {
 	return wait, wait.State != ""
 }
 
-// sickness is the verdict about a node that shows a condition which it may show
-// for timeout, once nothing is left of that. True and False were said by
-// somebody who was there. Unknown was concluded from silence by somebody who may
-// have heard as little as we did, and Ready is what nodes and the cluster know of
-// each other, which an outage changes: neither announces anything.
+// sickness returns the verdict about a node with this condition after its timeout. The node's kubelet
+// reported True or False itself. Unknown was concluded from silence by another process, which may have been
+// as disconnected as this one. Ready depends on both node and cluster, so an outage changes it. Neither of
+// the two announces a problem.
 func (q *input) sickness(have NodeCondition, timeout time.Duration) (v Verdict, left time.Duration) {
 	v = Verdict{State: Unhealthy, Message: fmt.Sprintf("%s has been %s for more than %s", have.Type, have.Status, timeout)}
 	if have.Status != unknown {
@@ -196,7 +191,7 @@ const (
 	unknown = string(corev1.ConditionUnknown)
 )
 
-// timeouts are those that have applies to.
+// timeouts returns the timeouts that apply to have.
 func (q *input) timeouts(have NodeCondition) (out []time.Duration) {
 	for _, want := range q.c.Conditions {
 		if want.Type != have.Type || want.Status != have.Status {
@@ -214,14 +209,13 @@ func (q *input) timeouts(have NodeCondition) (out []time.Duration) {
 	return out
 }
 
-// leaving: nothing is wrong with the node, but the machine does not count as
-// healthy.
+// leaving: the node is healthy, but the machine does not count as healthy.
 func leaving(q *input) (Verdict, bool) {
 	switch {
 	case q.t.Deleting:
 		return Verdict{State: Leaving, Message: "the machine is being deleted"}, true
 	case q.t.Marked:
-		return Verdict{State: Leaving, Message: "somebody was asked to remedy the machine"}, true
+		return Verdict{State: Leaving, Message: "another program was asked to remediate the machine"}, true
 	}
 	return Verdict{}, false
 }
@@ -234,12 +228,11 @@ type Judged struct {
 	Verdict Verdict
 	// Since is when the verdict's state was first found.
 	Since time.Time
-	// Unclear says that, healthy as it is, what was asked for it may be left.
+	// Unclear says that the machine is healthy, but a remediation request for it may still exist.
 	Unclear bool
 }
 
-// Judge judges t, where before is what was found about it last; nil: nobody has
-// looked.
+// Judge judges t; before is the previous verdict about it, or nil.
 func Judge(now time.Time, seen connectivity.State, c *Check, before *Judged, t *Target) Judged {
 	j := Judged{Target: *t, Verdict: Evaluate(now, seen, c, t), Since: now}
 	j.Unclear = before == nil || before.Unclear || j.Verdict.State != Healthy
@@ -249,12 +242,12 @@ func Judge(now time.Time, seen connectivity.State, c *Check, before *Judged, t *
 	return j
 }
 
-// Due reports whether the moment has come to judge again though nothing happened.
+// Due reports whether it is time to judge again without an event.
 func (j *Judged) Due(now time.Time) bool {
 	return !j.Verdict.Due.IsZero() && !now.Before(j.Verdict.Due)
 }
 
-// Stands reports whether the verdict is that of t at now. It costs a comparison.
+// Stands reports whether the verdict still holds for t at now. It costs one comparison.
 func (j *Judged) Stands(now time.Time, t *Target) bool {
 	return j.Target.equal(t) && !j.Due(now)
 }

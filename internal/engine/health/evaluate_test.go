@@ -16,7 +16,7 @@ var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return t0.Add(-d) }
 
-// linked is a healthy machine on a node, with what is different about it.
+// linked is a healthy machine on a node, with edits.
 func linked(edit ...func(*Target)) Target {
 	t := Target{
 		UID: "u", Namespace: "ns", Name: "m", Created: ago(24 * time.Hour), Updated: ago(23 * time.Hour), NodeName: "n",
@@ -69,8 +69,8 @@ func readyCheck(edit ...func(*Check)) Check {
 func startup(d time.Duration) func(*Check) { return func(c *Check) { c.StartupTimeout = d } }
 func nodesOnly(c *Check)                   { c.NodesOnly = true }
 
-// TestRowsOfOpenShiftTargets has a row for every row of the target table, section
-// 4.3 of the OpenShift notes, and for where we differ.
+// TestRowsOfOpenShiftTargets has a row for every row of the target table, section 4.3 of the OpenShift notes,
+// and for our differences.
 func TestRowsOfOpenShiftTargets(t *testing.T) {
 	own := func(startup, health time.Duration, types ...string) func(*Target) {
 		return func(t *Target) {
@@ -150,8 +150,7 @@ func TestRowsOfOpenShiftTargets(t *testing.T) {
 	}
 }
 
-// TestRowsOfOpenShiftLimits: section 4.4 of the OpenShift notes, its vectors and
-// the schema's.
+// TestRowsOfOpenShiftLimits: section 4.4 of the OpenShift notes, with its values and those of the schema.
 func TestRowsOfOpenShiftLimits(t *testing.T) {
 	for _, c := range []struct {
 		reason, text string

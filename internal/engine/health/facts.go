@@ -1,8 +1,9 @@
-// Package health decides which machines are unhealthy, and which of these a health check remedies now.
+// Package health decides which machines are unhealthy, and which of these a health check remediates now.
 //
-// [Evaluate] judges one machine with its node, and [Judge] says what is new about that. A [Cohort] is a check with all its machines as they
-// were judged. [Decide] weighs the verdicts against maxUnhealthy, against storms, and against the remedies that are under way. Each verdict
-// has its reason, and the next time to look. Who keeps verdicts asks [Judged.Stands] whether one still holds, which costs a comparison.
+// [Evaluate] judges one machine with its node, and [Judge] adds what is new about it. A [Cohort] is a check
+// with all its judged machines. [Decide] weighs the verdicts against maxUnhealthy, storms, and the remedies
+// in progress. Each verdict has its reason, and the next time to judge. A caller that keeps verdicts calls
+// [Judged.Stands] to find out whether one still holds, which costs one comparison.
 //
 // The package performs no I/O, reads no clock and imports no API group.
 package health
@@ -16,104 +17,99 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Check is what one health check asks for, in the engine's words.
+// Check is the configuration of one health check, in the engine's types.
 type Check struct {
 	// Conditions make a node unhealthy; any one of them does.
 	Conditions []Condition
-	// StartupTimeout is how long a machine may be without a node, from the last
-	// change of its status; zero: for ever, but it is not healthy meanwhile.
+	// StartupTimeout is how long a machine may be without a node, from the last change of its status; zero:
+	// without a limit, but the machine is not healthy meanwhile.
 	StartupTimeout time.Duration
-	// MaxUnhealthy is how many machines may be unhealthy for any of them to be
-	// remedied.
+	// MaxUnhealthy is how many machines may be unhealthy. If more are, none is remediated.
 	MaxUnhealthy Limit
-	// Remedy is what is done about an unhealthy machine.
+	// Remedy is the action for an unhealthy machine.
 	Remedy Remedy
 	// Paused says that the check does nothing at all.
 	Paused bool
-	// Faults are what is wrong with the check itself. What cannot be read
-	// remedies nobody.
+	// Faults are the errors in the check. An invalid check remediates no machine.
 	Faults []lifecycle.Fault
-	// Breaker is asked before anything is remedied.
+	// Breaker has to agree to each remedy.
 	Breaker Breaker
 	// Escalation comes before [Delete].
 	Escalation Escalation
 
-	// NodesOnly judges nodes by their conditions, and nothing else: no machine
-	// is remedied because it failed, has no node, or lost it.
+	// NodesOnly judges only the conditions of nodes: no machine is remediated because it failed, has no node,
+	// or lost it.
 	NodesOnly bool
 	// SparesControlPlane leaves machines of control-plane nodes alone.
 	SparesControlPlane bool
-	// OwnerKind is the kind that must control a machine that is remedied; empty:
-	// any.
+	// OwnerKind is the kind that must control a machine for a remedy; empty: any.
 	OwnerKind string
 }
 
-// Condition makes a node unhealthy that has shown this status for longer than
-// the timeout. A node that does not report the type is not concerned.
+// Condition makes a node unhealthy that has had this status for longer than the timeout. A node that does not
+// report the type is not concerned.
 type Condition struct {
 	Type, Status string
 	Timeout      time.Duration
 }
 
-// Remedy is what is done about an unhealthy machine.
+// Remedy is the action for an unhealthy machine.
 type Remedy string
 
 // The remedies.
 const (
-	// Delete the machine, for its controller to make another.
+	// Delete deletes the machine, so that its controller creates another.
 	Delete Remedy = "Delete"
-	// Mark the machine for somebody who powers it off and on. A failed machine
-	// is deleted nevertheless: there is nothing to power on.
+	// Mark marks the machine for another program that powers it off and on. A failed machine is deleted
+	// instead: it has nothing to power on.
 	Mark Remedy = "Mark"
-	// Reboot: mark the node for somebody who restarts it.
+	// Reboot marks the node for another program that restarts it.
 	Reboot Remedy = "Reboot"
-	// Restart the instance of the machine, through its infrastructure, before it
-	// is deleted ([Escalation]).
+	// Restart restarts the instance of the machine, through its infrastructure, before the machine is deleted
+	// ([Escalation]).
 	Restart Remedy = "Restart"
-	// Request: make an object from a template, for somebody who remedies the
-	// machine; it is deleted when the machine is healthy again.
+	// Request creates an object from a template, for another program that remediates the machine; the object
+	// is deleted when the machine is healthy again.
 	Request Remedy = "Request"
 )
 
-// Cohort is a check with the machines that it selects, as they were judged. It is
-// what [Decide] looks at.
+// Cohort is a check with the machines that it selects and their verdicts. It is the input of [Decide].
 type Cohort struct {
 	Check Check
-	// Seen is how far whoever judged has seen.
+	// Seen is the connection with which the machines were judged.
 	Seen connectivity.State
 	// Machines are in any order.
 	Machines []*Judged
 }
 
-// Target is one machine that a check looks after.
+// Target is one machine that a check selects.
 type Target struct {
 	UID             types.UID
 	Namespace, Name string
 	Created         time.Time
-	// Updated is when the machine's status last changed; zero when it has none.
+	// Updated is when the machine's status last changed; zero if it has none.
 	Updated time.Time
-	// Owner is what controls the machine; zero when nothing does.
+	// Owner is the controller of the machine; zero if none exists.
 	Owner Owner
-	// Failed says that the machine was given up, Deleting that it is on its way
-	// out.
+	// Failed says that the machine has failed, Deleting that it is under deletion.
 	Failed, Deleting bool
-	// Marked says that somebody else was asked to remedy it.
+	// Marked says that another program was asked to remediate it.
 	Marked bool
-	// Skip says that a person wants it left alone.
+	// Skip says that a user excludes it from remediation.
 	Skip bool
-	// Template tells apart what machines are made from.
+	// Template identifies the template of the machine.
 	Template string
-	// Zone is where it runs; empty when not known.
+	// Zone is its zone; empty if unknown.
 	Zone string
-	// NodeName is the node recorded as the machine's; empty when none was.
+	// NodeName is the recorded node of the machine; empty if none exists.
 	NodeName string
-	// Node is that node; nil when it does not exist.
+	// Node is that node; nil if it does not exist.
 	Node *Node
-	// Joined is where the machine was seen to have a node, or is to have one.
+	// Joined is the cluster in which the machine had a node, or is expected to have one.
 	Joined lifecycle.Joined
-	// Reboot is what was asked about rebooting it, and what came of that.
+	// Reboot is the requested reboot and its result.
 	Reboot lifecycle.Rebooting
-	// Own are the machine's own timeouts, which count instead of the check's.
+	// Own are the machine's own timeouts, which replace those of the check.
 	Own Own
 }
 
@@ -123,14 +119,13 @@ type Owner struct {
 	Kind, Name string
 }
 
-// Own are timeouts that a machine brings along. A nil one is the check's.
+// Own are the machine's own timeouts. A nil timeout is that of the check.
 type Own struct {
-	// Startup counts instead of [Check].StartupTimeout, and from the machine's
-	// creation.
+	// Startup replaces [Check].StartupTimeout, and counts from the machine's creation.
 	Startup *time.Duration
-	// Health counts instead of the timeout of every condition.
+	// Health replaces the timeout of every condition.
 	Health *time.Duration
-	// Conditions are node condition types that must be False, besides those of
-	// the check. They count only together with Health.
+	// Conditions are node condition types that must be False, in addition to those of the check. They count
+	// only together with Health.
 	Conditions []string
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
-// watched is a cohort that tests bring up to date machine by machine, as a shell does.
+// watched is a cohort that tests update machine by machine, as the controller does.
 type watched struct {
 	check    Check
 	seen     connectivity.State
@@ -20,7 +20,7 @@ type watched struct {
 
 func watching(c Check) *watched { return &watched{check: c, machines: map[types.UID]*Judged{}} }
 
-// put shows a machine, and reports whether that was worth a judgement.
+// put updates a machine, and reports whether it was judged again.
 func (w *watched) put(now time.Time, t Target) bool {
 	before := w.machines[t.UID]
 	if before != nil && before.Stands(now, &t) {
@@ -35,7 +35,7 @@ func (w *watched) judge(now time.Time, before *Judged, t Target) {
 	w.machines[t.UID] = &j
 }
 
-// tick judges again whose moment has come.
+// tick judges the machines that are due.
 func (w *watched) tick(now time.Time) {
 	for _, j := range w.all() {
 		if j.Due(now) {

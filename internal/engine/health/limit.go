@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Limit is a number of machines, or a percentage of them. The zero Limit is all
-// of them.
+// Limit is a number of machines, or a percentage of them. The zero Limit means all machines.
 type Limit struct {
 	set     bool
 	number  int
@@ -17,9 +16,8 @@ type Limit struct {
 	text    string
 }
 
-// ParseLimit reads a number ("2") or a percentage ("40%"). Below zero is zero,
-// above 100 % is 100 %, and what is too large a number for this machine is as
-// many as there can be.
+// ParseLimit reads a number ("2") or a percentage ("40%"). Values below zero become zero, values above 100 %
+// become 100 %, and a number that overflows becomes the greatest int.
 func ParseLimit(text string) (Limit, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
@@ -33,7 +31,7 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{set: true, number: n, percent: percent, text: text}, nil
 }
 
-// Of is how many of total: 40 % of 5 is 2, 60 % of 7 is 4.
+// Of returns how many of total the limit is: 40 % of 5 is 2, 60 % of 7 is 4.
 func (l Limit) Of(total int) int {
 	switch {
 	case !l.set:
@@ -44,7 +42,7 @@ func (l Limit) Of(total int) int {
 	return l.number
 }
 
-// String is the limit as it was written.
+// String returns the limit as it was written.
 func (l Limit) String() string {
 	if !l.set {
 		return "<nil>"

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestManyDieAtOnce: of a fleet of 2,500 a zone of 1,000 dies. A round begins a few remedies, no more are under way than can be remembered, the
-// rate counts all of them, and in the end all are remedied.
+// TestManyDieAtOnce: of a fleet of 2,500 a zone of 1,000 fails. A round begins a few remedies, no more are in
+// progress than can be remembered, the rate counts all of them, and in the end all machines are remediated.
 func TestManyDieAtOnce(t *testing.T) {
 	const all, dead = 2500, 1000
 	c := readyCheck()
@@ -42,7 +42,7 @@ func TestManyDieAtOnce(t *testing.T) {
 		if machines, _ := memory.underWay(); fresh > roundBurst || len(machines) > MaxUnderWay {
 			t.Fatalf("round %d begins %d, %d are under way", rounds, fresh, len(machines))
 		}
-		if fresh == 0 { // those under way are replaced, as machines boot
+		if fresh == 0 { // those in progress are replaced when machines boot
 			for ; made < gone; made++ {
 				put(now, fmt.Sprintf("new%05d", made), func(t *Target) { t.Created = now })
 			}
@@ -62,8 +62,8 @@ func TestManyDieAtOnce(t *testing.T) {
 	}
 }
 
-// TestTakenBackDoNotWait: machines that the infrastructure takes back have minutes. All of them are remedied at once, beside those of the round, and
-// what is remembered of them leaves room for others.
+// TestTakenBackDoNotWait: reclaimed machines have minutes. All of them are remediated at once, in addition to
+// those of the round, and their records leave room for others.
 func TestTakenBackDoNotWait(t *testing.T) {
 	const taken, dead = 1000, 600
 	c := readyCheck(func(c *Check) { c.Conditions = append(c.Conditions, Condition{"Terminating", "True", 0}) })
@@ -100,7 +100,7 @@ func TestTakenBackDoNotWait(t *testing.T) {
 	}
 }
 
-// TestNothingNewWhereTooManyFail: a round looks again at how many may be unhealthy.
+// TestNothingNewWhereTooManyFail: a round counts again how many may be unhealthy.
 func TestNothingNewWhereTooManyFail(t *testing.T) {
 	c := readyCheck()
 	c.MaxUnhealthy = mustLimit(t, "40%")

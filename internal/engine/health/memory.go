@@ -8,70 +8,68 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Memory is what a check remembers about what it did. It has to be stored
-// before a remedy is begun, so that a restart does not begin more than the
-// budget allows. The zero Memory knows nothing. Its methods leave the receiver
-// as it is.
+// Memory is a check's memory of its remedies. It has to be stored before a remedy begins, so that a restarted
+// process does not begin more remedies than the budget allows. The zero Memory is empty. Its methods do not
+// change the receiver.
 type Memory struct {
-	// Past are the remedies that were begun, oldest first.
+	// Past are the remedies that have begun, oldest first.
 	Past []Past
-	// Counted are those that count against the rate and are remembered by their number only, oldest first.
+	// Counted are remedies that count against the rate and are remembered only by their number, oldest first.
 	Counted []Counted
-	// Storms are those that are under way, or over for less than the cooldown.
+	// Storms are current storms, and past ones within the cooldown.
 	Storms []Storm
 }
 
-// Past is one remedy that was begun.
+// Past is one remedy that has begun.
 type Past struct {
 	Machine types.UID
 	Name    string
 	Owner   types.UID
-	// At has the precision of seconds. It is by our clock.
+	// At has the precision of seconds. It is by the clock of this process.
 	At time.Time
-	// After is when the newest of the owner's machines was made, by the API
-	// server's clock: what is made later is made since. Zero where that was not
-	// remembered; then At says so.
+	// After is when the newest of the owner's machines was created, by the API server's clock: later machines
+	// were created after the remedy. Zero if that was not remembered; then At is used.
 	After time.Time
-	// Again is how many machines before it failed one after the other, each
-	// made after the one before was remedied; 0 is a first failure.
+	// Again is how many predecessors of the machine failed in a row, each created after the remedy of the one
+	// before; 0 is a first failure.
 	Again int
-	// By is the machine that was made in its place; empty: none was seen.
+	// By is the machine that replaced it; empty: none was seen.
 	By types.UID
-	// Settled says that another machine was seen in its place, or that it
-	// recovered.
+	// Settled says that its replacement was seen, or that it recovered.
 	Settled bool
 	// Free remedies do not count against the rate.
 	Free bool
 }
 
-// Counted are remedies that began from At on, for as long as a slot is.
+// Counted is the number of remedies that began within the slot from At on.
 type Counted struct {
 	At    time.Time
 	Count int
 }
 
-// How long something is remembered, and how much of it: an object has room for 256 KiB of annotations, of which a remedy takes up to 300 bytes.
+// How long remedies are remembered, and how many: an object has room for 256 KiB of annotations, of which a
+// remedy takes up to 300 bytes.
 const (
 	rateWindow  = time.Hour
 	chainWindow = 6 * time.Hour
 	slot        = 5 * time.Minute
-	// maxPast remedies are remembered, those that are not settled first. Of these at most MaxUnderWay are not free, since no other begins
-	// then. Free ones always begin; MaxFree of them are remembered.
+	// At most maxPast remedies are remembered, unsettled ones first. At most MaxUnderWay of those are not
+	// free, because no other remedy begins then. Free ones always begin; MaxFree of them are remembered.
 	maxPast     = 200
 	MaxUnderWay = 500
 	MaxFree     = 250
 )
 
-// add remembers that t is remedied from now on, where newest is when the newest
-// machine of its owner was made.
+// add remembers that t is remediated from now on, where newest is when the newest machine of its owner was
+// created.
 func (m *Memory) add(now time.Time, t *Target, newest time.Time, free bool) {
 	m.Past = append(m.Past, Past{
 		Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), After: newest, Again: m.chain(now, t), Free: free,
 	})
 }
 
-// precedes reports whether t was made after p began. The two clocks may differ by
-// seconds, which is about the time in which a machine is replaced.
+// precedes reports whether t was created after p began. The two clocks may differ by seconds, which is about
+// the time in which a machine is replaced.
 func (p Past) precedes(t *Target) bool {
 	if p.After.IsZero() {
 		return !t.Created.Before(p.At.Truncate(time.Second))
@@ -79,12 +77,12 @@ func (p Past) precedes(t *Target) bool {
 	return t.Created.After(p.After)
 }
 
-// Rages reports whether a storm of that group is remembered as under way.
+// Rages reports whether a storm of that group is in progress, by the memory.
 func (m Memory) Rages(g Group) bool {
 	return slices.ContainsFunc(m.Storms, func(s Storm) bool { return s.Group == g && s.Over.IsZero() })
 }
 
-// raging are the storms remembered as under way.
+// raging returns the storms in progress, by the memory.
 func (m Memory) raging() (out []Storm) {
 	for _, s := range m.Storms {
 		if s.Over.IsZero() {
@@ -94,7 +92,7 @@ func (m Memory) raging() (out []Storm) {
 	return out
 }
 
-// underWay returns the machines of which a remedy began and is not settled, and how many of these remedies are free.
+// underWay returns the machines with an unsettled remedy, and how many of these remedies are free.
 func (m Memory) underWay() (machines map[types.UID]bool, free int) {
 	machines = map[types.UID]bool{}
 	for _, p := range m.Past {
@@ -109,9 +107,8 @@ func (m Memory) underWay() (machines map[types.UID]bool, free int) {
 	return machines, free
 }
 
-// at is the memory without what is too old. The last remedy of each owner is
-// remembered for longer, since what is made in the place of that machine may
-// fail as well.
+// at returns the memory without entries that are too old. The last remedy of each owner is remembered longer,
+// because the replacement of that machine may fail as well.
 func (m Memory) at(now time.Time) Memory {
 	last := map[types.UID]time.Time{}
 	for _, p := range m.Past {
@@ -130,7 +127,7 @@ func (m Memory) at(now time.Time) Memory {
 	return m
 }
 
-// shorten forgets the oldest of the settled remedies that are too many, but for their number.
+// shorten keeps only the number of the oldest settled remedies if there are too many.
 func (m *Memory) shorten(now time.Time) {
 	over := len(m.Past) - maxPast
 	m.Past = slices.DeleteFunc(m.Past, func(p Past) bool {
@@ -155,8 +152,8 @@ func (m *Memory) count(at time.Time) {
 	m.Counted = append(m.Counted, Counted{at, 1})
 }
 
-// within counts the remedies that were begun within the hour and are not free,
-// and tells when the first of them will have been an hour ago.
+// within counts the remedies of the last hour that are not free, and returns when the first of them will be
+// an hour old.
 func (m Memory) within(now time.Time) (n int, until time.Time) {
 	for _, c := range m.Counted {
 		n += c.Count
@@ -171,7 +168,7 @@ func (m Memory) within(now time.Time) (n int, until time.Time) {
 	return n, until
 }
 
-// chain is how many machines failed in the place of t before it.
+// chain returns how many predecessors of t failed in a row.
 func (m Memory) chain(now time.Time, t *Target) (n int) {
 	for i := range m.Past {
 		p := &m.Past[i]
@@ -182,11 +179,10 @@ func (m Memory) chain(now time.Time, t *Target) (n int) {
 	return n
 }
 
-// missing counts the machines that were remedied and are gone, and that nothing
-// has been made in the place of: the fleet lacks them although no object shows
-// it. It also remembers what is settled. A machine of the same owner that was
-// made since replaces one, and no other, also when it is gone itself. After an
-// hour nobody is waited for any more: the owner wants fewer.
+// missing counts the machines that were remediated and deleted, and that have no replacement yet: the fleet
+// lacks them although no object shows it. It also remembers which remedies are settled. A later machine of
+// the same owner replaces one machine, and no other, even if it is deleted itself. After an hour the check
+// stops waiting for a replacement: the owner wants fewer machines.
 func (m Memory) missing(now time.Time, all []*Judged) (Memory, int) {
 	if len(m.Past) == 0 {
 		return m, 0
@@ -213,11 +209,10 @@ func (m Memory) missing(now time.Time, all []*Judged) (Memory, int) {
 	return out, n
 }
 
-// made are machines of some owners, in the order in which they were made.
+// made are machines by owner, in the order of creation.
 type made map[types.UID][]*Target
 
-// take gives out the first machine that was made after p began; empty: there is
-// none. Each is given out once.
+// take returns the first machine that was created after p began, or empty. It returns each machine once.
 func (r made) take(p Past) types.UID {
 	i := slices.IndexFunc(r[p.Owner], p.precedes)
 	if i < 0 {
@@ -228,7 +223,7 @@ func (r made) take(p Past) types.UID {
 	return uid
 }
 
-// spare are the machines of which it is not remembered in whose place they are.
+// spare returns the machines that are not remembered as a replacement.
 func (m Memory) spare(all []*Judged) made {
 	out, taken := made{}, map[types.UID]bool{}
 	for _, p := range m.Past {
@@ -245,7 +240,7 @@ func (m Memory) spare(all []*Judged) made {
 	return out
 }
 
-// Equal reports whether two memories hold the same.
+// Equal reports whether two memories are equal.
 func (m Memory) Equal(o Memory) bool {
 	return slices.EqualFunc(m.Past, o.Past, func(a, b Past) bool {
 		same := a.At.Equal(b.At) && a.After.Equal(b.After)

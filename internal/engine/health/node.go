@@ -8,32 +8,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Node is what counts of a node.
+// Node has the relevant fields of a node.
 type Node struct {
 	Name         string
 	ControlPlane bool
-	// Zone and Rack are where it is; empty when not known.
+	// Zone and Rack are its location; empty if unknown.
 	Zone, Rack string
-	// Reboots says that somebody was asked to restart it.
+	// Reboots says that another program was asked to restart it.
 	Reboots    bool
 	Conditions []NodeCondition
 }
 
-// NodeCondition is one thing that a node reports.
+// NodeCondition is one condition of a node.
 type NodeCondition struct {
 	Type, Status string
 	// Since is when the status last changed.
 	Since time.Time
 }
 
-// RebootAnnotation on a node asks somebody to restart it.
+// RebootAnnotation on a node asks another program to restart it.
 const RebootAnnotation = "healthchecking.openshift.io/machine-remediation-reboot"
 
 // controlPlane are the labels of control-plane nodes.
 var controlPlane = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
-// NodeOf projects n. It shares nothing with n. The rack is read from the label
-// rackLabel.
+// NodeOf returns the relevant fields of n as a copy. The rack is read from the label rackLabel.
 func NodeOf(n *corev1.Node, rackLabel string) *Node {
 	if n == nil {
 		return nil
@@ -50,9 +49,9 @@ func NodeOf(n *corev1.Node, rackLabel string) *Node {
 	return out
 }
 
-// Stirs reports whether the change of a node can change a verdict. A heartbeat
-// cannot: of conditions, only types, statuses and times of transition count, of
-// the rest where the node is and what it is. It allocates nothing.
+// Stirs reports whether the change of a node can change a verdict. A heartbeat cannot: of conditions, only
+// types, statuses and transition times count; of the rest, the node's identity and location. It allocates no
+// memory.
 func Stirs(before, after *corev1.Node) bool {
 	if before == nil || after == nil {
 		return before != after
@@ -81,7 +80,7 @@ func (n *Node) equal(o *Node) bool {
 		})
 }
 
-// equal reports whether two views of a machine show the same.
+// equal reports whether two views of a machine are equal.
 func (t *Target) equal(o *Target) bool {
 	return t.UID == o.UID && t.Namespace == o.Namespace && t.Name == o.Name &&
 		t.Created.Equal(o.Created) && t.Updated.Equal(o.Updated) && t.Owner == o.Owner &&

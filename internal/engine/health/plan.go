@@ -10,82 +10,80 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Plan is what a check comes to.
+// Plan is the decision of a check.
 type Plan struct {
-	// Expected machines are selected, Healthy of them are.
+	// Expected is the number of selected machines, Healthy the number of healthy ones.
 	Expected, Healthy int
-	// Missing were remedied and are gone, and not replaced yet.
+	// Missing is the number of machines that were remediated and deleted, and are not replaced yet.
 	Missing int
-	// Max is how many may be unhealthy; Allowed says whether so few are that
-	// anything is remedied, Remaining how many more might fall ill.
+	// Max is how many machines may be unhealthy; Allowed says whether few enough are, so that machines may be
+	// remediated; Remaining is how many more may become unhealthy.
 	Max       int
 	Allowed   bool
 	Remaining int
-	// Restricts says that people have to know that it is not allowed: a machine that is to be remedied is not for that, or more
-	// ail than may. Machines that merely start, and those that were remedied and are not there yet, count towards Max and are
-	// nothing to worry about.
+	// Restricts says that users need to know that remediation is not allowed: it keeps a machine from its
+	// remedy, or more machines are sick than allowed. Machines that are only starting, and machines that were
+	// remediated and not replaced yet, count towards Max without being a problem.
 	Restricts bool
-	// Blind says why nothing can be said about nodes, Doubt why most of what was
-	// found out about them waits, where anything does.
+	// Blind says why nothing is known about nodes; Doubt says why most verdicts about them wait, if any does.
 	Blind, Doubt string
-	// Distrust is why unhealthy machines wait because the cluster that answers is not believed;
-	// the zero Distrust where none does.
+	// Distrust is why unhealthy machines wait because the answering cluster is not trusted; the zero Distrust
+	// if no machine waits.
 	Distrust Distrust
-	// Cases are the machines to be remedied, those ill the longest first.
+	// Cases are the machines to remediate, those unhealthy the longest first.
 	Cases []Case
-	// Recovered are healthy machines for which a request may be left over.
+	// Recovered are healthy machines for which a remediation request may still exist.
 	Recovered []Target
-	// Withdrawn are healthy machines that are still to be rebooted.
+	// Withdrawn are healthy machines with a pending reboot.
 	Withdrawn []Target
-	// Storms are those under way and those cooling down.
+	// Storms are the storms in progress and those in their cooldown.
 	Storms []Storm
-	// Sentence is the verdict with its arithmetic.
+	// Sentence is the decision with its counts.
 	Sentence string
-	// Memory is to be remembered.
+	// Memory has to be stored.
 	Memory Memory
-	// Due is the next moment to look though nothing happens; zero: never.
+	// Due is when to decide again without an event; zero: never.
 	Due time.Time
 }
 
-// Act is what is done about one machine now.
+// Act is the action for one machine now.
 type Act string
 
 // The acts. Each may be repeated without harm.
 const (
-	// Leave it.
+	// Leave leaves it alone.
 	Leave Act = "Leave"
-	// Refer: it is nobody's to replace, so that people have to know.
+	// Refer: no controller would replace it, so users have to know.
 	Refer Act = "Refer"
-	// Do the case's remedy.
+	// Do carries out the case's remedy.
 	Do Act = "Do"
 )
 
-// Case is one machine that is to be remedied.
+// Case is one machine to remediate.
 type Case struct {
 	Target  Target
 	Verdict Verdict
 	Act     Act
 	Remedy  Remedy
-	// Request names the reboot that [Restart] asks for, by its time; nobody waits
-	// for it any more after Until. For is what ails the node, as
-	// [lifecycle.Rebooting] has it. Wait says what is waited for where it was asked
-	// for before, Tried what came of it where it was in vain.
+	// Request names the reboot that [Restart] requests, by its time; after Until no controller waits for it
+	// any more. For names the node's conditions, in the form of [lifecycle.Rebooting]. Wait says what the
+	// check waits for if the reboot was requested before, Tried is the result if it did not help.
 	Request, Until   time.Time
 	For, Wait, Tried string
-	// Confirm says that sight has not settled: whoever acts makes sure first, by
-	// live reads, that the verdict still holds.
+	// Confirm says that the connection is recent: the caller has to confirm the verdict by live reads before
+	// it acts.
 	Confirm bool
-	// Hold is what the breaker has against it, though it may be overruled.
+	// Hold is the breaker's objection, which may be overruled.
 	Hold string
-	// Why tells people what is done and why.
+	// Why says for users what is done and why.
 	Why string
 }
 
-// blindRetry is how often somebody who sees nothing looks again, unless it is
-// known when to: that sight comes back is no news about any machine.
+// blindRetry is how often a process without a connection checks again, unless a better time is known: a
+// restored connection causes no event for any machine.
 const blindRetry = 30 * time.Second
 
-// again is when to look again where nothing, or not much, can be believed.
+// again returns when to check again if the facts cannot be trusted.
 func (s Connectivity) again(now time.Time) time.Time {
 	if s.Again.After(now) && (s.Blind != "" || !s.Since.IsZero()) {
 		return s.Again
@@ -93,26 +91,26 @@ func (s Connectivity) again(now time.Time) time.Time {
 	return now.Add(blindRetry)
 }
 
-// round is one making of a plan.
+// round is one computation of a plan.
 type round struct {
 	w            Cohort
 	ill          []*Judged
 	now          time.Time
 	connectivity Connectivity
 	memory       Memory
-	// known are the machines of which a remedy began before.
+	// known are the machines whose remedy began before.
 	known map[types.UID]bool
 	plan  Plan
-	// begun remedies began within the hour, spent of them count against the
-	// rate: in this pass, those that the breaker would not have stopped. The
-	// first of them is an hour ago at rateEnd.
+	// begun counts the remedies within the hour; spent counts those that use up the rate: in this pass, those
+	// that the breaker would not have stopped. The first of them is an hour old at rateEnd.
 	begun, spent, rate int
-	// fresh remedies began in this round, underWay are all that are not settled; free ones are counted apart.
+	// fresh counts the remedies that began in this round, underWay all unsettled ones; free ones are counted
+	// separately.
 	fresh, underWay, free int
 	rateEnd               time.Time
 }
 
-// Decide weighs what is to be done now.
+// Decide decides which machines to remediate now.
 func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	r := &round{w: w, ill: ill(w.Machines), now: now, connectivity: s}
 	r.memory, r.plan.Missing = m.at(now).missing(now, w.Machines)
@@ -131,7 +129,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 		p.Due = sooner(p.Due, s.again(now))
 	}
 	if p.Distrust.Text != "" {
-		p.Due = sooner(p.Due, now.Add(blindRetry)) // that the right cluster is back is no news about any machine
+		p.Due = sooner(p.Due, now.Add(blindRetry)) // the return of the right cluster causes no event for any machine
 	}
 	p.Restricts = r.restricts()
 	if w.Check.Remedy == Request {
@@ -145,7 +143,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 	return r.plan
 }
 
-// due is the next moment at which one of them is to be judged again; zero: never.
+// due returns the next time at which one of the machines has to be judged again; zero: never.
 func due(all []*Judged) (next time.Time) {
 	for _, j := range all {
 		next = sooner(next, j.Verdict.Due)
@@ -153,7 +151,7 @@ func due(all []*Judged) (next time.Time) {
 	return next
 }
 
-// ill are those that are not healthy; in a quiet fleet few are.
+// ill returns the machines that are not healthy; usually there are few.
 func ill(all []*Judged) (out []*Judged) {
 	for _, j := range all {
 		if j.Verdict.State != Healthy {
@@ -163,7 +161,7 @@ func ill(all []*Judged) (out []*Judged) {
 	return out
 }
 
-// those are the machines of which is holds, by name.
+// those returns the machines for which is returns true, by name.
 func (w Cohort) those(is func(*Judged) bool) (out []Target) {
 	for _, j := range w.Machines {
 		if is(j) {
@@ -174,7 +172,7 @@ func (w Cohort) those(is func(*Judged) bool) (out []Target) {
 	return out
 }
 
-// sooner is the earlier of two moments; zero is never.
+// sooner returns the earlier of two times; zero is never.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -182,8 +180,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// budget: machines that were remedied and are not there yet count as unhealthy,
-// so that what is under way never exceeds what may be.
+// budget: machines that were remediated and not replaced yet count as unhealthy, so that remedies in progress
+// never exceed the budget.
 func (r *round) budget() {
 	p, c := &r.plan, &r.w.Check
 	p.Max = c.MaxUnhealthy.Of(p.Expected + p.Missing)
@@ -194,8 +192,7 @@ func (r *round) budget() {
 	}
 }
 
-// distrust is told at [Plan.Distrust]. That another cluster answers comes before that nodes
-// are missing.
+// distrust computes [Plan.Distrust]. A different cluster is reported rather than missing nodes.
 func (r *round) distrust() (d Distrust) {
 	for _, j := range r.unhealthy() {
 		switch is := r.connectivity.Cluster.distrusts(&j.Target); {
@@ -209,12 +206,12 @@ func (r *round) distrust() (d Distrust) {
 	return d
 }
 
-// trusts reports whether the node of a machine that is healthy is its own.
+// trusts reports whether the node of a healthy machine is its own.
 func (r *round) trusts(j *Judged) bool {
 	return r.connectivity.Cluster.foreign(&j.Target).Text == ""
 }
 
-// restricts is told at [Plan.Restricts].
+// restricts computes [Plan.Restricts].
 func (r *round) restricts() bool {
 	if r.plan.Allowed {
 		return false
@@ -236,18 +233,18 @@ func (r *round) starts(j *Judged) bool {
 	return r.now.Sub(j.Target.Created) < r.w.Check.StartupTimeout
 }
 
-// unwell is how many machines the fleet has to do without.
+// unwell returns how many machines the fleet lacks.
 func (r *round) unwell() int { return len(r.ill) + r.plan.Missing }
 
-// MaxUnhealthyField is the field without which no budget is known.
+// MaxUnhealthyField is the field with the budget.
 const MaxUnhealthyField = "spec.maxUnhealthy"
 
 func (c *Check) faulty(field string) bool {
 	return slices.ContainsFunc(c.Faults, func(f lifecycle.Fault) bool { return f.Field == field })
 }
 
-// watch looks for storms, and how many remedies may begin. Who is blind neither
-// finds a storm nor sees one end.
+// watch looks for storms, and computes how many remedies may begin. Without a connection it neither finds a
+// storm nor ends one.
 func (r *round) watch() {
 	br := r.w.Check.Breaker
 	if br.Mode == Off {
@@ -269,7 +266,7 @@ func (r *round) watch() {
 	}
 }
 
-// withoutNode are how many of the machines have recorded a node that is not there.
+// withoutNode counts the machines with a recorded node that does not exist.
 func withoutNode(ill []*Judged) (n int) {
 	for _, b := range ill {
 		if b.Target.NodeName != "" && b.Target.Node == nil {
@@ -279,7 +276,7 @@ func withoutNode(ill []*Judged) (n int) {
 	return n
 }
 
-// unhealthy are the machines to be remedied, those ill the longest first.
+// unhealthy returns the machines to remediate, those unhealthy the longest first.
 func (r *round) unhealthy() []*Judged {
 	out := slices.DeleteFunc(slices.Clone(r.ill), func(b *Judged) bool { return b.Verdict.State != Unhealthy })
 	slices.SortFunc(out, func(a, b *Judged) int {
@@ -288,11 +285,10 @@ func (r *round) unhealthy() []*Judged {
 	return out
 }
 
-// consider decides about one unhealthy machine. What was begun goes on whatever
-// the breaker says.
+// consider decides about one unhealthy machine. A remedy that has begun continues regardless of the breaker.
 func (r *round) consider(b *Judged) {
 	c := Case{Target: b.Target, Verdict: b.Verdict, Remedy: r.remedy(&b.Target)}
-	// Who reboots what is taken back loses the time for its pods to leave.
+	// To reboot a reclaimed instance would waste the time in which its pods can leave.
 	known := !b.Verdict.Reclaimed && r.try(&c) || r.known[b.Target.UID]
 	c.Act, c.Why = r.may(&c)
 	if c.Confirm = !r.connectivity.Since.IsZero(); c.Act == Do && c.Confirm {
@@ -310,7 +306,7 @@ func (r *round) consider(b *Judged) {
 		}
 	}
 	if c.Act == Do && !known && !b.Verdict.Reclaimed && r.full() {
-		c.Act, c.Why = Leave, "as many machines are being remedied as may be at a time"
+		c.Act, c.Why = Leave, "the limit of machines under remediation is reached"
 		r.plan.Due = sooner(r.plan.Due, r.now.Add(roundPause))
 	}
 	if c.Act == Do {
@@ -322,8 +318,9 @@ func (r *round) consider(b *Judged) {
 	r.plan.Cases = append(r.plan.Cases, c)
 }
 
-// A round begins so many remedies at most, and the next one looks again at how many machines are unhealthy: to carry out three thousand takes
-// minutes, in which more may fall ill than may be. Free remedies do not wait: the instance goes within minutes, and its pods should leave before.
+// A round begins at most this many remedies, and the next round counts the unhealthy machines again: three
+// thousand remedies take minutes, in which more machines may become unhealthy than the budget allows. Free
+// remedies do not wait: the instance ends within minutes, and its pods should leave before.
 const (
 	roundBurst = 50
 	roundPause = time.Second
@@ -332,8 +329,8 @@ const (
 // full reports whether no other remedy may begin in this round, unless it is free.
 func (r *round) full() bool { return r.fresh >= roundBurst || r.underWay >= MaxUnderWay }
 
-// begin remembers that a remedy begins. That of a machine that is taken back is
-// free: it uses up nothing that others need.
+// begin remembers that a remedy begins. The remedy of a reclaimed machine is free: it does not reduce the
+// rate for other machines.
 func (r *round) begin(c *Case, free bool) {
 	if free {
 		r.free++
@@ -353,8 +350,7 @@ func (r *round) begin(c *Case, free bool) {
 	}
 }
 
-// newest is when the newest of the owner's machines was made; zero where nobody
-// owns them.
+// newest returns when the newest of the owner's machines was created; zero if they have no owner.
 func (w Cohort) newest(owner types.UID) (at time.Time) {
 	for _, b := range w.Machines {
 		if owner != "" && b.Target.Owner.UID == owner {
@@ -364,8 +360,7 @@ func (w Cohort) newest(owner types.UID) (at time.Time) {
 	return at
 }
 
-// remedy is the check's, but that there is nothing to power on where the
-// machine failed.
+// remedy returns the check's remedy, except that a failed machine has nothing to power on.
 func (r *round) remedy(t *Target) Remedy {
 	if r.w.Check.Remedy == Mark && t.Failed {
 		return Delete
@@ -373,7 +368,7 @@ func (r *round) remedy(t *Target) Remedy {
 	return r.w.Check.Remedy
 }
 
-// may asks what does not depend on the breaker.
+// may checks all conditions other than the breaker.
 func (r *round) may(c *Case) (Act, string) {
 	t, check := &c.Target, &r.w.Check
 	switch {
@@ -382,19 +377,19 @@ func (r *round) may(c *Case) (Act, string) {
 	case r.connectivity.Cluster.distrusts(t).Text != "":
 		return Leave, r.connectivity.Cluster.distrusts(t).Text
 	case !r.plan.Allowed:
-		return Leave, "more machines are unhealthy than may be"
+		return Leave, "more machines are unhealthy than maxUnhealthy allows"
 	case r.plan.Blind != "":
 		return Leave, r.plan.Blind
 	case t.Skip:
 		return Leave, "the machine is to be left alone"
 	case check.SparesControlPlane && t.Node != nil && t.Node.ControlPlane:
-		return Leave, "machines of the control plane are spared"
+		return Leave, "machines of the control plane are left alone"
 	}
 	return applies(c, check.OwnerKind)
 }
 
-// applies asks whether the remedy makes sense for the machine. A machine that
-// nobody controls would not be replaced.
+// applies checks whether the remedy makes sense for the machine. A machine without a controller would not be
+// replaced.
 func applies(c *Case, kind string) (Act, string) {
 	t := &c.Target
 	switch {
@@ -403,7 +398,7 @@ func applies(c *Case, kind string) (Act, string) {
 	case c.Wait != "":
 		return Leave, c.Wait
 	case c.Remedy == Mark && t.Marked, c.Remedy == Reboot && t.Node != nil && t.Node.Reboots:
-		return Leave, "somebody was asked to remedy the machine"
+		return Leave, "another program was asked to remediate the machine"
 	case kind != "" && t.Owner.Kind != kind:
 		return Leave, "it is not of a " + kind
 	case c.Remedy == Reboot && t.Node == nil:

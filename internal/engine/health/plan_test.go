@@ -11,8 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// fleet is a cohort with n machines of each of the named owners; edit makes them
-// what they are.
+// fleet is a cohort with n machines of each of the named owners; edit changes them.
 func fleet(c Check, names []string, edit func(i int, t *Target)) *watched {
 	w := watching(c)
 	for i, name := range names {
@@ -53,7 +52,7 @@ func sickFirst(n int) func(int, *Target) {
 	}
 }
 
-// seen is good sight of many nodes.
+// seen is a good connection to many nodes.
 var seen = Connectivity{Nodes: 100, Heard: t0}
 
 func done(p Plan) (out []string) {
@@ -97,7 +96,7 @@ func TestRowsOfOpenShiftBudget(t *testing.T) {
 	}
 }
 
-// C10: what was begun counts until something is in its place.
+// C10: a remedy counts until the machine is replaced.
 func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 	past := func(name string, at time.Duration) Past {
 		return Past{Machine: types.UID("uid-" + name), Name: name, Owner: "set", At: ago(at)}
@@ -148,8 +147,7 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 			}
 		})
 	}
-	// One of three is sick, one was remedied and is gone: with room for one, it
-	// has to wait.
+	// One of three is sick, one was remediated and deleted: with a budget of one, it has to wait.
 	w := fleet(readyCheck(limit("1")), names("m", 2), sickFirst(1))
 	p := w.plan(t0, seen, Memory{Past: []Past{past("x", time.Minute)}})
 	if p.Allowed || len(done(p)) > 0 {
@@ -157,9 +155,8 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestClocksMayDiffer: when a remedy began is told by our clock, when a machine
-// was made by the API server's. Who is replaced at once is replaced, whichever of
-// them is ahead.
+// TestClocksMayDiffer: the time of a remedy is from our clock, the creation time of a machine from the API
+// server's. An immediate replacement counts, whichever clock is ahead.
 func TestClocksMayDiffer(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Minute, -2 * time.Second, 0, 2 * time.Second, time.Minute} {
 		now := t0.Add(ahead)
@@ -187,7 +184,7 @@ func TestClocksMayDiffer(t *testing.T) {
 }
 
 func TestBudgetIsOfTheWholeFleet(t *testing.T) {
-	// 40 % of 5 are 2: one that is gone and one that is sick.
+	// 40 % of 5 are 2: one that is deleted and one that is sick.
 	w := fleet(readyCheck(limit("40%")), names("m", 4), sickFirst(1))
 	p := w.plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}})
 	if p.Max != 2 || len(done(p)) != 1 {
@@ -223,8 +220,8 @@ func TestTheLongestIllComeFirst(t *testing.T) {
 	}
 }
 
-// TestRowsOfOpenShiftRemedies: sections 4.5 and 4.6 of the OpenShift notes, 1.7 of
-// the older API, and when nothing is remedied at all.
+// TestRowsOfOpenShiftRemedies: sections 4.5 and 4.6 of the OpenShift notes, 1.7 of the older API, and cases
+// without any remedy.
 func TestRowsOfOpenShiftRemedies(t *testing.T) {
 	reboots := func(t *Target) { t.Node.Reboots = true }
 	master := func(t *Target) { t.Node.ControlPlane = true }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cluster is a fleet of one set whose machines fall ill, recover, are remedied
-// and replaced in any order. The cohort sees all of it, at once or late.
+// cluster is a fleet of one set whose machines become unhealthy, recover, are remediated and replaced in any
+// order. The cohort sees all of it, at once or late.
 type cluster struct {
 	t        *rapid.T
 	now      time.Time
@@ -19,12 +19,11 @@ type cluster struct {
 	most     int
 	born     int
 	machines []*Target
-	// owed is how many were remedied and are not replaced.
+	// owed counts the machines that were remediated and are not replaced.
 	w      *watched
 	memory Memory
 	mode   Mode
-	// remedied are those that a plan deleted and that were not replaced, though
-	// they may be gone.
+	// remedied are the machines that a plan deleted and that were not replaced; they may no longer exist.
 	remedied map[types.UID]bool
 }
 
@@ -70,7 +69,7 @@ func (c *cluster) wait() {
 	c.now = c.now.Add(time.Duration(rapid.IntRange(1, 600).Draw(c.t, "seconds")) * time.Second)
 }
 
-// vanish lets a machine on its way out go.
+// vanish ends the deletion of a machine.
 func (c *cluster) vanish() {
 	m := c.pick()
 	if !m.Deleting {
@@ -84,8 +83,7 @@ func (c *cluster) vanish() {
 	}
 }
 
-// replace makes one that is missing, as sets do also while the old one is on
-// its way out.
+// replace creates a missing machine; sets also do so while the old one is under deletion.
 func (c *cluster) replace() {
 	staying := 0
 	for _, m := range c.machines {
@@ -99,7 +97,7 @@ func (c *cluster) replace() {
 	c.make()
 }
 
-// look shows the cohort what there is.
+// look updates the cohort with the present machines.
 func (c *cluster) look() {
 	there := map[types.UID]bool{}
 	for _, m := range c.machines {
@@ -110,7 +108,7 @@ func (c *cluster) look() {
 	c.w.tick(c.now)
 }
 
-// pass makes one plan and carries it out.
+// pass computes one plan and carries it out.
 func (c *cluster) pass() {
 	c.look()
 	p := c.w.plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
@@ -127,8 +125,8 @@ func (c *cluster) pass() {
 	}
 }
 
-// lacking is how many machines the fleet lacks because of remedies: those on
-// their way out whose place is empty, and those gone whose place is.
+// lacking returns how many machines the fleet lacks because of remedies: machines under deletion and deleted
+// ones without a replacement.
 func (c *cluster) lacking() int {
 	staying := 0
 	for _, m := range c.machines {
@@ -147,8 +145,7 @@ func (c *cluster) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// Never are more machines given up than may be unhealthy, whatever happens in
-// which order: C10.
+// Never are more machines remediated than may be unhealthy, for any order of events: C10.
 func TestNeverMoreThanTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)
@@ -156,7 +153,7 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 		begin := c.now
 		a[""] = func(t *rapid.T) {
 			if c.now.Sub(begin) > rateWindow {
-				return // what was given up an hour ago is no longer waited for
+				return // after an hour the check no longer waits for a replacement
 			}
 			if n := c.lacking(); n > c.most {
 				t.Fatalf("%d are given up and not replaced, %d may be", n, c.most)
@@ -166,8 +163,7 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 	})
 }
 
-// What may be unhealthy is a number, or a percentage without its fraction: of 100
-// unhealthy parts of n machines so many are whole machines.
+// The budget is a number, or a percentage rounded down: 100 times the budget is at most the percentage of n.
 func TestBudgetsAreAsDeclared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, total := rapid.IntRange(-5, 120).Draw(t, "number"), rapid.IntRange(0, 60).Draw(t, "machines")
@@ -183,8 +179,8 @@ func TestBudgetsAreAsDeclared(t *testing.T) {
 	})
 }
 
-// Every machine that stays unhealthy is remedied once the budget has room and
-// the breaker's patience is over.
+// Every machine that stays unhealthy is remediated once the budget has room and the breaker's limits have
+// passed.
 func TestTheSickAreRemediedInTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)
@@ -193,8 +189,7 @@ func TestTheSickAreRemediedInTheEnd(t *testing.T) {
 		}
 		a := c.actions()
 		t.Repeat(a)
-		// From here on the world is kind: what leaves is gone and replaced, and
-		// all but one are well.
+		// From here on: machines under deletion are deleted and replaced, and all but one are healthy.
 		for i := range 60 {
 			c.now = c.now.Add(5 * time.Minute)
 			for _, m := range append([]*Target{}, c.machines...) {
@@ -229,7 +224,7 @@ func TestTheSickAreRemediedInTheEnd(t *testing.T) {
 	})
 }
 
-// Nothing is remedied by those who do not see.
+// Without a connection nothing is remediated.
 func TestTheBlindRemedyNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)
@@ -242,8 +237,7 @@ func TestTheBlindRemedyNothing(t *testing.T) {
 	})
 }
 
-// A cohort that was told of changes one by one says the same as one that sees
-// everything for the first time.
+// A cohort that was updated change by change decides like one that reads everything for the first time.
 func TestWardIsLikeAFreshOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestRestricts: people hear that nothing is remedied where something would be: not while
-// machines merely start, and not of the one that was remedied and its replacement. What may be
-// remedied does not depend on it.
+// TestRestricts: users are informed that nothing is remediated only if a machine needs it: not while machines
+// only start, and not because of a remediated machine and its replacement. Which machines may be remediated
+// does not depend on it.
 func TestRestricts(t *testing.T) {
 	const old, young = time.Hour, time.Minute
 	machine := func(name string, s State, age time.Duration) *Judged {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// sentence is the verdict with its arithmetic, for people: "11 of 30 machines
-// are unhealthy, and maxUnhealthy allows 12 (40%); 10 of 10 machines of zone a are sick; 1
-// remediated within the hour, of at most 6; now: 1 remediated, 10 left alone".
+// sentence is the decision with its counts, for users: "11 of 30 machines are unhealthy, and maxUnhealthy
+// allows 12 (40%); 10 of 10 machines of zone a are sick; 1 remediated within the hour, of at most 6; now: 1
+// remediated, 10 left alone".
 func (r *round) sentence() string {
 	p, c := &r.plan, &r.w.Check
 	parts := []string{share(r.unwell(), p.Expected+p.Missing) + " unhealthy" + r.allowed()}
@@ -24,7 +24,7 @@ func (r *round) sentence() string {
 		parts = append(parts, "unhealthy machines wait: "+p.Distrust.Text)
 	}
 	if p.Doubt != "" {
-		parts = append(parts, "what is not certain waits: "+p.Doubt)
+		parts = append(parts, "uncertain verdicts wait: "+p.Doubt)
 	}
 	if c.Breaker.Mode != Off {
 		parts = append(parts, r.forecast()...)
@@ -35,7 +35,7 @@ func (r *round) sentence() string {
 	return strings.Join(parts, "; ")
 }
 
-// share is "1 of 3 machines is" or "2 of 3 machines are".
+// share returns "1 of 3 machines is" or "2 of 3 machines are".
 func share(n, of int) string {
 	noun, verb := "machines", "are"
 	if of == 1 {
@@ -47,7 +47,7 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d of %d %s %s", n, of, noun, verb)
 }
 
-// allowed is how many may be; empty where the check does not bound them.
+// allowed returns how many machines may be unhealthy; empty if the check has no limit.
 func (r *round) allowed() string {
 	switch m := r.w.Check.MaxUnhealthy; {
 	case !m.set:
@@ -75,8 +75,8 @@ func (r *round) forecast() (out []string) {
 	return out
 }
 
-// tally counts what is done: "1 remediated, 9 left alone; 2 of which only because the
-// breaker reports" and the like.
+// tally counts the actions: "1 remediated, 9 left alone; 2 of the remediated would have been left alone if
+// the breaker were enforcing".
 func tally(cases []Case) string {
 	var done, left, overruled int
 	for _, c := range cases {

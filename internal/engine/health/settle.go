@@ -7,16 +7,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
-// Look is how far nodes can be seen by somebody who sees the clusters like s.
-// For a while after sight begins, or came back, what is known of nodes may be
-// what was lost sight of, and they may be silent only because nobody could hear
-// them: see [Connectivity].Since.
+// Look returns how well nodes can be observed with the connection s. For a while after the connection begins
+// or is restored, facts about nodes may be out of date, and nodes may be silent only because their reports
+// did not arrive: see [Connectivity].Since.
 func Look(s connectivity.State, now time.Time) Connectivity {
 	out := Connectivity{Blind: s.Frozen(now), Again: now.Add(s.Again())}
 	switch left := s.SettlesIn(now); {
 	case out.Blind != "":
 	case !s.Connected():
-		out.Blind = "the last look at the clusters did not see everything"
+		out.Blind = "the latest probe of the clusters failed"
 	case left > 0:
 		out.Since = s.Since()
 		if settled := now.Add(left); settled.After(out.Again) {
@@ -26,8 +25,8 @@ func Look(s connectivity.State, now time.Time) Connectivity {
 	return out
 }
 
-// surer reports whether v is less in doubt than o for those who have not seen
-// for long: what was announced, then what began last.
+// surer reports whether v is more certain than o after a recent reconnection: first announced problems, then
+// those that began last.
 func (v Verdict) surer(o Verdict) bool {
 	if o.State == "" || v.Announced != o.Announced {
 		return o.State == "" || v.Announced
@@ -35,14 +34,13 @@ func (v Verdict) surer(o Verdict) bool {
 	return v.Began.After(o.Began)
 }
 
-// doubt is why a verdict has to wait until sight has settled; empty when it has
-// not. These do not wait:
+// doubt returns why a verdict has to wait until the connection has settled; empty if it does not have to.
+// These do not wait:
 //
-//   - what a node announces. No time has to pass, so that nothing depends on
-//     what was watched, and who had looked before would have acted before;
-//   - what is written to have begun since we see. But only the one: where more
-//     machines are sick, they may be so by the outage that we come from, which
-//     is still to be felt on nodes when we see again.
+//   - a problem that the node announces. It has no timeout, so watched time does not matter, and an observer that was connected would have acted
+//     before;
+//   - a problem that began, by its record, after the reconnection. But only if it is the only one: if more machines are sick, the cause may be the
+//     previous outage, whose effects on nodes last beyond the reconnection.
 func (r *round) doubt(b *Judged) string {
 	since, v := r.connectivity.Since, &b.Verdict
 	if since.IsZero() || v.Announced {
@@ -51,10 +49,10 @@ func (r *round) doubt(b *Judged) string {
 	if v.Began.After(since) && !v.Began.After(r.now) && r.suspects() == 1 {
 		return ""
 	}
-	return fmt.Sprintf("the clusters are seen only since %s, so that this may be out of date", stamp(since))
+	return fmt.Sprintf("the clusters have been connected only since %s, so this may be out of date", stamp(since))
 }
 
-// suspects is how many machines are not well by what was found out by watching.
+// suspects counts the machines that are unwell by observation.
 func (r *round) suspects() (n int) {
 	for _, b := range r.ill {
 		if v := &b.Verdict; !v.Announced && (v.State == Unhealthy || v.State == Suspect) {

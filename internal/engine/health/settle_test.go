@@ -60,11 +60,11 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// lately is the sight of somebody who sees since half a minute.
+// lately is the state of a process that has been connected for half a minute.
 func lately() connectivity.State { return steadily(30 * time.Second) }
 
-// TestTheFirstMinute: who has just begun to see, or sees again, acts only upon
-// what does not depend on it.
+// TestTheFirstMinute: a process that has just connected, or reconnected, acts only upon facts that do not
+// depend on the outage.
 func TestTheFirstMinute(t *testing.T) {
 	check := readyCheck(startup(20*time.Second), func(c *Check) {
 		c.Conditions = []Condition{
@@ -138,10 +138,10 @@ func TestTheFirstMinute(t *testing.T) {
 			if !c.acts && (p.Doubt == "" || p.Due.IsZero() || p.Due.After(t0.Add(connectivity.Settle))) {
 				t.Errorf("waits because of %q until %s", p.Doubt, p.Due)
 			}
-			if told := strings.Contains(p.Sentence, "what is not certain waits: the clusters are seen only since 2026-11-21T11:59:30Z"); told == c.acts {
+			if told := strings.Contains(p.Sentence, "uncertain verdicts wait: the clusters have been connected only since 2026-11-21T11:59:30Z"); told == c.acts {
 				t.Errorf("tells of waiting: %q", p.Sentence)
 			}
-			// A minute later, the same is acted upon, and nothing to confirm.
+			// A minute later, the same verdict is acted upon, without a confirmation.
 			p = w.plan(t0, Look(steadily(time.Minute), t0), Memory{})
 			k = p.Cases[slices.IndexFunc(p.Cases, func(k Case) bool { return k.Target.UID == "it" })]
 			if k.Act != Do || k.Confirm || p.Doubt != "" {
@@ -151,8 +151,7 @@ func TestTheFirstMinute(t *testing.T) {
 	}
 }
 
-// What is blind stays blind: to have been announced is no help to those who
-// cannot see whether it still is.
+// Without a connection nothing is remediated: whether an announcement still holds is unknown.
 func TestAnnouncedToTheBlind(t *testing.T) {
 	check := readyCheck(func(c *Check) { c.Conditions = []Condition{{"Terminating", "True", 0}} })
 	for reason, s := range map[string]connectivity.State{
@@ -172,9 +171,8 @@ func TestAnnouncedToTheBlind(t *testing.T) {
 	}
 }
 
-// TestAnOutageIsNoWave: whatever nodes show in the first minute, and however
-// short the timeouts: but for what was announced, at most one machine is
-// remedied, and none because nothing is heard of its node.
+// TestAnOutageIsNoWave: for any nodes in the first minute, and for any timeouts: except for announced
+// problems, at most one machine is remediated, and none because its node is silent.
 func TestAnOutageIsNoWave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds, statuses := rapid.SampledFrom([]string{"Ready", "Disk", "Terminating"}), rapid.SampledFrom([]string{"True", "False", "Unknown"})
@@ -228,7 +226,7 @@ func TestAnOutageIsNoWave(t *testing.T) {
 	})
 }
 
-// announced says by definition whether a node announces what the check minds.
+// announced says, by definition, whether a node announces a condition that the check counts.
 func announced(c *Check, n *Node) bool {
 	return n != nil && slices.ContainsFunc(n.Conditions, func(have NodeCondition) bool {
 		return have.Type != "Ready" && have.Status != "Unknown" && slices.ContainsFunc(c.Conditions, func(want Condition) bool {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is what machines of a group have in common.
+// Kind is the property that machines of a group share.
 type Kind string
 
 // The kinds of groups, from the narrowest.
@@ -15,19 +15,19 @@ const (
 	Rack     Kind = "rack"
 	Zone     Kind = "zone"
 	Template Kind = "template"
-	// Fleet is all machines of the check.
+	// Fleet: all machines of the check.
 	Fleet Kind = "fleet"
 )
 
 var kinds = []Kind{Rack, Zone, Template, Fleet}
 
-// Group are machines that have something in common.
+// Group is the set of machines that share a property.
 type Group struct {
 	Kind Kind
 	Name string
 }
 
-// String names the group for people.
+// String returns the name of the group for users.
 func (g Group) String() string {
 	if g.Kind == Fleet {
 		return "the fleet"
@@ -35,14 +35,13 @@ func (g Group) String() string {
 	return fmt.Sprintf("%s %s", g.Kind, g.Name)
 }
 
-// Storm is a group of which so many machines fell ill that the cause is what
-// they have in common.
+// Storm is a group of which so many machines became unhealthy that the cause is their common property.
 type Storm struct {
 	Group
-	// Sick of Total machines that no worse storm accounts for. Zero when the
-	// storm is over.
+	// Sick is how many of Total machines are sick, without those that a worse storm accounts for. Zero when
+	// the storm is over.
 	Sick, Total int
-	// Over is when it ended, to the second; zero while it is under way.
+	// Over is when it ended, to the second; zero during the storm.
 	Over time.Time
 }
 
@@ -51,7 +50,7 @@ func (g Group) spared(until time.Time) string {
 	return fmt.Sprintf("%s is left alone until %s, after a storm", g, stamp(until))
 }
 
-// groupOf is the group of that kind that t belongs to, if any.
+// groupOf returns the group of that kind that t belongs to, if any.
 func groupOf(k Kind, t *Target) (Group, bool) {
 	g := Group{Kind: k}
 	switch k {
@@ -69,9 +68,8 @@ func groupOf(k Kind, t *Target) (Group, bool) {
 	return g, g.Name != ""
 }
 
-// zone is the machine's, as the infrastructure says it, and the node's only where
-// the machine has none: a kubelet may put any zone on its node, and a few that do
-// would pass for a storm in it.
+// zone returns the machine's zone from the infrastructure, and the node's only if the machine has none: a
+// kubelet can write any zone on its node, and a few such kubelets could simulate a storm in that zone.
 func (t *Target) zone() string {
 	if t.Zone == "" && t.Node != nil {
 		return t.Node.Zone
@@ -85,19 +83,18 @@ func belongs(t *Target, g Group) bool {
 	return ok && own == g
 }
 
-// sick reports whether a verdict is about illness, and not about the usual
-// coming and going of machines, nor about what is lost for good.
+// sick reports whether a verdict is about a health problem, and not about the usual creation and deletion of
+// machines, nor about machines lost for good.
 func sick(v Verdict) bool { return !v.lost() && (v.State == Unhealthy || v.State == Suspect) }
 
-// lost reports whether the machine is lost for good, or is about to be: to wait
-// for instances that were taken back helps nobody.
+// lost reports whether the machine is lost for good, or soon will be: waiting does not help if the instance
+// is reclaimed.
 func (v Verdict) lost() bool { return v.Gone || v.Reclaimed }
 
-// storms finds what the sick have in common. The group of which the largest
-// share is sick accounts for its machines; what is left over is asked again. So
-// a zone of 10 that is out is no storm of a fleet of 15, nor of the only
-// template, and an ill machine elsewhere is just ill. Of the fleet, more than
-// may be unhealthy at all are a storm as well, whatever their share.
+// storms finds the common properties of the sick machines. The group with the largest share of sick machines
+// accounts for its machines; the rest is examined again. So an outage of a zone of 10 is not a storm of a
+// fleet of 15, nor of the only template, and a sick machine elsewhere is a single case. For the fleet, more
+// sick machines than may be unhealthy are a storm as well, regardless of their share.
 func (b Breaker) storms(all, ill []*Judged, most int) (out []Storm) {
 	left := 0
 	for _, bed := range ill {
@@ -119,8 +116,8 @@ func (b Breaker) storms(all, ill []*Judged, most int) (out []Storm) {
 	}
 }
 
-// worst is the group of which the largest share is sick, among those over the
-// threshold; of equals the one with more sick, then the narrower.
+// worst returns the group with the largest share of sick machines, among those over the threshold; of equal
+// shares the one with more sick machines, then the narrower.
 func (b Breaker) worst(beds []*Judged, most int) (Storm, bool) {
 	var found []Storm
 	for _, s := range count(beds) {
@@ -166,9 +163,8 @@ func count(beds []*Judged) map[Group]*Storm {
 	return out
 }
 
-// weather brings the remembered storms in step with those under way: one that
-// is not there any more is over, and one that has been over for the cooldown is
-// forgotten.
+// weather updates the remembered storms from the present ones: a storm that is not present any more is over,
+// and one that has been over for the cooldown is forgotten.
 func (m Memory) weather(now time.Time, present []Storm, cooldown time.Duration) Memory {
 	out := slices.Clone(present)
 	for _, s := range m.Storms {

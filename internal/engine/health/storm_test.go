@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// placed is where machine i is and what it is made from.
+// placed sets the location and template of machine i.
 type placed struct {
 	zone, rack, template string
 	sick                 bool
@@ -88,8 +88,7 @@ func TestStartingIsNoStorm(t *testing.T) {
 	}
 }
 
-// A zone of 10 of 20 goes out, and one machine elsewhere is ill for its own
-// reasons.
+// A zone with 10 of 20 machines fails, and one machine elsewhere is sick for its own reasons.
 func outage(m Mode) *watched {
 	return ward(readyCheck(mode(m)), slices.Concat(
 		many(10, placed{zone: "a", template: "t", sick: true}), many(1, placed{zone: "b", template: "t", sick: true}), many(9, placed{zone: "b", template: "t"}))...)
@@ -119,8 +118,8 @@ func TestOutageOfAZone(t *testing.T) {
 	}
 }
 
-// Where nodes are gone there is nothing to wait for: they make no storm, and
-// are not held by one. The rate still holds.
+// If nodes do not exist there is nothing to wait for: they count for no storm, and no storm holds them. The
+// rate still applies.
 func TestGoneIsNoStorm(t *testing.T) {
 	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(10, placed{zone: "a", sick: true}), many(10, placed{zone: "b"}))...)
 	for i := range 5 {
@@ -150,8 +149,8 @@ func TestGoneIsNoStorm(t *testing.T) {
 	}
 }
 
-// More sick than may be are a storm, so that those who come back last are not
-// remedied the moment that so few are sick again.
+// More sick machines than the budget are a storm, so that the last ones to recover are not remediated the
+// moment that few enough are sick.
 func TestMoreThanMayBeIsAStorm(t *testing.T) {
 	w := ward(readyCheck(mode(Enforce), limit("40%")), slices.Concat(many(5, placed{sick: true}), many(5, placed{}))...)
 	p := w.plan(t0, seen, Memory{})
@@ -222,9 +221,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestReclaimedMachinesAreNotHeld: instances that are taken back by the dozen are
-// no storm, use up no rate, and are not rebooted, whatever the breaker enforces.
-// The budget holds for them as for others.
+// TestReclaimedMachinesAreNotHeld: many reclaimed instances are not a storm, do not use up the rate, and are
+// not rebooted, in every mode of the breaker. The budget applies to them as to others.
 func TestReclaimedMachinesAreNotHeld(t *testing.T) {
 	reclaimed := func(kind, status string, n int) func(int, *Target) {
 		return func(i int, t *Target) {
@@ -388,9 +386,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// A node's label is its kubelet's word: three kubelets that turn to evil put their
-// nodes into another zone, fall silent, and would stop what is done for the ill
-// machines of that zone. Where a machine knows its zone, that one counts.
+// A node's label is written by its kubelet: three compromised kubelets that set another zone on their nodes
+// and fall silent would stop the remediation of that zone. If a machine knows its zone, that zone counts.
 func TestStormsGoByTheZoneOfTheMachine(t *testing.T) {
 	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(3, placed{zone: "b", sick: true}), many(17, placed{zone: "a"}), many(1, placed{zone: "b", sick: true}), many(2, placed{zone: "b"}))...)
 	for i, b := range []string{"u000", "u001", "u002"} {

@@ -1,44 +1,46 @@
-// Package inplace is the update of a node in place: it gets new software while its instance stays.
+// Package inplace decides about the update of a node in place: the node gets new software while its instance
+// stays.
 //
-// Three write about it, and each of them one thing. The deployment controller, or a person, writes the [Request] on the node, and the
-// node agent the [Answer]. The machine controller writes the [Mark] on the node and the [Phase] on the Machine: it moves the workloads
-// away before, and tells the node agent when it may begin.
+// Three actors take part, and each writes one thing. The deployment controller, or a person, writes the
+// [Request] on the node, and the node agent writes the [Answer]. The machine controller writes the [Mark] on
+// the node and the [Phase] on the Machine: it drains the node first, and tells the node agent when it may
+// begin.
 //
-// [Update.State] is what that comes to, for whoever asks. What each controller writes next is in moves.go, and is decided from the same
-// facts. A lens says nothing but which labels and conditions these are.
+// [Update.State] is the resulting state. What each controller writes next is in moves.go, and is decided from
+// the same facts. A lens only defines the labels and conditions.
 //
 // The package performs no I/O, reads no clock and imports no API group.
 package inplace
 
 import "time"
 
-// Node is what a node says about its update.
+// Node has a node's facts about its update.
 type Node struct {
 	Request Request
-	// Answer is the node agent's, Detail what it says about a failure.
+	// Answer is the node agent's answer, Detail is its message about a failure.
 	Answer Answer
 	Detail string
-	// Mark is how far the node says that the update is, since Since (zero when that is not known).
+	// Mark is the progress of the update on the node, since Since (zero if unknown).
 	Mark  Mark
 	Since time.Time
 }
 
-// Update is what the node and the Machine say.
+// Update has the facts of the node and the Machine.
 type Update struct {
 	Node
 	Phase Phase
 }
 
-// Request is what a node is asked.
+// Request is a request for an update of the node.
 type Request string
 
 // The requests.
 const (
 	RequestNone      Request = ""
-	RequestCandidate Request = "Candidate" // it may be updated
-	RequestSelected  Request = "Selected"  // and it is its turn
-	// RequestStray says that it is its turn, and not that it may be updated: somebody wrote half of a request. The deployment controller
-	// takes it for the whole one and completes it; the machine controller waits for that.
+	RequestCandidate Request = "Candidate" // the node may be updated
+	RequestSelected  Request = "Selected"  // and its turn has come
+	// RequestStray says that its turn has come, but not that it may be updated: only half of a request was
+	// written. The deployment controller completes it; the machine controller waits for that.
 	RequestStray Request = "Stray"
 )
 
@@ -55,13 +57,13 @@ func RequestOf(candidate, selected bool) Request {
 	return RequestNone
 }
 
-// Candidate reports whether the node may be updated, Selected whether it is its turn.
+// Candidate reports whether the node may be updated, Selected whether its turn has come.
 func (r Request) Candidate() bool { return r == RequestCandidate || r == RequestSelected }
 
-// Selected reports whether it is the node's turn.
+// Selected reports whether the node's turn has come.
 func (r Request) Selected() bool { return r == RequestSelected || r == RequestStray }
 
-// Answer is what the node agent says of an update.
+// Answer is the node agent's report about an update.
 type Answer string
 
 // The answers.
@@ -69,41 +71,42 @@ const (
 	AnswerNone   Answer = ""
 	AnswerDone   Answer = "Done"
 	AnswerFailed Answer = "Failed"
-	// AnswerUnknown is a word that nobody knows. It ends no update, and no node is selected as long as it is there.
+	// AnswerUnknown is an unknown word. It ends no update, and prevents the selection of the node.
 	AnswerUnknown Answer = "Unknown"
 )
 
-// Known reports whether there is an answer, and it is understood.
+// Known reports whether there is a known answer.
 func (a Answer) Known() bool { return a == AnswerDone || a == AnswerFailed }
 
-// Mark is how far an update is, as the node says.
+// Mark is the progress of an update on the node.
 type Mark string
 
 // The marks, in the order in which an update goes through them.
 const (
 	MarkNone      Mark = ""
 	MarkCandidate Mark = "Candidate" // waits for its turn
-	MarkSelected  Mark = "Selected"  // workloads are being moved away
-	MarkDrained   Mark = "Drained"   // none are left
+	MarkSelected  Mark = "Selected"  // the node is being drained
+	MarkDrained   Mark = "Drained"   // no workloads are left
 	MarkReady     Mark = "Ready"     // the node agent may begin
 	MarkUpdated   Mark = "Updated"
 	MarkFailed    Mark = "Failed"
 )
 
-// drained reports whether the node was drained for the update and its agent may be at work.
+// drained reports whether the node was drained for the update and its agent may be working.
 func (m Mark) drained() bool { return m == MarkDrained || m == MarkReady }
 
-// Phase is what the Machine says about its update.
+// Phase is the progress of the update on the Machine.
 type Phase string
 
 // The phases.
 const (
-	PhaseNone     Phase = ""         // nothing, and it does not run
-	PhaseRunning  Phase = "Running"  // nothing, and it runs
-	PhaseUpdating Phase = "Updating" // its node agent is waited for
+	PhaseNone     Phase = ""         // no update, and the Machine is not Running
+	PhaseRunning  Phase = "Running"  // no update, and the Machine is Running
+	PhaseUpdating Phase = "Updating" // waits for its node agent
 	PhaseUpdated  Phase = "Updated"
-	PhaseFailed   Phase = "Failed" // the update, not the machine
+	PhaseFailed   Phase = "Failed" // the update failed, not the machine
 )
 
-// waits reports whether the machine controller takes an answer for that to an update which was begun, even if it was called off since.
+// waits reports whether the machine controller accepts an answer to an update that was begun, even if it was
+// cancelled since.
 func (p Phase) waits() bool { return p == PhaseUpdating || p == PhaseUpdated || p == PhaseFailed }

@@ -12,7 +12,7 @@ var (
 	phases   = []Phase{PhaseNone, PhaseRunning, PhaseUpdating, PhaseUpdated, PhaseFailed}
 )
 
-// every are all combinations of what can be said.
+// every calls do with every combination of facts.
 func every(do func(Update)) {
 	for _, r := range requests {
 		for _, a := range answers {
@@ -25,7 +25,7 @@ func every(do func(Update)) {
 	}
 }
 
-// pattern is some of them; what it does not name may be anything.
+// pattern matches some of them; unnamed fields match any value.
 type pattern struct {
 	requests []Request
 	answers  []Answer
@@ -149,8 +149,8 @@ func TestDue(t *testing.T) {
 	})
 }
 
-// TestMarksComeToRest: whatever was said, the machine controller is done with marks after five writes, and after that nobody else's turn
-// is passed over: what is drained is drained, and what has begun is said to.
+// TestMarksComeToRest: for any facts, the machine controller finishes with marks after five writes, and then
+// no turn of another actor is skipped: a drained node is marked as drained, and a begun update as begun.
 func TestMarksComeToRest(t *testing.T) {
 	every(func(u Update) {
 		for _, drained := range []bool{false, true} {
@@ -168,7 +168,7 @@ func TestMarksComeToRest(t *testing.T) {
 	})
 }
 
-// TestHeard: which answers the machine controller puts into the phase.
+// TestHeard: the answers that the machine controller stores in the phase.
 func TestHeard(t *testing.T) {
 	rows := []struct {
 		reason string
@@ -204,7 +204,7 @@ func TestHeard(t *testing.T) {
 	})
 }
 
-// TestOpenAndUncordons: what the machine controller holds a node back for, and lets go of it.
+// TestOpenAndUncordons: when the machine controller keeps a node cordoned, and when it uncordons it.
 func TestOpenAndUncordons(t *testing.T) {
 	candidate := []Request{RequestCandidate, RequestSelected}
 	open := []pattern{

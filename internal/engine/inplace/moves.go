@@ -1,41 +1,42 @@
 package inplace
 
-// asking is what the machine controller goes by when it writes the mark.
+// asking is the request as the machine controller sees it when it writes the mark.
 type asking int
 
 const (
-	nobody    asking = iota // nobody asks, or asks in half
-	calledOff               // so it is, and the node agent may be at work
-	waiting                 // the node is a candidate
-	itsTurn                 // it is selected
-	vacated                 // its workloads are gone
-	takenBack               // they are gone, and it is a candidate again
-	done                    // the node agent has answered
+	unrequested asking = iota // no request, or half of one
+	cancelled                 // cancelled, and the node agent may be working
+	waiting                   // the node is a candidate
+	itsTurn                   // it is selected
+	vacated                   // its workloads have been moved
+	reoffered                 // they have been moved, and it is a candidate again
+	done                      // the node agent has answered
 	failed
 )
 
-// marks are what the machine controller writes, by who asks and by what the node says: what is not listed becomes the first mark. Each
-// mark is written before the next is taken.
+// marks are the marks that the machine controller writes, by the request and by the present mark: a present
+// mark that is not listed becomes the first mark. Each mark is stored before the next is computed.
 var marks = map[asking]struct {
 	otherwise Mark
 	next      map[Mark]Mark
 }{
-	// What was asked is taken back, lest the node agent begins on a node that nobody drained for it. What was done stays said.
-	nobody: {MarkNone, map[Mark]Mark{MarkUpdated: MarkUpdated}},
-	// What the node agent may have begun has to end first.
-	calledOff: {MarkNone, map[Mark]Mark{MarkSelected: MarkSelected, MarkDrained: MarkDrained, MarkReady: MarkReady, MarkUpdated: MarkUpdated}},
+	// The request is withdrawn, so that the node agent does not begin on a node that is not drained. A
+	// finished update stays recorded.
+	unrequested: {MarkNone, map[Mark]Mark{MarkUpdated: MarkUpdated}},
+	// An update that the node agent may have begun has to end first.
+	cancelled: {MarkNone, map[Mark]Mark{MarkSelected: MarkSelected, MarkDrained: MarkDrained, MarkReady: MarkReady, MarkUpdated: MarkUpdated}},
 	waiting:   {MarkCandidate, nil},
-	// What was updated, or has failed, is asked once more, and waits for its turn like any other.
+	// A node that was updated, or whose update failed, is requested again, and waits for its turn like any other.
 	itsTurn: {MarkCandidate, map[Mark]Mark{MarkCandidate: MarkSelected, MarkSelected: MarkSelected, MarkDrained: MarkReady, MarkReady: MarkReady}},
 	vacated: {MarkCandidate, map[Mark]Mark{MarkCandidate: MarkSelected, MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
-	// It is not called off before it failed.
-	takenBack: {MarkCandidate, map[Mark]Mark{MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
+	// It is not cancelled before it has failed.
+	reoffered: {MarkCandidate, map[Mark]Mark{MarkSelected: MarkDrained, MarkDrained: MarkReady, MarkReady: MarkReady}},
 	done:      {MarkUpdated, nil},
 	failed:    {MarkFailed, nil},
 }
 
-// Due is the mark that the machine controller is to write, given whether the node was found drained; it is the present one where nothing
-// is to be written.
+// Due returns the mark that the machine controller has to write, given whether the node is drained; the
+// present mark if there is nothing to write.
 func (u Update) Due(drained bool) Mark {
 	row := marks[u.asking(drained)]
 	if next, listed := row.next[u.Mark]; listed {
@@ -48,15 +49,15 @@ func (u Update) asking(drained bool) asking {
 	updating := u.Phase == PhaseUpdating
 	switch {
 	case !u.Request.Candidate() && updating:
-		return calledOff
+		return cancelled
 	case !u.Request.Candidate():
-		return nobody
+		return unrequested
 	case u.Answer == AnswerDone:
 		return done
 	case u.Answer == AnswerFailed:
 		return failed
 	case u.Request == RequestCandidate && updating:
-		return takenBack
+		return reoffered
 	case u.Request == RequestCandidate:
 		return waiting
 	case updating || drained:
@@ -65,14 +66,14 @@ func (u Update) asking(drained bool) asking {
 	return itsTurn
 }
 
-// Uncordons reports whether the machine controller lets pods onto the node again that it moved away for the update, where its mark is
-// taken back.
+// Uncordons reports whether the machine controller uncordons the node that it drained for the update when it
+// removes its mark.
 func (n Node) Uncordons() bool {
 	return !n.Request.Selected() && (n.Mark == MarkSelected || n.Mark.drained() || n.Mark == MarkFailed)
 }
 
-// Heard is the answer that the machine controller puts into the phase. One that comes after its time is heard all the same, and so is a
-// failure where its own word that it waited was lost.
+// Heard returns the answer that the machine controller stores in the phase. It accepts a late answer, and a
+// failure even if its own phase Updating was lost.
 func (u Update) Heard() Answer {
 	switch p := u.Phase; {
 	case u.Answer == AnswerDone && (p == PhaseUpdating || p == PhaseFailed):
@@ -83,25 +84,25 @@ func (u Update) Heard() Answer {
 	return AnswerNone
 }
 
-// Wish is what the deployment controller wants of a node.
+// Wish is the request that the deployment controller wants on a node.
 type Wish string
 
 // The wishes.
 const (
 	WishNothing   Wish = ""          // no request
-	WishCandidate Wish = "Candidate" // that it may be updated
-	WishSelected  Wish = "Selected"  // that it is updated now
-	// WishRelease ends an update: all requests and answers come off, the node takes pods again, and is held back until its critical
-	// components are ready.
+	WishCandidate Wish = "Candidate" // the node may be updated
+	WishSelected  Wish = "Selected"  // the node is updated now
+	// WishRelease ends an update: all requests and answers are removed, the node is uncordoned, and keeps a
+	// taint until its critical components are ready.
 	WishRelease Wish = "Release"
 )
 
-// Request is what the node is asked by the wish.
+// Request returns the request of the wish.
 func (w Wish) Request() Request {
 	return RequestOf(w == WishCandidate || w == WishSelected, w == WishSelected)
 }
 
-// Kept is the wish to leave the request as it is; one that is half becomes whole.
+// Kept returns the wish to keep the request; a half request is completed.
 func (r Request) Kept() Wish {
 	switch {
 	case r.Selected():
@@ -112,9 +113,9 @@ func (r Request) Kept() Wish {
 	return WishNothing
 }
 
-// Offered is what the deployment controller wants of the node of an old machine to which it offers something: nothing, to be a candidate,
-// or to be selected. What was selected is not taken back. A node with an answer that nobody asked for is asked when that is gone, which
-// it is as soon as the machine works.
+// Offered returns the wish for the node of an old machine that may become a candidate or be selected. A
+// selection is not withdrawn. A node with an answer to no request gets its request after the answer is
+// removed, which happens as soon as the machine works.
 func (u Update) Offered(offer Wish, works bool) Wish {
 	switch {
 	case u.State() == Unasked && works:
@@ -125,9 +126,9 @@ func (u Update) Offered(offer Wish, works bool) Wish {
 	return offer
 }
 
-// Ended is what the deployment controller wants of the node of a machine that has the present template. What was begun before that
-// became the present one again has to end first. A failure stays for people to see as long as it is asked for, or the machine does not
-// work.
+// Ended returns the wish for the node of a machine that has the current template. An update that was begun
+// before that template became current again has to end first. A failure stays visible as long as it is
+// requested, or the machine does not work.
 func (u Update) Ended(works bool) Wish {
 	switch {
 	case u.Answer == AnswerDone, u.Answer == AnswerFailed && u.Request == RequestNone && works:
@@ -138,7 +139,7 @@ func (u Update) Ended(works bool) Wish {
 	return WishNothing
 }
 
-// Alike reports whether nothing changed that deployment controllers go by.
+// Alike reports whether nothing changed that matters to deployment controllers.
 func (u Update) Alike(o Update) bool {
 	a, b := u.State(), o.State()
 	return u.Request == o.Request && u.Answer == o.Answer && (a == b || a.Underway() && b.Underway())

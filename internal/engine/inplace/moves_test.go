@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// step is a move of somebody from one state to another.
+// step is a move of one actor from one state to another.
 type step struct {
 	by       string
 	from, to State
@@ -20,7 +20,7 @@ const (
 	person  = "person"
 )
 
-// moves are the steps that somebody may take from u.
+// moves returns the steps that any actor may take from u.
 func moves(u Update) map[string][]Update {
 	out := map[string][]Update{}
 	wish := func(by string, w Wish) {
@@ -52,7 +52,7 @@ func moves(u Update) map[string][]Update {
 	case Updating:
 		wish(rollout, u.Offered(WishNothing, true))
 		wish(rollout, u.Ended(true))
-		edit(machine, func(x *Update) { x.Phase = PhaseFailed }) // its time is over
+		edit(machine, func(x *Update) { x.Phase = PhaseFailed }) // its timeout has passed
 		edit(agent, func(x *Update) { x.Answer = AnswerDone })
 		edit(agent, func(x *Update) { x.Answer = AnswerFailed })
 	case Done:
@@ -64,7 +64,7 @@ func moves(u Update) map[string][]Update {
 		edit(person, func(x *Update) { x.Answer, x.Request = AnswerNone, RequestCandidate })
 	}
 	for _, drained := range []bool{false, true} {
-		// The Machine says first that its node agent is waited for, and last that it is not.
+		// The Machine records first that it waits for its node agent, and last that it does not.
 		edit(machine, func(x *Update) {
 			switch due := x.Due(drained); {
 			case due != x.Mark && (due == MarkDrained || due == MarkReady):
@@ -85,8 +85,9 @@ func moves(u Update) map[string][]Update {
 	return out
 }
 
-// TestMoves: from a node of which nothing is said, these are all moves, who makes them, and why. Most of those that go backwards are
-// between two writes of somebody else: a request is taken back, or made again, before the machine controller has seen it.
+// TestMoves: from a node without any facts, these are all moves, their actors, and their reasons. Most
+// backward moves happen between two writes of another actor: a request is withdrawn, or written again, before
+// the machine controller has seen it.
 func TestMoves(t *testing.T) {
 	want := map[step]string{
 		{rollout, Idle, Candidate}:     "a rollout begins",
@@ -150,7 +151,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestOffered: what the deployment controller wants of the node of an old machine, for every state and request.
+// TestOffered: the wish of the deployment controller for the node of an old machine, for every state and request.
 func TestOffered(t *testing.T) {
 	every(func(u Update) {
 		for _, offer := range []Wish{WishNothing, WishCandidate, WishSelected} {
@@ -158,13 +159,13 @@ func TestOffered(t *testing.T) {
 				want := offer
 				switch {
 				case u.State() == Unasked && works:
-					want = WishRelease // or its answer would pass for that to the next request
+					want = WishRelease // or its answer would count for the next request
 				case u.State() == Unasked && u.Request == RequestNone:
-					want = WishNothing // people look at it
+					want = WishNothing // a user inspects it
 				case u.State() == Unasked:
 					want = WishCandidate // as it is
 				case u.Request == RequestSelected, u.Request == RequestStray:
-					want = WishSelected // it is not taken back, and half a request becomes whole
+					want = WishSelected // it is not withdrawn, and half a request is completed
 				}
 				if got := u.Offered(offer, works); got != want {
 					t.Errorf("%+v, offered %q, works %v: %q is wanted, not %q", u, offer, works, got, want)
@@ -174,7 +175,7 @@ func TestOffered(t *testing.T) {
 	})
 }
 
-// TestEnded: what it wants of the node of a machine that has the present template.
+// TestEnded: its wish for the node of a machine that has the current template.
 func TestEnded(t *testing.T) {
 	kept := map[Request]Wish{RequestCandidate: WishCandidate, RequestSelected: WishSelected, RequestStray: WishSelected}
 	every(func(u Update) {
@@ -184,9 +185,9 @@ func TestEnded(t *testing.T) {
 			case u.Answer == AnswerDone:
 				want = WishRelease // it is done
 			case u.Answer == AnswerFailed && u.Request == RequestNone && works:
-				want = WishRelease // nobody asks for it any more
+				want = WishRelease // it is no longer requested
 			case u.Answer == AnswerFailed, slices.Contains([]State{Selected, Draining, Updating}, u.State()):
-				want = kept[u.Request] // people look at it, or it has to end first
+				want = kept[u.Request] // a user inspects it, or it has to end first
 			}
 			if got := u.Ended(works); got != want {
 				t.Errorf("%+v, works %v: %q is wanted, not %q", u, works, got, want)
@@ -195,7 +196,7 @@ func TestEnded(t *testing.T) {
 	})
 }
 
-// TestAlike: what a deployment controller need not look at again.
+// TestAlike: the changes that a deployment controller ignores.
 func TestAlike(t *testing.T) {
 	turn := Update{Node: Node{Request: RequestSelected, Mark: MarkSelected}}
 	begun := Update{Node: Node{Request: RequestSelected, Mark: MarkReady, Detail: "half", Since: time.Unix(1, 0)}, Phase: PhaseUpdating}

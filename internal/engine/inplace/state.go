@@ -1,32 +1,32 @@
 package inplace
 
-// State is where an update stands.
+// State is the state of an update.
 type State string
 
-// The states, and who takes an update on from each.
+// The states, and the actor that continues the update from each.
 const (
-	// Idle: nothing is asked. The deployment controller may ask.
+	// Idle: no request. The deployment controller may write one.
 	Idle State = "Idle"
-	// Unasked: the node agent answered a request that was taken back. The deployment controller takes the answer away, or it would pass
-	// for that to the next request.
+	// Unasked: the node agent answered a withdrawn request. The deployment controller removes the answer,
+	// which otherwise would count for the next request.
 	Unasked State = "Unasked"
 	// Candidate: the node waits for its turn. The deployment controller, or a person, selects it.
 	Candidate State = "Candidate"
-	// Selected: it is its turn. The machine controller marks it.
+	// Selected: its turn has come. The machine controller marks it.
 	Selected State = "Selected"
-	// Draining: the machine controller moves the workloads away.
+	// Draining: the machine controller drains the node.
 	Draining State = "Draining"
-	// Updating: the node agent is, or may be, at work. It answers, or the machine controller loses its patience.
+	// Updating: the node agent works, or may work. It answers, or the machine controller stops waiting.
 	Updating State = "Updating"
-	// Answered: it is done. The machine controller has yet to say so.
+	// Answered: it is done. The machine controller has yet to record that.
 	Answered State = "Answered"
 	// Done: the deployment controller hands the machine over and releases its node.
 	Done State = "Done"
-	// Failed: the update was not done. A person takes the answer away for another try, or the machine is replaced.
+	// Failed: the update failed. A person removes the answer for another try, or the machine is replaced.
 	Failed State = "Failed"
 )
 
-// Underway reports whether an update was asked for and has not ended.
+// Underway reports whether an update was requested and has not ended.
 func (s State) Underway() bool {
 	switch s {
 	case Selected, Draining, Updating, Answered:
@@ -35,7 +35,8 @@ func (s State) Underway() bool {
 	return false
 }
 
-// State is where the update stands. Requests that were taken away begin a new attempt, to which an answer that comes afterwards is none.
+// State returns the state of the update. A removed request begins a new attempt; an answer that comes
+// afterwards does not count for it.
 func (u Update) State() State {
 	late := !u.Request.Selected() && (!u.Request.Candidate() || !u.Phase.waits())
 	switch {
@@ -53,14 +54,15 @@ func (u Update) State() State {
 	return u.unanswered()
 }
 
-// unanswered is where an update without an answer stands.
+// unanswered returns the state of an update without an answer.
 func (u Update) unanswered() State {
 	updating := u.Phase == PhaseUpdating
 	switch {
 	case u.Request == RequestNone && !updating:
 		return Idle
 	case u.Mark == MarkFailed, u.Mark.drained() && u.Phase == PhaseFailed:
-		// The machine controller has lost its patience. Before the node is drained the phase is left from another attempt.
+		// The machine controller has stopped waiting. Before the node is drained, the phase is from an
+		// earlier attempt.
 		return Failed
 	case !u.Request.Selected() && !updating:
 		return Candidate
@@ -72,8 +74,8 @@ func (u Update) unanswered() State {
 	return Selected
 }
 
-// Open reports whether the node is half way: its update failed, or was begun and has no answer. Such a node may look healthy, and is
-// not fit for work.
+// Open reports whether the update of the node is incomplete: it failed, or was begun and has no answer. Such
+// a node may look healthy, and is not fit for work.
 func (n Node) Open() bool {
 	return n.Request.Candidate() && n.Answer == AnswerFailed || n.Request == RequestSelected && n.Answer != AnswerDone && n.Mark.drained()
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rows say which condition speaks of which kind.
+// rows have the condition of each kind.
 var rows = []struct {
 	kind    Kind
 	is      corev1.NodeConditionType
@@ -19,12 +19,12 @@ var rows = []struct {
 	message func([]Notice) string
 }{
 	{Termination, Terminating, ReasonTerminationRequested, func([]Notice) string { return MessageTerminating }},
-	{Rebalance, RebalanceRecommended, ReasonCapacityAtRisk, list("The cloud provider may take this instance back soon: ")},
+	{Rebalance, RebalanceRecommended, ReasonCapacityAtRisk, list("The cloud provider may reclaim this instance soon: ")},
 	{Maintenance, MaintenanceScheduled, ReasonMaintenanceNotice, list("The cloud provider plans work on this instance: ")},
 }
 
-// Decide says what is to be written to the node after a look at the cloud.
-// Where nothing has changed, nothing is: notices cost no write while they stand.
+// Decide returns the changes to the node after the cloud's metadata was read. Without news there is no
+// change: a notice that stands costs no write.
 func Decide(now time.Time, node Node, r Report) Change {
 	var c Change
 	for _, row := range rows {
@@ -46,8 +46,7 @@ func Decide(now time.Time, node Node, r Report) Change {
 	return c
 }
 
-// Stands reports whether a node says something of ours that a report may take
-// back.
+// Stands reports whether the node has a condition or annotation of this handler that a report may withdraw.
 func (n Node) Stands() bool {
 	if n.Deadline != "" {
 		return true
@@ -60,7 +59,7 @@ func (n Node) Stands() bool {
 	return false
 }
 
-// find returns the condition of the type; the zero one where there is none.
+// find returns the condition of the type; or the zero condition.
 func find(all []corev1.NodeCondition, is corev1.NodeConditionType) corev1.NodeCondition {
 	for _, c := range all {
 		if c.Type == is {
@@ -70,9 +69,8 @@ func find(all []corev1.NodeCondition, is corev1.NodeConditionType) corev1.NodeCo
 	return corev1.NodeCondition{}
 }
 
-// foreign reports whether the condition is True already for a reason of
-// somebody else's, as that of a node whose machine is on its way out is. It
-// then says what there is to say, and is theirs.
+// foreign reports whether another program has already set the condition to True, with its own reason, as on
+// the node of a machine under deletion. Then this handler leaves the condition alone.
 func foreign(have corev1.NodeCondition, reason string) bool {
 	return have.Status == corev1.ConditionTrue && have.Reason != "" && have.Reason != reason
 }
@@ -81,8 +79,7 @@ func same(a, b corev1.NodeCondition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
-// stamp keeps the time of the last transition where the status stays: timeouts
-// are counted from it.
+// stamp keeps the time of the last transition if the status stays: timeouts count from it.
 func stamp(now time.Time, have, want corev1.NodeCondition) corev1.NodeCondition {
 	want.LastHeartbeatTime, want.LastTransitionTime = metav1.NewTime(now), metav1.NewTime(now)
 	if have.Status == want.Status && !have.LastTransitionTime.IsZero() {
@@ -95,7 +92,7 @@ func ofKind(all []Notice, k Kind) []Notice {
 	return slices.DeleteFunc(slices.Clone(all), func(n Notice) bool { return n.Kind != k })
 }
 
-// deadline is what the annotation is to become; nil when it stays as it is.
+// deadline returns the new value of the annotation; nil if it does not change.
 func deadline(now time.Time, node Node, r Report) *string {
 	notices := ofKind(r.Notices, Termination)
 	if len(notices) == 0 {
@@ -115,9 +112,9 @@ func deadline(now time.Time, node Node, r Report) *string {
 	return &text
 }
 
-// goes is when the instance goes; zero when nobody knows. What the cloud says
-// comes first. A grace counts from the first moment of the notice, and only
-// where no deadline stands: it must not move with every look.
+// goes returns when the instance ends; zero if unknown. A time from the cloud comes first. A grace period
+// counts from the first observation of the notice, and only if no deadline stands: the deadline must not move
+// with each observation.
 func goes(now time.Time, node Node, notices []Notice) (at time.Time) {
 	var grace time.Duration
 	for _, n := range notices {
@@ -147,8 +144,8 @@ const (
 	maxNotices = 5
 )
 
-// list makes a message of notices, in an order of its own: a cloud may tell
-// them in another one each time.
+// list returns a function that writes notices into a message, sorted: a cloud may list them in a different
+// order each time.
 func list(begin string) func([]Notice) string {
 	return func(notices []Notice) string {
 		notices = slices.Clone(notices)
@@ -166,7 +163,7 @@ func list(begin string) func([]Notice) string {
 	}
 }
 
-// sentence is "Reboot, not before 2026-11-21T10:00:00Z (host is being updated)".
+// sentence returns "Reboot, not before 2026-11-21T10:00:00Z (host is being updated)".
 func sentence(n Notice) string {
 	var s strings.Builder
 	s.WriteString(tidy(n.Action))
@@ -179,7 +176,7 @@ func sentence(n Notice) string {
 	return s.String()
 }
 
-// tidy makes one short line of what a cloud says.
+// tidy returns the cloud's text as one short line.
 func tidy(text string) string {
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Map(func(r rune) rune {

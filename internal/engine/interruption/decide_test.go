@@ -36,7 +36,7 @@ func marked() corev1.NodeCondition {
 }
 
 func withdrawn(is corev1.NodeConditionType) corev1.NodeCondition {
-	return fresh(at(is, "False", "NoticeWithdrawn", "The cloud provider has taken its notice back"))
+	return fresh(at(is, "False", "NoticeWithdrawn", "The cloud provider has withdrawn its notice"))
 }
 
 // fresh is a condition whose status has just changed.
@@ -52,7 +52,7 @@ func rewritten(c corev1.NodeCondition) corev1.NodeCondition {
 }
 
 const (
-	rebalanceText = "The cloud provider may take this instance back soon: rebalance (since noon)"
+	rebalanceText = "The cloud provider may reclaim this instance soon: rebalance (since noon)"
 	rebootText    = "The cloud provider plans work on this instance: Reboot, not before 2026-11-21T11:00:00Z (update)"
 )
 

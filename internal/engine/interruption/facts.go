@@ -1,7 +1,8 @@
-// Package interruption decides which conditions a node gets from the notices of its cloud: the cloud takes the instance back, is likely
-// to do so soon, or plans maintenance.
+// Package interruption decides which conditions a node gets from the notices of its cloud: the cloud reclaims
+// the instance, is likely to do so soon, or plans maintenance.
 //
-// A condition is withdrawn only when the cloud has said that the notice is over. An answer that failed changes nothing.
+// A condition is withdrawn only when the cloud has reported that the notice is over. A failed request changes
+// nothing.
 //
 // The package performs no I/O and reads no clock.
 package interruption
@@ -19,37 +20,37 @@ type Kind string
 
 // The kinds of notices.
 const (
-	// Termination: the instance is being taken back, or ends for another reason.
+	// Termination: the cloud reclaims the instance, or it ends for another reason.
 	Termination Kind = "Termination"
-	// Rebalance: the instance is likely to be taken back soon.
+	// Rebalance: the instance is likely to be reclaimed soon.
 	Rebalance Kind = "Rebalance"
 	// Maintenance: the instance will be restarted, paused or moved.
 	Maintenance Kind = "Maintenance"
 )
 
-// Kinds are all of them, the gravest first.
+// Kinds are all kinds, the most serious first.
 var Kinds = []Kind{Termination, Rebalance, Maintenance}
 
-// Notice is one thing that the cloud announces.
+// Notice is one announcement of the cloud.
 type Notice struct {
 	Kind Kind
-	// Action is the cloud's word for what happens: "terminate", "Preempt".
+	// Action is the cloud's word for the event: "terminate", "Preempt".
 	Action string
-	// At is when it happens, at the earliest; zero when the cloud does not say.
+	// At is the earliest time of the event; zero if the cloud does not report one.
 	At time.Time
-	// Grace is how long the instance has once there is a notice, on clouds that
-	// promise that instead of a time.
+	// Grace is how long the instance has from the notice on, for clouds that promise a period instead of a
+	// time.
 	Grace time.Duration
-	// Detail is what else the cloud says, for people.
+	// Detail is the rest of the cloud's text, for people.
 	Detail string
 }
 
-// Report is what one look at the cloud has brought. The zero Report says
-// nothing: neither that there is a notice nor that there is none.
+// Report is the result of reading the cloud's metadata once. The zero Report is empty: it neither has notices
+// nor says that no notice exists.
 type Report struct {
 	Notices []Notice
-	// Clear are the kinds of which the cloud has said that there is no notice,
-	// in every place where it would tell.
+	// Clear are the kinds for which the cloud has reported that there is no notice, at every endpoint that
+	// would report one.
 	Clear map[Kind]bool
 }
 
@@ -63,7 +64,7 @@ func (r Report) Has(k Kind) bool {
 	return false
 }
 
-// Empty reports whether a report says nothing.
+// Empty reports whether a report is empty.
 func (r Report) Empty() bool {
 	for _, k := range Kinds {
 		if r.Has(k) || r.Clear[k] {
@@ -73,9 +74,8 @@ func (r Report) Empty() bool {
 	return true
 }
 
-// Merge adds a look to what is known: a notice stands until a look says
-// something else about its kind. What was clear is so only in the look that
-// said it.
+// Merge adds a new report to the known one: a notice stands until a report about its kind differs. Clear
+// counts only in the report that has it.
 func Merge(known, look Report) Report {
 	out := Report{Clear: map[Kind]bool{}}
 	for _, k := range Kinds {
@@ -91,11 +91,10 @@ func Merge(known, look Report) Report {
 
 // The node conditions, one for each kind of notice.
 const (
-	// Terminating is True while the instance is marked for termination. Others
-	// write a condition of this type too, for other reasons.
+	// Terminating is True while the instance is marked for termination. Other programs write a condition of
+	// this type too, for other reasons.
 	Terminating corev1.NodeConditionType = "Terminating"
-	// RebalanceRecommended is True while the instance is likely to be taken back
-	// soon.
+	// RebalanceRecommended is True while the instance is likely to be reclaimed soon.
 	RebalanceRecommended corev1.NodeConditionType = "RebalanceRecommended"
 	// MaintenanceScheduled is True while work on the instance is planned.
 	MaintenanceScheduled corev1.NodeConditionType = "MaintenanceScheduled"
@@ -103,37 +102,35 @@ const (
 
 // The reasons of the node conditions.
 const (
-	// ReasonTerminationRequested is that of Terminating, as the original says it.
+	// ReasonTerminationRequested is the original's reason of Terminating.
 	ReasonTerminationRequested = "TerminationRequested"
-	// ReasonCapacityAtRisk is that of RebalanceRecommended.
+	// ReasonCapacityAtRisk is the reason of RebalanceRecommended.
 	ReasonCapacityAtRisk = "CapacityAtRisk"
-	// ReasonMaintenanceNotice is that of MaintenanceScheduled.
+	// ReasonMaintenanceNotice is the reason of MaintenanceScheduled.
 	ReasonMaintenanceNotice = "MaintenanceNotice"
-	// ReasonWithdrawn goes with status False: there was a notice, and the cloud
-	// says that there is none any more.
+	// ReasonWithdrawn is the reason for status False: there was a notice, and the cloud has withdrawn it.
 	ReasonWithdrawn = "NoticeWithdrawn"
 )
 
 const (
-	// MessageTerminating is that of Terminating, as the original says it.
+	// MessageTerminating is the original's message of Terminating.
 	MessageTerminating = "The cloud provider has marked this instance for termination"
-	messageWithdrawn   = "The cloud provider has taken its notice back"
+	messageWithdrawn   = "The cloud provider has withdrawn its notice"
 )
 
-// DeadlineAnnotation on a node is when its instance goes, in RFC 3339: what is
-// to leave in order must have left by then.
+// DeadlineAnnotation on a node is when its instance ends, in RFC 3339: pods have to leave before that time.
 const DeadlineAnnotation = millwright.TerminationDeadline
 
-// Node is what counts of a node.
+// Node has the relevant facts of a node.
 type Node struct {
 	Conditions []corev1.NodeCondition
-	// Deadline is the value of the annotation; empty when there is none. Standing
-	// is the time that it says; zero where it says none.
+	// Deadline is the value of the annotation; empty if none exists. Standing is its time; zero if it has
+	// no valid time.
 	Deadline string
 	Standing time.Time
 }
 
-// NodeOf projects n.
+// NodeOf returns the relevant facts of n.
 func NodeOf(n *corev1.Node) Node {
 	r, out := millwright.Read(n.Annotations), Node{Conditions: n.Status.Conditions}
 	out.Deadline, _ = r.Text(DeadlineAnnotation)
@@ -141,11 +138,11 @@ func NodeOf(n *corev1.Node) Node {
 	return out
 }
 
-// Change is what is to be written to a node.
+// Change has the changes to write to a node.
 type Change struct {
-	// Conditions are to be set as they are here; all others stay.
+	// Conditions are the conditions to set; all others stay.
 	Conditions []corev1.NodeCondition
-	// Deadline is what the annotation is to be, empty for none; nil leaves it.
+	// Deadline is the new value of the annotation; empty removes it, nil leaves it.
 	Deadline *string
 }
 

@@ -50,7 +50,7 @@ func withDeadline(n Node, text string) Node {
 	return out
 }
 
-// written is the node after a change, as an API server merges it.
+// written returns the node after a change, as an API server merges it.
 func written(n Node, c Change) Node {
 	out := n
 	out.Conditions = slices.Clone(n.Conditions)
@@ -71,7 +71,7 @@ func written(n Node, c Change) Node {
 	return out
 }
 
-// What is written once needs no second write, however often the same is heard.
+// A repeated report causes no second write.
 func TestDecideSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, r := nodes.Draw(t, "node"), reports.Draw(t, "report")
@@ -82,8 +82,7 @@ func TestDecideSettles(t *testing.T) {
 	})
 }
 
-// A look that learned nothing changes no node, and none takes back a condition
-// of a kind of which it did not hear that there is no notice.
+// An empty report changes no node, and no report withdraws a condition of a kind that it does not clear.
 func TestSilenceTakesNothingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, r := nodes.Draw(t, "node"), reports.Draw(t, "report")
@@ -109,7 +108,7 @@ func TestSilenceTakesNothingBack(t *testing.T) {
 	})
 }
 
-// What was noticed is known until it is taken back, however many looks fail.
+// A notice is known until it is withdrawn, after any number of failed requests.
 func TestMergeForgetsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		known := Merge(Report{}, reports.Draw(t, "known"))

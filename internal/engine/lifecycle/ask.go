@@ -8,25 +8,28 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Ask is one request for a machine's instance, as the machine keeps it. It is stored before the request is sent for the first
-// time, so that each process knows what the one before it asked for, and closed once an answer says that no instance comes of it.
+// Ask is one request for a machine's instance, as stored on the machine. It is stored before the request is
+// sent for the first time, so that each process knows the requests of its predecessor, and closed once an
+// answer says that no instance results from it.
 type Ask struct {
 	// Number counts the machine's asks, from 1.
 	Number int `json:"n"`
 	// At is when it was stored, to the second.
 	At time.Time `json:"at"`
-	// Choice is the name of the [provider.Choice] that is asked for; empty where there are no several.
+	// Choice is the name of the requested [provider.Choice]; empty if the class has only one.
 	Choice string `json:"choice,omitempty"`
 	// Attempt is [provider.Want].Attempt.
 	Attempt int `json:"attempt,omitempty"`
-	// Closed is why no instance comes of it: the kind of the answer, or [Withdrawn]. Empty while one may: it is repeated as it is.
+	// Closed is why no instance results from it: the kind of the answer, or [Withdrawn]. Empty while one may:
+	// the request is repeated unchanged.
 	Closed provider.Kind `json:"closed,omitempty"`
-	// Unclear says that an answer to it was lost: it was sent more than once, and one of these may still be carried out. What is
-	// asked next is the same attempt, since the infrastructure carries out one of those at most.
+	// Unclear says that an answer to it was lost: it was sent more than once, and one of these requests may
+	// still be carried out. The next ask has the same attempt number, because the infrastructure carries out
+	// at most one request of an attempt.
 	Unclear bool `json:"unclear,omitempty"`
 }
 
-// Text says what was asked for, and what came of it where that is known: "request 2 for eu-1a, refused: Exhausted".
+// Text returns the request and, if known, its result: "request 2 for eu-1a, refused: Exhausted".
 func (k Ask) Text() string {
 	text := fmt.Sprintf("request %d", k.Number)
 	if k.Choice != "" {
@@ -37,24 +40,24 @@ func (k Ask) Text() string {
 	case k.Closed == Withdrawn && k.Unclear:
 		text += ", which the class does not offer any more"
 	case k.Closed == Withdrawn:
-		text += ", not sent: another machine was refused that meanwhile"
+		text += ", not sent: another machine found that choice exhausted"
 	default:
 		text += ", refused: " + string(k.Closed)
 	}
 	return text
 }
 
-// Withdrawn closes an ask for a choice that the class does not offer any more, and, where it is clear that no instance comes of it,
-// one for a choice that was found exhausted before it was sent.
+// Withdrawn closes an ask for a choice that the class no longer offers. It also closes an ask for a choice
+// that was found exhausted before the request was sent, if it is clear that no instance results from it.
 const Withdrawn provider.Kind = "Withdrawn"
 
-// mostAsks are kept; [Ask].Number tells how many there were before.
+// mostAsks is how many asks are stored; [Ask].Number counts the earlier ones.
 const mostAsks = 8
 
-// Asks are those of one machine, oldest first. All but the last are closed.
+// Asks are the asks of one machine, oldest first. All but the last are closed.
 type Asks []Ask
 
-// Open is the ask of which an instance may come; nil where there is none.
+// Open returns the ask from which an instance may result, or nil.
 func (a Asks) Open() *Ask {
 	if n := len(a) - 1; n >= 0 && a[n].Closed == "" {
 		return &a[n]
@@ -62,13 +65,13 @@ func (a Asks) Open() *Ask {
 	return nil
 }
 
-// Stored reports whether a has an open ask, and it is that of stored.
+// Stored reports whether a has an open ask, and stored has the same.
 func (a Asks) Stored(stored Asks) bool {
 	open, kept := a.Open(), stored.Open()
 	return open != nil && kept != nil && open.Number == kept.Number
 }
 
-// Refused is how many asks are closed, those that are forgotten included.
+// Refused returns how many asks are closed, including forgotten ones.
 func (a Asks) Refused() int {
 	switch n := len(a) - 1; {
 	case n < 0:
@@ -80,7 +83,7 @@ func (a Asks) Refused() int {
 	}
 }
 
-// Next is a with one ask more, for choice, where none is open. The oldest is forgotten where they are too many.
+// Next returns a with one more ask, for choice, if none is open. It forgets the oldest if there are too many.
 func (a Asks) Next(now time.Time, choice string) Asks {
 	next := Ask{Number: 1, At: now.UTC().Truncate(time.Second), Choice: choice}
 	if n := len(a) - 1; n >= 0 {
@@ -93,7 +96,7 @@ func (a Asks) Next(now time.Time, choice string) Asks {
 	return append(slices.Clone(a[max(0, len(a)+1-mostAsks):]), next)
 }
 
-// Close is a whose open ask is closed.
+// Close returns a with its open ask closed.
 func (a Asks) Close(why provider.Kind, unclear bool) Asks {
 	if a.Open() == nil {
 		return a
@@ -104,8 +107,8 @@ func (a Asks) Close(why provider.Kind, unclear bool) Asks {
 	return out
 }
 
-// Offered is a whose open ask is closed where it is for none of choices, which are those of the class by name; empty: there are
-// no several.
+// Offered returns a with its open ask closed if that is for none of choices, the names of the class's
+// choices; empty: the class has only one.
 func (a Asks) Offered(choices []provider.Choice) Asks {
 	open := a.Open()
 	switch {
@@ -117,7 +120,7 @@ func (a Asks) Offered(choices []provider.Choice) Asks {
 	return a.Close(Withdrawn, true)
 }
 
-// Continues reports whether a is b with later asks and answers. What is stored is completed only, never changed.
+// Continues reports whether a is b with later asks and answers. Stored asks are only completed, never changed.
 func (a Asks) Continues(b Asks) bool {
 	switch {
 	case len(b) == 0:
@@ -128,7 +131,7 @@ func (a Asks) Continues(b Asks) bool {
 	for _, was := range b {
 		if was.Number < a[0].Number {
 			if was.Closed == "" {
-				return false // only what is closed is forgotten
+				return false // only closed asks are forgotten
 			}
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestAsksContinue: whatever is asked and answered, what is kept continues what was kept before, has one open ask at most, its last, counts
-// each attempt that was refused for good, and stays small.
+// TestAsksContinue: for any requests and answers, the stored asks continue the earlier ones, have at most one
+// open ask, the last one, count each attempt that was finally refused, and stay small.
 func TestAsksContinue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var asks lifecycle.Asks
@@ -52,7 +52,7 @@ func TestAsksContinue(t *testing.T) {
 	})
 }
 
-// TestAsksAreNotChanged: what is stored is completed only.
+// TestAsksAreNotChanged: stored asks are only completed.
 func TestAsksAreNotChanged(t *testing.T) {
 	at := time.Unix(100, 0)
 	stored := lifecycle.Asks{}.Next(at, "a").Close(provider.Exhausted, false).Next(at, "b")
@@ -80,7 +80,8 @@ func TestAsksAreNotChanged(t *testing.T) {
 	}
 }
 
-// TestOffered: an ask for what the class does not offer any more is closed, and what is asked for next is the same attempt.
+// TestOffered: an ask for a choice that the class no longer offers is closed, and the next ask has the same
+// attempt number.
 func TestOffered(t *testing.T) {
 	a, b := provider.Choice{Name: "a"}, provider.Choice{Name: "b"}
 	for name, c := range map[string]struct {
@@ -107,7 +108,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// TestAskIsStoredFirst: nothing is asked for before the machine keeps that it is.
+// TestAskIsStoredFirst: no request is sent before it is stored on the machine.
 func TestAskIsStoredFirst(t *testing.T) {
 	first := lifecycle.Asks{}.Next(now, "a")
 	refused := first.Close(provider.Exhausted, false)
@@ -132,14 +133,14 @@ func TestAskIsStoredFirst(t *testing.T) {
 	}
 }
 
-// TestAskText: people read what was requested, and what came of that.
+// TestAskText: the text has the request and its result.
 func TestAskText(t *testing.T) {
 	open := lifecycle.Asks{}.Next(now, "a")
 	for want, asks := range map[string]lifecycle.Asks{
-		"request 1 for a":                                                       open,
-		"request 1 for a, refused: Exhausted":                                   open.Close(provider.Exhausted, true),
-		"request 1 for a, which the class does not offer any more":              open.Close(lifecycle.Withdrawn, true),
-		"request 1 for a, not sent: another machine was refused that meanwhile": open.Close(lifecycle.Withdrawn, false),
+		"request 1 for a":                                                        open,
+		"request 1 for a, refused: Exhausted":                                    open.Close(provider.Exhausted, true),
+		"request 1 for a, which the class does not offer any more":               open.Close(lifecycle.Withdrawn, true),
+		"request 1 for a, not sent: another machine found that choice exhausted": open.Close(lifecycle.Withdrawn, false),
 	} {
 		if got := asks[0].Text(); got != want {
 			t.Errorf("%q, want %q", got, want)

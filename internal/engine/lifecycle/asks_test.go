@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestAsks: what has to be known before a decision stands.
+// TestAsks: the questions to answer before a decision is carried out.
 func TestAsks(t *testing.T) {
 	fails := func(r lifecycle.Reason) lifecycle.Decision {
 		return lifecycle.Decision{Step: lifecycle.Fail, Reason: r}

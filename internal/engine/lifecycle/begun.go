@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// DeletionStep is a part of the way out of a machine, as people see it: unlike
-// a [Step] it lasts.
+// DeletionStep is a phase of a machine's deletion, as shown to users: unlike a [Step] it lasts.
 type DeletionStep string
 
-// The steps of a deletion, in the order in which a machine goes through those
-// that it needs.
+// The steps of a deletion, in order. A machine goes through those that it needs.
 const (
-	// DeletionPreDrainHook: the owners of pre-drain hooks are waited for.
+	// DeletionPreDrainHook: it waits for the owners of pre-drain hooks.
 	DeletionPreDrainHook DeletionStep = "PreDrainHook"
 	// DeletionDrain: pods have to leave the node.
 	DeletionDrain DeletionStep = "Drain"
-	// DeletionVolumeDetach: they have left, and volumes of theirs are attached.
+	// DeletionVolumeDetach: they have left, and their volumes are still attached.
 	DeletionVolumeDetach DeletionStep = "VolumeDetach"
-	// DeletionPreTerminateHook: the owners of pre-terminate hooks are waited for.
+	// DeletionPreTerminateHook: it waits for the owners of pre-terminate hooks.
 	DeletionPreTerminateHook DeletionStep = "PreTerminateHook"
-	// DeletionInstance: the infrastructure is to remove the instance.
+	// DeletionInstance: the infrastructure has to terminate the instance.
 	DeletionInstance DeletionStep = "InstanceDeletion"
-	// DeletionNode: the instance is gone, the node has to go.
+	// DeletionNode: the instance is terminated, the node has to be deleted.
 	DeletionNode DeletionStep = "NodeDeletion"
 )
 
@@ -37,7 +35,7 @@ var deletionWords = map[DeletionStep]string{
 	DeletionPreTerminateHook: "pre-terminate hooks", DeletionInstance: "instance deletion", DeletionNode: "node deletion",
 }
 
-// Words are what people read: "volume detachment".
+// Words returns the text for users: "volume detachment".
 func (s DeletionStep) Words() string { return deletionWords[s] }
 
 func (s DeletionStep) place() int { return slices.Index(DeletionSteps, s) }
@@ -46,17 +44,15 @@ func (s DeletionStep) place() int { return slices.Index(DeletionSteps, s) }
 type Begun struct {
 	Step DeletionStep
 	At   time.Time
-	// Seen says, of [DeletionInstance], that the instance was seen to go
-	// ([Instances].SeenToGo): whoever goes on need not see it again.
+	// Seen says, for [DeletionInstance], that the instance was seen terminating ([Instances].SeenToGo): the
+	// next process need not see it again.
 	Seen bool
 }
 
-// Begin returns the steps that have begun by the end of a pass, in order, given
-// those that were recorded before it and when the machine was deleted. What is
-// recorded keeps its time, so that it counts from there on in a new process.
-// Where a deletion has gone back, to a drain because a pod has come, the steps
-// behind begin anew. Nothing is older than the deletion: the clock that stamped
-// that is another one.
+// Begin returns the steps that have begun by the end of a pass, in order, given those recorded before it and
+// the time of the deletion. A recorded step keeps its time, so that timeouts continue in a new process. If a
+// deletion has gone back, for example to a drain because a new pod was scheduled, the later steps begin
+// again. No step is older than the deletion: its timestamp is from another clock.
 func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 	reached := o.reached()
 	if len(reached) == 0 {
@@ -64,7 +60,7 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 	}
 	last := reached[len(reached)-1]
 	if o.Reason == ReasonNodeUnknown && slices.ContainsFunc(recorded, func(b Begun) bool { return b.Step.place() >= last.place() }) {
-		return recorded // a node that cannot be looked up has not gone back
+		return recorded // a node that cannot be read does not mean that the deletion has gone back
 	}
 	out := slices.DeleteFunc(slices.Clone(recorded), func(b Begun) bool {
 		return b.At.Before(deleted) || b.Step.place() > last.place()
@@ -85,13 +81,13 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 	return out
 }
 
-// Since is when the step began; zero when it has not, or that is not recorded.
+// Since returns when the step began; zero if it has not, or if that is not recorded.
 func (m Machine) Since(s DeletionStep) time.Time {
 	at, _ := since(m.Deletion.Begun, s)
 	return at
 }
 
-// SawInstanceGo reports whether it is recorded that the instance was seen to go.
+// SawInstanceGo reports whether the record says that the instance was seen terminating.
 func (m Machine) SawInstanceGo() bool {
 	return slices.ContainsFunc(m.Deletion.Begun, func(b Begun) bool { return b.Seen })
 }
@@ -105,8 +101,8 @@ func since(steps []Begun, s DeletionStep) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Story tells in one line what began when: "begun: drain 2026-01-02T03:04:05Z,
-// instance deletion 2026-01-02T03:06:05Z"; empty when nothing has.
+// Story returns in one line which steps began when: "begun: drain 2026-01-02T03:04:05Z, instance deletion
+// 2026-01-02T03:06:05Z"; empty if none has.
 func Story(steps []Begun) string {
 	if len(steps) == 0 {
 		return ""
@@ -118,8 +114,7 @@ func Story(steps []Begun) string {
 	return "begun: " + strings.Join(parts, ", ")
 }
 
-// reached are the steps of a deletion that the pass came to, in order. The last
-// is where it stands.
+// reached returns the deletion steps that the pass reached, in order. The last one is the current step.
 func (o Outcome) reached() (out []DeletionStep) {
 	for _, d := range o.Steps {
 		switch d.Step {
@@ -137,8 +132,7 @@ func (o Outcome) reached() (out []DeletionStep) {
 	return out
 }
 
-// stands is the step that the last decision waits in; empty when it waits in
-// none.
+// stands returns the step in which the last decision waits; empty if it waits in none.
 func (o Outcome) stands() DeletionStep {
 	switch o.Reason {
 	case ReasonDrainBlockedHook:

@@ -23,7 +23,7 @@ func after(why lifecycle.Reason, steps ...lifecycle.Step) lifecycle.Outcome {
 // inWorld is the same in another world.
 func inWorld(o lifecycle.Outcome, w lifecycle.World) lifecycle.Outcome { o.World = w; return o }
 
-// TestBegin: the deletion was asked for ten minutes before the pass.
+// TestBegin: the deletion was requested ten minutes before the pass.
 func TestBegin(t *testing.T) {
 	deleted := now.Add(-10 * time.Minute)
 	ago := func(s lifecycle.DeletionStep, minutes int) lifecycle.Begun {
@@ -69,9 +69,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// The API server stamps the deletion by its own clock. What begins by one that is
-// slow counts from the deletion, or the next pass would take it for older, and
-// write it anew each time.
+// The API server sets the deletion timestamp by its own clock. A step that begins by a slow clock counts from
+// the deletion; otherwise the next pass would take it for older, and write it again each time.
 func TestBeginByASlowClock(t *testing.T) {
 	o := after(lifecycle.ReasonTerminating, lifecycle.Terminate)
 	first := lifecycle.Begin(nil, now.Add(3*time.Second), o)
@@ -95,9 +94,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestBeginProperties: over any decision that the engine comes to, the steps are
-// in order, none twice, none older than the deletion; the same outcome later
-// changes nothing; and whatever a machine waits for has a step that began.
+// TestBeginProperties: for every decision of the engine, the steps are in order, none twice, none older than
+// the deletion; the same outcome later changes nothing; and every wait has a step that began.
 func TestBeginProperties(t *testing.T) {
 	place := map[lifecycle.DeletionStep]int{}
 	for i, s := range lifecycle.DeletionSteps {

@@ -9,21 +9,20 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Sighting is an instance that the infrastructure reported for a machine, and
-// what ties it to this one and to others.
+// Sighting is an instance that the infrastructure reported for a machine, and its links to this machine and
+// to others.
 type Sighting struct {
 	provider.Instance
-	// Recorded says that the machine has it recorded, in whatever spelling.
+	// Recorded says that the machine has it recorded, in any spelling.
 	Recorded bool
-	// Claimant is another machine that has more right to it ("namespace/name");
-	// empty when there is none. See [Rival].
+	// Claimant is another machine with a better claim to it ("namespace/name"); empty if none exists. See
+	// [Rival].
 	Claimant string
 }
 
-// of reports whether the instance is m's. One that carries no UID was made by
-// another implementation, for the machine that recorded it or has its name. One
-// that carries a former UID is m's when m was restored from a backup: then both
-// the record and the name say so.
+// of reports whether the instance is m's. An instance without a UID was created by another implementation,
+// for the machine that recorded it or has its name. An instance with a former UID is m's if m was restored
+// from a backup: then both the record and the name match.
 func (s Sighting) of(m Machine) bool {
 	switch {
 	case s.UID == m.UID:
@@ -36,33 +35,31 @@ func (s Sighting) of(m Machine) bool {
 	return s.Recorded && s.Name == m.Name
 }
 
-// owner names whom the instance of somebody else belongs to.
+// owner names the owner of an instance that belongs to another machine.
 func (s Sighting) owner() string {
 	return cmp.Or(s.Claimant, "a machine with the UID "+s.UID)
 }
 
-// Claim is whose the instances are that were reported for a machine.
+// Claim is the result of [Claims].
 type Claim struct {
-	// Instances holds the machine's instance; it is empty when there is none.
+	// Instances holds the machine's instance; empty if none exists.
 	Instances []provider.Instance
-	// Duplicates are the machine's, too, Foreign are not: see [Instances], also for
-	// Substitute.
+	// Duplicates also belong to the machine, Foreign do not: see [Instances], also for Substitute.
 	Duplicates []provider.Instance
 	Foreign    []Sighting
 	Substitute bool
-	// Made says that an instance was made for the machine, which may be gone, Ended
-	// that the one recorded is reported as terminated.
+	// Made says that an instance was created for the machine, which may no longer exist. Ended says that the
+	// recorded one is reported as terminated.
 	Made, Ended bool
-	// Fault is why the infrastructure gave up the machine's instance, or, where there
-	// is none, the one that it had; nil: it did not.
+	// Fault is why the infrastructure failed the machine's instance, or its previous one if it has none; nil:
+	// it did not.
 	Fault error
 }
 
-// Claims decides whose the instances are. Of several that are the machine's, the
-// one recorded is kept. Where that is not among them, or nothing is recorded,
-// every observer keeps the same one: what stays before what is on its way out,
-// what carries the machine's UID before what does not, then the oldest, then the
-// lowest ID. Only what carries its UID stands in for one that is recorded.
+// Claims decides which of the instances belong to the machine. If several do, the recorded one is kept. If
+// that is not among them, or nothing is recorded, every observer keeps the same one: first instances that
+// stay before those that are terminating, then those with the machine's UID, then the oldest, then the lowest
+// ID. Only an instance with the machine's UID can substitute a recorded one.
 func Claims(m Machine, all []Sighting) (c Claim) {
 	var mine []Sighting
 	for _, s := range all {
@@ -91,14 +88,14 @@ func Claims(m Machine, all []Sighting) (c Claim) {
 	}
 	if len(c.Instances) > 0 {
 		c.Fault = nil
-		if fault := c.Instances[0].Fault; fault != nil { // a nil pointer would be an error
+		if fault := c.Instances[0].Fault; fault != nil { // a nil pointer in an error would not be nil
 			c.Fault = fault
 		}
 	}
 	return c
 }
 
-// compare orders instances of m by the right to be kept.
+// compare orders instances of m: the one to keep comes first.
 func (s Sighting) compare(o Sighting, m Machine) int {
 	first := func(a, b bool) int {
 		switch {
@@ -111,7 +108,7 @@ func (s Sighting) compare(o Sighting, m Machine) int {
 	}
 	return cmp.Or(
 		first(s.Recorded, o.Recorded),
-		// Without a UID it cannot stand in for what is recorded, leaving or not.
+		// Without a UID it cannot substitute the recorded one, terminating or not.
 		first(m.Recorded.ProviderID == "" || s.UID == m.UID, m.Recorded.ProviderID == "" || o.UID == m.UID),
 		first(s.State != provider.Stopping, o.State != provider.Stopping),
 		first(s.UID == m.UID, o.UID == m.UID),
@@ -120,16 +117,15 @@ func (s Sighting) compare(o Sighting, m Machine) int {
 	)
 }
 
-// Rival is a machine that something ties to an instance.
+// Rival is a machine with a link to an instance.
 type Rival struct {
 	UID, Namespace, Name string
 	Created              time.Time
-	// Records says that it has the instance recorded, Other that it has another
-	// one recorded.
+	// Records says that it has recorded the instance, Other that it has recorded another one.
 	Records, Other bool
 }
 
-// right is how good a claim to i is, down to noRight; the lowest is the best.
+// right returns the rank of a claim to i, down to noRight; the lowest is the best.
 func (r Rival) right(i provider.Instance) int {
 	named := r.Name == i.Name
 	switch {
@@ -149,10 +145,9 @@ func (r Rival) right(i provider.Instance) int {
 
 const noRight = 5
 
-// ClaimantOf names the machine among rivals that has more right to i than m;
-// empty when none has. Who has the UID that it carries comes first, then who
-// recorded it and has its name, then who recorded it, and, if it carries no UID,
-// who has its name. Among equals the older machine has it.
+// ClaimantOf returns the machine among rivals with a better claim to i than m; empty if none exists. First
+// comes the machine with the UID of the instance, then one that recorded it and has its name, then one that
+// recorded it, and, if it has no UID, one that has its name. Of equal claims the older machine's wins.
 func ClaimantOf(i provider.Instance, m Rival, rivals []Rival) string {
 	best := m
 	for _, r := range rivals {
@@ -170,8 +165,8 @@ func (r Rival) before(o Rival, i provider.Instance) bool {
 	return cmp.Or(cmp.Compare(r.right(i), o.right(i)), r.Created.Compare(o.Created), cmp.Compare(r.UID, o.UID)) < 0
 }
 
-// Of returns the machine's instance: the one recorded under providerID where there are
-// several, else the oldest. Nil when none is known.
+// Of returns the machine's instance: if there are several, the one recorded under providerID, otherwise the
+// oldest. Nil if none is known.
 func (is Instances) Of(providerID string) *provider.Instance {
 	if !is.Looked || len(is.Own) == 0 {
 		return nil
@@ -184,8 +179,8 @@ func (is Instances) Of(providerID string) *provider.Instance {
 	return &is.Own[0]
 }
 
-// Recordable is the instance that the object records: the machine's, or the one that
-// this pass removed. Nil when none is known.
+// Recordable returns the instance that the object records: the machine's, or the one that this pass removed.
+// Nil if none is known.
 func (is Instances) Recordable(providerID string) *provider.Instance {
 	if i := is.Of(providerID); i != nil {
 		return i
@@ -193,11 +188,10 @@ func (is Instances) Recordable(providerID string) *provider.Instance {
 	return is.Removed
 }
 
-// Owned are all instances of the machine: what is removed with it.
+// Owned returns all instances of the machine, which are terminated with it.
 func (is Instances) Owned() []provider.Instance { return slices.Concat(is.Own, is.Duplicates) }
 
-// Unrecorded are the instances of the machine that it has not recorded, or will
-// not, of those reported.
+// Unrecorded returns the reported instances of the machine that it has not recorded, or will not record.
 func (is Instances) Unrecorded() []provider.Instance {
 	if is.Substitute {
 		return is.Owned()
@@ -205,21 +199,20 @@ func (is Instances) Unrecorded() []provider.Instance {
 	return is.Duplicates
 }
 
-// RecordedIsForeign reports whether the instance that the machine has recorded is another
-// machine's. Then the node of that name is, too.
+// RecordedIsForeign reports whether the instance that the machine has recorded belongs to another machine.
+// Then the node of that name does, too.
 func (is Instances) RecordedIsForeign() bool {
 	return len(is.Own) == 0 && slices.ContainsFunc(is.Foreign, func(s Sighting) bool { return s.Recorded })
 }
 
-// taken stops a machine before it is made, because what has its name is another
-// machine's: it would get in the way, or be taken for the machine's by whoever
-// goes by names.
+// taken stops a machine before its creation because an instance of another machine has its name: that
+// instance would be in the way, or would be taken for the machine's by programs that use names.
 func taken(q input) *Decision {
 	if q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || len(q.w.Instances.Foreign) == 0 {
 		return nil
 	}
 	s := q.w.Instances.Foreign[0]
-	err := provider.Errorf(provider.Conflict, "instance %s has the name of this machine and belongs to %s: no other is made while it is there",
+	err := provider.Errorf(provider.Conflict, "instance %s has the name of this machine and belongs to %s: no other is created while it exists",
 		s.ID, s.owner())
 	if q.overdue() {
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: err.Error()}
@@ -230,7 +223,7 @@ func taken(q input) *Decision {
 	}
 }
 
-// lost says that the machine's instance is not there, and why that may be.
+// lost says that the machine's instance does not exist, and the likely cause.
 func (q input) lost() (message string, args Args) {
 	message, args = "the infrastructure does not list the instance", Args{Missing: true}
 	for _, s := range q.w.Instances.Foreign {
@@ -242,20 +235,20 @@ func (q input) lost() (message string, args Args) {
 	return message, args
 }
 
-// undecided is about several instances and none recorded: which one is the
-// machine's is stored before anything is done with it.
+// undecided handles several instances without a recorded one: the controller stores which one is the
+// machine's before it acts on it.
 func undecided(q input) *Decision {
 	if q.m.Recorded.ProviderID != "" || len(q.w.Instances.Own) == 0 || len(q.w.Instances.Duplicates) == 0 || q.w.Instances.Own[0].ProviderID == "" {
 		return nil
 	}
 	return &Decision{
 		Step: RecordInstance, Reason: ReasonDuplicate,
-		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Instances.Owned()), q.w.Instances.Own[0].ID),
+		Message: fmt.Sprintf("%d instances were created for the machine; %s is kept", len(q.w.Instances.Owned()), q.w.Instances.Own[0].ID),
 	}
 }
 
-// unanswered is about a request without an answer. Its instance may exist and not be listed yet: it is looked for until listings have
-// caught up, and only then is the request sent again.
+// unanswered handles a request without an answer. Its instance may exist and not be listed yet: the
+// controller looks for it until listings have caught up, and only then sends the request again.
 func unanswered(q input) *Decision {
 	u := q.w.Unlisted
 	if !u.Awaited() || q.m.Recorded.Provisioned || len(q.w.Instances.Owned()) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sighting is an instance with the UID, made so many minutes ago.
+// sighting is an instance with the UID, created so many minutes ago.
 func sighting(id, uid string, ago int, edits ...func(*lifecycle.Sighting)) lifecycle.Sighting {
 	s := lifecycle.Sighting{Instance: provider.Instance{
 		ID: id, UID: uid, Name: "m-1", ProviderID: "cloud:///" + id, State: provider.Running, Created: now.Add(-time.Duration(ago) * time.Minute),
@@ -35,7 +35,7 @@ func called(name string) func(*lifecycle.Sighting) {
 	return func(s *lifecycle.Sighting) { s.Name = name }
 }
 
-// TestClaims: whose the instances are that were found.
+// TestClaims: the owners of the found instances.
 func TestClaims(t *testing.T) {
 	has := machine()                 // it has cloud:///i-1 recorded
 	nothing, uid := fresh(), has.UID // it has nothing
@@ -165,9 +165,8 @@ func strangers(c lifecycle.Claim) (out []string) {
 	return out
 }
 
-// TestClaimsProperties: every existing instance is in one place, whatever the
-// order in which they were reported; one instance at most is kept; what is
-// recorded is, if it is the machine's.
+// TestClaimsProperties: every existing instance is in one list, for any order of the report; at most one
+// instance is kept; the recorded one is kept if it belongs to the machine.
 func TestClaimsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom([]lifecycle.Machine{machine(), fresh()}).Draw(t, "machine")
@@ -210,7 +209,7 @@ func TestClaimsProperties(t *testing.T) {
 	})
 }
 
-// TestClaimant: of several machines that something ties to an instance.
+// TestClaimant: the owner among several machines with a link to an instance.
 func TestClaimant(t *testing.T) {
 	i := provider.Instance{ID: "i-1", Name: "m-1"}
 	tagged := i
@@ -260,8 +259,7 @@ func TestClaimant(t *testing.T) {
 	}
 }
 
-// TestDuplicates: what is done about several instances, and about those of
-// others.
+// TestDuplicates: the decisions about several instances, and about those of other machines.
 func TestDuplicates(t *testing.T) {
 	double := sighting("i-2", "uid-1", 9).Instance
 	twice := func(w *lifecycle.World) {

@@ -15,8 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// watching is the sight of a process that saw everything at each of the times
-// before now, and nothing else.
+// watching is the state of a process with a successful probe at each of the times before now, and no other.
 func watching(ago ...time.Duration) worldEdit {
 	return func(w *lifecycle.World) {
 		w.Connectivity = connectivity.Begin(now.Add(-ago[0]), connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, connectivity.Control)
@@ -26,7 +25,7 @@ func watching(ago ...time.Duration) worldEdit {
 	}
 }
 
-// steadily is the sight of a process that has seen everything for so long.
+// steadily is the state of a process that has been connected for so long.
 func steadily(since time.Duration) worldEdit {
 	var ago []time.Duration
 	for a := since; a > 0; a -= 10 * time.Second {
@@ -35,7 +34,7 @@ func steadily(since time.Duration) worldEdit {
 	return watching(append(ago, 0)...)
 }
 
-// cutOff is the sight of a process that has seen everything for so long, up to its last look.
+// cutOff is the state of a process that was connected for so long, up to its last probe, which failed.
 func cutOff(since time.Duration) worldEdit {
 	return func(w *lifecycle.World) {
 		steadily(since)(w)
@@ -43,9 +42,9 @@ func cutOff(since time.Duration) worldEdit {
 	}
 }
 
-// TestTimersStandStill: every timeout that ends badly counts watched time only
-// (C26). Each machine is far beyond its time by the clock, and fine by what was
-// seen; the same machine is judged by somebody who watched all along.
+// TestTimersStandStill: every timeout with a bad end counts watched time only (C26). Each machine is far
+// beyond its timeout by the clock, and within it by watched time; the same machine is judged with a
+// connection all along.
 func TestTimersStandStill(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	silent.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
@@ -80,8 +79,8 @@ func TestTimersStandStill(t *testing.T) {
 	}
 }
 
-// TestNearlyOver: a timer with next to nothing left may stand still until the next
-// look at the clusters. It is not asked for every few milliseconds until then.
+// TestNearlyOver: a timer with next to nothing left may stand still until the next probe of the clusters. It
+// does not schedule a pass every few milliseconds until then.
 func TestNearlyOver(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	underway := func(w *lifecycle.World) {
@@ -107,8 +106,8 @@ func TestNearlyOver(t *testing.T) {
 func failing(d lifecycle.Decision) bool { return d.Step == lifecycle.Fail }
 func forcing(d lifecycle.Decision) bool { return d.Step == lifecycle.Drain && d.Force }
 
-// TestNobodyIsJudgedUnseen: whatever the facts, who has just begun to look gives
-// up nobody for want of time.
+// TestNobodyIsJudgedUnseen: for any facts, a process that has just connected fails no machine because of a
+// timeout.
 func TestNobodyIsJudgedUnseen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -124,8 +123,8 @@ func TestNobodyIsJudgedUnseen(t *testing.T) {
 	})
 }
 
-// TestKeptThroughAnOutage: a time that came unseen counts when sight has been
-// back for a while; meanwhile its owner sees the machine recover.
+// TestKeptThroughAnOutage: a deadline that passed without a connection counts some time after the
+// reconnection; meanwhile its owner sees the machine recover.
 func TestKeptThroughAnOutage(t *testing.T) {
 	p := brisk
 	p.Preserve.Supported, p.Preserve.Timeout = true, 96*time.Hour
@@ -143,8 +142,7 @@ func TestKeptThroughAnOutage(t *testing.T) {
 	}
 }
 
-// TestKeepDrainIsNotForcedUnseen: patience with the pods of a kept machine ends by
-// what was watched, too.
+// TestKeepDrainIsNotForcedUnseen: the timeout for the pods of a kept machine counts watched time, too.
 func TestKeepDrainIsNotForcedUnseen(t *testing.T) {
 	p := brisk
 	p.Preserve.Supported, p.Preserve.Timeout = true, 96*time.Hour
@@ -165,7 +163,7 @@ func TestThawed(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	reset := lifecycle.Decision{
 		Step: lifecycle.Await, Reason: lifecycle.ReasonReconnected, Stage: lifecycle.StageRunning, After: 30 * time.Second,
-		Message: "the API server was out of reach for too long to tell whether the node is healthy",
+		Message: "the API server was unreachable for too long to know whether the node is healthy",
 	}
 	lost := machine(stage(lifecycle.StageLost, 2*time.Hour))
 	check(t, []row{

@@ -13,8 +13,8 @@ import (
 func TestDeadline(t *testing.T) {
 	in := func(d time.Duration) string { return now.Add(d).UTC().Format(time.RFC3339) }
 	const (
-		over   = "annotation millwright.dev/termination-deadline of the node is over, and the node lives: it is passed over"
-		unread = `annotation millwright.dev/termination-deadline of the node is "soon", which is no time, and is passed over`
+		over   = "annotation millwright.dev/termination-deadline of the node has passed, and the node still runs: it is ignored"
+		unread = `annotation millwright.dev/termination-deadline of the node is "soon", which is not a time, and is ignored`
 	)
 	for _, c := range []struct {
 		reason string
@@ -45,7 +45,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// Only who forces a drain that takes too long forces one that ends too soon.
+// Only a policy that forces a drain that takes too long also forces one with a deadline.
 func TestHasten(t *testing.T) {
 	n := node(corev1.ConditionTrue)
 	n.Annotations = map[string]string{"millwright.dev/termination-deadline": now.Add(time.Minute).UTC().Format(time.RFC3339)}
@@ -56,7 +56,7 @@ func TestHasten(t *testing.T) {
 		}
 	}
 	n.Annotations["millwright.dev/termination-deadline"] = "soon"
-	for was, want := range map[string]string{"": `annotation millwright.dev/termination-deadline of the node is "soon", which is no time, and is passed over`, "a": `a; annotation millwright.dev/termination-deadline of the node is "soon", which is no time, and is passed over`} {
+	for was, want := range map[string]string{"": `annotation millwright.dev/termination-deadline of the node is "soon", which is not a time, and is ignored`, "a": `a; annotation millwright.dev/termination-deadline of the node is "soon", which is not a time, and is ignored`} {
 		if got := lifecycle.Hasten(now, n, drain.Policy{Remark: was}, lifecycle.Policy{}); got.Remark != want || !got.Deadline.IsZero() {
 			t.Errorf("%+v", got)
 		}

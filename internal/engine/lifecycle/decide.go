@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Step is one thing to do.
+// Step is one action.
 type Step string
 
 // The steps. The set is closed: the shell has a handler for each.
@@ -16,60 +16,57 @@ const (
 	Settled Step = "Settled"
 	// Await: nothing to do until Decision.After, or until something changes.
 	Await Step = "Await"
-	// AddFinalizer: put the finalizer in place, and store [Session].Origin, [Session].Inherited and what is asked for.
+	// AddFinalizer: add the finalizer, and store [Session].Origin, [Session].Inherited and the first ask.
 	AddFinalizer Step = "AddFinalizer"
-	// RecordAsk: choose what is asked for next, and store that.
+	// RecordAsk: choose the next request, and store it.
 	RecordAsk Step = "RecordAsk"
 	// RecordInstance: store which of several instances is the machine's.
 	RecordInstance Step = "RecordInstance"
-	// Create: ask for an instance, as the open one of [Recorded].Asks says.
+	// Create: request an instance, by the open ask of [Recorded].Asks.
 	Create Step = "Create"
-	// Initialize: do what an instance needs once it was created.
+	// Initialize: initialize a created instance.
 	Initialize Step = "Initialize"
 	// Reboot: restart the instance, once for the request.
 	Reboot Step = "Reboot"
-	// SyncNode: bring the node's metadata in step.
+	// SyncNode: update the node's metadata.
 	SyncNode Step = "SyncNode"
-	// MarkUpdate: write on the node how far its update is, which is Decision.Mark.
-	// Where Decision.Stage is another than the machine's, the machine says so
-	// first.
+	// MarkUpdate: write the progress of the update, Decision.Mark, on the node. If Decision.Stage differs
+	// from the machine's, write that on the machine first.
 	MarkUpdate Step = "MarkUpdate"
-	// Fail: give up on the machine.
+	// Fail: set the machine to Failed.
 	Fail Step = "Fail"
-	// Replace: delete the machine object; its owner makes another.
+	// Replace: delete the machine object; its owner creates another.
 	Replace Step = "Replace"
-	// Drain: cordon the node and move workloads away, as far as is allowed
-	// now.
+	// Drain: cordon the node and evict its pods, as far as budgets allow now.
 	Drain Step = "Drain"
-	// Terminate: remove the instance and all that was made for it.
+	// Terminate: terminate the instance and delete all resources created for it.
 	Terminate Step = "Terminate"
 	// DeleteNode: delete the node.
 	DeleteNode Step = "DeleteNode"
-	// RemoveFinalizer: let the API object go.
+	// RemoveFinalizer: remove the finalizer, so that the API object is deleted.
 	RemoveFinalizer Step = "RemoveFinalizer"
 
-	// What follows comes after all that there is to do about the machine's life, whose
-	// decision it carries.
+	// The following steps come after all steps of the machine's life, and carry the decision about that life.
 
-	// Maintain: keep what belongs to the instance as the class says.
+	// Maintain: reconcile the tags and other properties of the instance with the class.
 	Maintain Step = "Maintain"
-	// DropToken: take the machine's bootstrap token away.
+	// DropToken: delete the machine's bootstrap token.
 	DropToken Step = "DropToken"
-	// StorePreservation: the object says that the machine is preserved, before anything is
-	// done to its node, lest that be taken for somebody else's.
+	// StorePreservation: record on the object that the machine is preserved, before the node is changed, so
+	// that those changes are not mistaken for a user's.
 	StorePreservation Step = "StorePreservation"
-	// WarnOfDrain: the node says that it is not drained, before anything makes it look so.
+	// WarnOfDrain: record on the node that it is not drained, before other marks suggest that it is.
 	WarnOfDrain Step = "WarnOfDrain"
-	// MarkPreserved: the node's annotations and taints are as Decision.Preserve wants them.
+	// MarkPreserved: set the node's annotations and taints by Decision.Preserve.
 	MarkPreserved Step = "MarkPreserved"
-	// DrainPreserved: the node's pods are moved away, as [PreservedNode].Drain says.
+	// DrainPreserved: evict the node's pods, by [PreservedNode].Drain.
 	DrainPreserved Step = "DrainPreserved"
-	// TellPreserved: the node says how far its preservation is.
+	// TellPreserved: record the progress of the preservation on the node.
 	TellPreserved Step = "TellPreserved"
 )
 
-// Reason is a stable CamelCase word for why a step was chosen. It stands in
-// conditions, events, logs and the CLI.
+// Reason is a stable CamelCase word for why a step was chosen. It appears in conditions, events, logs and the
+// CLI.
 type Reason string
 
 // The reasons.
@@ -131,27 +128,25 @@ const (
 	ReasonDeletionNeedsHelp Reason = "InstanceUnreachable"
 )
 
-// Decision is a step, why it was chosen, and when to ask again.
+// Decision is a step, its reason, and when to decide again.
 type Decision struct {
 	Step    Step
 	Reason  Reason
 	Message string
-	// After is when to ask again even if nothing changes; zero: never.
+	// After is the time until the next decision if nothing changes; zero: never.
 	After time.Duration
-	// Stage is where the machine stands by this decision.
+	// Stage is the machine's stage by this decision.
 	Stage Stage
-	// Overdue says that what is waited for has taken longer than anybody expects
-	// of it.
+	// Overdue says that the wait has taken longer than expected.
 	Overdue bool
-	// Force tells the Drain step to have no patience.
+	// Force makes the Drain step force the drain.
 	Force bool
-	// Mark is what the MarkUpdate step writes; Uncordon tells it to let pods onto the
-	// node again.
+	// Mark is the mark that the MarkUpdate step writes; Uncordon makes it uncordon the node.
 	Mark     inplace.Mark
 	Uncordon bool
-	// Preserve is what becomes of keeping the machine, once all else is decided.
+	// Preserve is the plan for the preservation of the machine, once all else is decided.
 	Preserve PreservePlan
-	// Args are what the message is made of, for an API that has words of its own for the reason.
+	// Args are the facts in the message, for an API that has its own text for the reason.
 	Args Args
 	// Err is the failure behind the reason, if one is.
 	Err error
@@ -161,33 +156,33 @@ type Decision struct {
 type Args struct {
 	// Conditions are those of a node that is not healthy, in one line.
 	Conditions string
-	// Timeout is what ran out.
+	// Timeout is the timeout that has passed.
 	Timeout time.Duration
 	// Missing says that the infrastructure does not list the instance.
 	Missing bool
-	// Detail is what else is known about it; empty when nothing is.
+	// Detail is more about it; may be empty.
 	Detail string
 }
 
-// Waits reports whether the decision needs something that is not known yet,
-// so that going on now would only repeat it.
+// Waits reports whether the decision needs a fact that is not known yet, so that another decision now would
+// only repeat it.
 func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 
-// Question is what a decision needs to know before it is carried out, and what is
-// looked up only then: it costs much, or binds somebody.
+// Question is a fact that a decision needs before it is carried out, and that is looked up only then, because
+// the lookup is expensive or reserves something.
 type Question string
 
 // The questions. Each is answered once in a pass.
 const (
-	// AskNode: what the node is like now, whatever the cache says.
+	// AskNode: the current node, read past the cache.
 	AskNode Question = "Node"
-	// AskGroup: whether the machine's group lets it fail, which is World.MayFail.
+	// AskGroup: whether the machine's group allows it to fail, which is World.MayFail.
 	AskGroup Question = "Group"
 )
 
-// Asks returns what has to be known before the decision about m stands; empty:
-// nothing. A machine is given up, or its pods are forced off, for what its node does
-// not do or say only where that is sure.
+// Asks returns the question that has to be answered before the decision about m is carried out; empty: none.
+// A machine fails, or its pods are forcibly deleted, because of its node's state only if that state is
+// certain.
 func (d Decision) Asks(m Machine) Question {
 	switch {
 	case d.Step == Drain && d.Force && !m.Deletion.Force:
@@ -200,10 +195,10 @@ func (d Decision) Asks(m Machine) Question {
 	return ""
 }
 
-// unheard are the reasons to fail that rest on a node's silence.
+// unheard are the reasons to fail that depend on a node's silence.
 var unheard = map[Reason]bool{ReasonJoinTimeout: true, ReasonHealthTimeout: true, ReasonMissing: true, ReasonGivenUp: true}
 
-// input is all that a check may look at.
+// input has all facts for the checks.
 type input struct {
 	now time.Time
 	m   Machine
@@ -211,12 +206,12 @@ type input struct {
 	p   Policy
 }
 
-// check looks at one thing. It objects by returning a decision.
+// check checks one thing. It objects by returning a decision.
 type check func(input) *Decision
 
-// Decide chooses the next step. It is total: every combination of facts has
-// an answer. Where the machine's life waits, or ends, its bootstrap token and its
-// preservation have their turn: the last decision of a pass is about its life again.
+// Decide chooses the next step. It has an answer for every combination of facts. If the machine's life waits,
+// or ends, its bootstrap token and its preservation follow: the last decision of a pass is about its life
+// again.
 func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	d := DecideLife(now, m, w, p)
 	if !d.Waits() {
@@ -238,8 +233,8 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	return preserving(q, d)
 }
 
-// DecideLife chooses the next step of the machine's life, without what a pass does for its
-// bootstrap token and its preservation. It is for those who foretell a life.
+// DecideLife chooses the next step of the machine's life, without its bootstrap token and its preservation.
+// Forecasts use it.
 func DecideLife(now time.Time, m Machine, w World, p Policy) Decision {
 	if w.Final != nil {
 		d := *w.Final
@@ -257,7 +252,7 @@ func DecideLife(now time.Time, m Machine, w World, p Policy) Decision {
 	return d.waiting()
 }
 
-// waiting is d, which is not settled as long as it is to be asked again.
+// waiting returns d, with the step Await instead of Settled if another decision is due.
 func (d Decision) waiting() Decision {
 	if d.Step == Settled && d.After > 0 {
 		d.Step = Await
@@ -265,7 +260,7 @@ func (d Decision) waiting() Decision {
 	return d
 }
 
-// running is the life of a machine to which nothing objects.
+// running returns the decision about a machine without any objection.
 func (q input) running() Decision {
 	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
 	if text := q.w.Contradiction(q.m); text != "" {
@@ -274,8 +269,8 @@ func (q input) running() Decision {
 	return q.onItsWay(d)
 }
 
-// onItsWay is d, and the infrastructure is asked again where it called the instance
-// pending, or stopping: nothing else tells what becomes of that.
+// onItsWay returns d with another request to the infrastructure if the instance is pending or stopping: no
+// event reports the end of that.
 func (q input) onItsWay(d Decision) Decision {
 	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	if i != nil && (i.State == provider.Pending || i.State == provider.Stopping) {
@@ -284,8 +279,7 @@ func (q input) onItsWay(d Decision) Decision {
 	return d
 }
 
-// left is how long a timer has still to run that began at since. It counts only
-// the time in which we have seen.
+// left returns how long a timer that began at since still has to run. Only watched time counts.
 func (q input) left(since time.Time, timeout time.Duration) time.Duration {
 	return q.w.Connectivity.Remaining(since, timeout, q.now)
 }
@@ -302,14 +296,13 @@ func (q input) first(checks []check, otherwise Decision) Decision {
 	return otherwise
 }
 
-// Outcome is what came of a pass over a machine, for the API object to
-// remember.
+// Outcome is the result of a pass over a machine, to be stored in the API object.
 type Outcome struct {
-	// Decision is the last one: the one that ended the pass, or that it is in the middle of.
+	// Decision is the last one: the one that ended the pass, or the current one.
 	Decision
 	// Steps are those performed before it, in order.
 	Steps []Decision
-	// World is what was seen, the effects of Steps included.
+	// World has the observed facts, including the effects of Steps.
 	World World
 	At    time.Time
 }
@@ -324,8 +317,8 @@ func (o Outcome) Did(step Step) bool {
 	return false
 }
 
-// Overruled is what the cluster that machines join answered where the pass went
-// on to remove the instance all the same; nil where it did not.
+// Overruled returns the error of the target cluster despite which the pass removed the instance; nil if it
+// did not.
 func (o Outcome) Overruled() error {
 	switch {
 	case !o.Did(Terminate):

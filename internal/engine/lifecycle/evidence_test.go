@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestContradiction: what outvotes an infrastructure that lists no instance.
+// TestContradiction: the facts that contradict an infrastructure that lists no instance.
 func TestContradiction(t *testing.T) {
 	nodeWith := func(edit func(*corev1.Node)) worldEdit {
 		n := node(corev1.ConditionTrue)
@@ -29,7 +29,7 @@ func TestContradiction(t *testing.T) {
 		reason string
 		m      lifecycle.Machine
 		w      lifecycle.World
-		want   string // a part of the text; empty: it is believed
+		want   string // a part of the text; empty: the answer is trusted
 	}{
 		{"a kubelet that reports runs on something", machine(), world(joined(node(corev1.ConditionTrue))), "cloud:///i-1, but node node-1 reports Ready"},
 		{"so it does on the way out", leaving(), world(joined(node(corev1.ConditionTrue))), "millwright.dev/abandon-instance"},
@@ -48,8 +48,8 @@ func TestContradiction(t *testing.T) {
 		{"the instance was seen to go", leaving(), world(joined(node(corev1.ConditionTrue)), seen), ""},
 		{"a person has said so", leaving(abandon), world(joined(node(corev1.ConditionTrue)), doubtful), ""},
 		{"who abandons a machine that lives has said it for later", machine(abandon), world(joined(node(corev1.ConditionTrue))), "reports Ready"},
-		{"the fleet is not listed either", machine(), world(doubtful), "is not believed: it lists 1 of 7"},
-		{"nor is it on the way out", leaving(), world(doubtful), "is not believed: it lists 1 of 7"},
+		{"the fleet is not listed either", machine(), world(doubtful), "contradicts other facts: it lists 1 of 7"},
+		{"nor is it on the way out", leaving(), world(doubtful), "contradicts other facts: it lists 1 of 7"},
 		{"of a machine that never had one, nothing is expected", leaving(never), world(doubtful), ""},
 		{"doubles go without it", leaving(), world(joined(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{instance(provider.Running)} }), ""},
 	} {
@@ -62,7 +62,7 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestUnbelievedAbsence is what becomes of machines meanwhile.
+// TestUnbelievedAbsence has the decisions about machines meanwhile.
 func TestUnbelievedAbsence(t *testing.T) {
 	ready, silent := world(joined(node(corev1.ConditionTrue))), world(joined(node(corev1.ConditionUnknown)))
 	doubtful := world(func(w *lifecycle.World) { w.Instances.Doubt = "it lists 1 of 7" })
@@ -92,7 +92,7 @@ func TestUnbelievedAbsence(t *testing.T) {
 		{
 			name: "decision 18: the fleet is not listed either, and the machine has lost its node", reason: "it is not failed for its instance; its node is another question",
 			policy: patient, m: running, w: doubtful,
-			want: lifecycle.Decision{Step: lifecycle.Await, After: time.Minute, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"},
+			want: lifecycle.Decision{Step: lifecycle.Await, After: time.Minute, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; otherwise delete the machine, or have a health check do that"},
 		},
 		{
 			name: "decision 18: deletion, the node is Ready", reason: "its pods live, and are moved",
@@ -139,9 +139,9 @@ func TestUnbelievedAbsence(t *testing.T) {
 	})
 }
 
-// TestTwoSilencesAreNoProof: world 100200669. A person forces the deletion of a machine whose
-// instance is not listed while the cluster that it joined does not answer. Neither says
-// that the instance is gone.
+// TestTwoSilencesAreNoProof: world 100200669. A user forces the deletion of a machine whose instance is not
+// listed while the cluster that it joined does not answer. Neither fact proves that the instance is
+// terminated.
 func TestTwoSilencesAreNoProof(t *testing.T) {
 	forced := func(m *lifecycle.Machine) { m.Deletion.Force = true }
 	never := func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" }
@@ -149,9 +149,9 @@ func TestTwoSilencesAreNoProof(t *testing.T) {
 	asked := func(w *lifecycle.World) { w.Removal.State = lifecycle.RemovalDone }
 	heard := func(w *lifecycle.World) { w.Node.Object = node(corev1.ConditionUnknown) }
 	held := func(instance string) lifecycle.Decision {
-		return because(waiting(lifecycle.ReasonNodeUnknown, "away; the infrastructure does not list "+instance+", and the node cannot be asked whether it runs: "+
-			"the forced deletion goes on as soon as one of them is seen again; "+
-			"or set the annotation millwright.dev/abandon-instance to let the machine go without its instance", brisk.Delays.Transient), errAway)
+		return because(waiting(lifecycle.ReasonNodeUnknown, "away; the infrastructure does not list "+instance+", and its node cannot be read: "+
+			"the forced deletion continues as soon as the instance or the node is found again; "+
+			"or set the annotation millwright.dev/abandon-instance to delete the machine without its instance", brisk.Delays.Transient), errAway)
 	}
 	terminate, let := out(lifecycle.Terminate, lifecycle.ReasonDeleting), out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft)
 	check(t, []row{
@@ -168,9 +168,9 @@ func TestTwoSilencesAreNoProof(t *testing.T) {
 	})
 }
 
-// TestUnheardNodeIsNotOverruled: whatever else is true, a machine that has had an instance is
-// not let go while neither that is listed nor its node can be asked, unless the instance
-// was seen to go or a person has decided.
+// TestUnheardNodeIsNotOverruled: for any other facts, a machine that has had an instance is not released
+// while neither its instance is listed nor its node can be read, unless the instance was seen terminating or
+// a user has decided.
 func TestUnheardNodeIsNotOverruled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -186,9 +186,8 @@ func TestUnheardNodeIsNotOverruled(t *testing.T) {
 	})
 }
 
-// TestReadyNodeIsKept: whatever else is true, a Ready node is not deleted, nor its
-// machine let go or failed for want of an instance, unless that was seen to go or
-// a person has decided.
+// TestReadyNodeIsKept: for any other facts, a Ready node is not deleted, nor its machine released or failed
+// because of a missing instance, unless that was seen terminating or a user has decided.
 func TestReadyNodeIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)

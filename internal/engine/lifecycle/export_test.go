@@ -2,7 +2,7 @@ package lifecycle
 
 import "time"
 
-// RebootAgain and LookAgain are when a decision looks again for these reasons alone.
+// RebootAgain and LookAgain return when the next decision is due for these reasons alone.
 func RebootAgain(now time.Time, m Machine, w World, p Policy) time.Duration {
 	return input{now: now, m: m, w: w, p: p}.rebootAgain()
 }

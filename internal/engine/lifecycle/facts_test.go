@@ -12,8 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// born is when the machine of the tables was created, now when they ask: ten
-// minutes later.
+// born is when the machine of the tables was created, now is the time of the decision: ten minutes later.
 var (
 	born = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	now  = born.Add(10 * time.Minute)
@@ -55,10 +54,10 @@ func inBlue() *lifecycle.Origin { return &lifecycle.Origin{Cluster: "blue"} }
 
 func notProvisioned(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" }
 
-// unasked is a machine for which no instance was ever asked.
+// unasked is a machine for which no instance was ever requested.
 func unasked(m *lifecycle.Machine) { m.Recorded.Origin = &lifecycle.Origin{} }
 
-// machine is one that was seen before and has an instance.
+// machine is an existing machine with an instance.
 func machine(edits ...machineEdit) lifecycle.Machine {
 	m := lifecycle.Machine{
 		UID:          "uid-1",
@@ -76,7 +75,7 @@ func machine(edits ...machineEdit) lifecycle.Machine {
 	return m
 }
 
-// fresh is a machine for which nothing was done yet but to hold it.
+// fresh is a new machine with a finalizer.
 func fresh(edits ...machineEdit) lifecycle.Machine {
 	return machine(append([]machineEdit{func(m *lifecycle.Machine) {
 		m.Recorded.Provisioned, m.Recorded.ProviderID, m.Stage = false, "", lifecycle.StageNew
@@ -105,7 +104,7 @@ func aged(age time.Duration) machineEdit {
 	return func(m *lifecycle.Machine) { m.Created = now.Add(-age) }
 }
 
-// world is one in which the cloud and the cluster answered, and have nothing.
+// world is a world in which the cloud and the cluster answered, and have no objects.
 func world(edits ...worldEdit) lifecycle.World {
 	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}, Asks: asked()}
 	for _, e := range edits {
@@ -194,5 +193,5 @@ func withdrawn(n *corev1.Node) *corev1.Node {
 	return n
 }
 
-// address is where the instances of the tables answer.
+// address is the address of the instances in the tables.
 var address = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}

@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestRowsOfGardenerDeletionFlow: the guards of section 2.7 of the Gardener
-// notes, in their order. They are found in the world here, and not in words.
+// TestRowsOfGardenerDeletionFlow: the guards of section 2.7 of the Gardener notes, in their order. They
+// depend on the world here, and not on texts.
 func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
 	asked := func(w *lifecycle.World) { w.Unlisted.For = 6 * time.Second }
@@ -23,7 +23,7 @@ func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 		{
 			name: "creation in flight ⇒ refuse, 3m: different, until listings have caught up (P4)", reason: "asked for 4 s ago, and listings lag 10 s",
 			policy: brisk, m: fresh, w: world(asked, removal(lifecycle.RemovalDone)),
-			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 6*time.Second),
+			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; the controller asks again before it acts on that", 6*time.Second),
 		},
 		{
 			name: "MC finalizer missing on Machine ⇒ refuse", reason: "it is not ours to hold",
@@ -49,8 +49,7 @@ func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 	}
 }
 
-// TestRowsOfGardenerNodeResolution: what GetMachineStatus comes to in "node label
-// resolution".
+// TestRowsOfGardenerNodeResolution: the results of GetMachineStatus in "node label resolution".
 func TestRowsOfGardenerNodeResolution(t *testing.T) {
 	onNode := joined(node(corev1.ConditionTrue))
 	uninitialized := instance(provider.Running)
@@ -182,7 +181,7 @@ func TestRowsOfGardenerForceRules(t *testing.T) {
 	}
 }
 
-// TestRowsOfGardenerDrainResults: what the results of a drain lead to.
+// TestRowsOfGardenerDrainResults: the decisions after the results of a drain.
 func TestRowsOfGardenerDrainResults(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
 	forced := func(m *lifecycle.Machine) { m.Deletion.Force = true }
@@ -235,7 +234,7 @@ func refusing(d time.Duration) func(*lifecycle.World) {
 	return func(w *lifecycle.World) { w.Drain.Err, w.Drain.RefusedFor = errAway, d }
 }
 
-// unlooked is a cluster that has not said for so long what becomes of the node.
+// unlooked is a cluster that has not answered about the node for so long.
 func unlooked(d time.Duration) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
 		w.Node.Object, w.Node.Looked, w.Node.Err, w.Drain.RefusedFor = nil, false, errAway, d

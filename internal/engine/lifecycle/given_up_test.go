@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// givenUp has what the infrastructure accepted and then gave up: the instance in
-// error, or, where nothing is left of it, nothing.
+// givenUp has an instance that the infrastructure accepted and then failed: the instance in error, or, if
+// nothing is left of it, no instance.
 func givenUp(err error, left bool) worldEdit {
 	return func(w *lifecycle.World) {
 		w.Instances.Fault = err
@@ -23,10 +23,10 @@ func givenUp(err error, left bool) worldEdit {
 	}
 }
 
-// TestGivenUp: a machine whose instance was accepted and then failed says so at once,
-// and does by the kind of the error what a refused creation would have done.
+// TestGivenUp: a machine whose instance was accepted and then failed reports that at once, and acts by the
+// kind of the error like after a refused creation.
 func TestGivenUp(t *testing.T) {
-	const gaveUp, lost = "the infrastructure gave the instance up: ", "the infrastructure does not list the instance: "
+	const gaveUp, lost = "the infrastructure accepted the instance, and it failed: ", "the infrastructure does not list the instance: "
 	args := func(message string) lifecycle.Args { return lifecycle.Args{Missing: strings.HasPrefix(message, lost)} }
 	errMending := provider.Errorf(provider.Conflict, "the host is being restarted")
 	fails := func(r lifecycle.Reason, message string, err error) lifecycle.Decision {
@@ -120,7 +120,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestClaimsFault: whose fault counts.
+// TestClaimsFault: the instance whose fault counts.
 func TestClaimsFault(t *testing.T) {
 	has, nothing := machine(), fresh()
 	faulty := func(s *lifecycle.Sighting) { s.Fault = errExhausted }

@@ -8,12 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Healthy reports whether the node is Ready and none of the policy's unhealthy
-// conditions is other than False. A condition that the node does not have is
-// no objection, except Ready.
+// Healthy reports whether the node is Ready and none of the policy's unhealthy conditions is other than
+// False. A missing condition is no objection, except Ready.
 func Healthy(n *corev1.Node, p Policy) bool { return Ailment(n, p) == "" }
 
-// Ailment names the first thing wrong with the node; empty when it is healthy.
+// Ailment returns the first problem of the node; empty if it is healthy.
 func Ailment(n *corev1.Node, p Policy) string {
 	if n == nil {
 		return "there is no node"
@@ -33,8 +32,7 @@ func Ailment(n *corev1.Node, p Policy) string {
 	return ""
 }
 
-// holdup names what keeps a node that just joined from counting as running;
-// empty when nothing does.
+// holdup returns why a node that has just joined does not count as running; empty if it does.
 func holdup(n *corev1.Node, p Policy) string {
 	if a := Ailment(n, p); a != "" {
 		return a
@@ -47,8 +45,7 @@ func holdup(n *corev1.Node, p Policy) string {
 	return ""
 }
 
-// Ready returns the node's Ready condition; its status is Unknown where there
-// is none.
+// Ready returns the node's Ready condition; its status is Unknown if none exists.
 func Ready(n *corev1.Node) corev1.NodeCondition {
 	if n != nil {
 		for _, c := range n.Status.Conditions {
@@ -60,17 +57,16 @@ func Ready(n *corev1.Node) corev1.NodeCondition {
 	return corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}
 }
 
-// Blocks reports whether m keeps another machine of its group from being given up: it is on its way in or out, or
-// away for an update (section 2.5 of the Gardener notes). An outage that makes
-// all of them unhealthy gets them replaced one by one.
+// Blocks reports whether m keeps another machine of its group from failing: it is being created or deleted,
+// or is unavailable for an update (section 2.5 of the Gardener notes). So an outage that makes all of them
+// unhealthy gets them replaced one by one.
 func (m Machine) Blocks(now time.Time, other Machine) bool {
 	return m.UID != other.UID && m.underway(now)
 }
 
-// underway reports whether the machine is on its way in or out. One that failed
-// and has no owner is not: nobody replaces it, and it may stay for ever. Nor is
-// one that failed and is kept, nor one that waits to be given up itself, nor one
-// under deletion that is released: what others hold it for may take for ever.
+// underway reports whether the machine is being created or deleted. A failed machine without an owner is not:
+// no controller replaces it, and it may stay for ever. Nor is a failed machine that is kept, nor one that
+// waits to fail itself, nor a released one under deletion: finalizers of other programs may hold it for ever.
 func (m Machine) underway(now time.Time) bool {
 	if !m.Deleted.IsZero() {
 		return m.HasFinalizer
@@ -84,8 +80,8 @@ func (m Machine) underway(now time.Time) bool {
 	return true
 }
 
-// helpless reports whether the node has been in a state in which a drain cannot
-// be expected to end for too long.
+// helpless reports whether the node has been for too long in a state in which a drain cannot be expected to
+// end.
 func (q input) helpless() bool {
 	if q.p.Drain.UnreachableAfter <= 0 || q.w.Node.Object == nil {
 		return false
@@ -98,8 +94,8 @@ func (q input) helpless() bool {
 	})
 }
 
-// lasts reports whether the node has been in the condition for too long; never
-// when it does not say since when.
+// lasts reports whether the node has had the condition for too long; never if the condition has no transition
+// time.
 func (q input) lasts(c corev1.NodeCondition) bool {
 	return !c.LastTransitionTime.IsZero() && q.left(c.LastTransitionTime.Time, q.p.Drain.UnreachableAfter) < 0
 }

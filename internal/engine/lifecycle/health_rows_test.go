@@ -44,8 +44,7 @@ func TestRowsOfGardenerHealthy(t *testing.T) {
 
 // TestRowsOfGardenerTimeouts: steps 1 and 4 of section 2.4 of the Gardener notes.
 func TestRowsOfGardenerTimeouts(t *testing.T) {
-	// waits is for a node that was deleted, as machines do of whose deletion it is
-	// no wish.
+	// waits is for machines of an API that does not replace them when their node is deleted.
 	waits := brisk
 	waits.Health.NodeLossDeletes = false
 	gone := world(having(instance(provider.Running)))
@@ -66,7 +65,7 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 			policy: waits, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: gone,
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "the node object is gone",
+				Message: "the node object does not exist",
 			},
 		},
 		{
@@ -74,7 +73,7 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: gone,
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "the node object is gone",
+				Message: "the node object does not exist",
 			},
 		},
 		{
@@ -125,9 +124,8 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 	})
 }
 
-// TestRowsOfGardenerMeltdown: what counts as in progress in section 2.5 of the
-// Gardener notes. One of these in a group and no other is given up: one at a time
-// is the default.
+// TestRowsOfGardenerMeltdown: the states that count as in progress in section 2.5 of the Gardener notes. If a
+// group has one of these, no other machine fails: one at a time is the default.
 func TestRowsOfGardenerMeltdown(t *testing.T) {
 	owned := func(m *lifecycle.Machine) { m.Owned = true }
 	keptFor := func(d time.Duration) machineEdit {

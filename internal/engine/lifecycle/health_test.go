@@ -10,10 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestRowsOfGardenerHealth: what becomes of machines that have run, by sections
-// 2.4 and 2.5 of the Gardener notes. Steps 3 and 4 of machines that are updated
-// in place are in TestUpdate, those of machines on their way to a node in
-// TestLiveBrisk.
+// TestRowsOfGardenerHealth: the decisions about machines that have run, by sections 2.4 and 2.5 of the
+// Gardener notes. Steps 3 and 4 of machines that are updated in place are in TestUpdate, those of machines
+// without a node in TestLiveBrisk.
 func TestRowsOfGardenerHealth(t *testing.T) {
 	ran := machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour))
 	check(t, []row{
@@ -55,7 +54,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(nodeTaken),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone",
+				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance does not exist",
 			},
 		},
 		{
@@ -89,7 +88,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(nodeTaken, takenReady),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone",
+				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance does not exist",
 			},
 		},
 		{
@@ -216,7 +215,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonContradicted, Stage: lifecycle.StageRunning, After: 3 * time.Minute,
 				Message: "the infrastructure does not list instance cloud:///i-1, but node node-1 reports Ready under it: " +
-					"check the credentials and the account that they open; nothing is done about the instance until then",
+					"check the credentials and their account; until then the controller does not touch the instance",
 			},
 		},
 	})

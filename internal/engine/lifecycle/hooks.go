@@ -2,9 +2,8 @@ package lifecycle
 
 import "time"
 
-// waitForHooks stops the way out for the owners of hooks. There is no end to
-// that: whoever put a hook there relies on it. From [DrainPolicy].HookPatience on it is
-// overdue, and people should hear of it.
+// waitForHooks stops the deletion until the owners of hooks remove them, without a limit: each owner relies
+// on its hook. After [DrainPolicy].HookPatience the wait is overdue, and is reported.
 func (q input) waitForHooks(d Decision, since time.Time) *Decision {
 	if q.p.Drain.HookPatience <= 0 {
 		return &d
@@ -17,8 +16,8 @@ func (q input) waitForHooks(d Decision, since time.Time) *Decision {
 	return &d
 }
 
-// hooksBlockSince is since when the pre-terminate hooks alone have stopped the
-// way out. What came before was not their owners' doing.
+// hooksBlockSince returns since when only the pre-terminate hooks have stopped the deletion. Earlier delays
+// are not their owners' fault.
 func (q input) hooksBlockSince() time.Time {
 	switch {
 	case !q.m.Deletion.DrainedAt.IsZero():

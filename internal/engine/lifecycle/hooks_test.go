@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestHooksAreOverdue: a hook stops its step for ever, and is reported from an
-// hour on. The hour of a pre-terminate hook begins with the end of the drain.
+// TestHooksAreOverdue: a hook stops its step without a limit, and is reported after an hour. The hour of a
+// pre-terminate hook begins with the end of the drain.
 func TestHooksAreOverdue(t *testing.T) {
 	p := patient
 	p.Drain.HookPatience = time.Hour

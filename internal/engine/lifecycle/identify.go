@@ -10,10 +10,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Identity is the provider ID that n, which was found to be m's node, is to be given; empty:
-// none. Nobody can take it back. So n reports, shows no other, and has what the
-// infrastructure says of the machine's own instance: what was recorded, or a mark, may be
-// of an instance that is no more.
+// Identity returns the provider ID to set on n, the node found for m; empty: none. A provider ID cannot be
+// changed later. So n has to report Ready, must have no other provider ID, and must match the
+// infrastructure's facts about the machine's own instance: records, or marks, may be of an instance that does
+// not exist any more.
 func (w World) Identity(m Machine, n *corev1.Node) string {
 	i := w.Instances.Of(m.Recorded.ProviderID)
 	switch {
@@ -29,8 +29,8 @@ func (w World) Identity(m Machine, n *corev1.Node) string {
 	return i.ProviderID
 }
 
-// resides reports whether n has the name that is foretold for i, or one of i's addresses and
-// no foretold name. Names among the addresses may be those that many hosts were inspected under.
+// resides reports whether n has the predicted name of i, or, without a predicted name, one of i's addresses.
+// Names among the addresses may be those that many hosts had during inspection.
 func resides(n *corev1.Node, i provider.Instance) bool {
 	if i.NodeName != "" {
 		return strings.EqualFold(n.Name, i.NodeName)
@@ -40,8 +40,7 @@ func resides(n *corev1.Node, i provider.Instance) bool {
 	})
 }
 
-// identifyAgain is when to look again whether the node is to be given its provider ID; zero:
-// that is known.
+// identifyAgain returns when to check again whether to set the node's provider ID; zero: that is known.
 func identifyAgain(q input) time.Duration {
 	if !q.w.Node.Unsure {
 		return 0

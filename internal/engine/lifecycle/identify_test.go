@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestIdentity: a node is given the provider ID of its machine's instance where nobody else gives nodes one, and where
-// more than a record or a mark says that it is the instance's. It could never be taken back.
+// TestIdentity: a node gets the provider ID of its machine's instance if no other component sets one, and if
+// more than a record or a mark proves that the node is on the instance. It cannot be changed later.
 func TestIdentity(t *testing.T) {
 	type facts struct {
 		m lifecycle.Machine
@@ -73,7 +73,7 @@ func hostName(name string) []corev1.NodeAddress {
 	return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}}
 }
 
-// TestUnsureIdentityIsAskedAgain: nothing else would look at a machine that runs.
+// TestUnsureIdentityIsAskedAgain: no event would cause a pass for a running machine.
 func TestUnsureIdentityIsAskedAgain(t *testing.T) {
 	m, w := machine(stage(lifecycle.StageRunning, time.Hour)), world(runningOn(node(corev1.ConditionTrue)))
 	w.Node.Unsure = true

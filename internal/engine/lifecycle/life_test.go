@@ -14,9 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// life is a machine with the truth around it: a cloud with at most one
-// instance and a cluster with at most one node. A pass over it is the shell's,
-// with effects that do at once what they are told to do.
+// life is a machine in its world: a cloud with at most one instance and a cluster with at most one node. A
+// pass over it is like that of the controller, with effects that happen at once.
 type life struct {
 	now time.Time
 	m   lifecycle.Machine
@@ -24,19 +23,19 @@ type life struct {
 
 	instance                                *provider.Instance
 	node                                    *corev1.Node
-	watched                                 time.Time // when the cluster was watched as it deleted the node
+	watched                                 time.Time // when a watch saw the deletion of the node
 	update                                  inplace.Node
 	pods                                    []string
 	classErr, findErr, createErr, deleteErr error
 	replyLost                               bool
-	killed                                  bool // the process is, before it records what Create made
+	killed                                  bool // the process is killed before it records the result of Create
 	behind                                  bool // listings do not show the instance
-	deletions                               int  // Delete calls until the instance is gone
+	deletions                               int  // Delete calls until the instance is terminated
 	readLag                                 time.Duration
 
 	retry                      lifecycle.Retry
 	missingSince, removedSince time.Time
-	created                    int // instances ever made
+	created                    int // instances ever created
 	seenToGo                   bool
 	story                      strings.Builder
 }
@@ -45,7 +44,7 @@ func newLife(p lifecycle.Policy) *life {
 	return &life{now: born, p: p, m: lifecycle.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", Created: born}}
 }
 
-// tell writes what happens in the world.
+// tell writes an event of the world.
 func (l *life) tell(format string, args ...any) {
 	fmt.Fprintf(&l.story, "%-11s %s\n", "+"+l.now.Sub(born).String(), fmt.Sprintf(format, args...))
 }
@@ -53,7 +52,7 @@ func (l *life) tell(format string, args ...any) {
 // after lets time pass.
 func (l *life) after(d time.Duration) *life { l.now = l.now.Add(d); return l }
 
-// pass makes one pass and writes what was decided.
+// pass makes one pass and writes the decision.
 func (l *life) pass() lifecycle.Decision {
 	w := l.observe()
 	for i := range maxSteps {
@@ -159,7 +158,7 @@ func (l *life) create(w *lifecycle.World) {
 		l.retry = lifecycle.Retry{Err: l.createErr, Step: lifecycle.Create, At: l.now, Failures: l.retry.Failures + 1}
 	}
 	if l.instance != nil {
-		l.behind = false // Create reports what is there for the machine's UID
+		l.behind = false // Create returns the existing instance of the machine's UID
 	} else if l.createErr == nil || l.replyLost {
 		l.created++
 		l.instance = &provider.Instance{ID: "i-1", ProviderID: "cloud:///i-1", State: provider.Pending, Created: l.now, Addresses: address}
@@ -191,7 +190,7 @@ func (l *life) terminate(w *lifecycle.World) {
 	l.instance, w.Instances.Own, w.Removal.State = nil, nil, lifecycle.RemovalDone
 }
 
-// record is what a lens keeps, without its spelling.
+// record stores the fields that a lens stores, without their API form.
 func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
 	l.enter(d.Stage)
 	if i := w.Instances.Of(l.m.Recorded.ProviderID); i != nil {
@@ -217,7 +216,7 @@ func (l *life) runs() {
 	l.tell("the instance runs")
 }
 
-// givesUp lets the infrastructure give up the instance that it accepted.
+// givesUp lets the infrastructure fail the accepted instance.
 func (l *life) givesUp(s provider.State, why *provider.Error) {
 	l.instance.State, l.instance.Fault = s, why
 	l.tell("the instance is %s: %v", s, why)
@@ -237,7 +236,7 @@ func (l *life) reports(ready corev1.ConditionStatus) {
 	l.tell("the node reports Ready %s", ready)
 }
 
-// asks writes what others ask of, or answer about, the node's update.
+// asks writes other actors' requests for, and answers about, the node's update.
 func (l *life) asks(what string, edit func(*inplace.Node)) {
 	edit(&l.update)
 	l.tell("%s", what)
@@ -248,7 +247,7 @@ func (l *life) delete() {
 	l.tell("the machine is deleted")
 }
 
-// settle makes a machine that runs, from nothing.
+// settle brings a new machine to Running.
 func (l *life) settle() {
 	l.tell("the machine is created")
 	l.pass()

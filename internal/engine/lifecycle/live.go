@@ -9,9 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// life is a living machine's way, from an object that was just written to a
-// node that does its work. Each check assumes that those before it had nothing
-// to object.
+// life has the checks for a machine that is not under deletion, from a newly created object to a node that
+// does its work. Each check assumes that the checks before it had no objection.
 var life = []check{
 	notHeld,
 	faulty,
@@ -58,7 +57,7 @@ func faulty(q input) *Decision {
 	return &Decision{Step: Settled, Reason: ReasonInvalidObject, Message: Describe(q.m.Faults)}
 }
 
-// Describe puts faults into one line: "spec.class.kind: must be set".
+// Describe joins faults into one line: "spec.class.kind: must be set".
 func Describe(faults []Fault) string {
 	out := make([]string, len(faults))
 	for i, f := range faults {
@@ -67,11 +66,10 @@ func Describe(faults []Fault) string {
 	return strings.Join(out, "; ")
 }
 
-// failed machines stay as they are until their owner, or a person, deletes
-// them, unless the API lets them recover with their node. What would keep a new
-// node from counting as running keeps a machine from recovering too: else one
-// that ran out of time for it would be back at once. So does an update that
-// never came to its end. Whoever deletes the node of one asks for its end, too.
+// failed machines stay as they are until their owner, or a user, deletes them, unless the API lets them
+// recover with their node. What keeps a new node from counting as running also keeps a machine from
+// recovering: otherwise a machine that failed for that would recover at once. The same holds for an update
+// that never ended. The deletion of the node of a failed machine requests its replacement, too.
 func failed(q input) *Decision {
 	switch {
 	case q.m.Stage != StageFailed:
@@ -84,25 +82,24 @@ func failed(q input) *Decision {
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
 }
 
-// thawed gives machines another chance that were lost when we became blind for so
-// long that everything froze (section 5.3 of the Gardener notes): what their nodes looked like then
-// means nothing. Those that are still unhealthy are lost again when the kubelets
-// have had time to report.
+// thawed resets machines that became Lost while the process was disconnected for so long that everything
+// froze (section 5.3 of the Gardener notes): the state of their nodes at that time means nothing. Those that
+// are still unhealthy become Lost again after the kubelets have had time to report.
 func thawed(q input) *Decision {
 	if q.m.Stage != StageLost || !q.m.StageSince.Before(q.w.Connectivity.Recovered().Truncate(time.Second)) {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonReconnected, Stage: StageRunning, After: thawGrace,
-		Message: "the API server was out of reach for too long to tell whether the node is healthy",
+		Message: "the API server was unreachable for too long to know whether the node is healthy",
 	}
 }
 
-// thawGrace is what a node has to report after a freeze.
+// thawGrace is the time that a node has to report after a freeze.
 const thawGrace = 30 * time.Second
 
-// lookupFailed stops a machine that has no instance yet. One that has lives
-// on by what its node says: a blind cloud is no reason to neglect it.
+// lookupFailed stops a machine without an instance. A machine with an instance continues by the state of its
+// node, also when the cloud does not answer.
 func lookupFailed(q input) *Decision {
 	if q.w.Instances.Looked || q.m.Recorded.Provisioned {
 		return nil
@@ -126,24 +123,23 @@ func lookupFailed(q input) *Decision {
 	return d
 }
 
-// givenUp is about an instance that was accepted and never became usable. The
-// machine gets no other: its owner makes another machine. One API gives it up at
-// once where nothing can come of it any more; the other says why in the words of a
-// failed creation, which whoever scales the group waits for, and gives it up in its
-// time. An instance that has proved itself by its node is judged by that.
+// givenUp handles an instance that was accepted and never became usable. The machine gets no other: its owner
+// creates another machine. One API sets it to Failed at once if it cannot recover; the other reports the
+// reason in the words of a failed creation, for which autoscalers wait, and sets it to Failed after its
+// timeout. An instance whose node has joined is judged by the node.
 func givenUp(q input) *Decision {
 	err := q.w.Instances.Fault
 	if err == nil || q.m.HadNode() || q.m.Stage == StageDetached || q.w.Node.Object != nil {
 		return nil
 	}
 	left, unknown := len(q.w.Instances.Own) > 0, !q.w.Node.Looked && !q.p.Targetless
-	message, args := "the infrastructure gave the instance up: "+err.Error(), Args{}
+	message, args := "the infrastructure accepted the instance, and it failed: "+err.Error(), Args{}
 	if !left {
 		message, args = q.lost()
 		message += ": " + err.Error()
 	}
 	switch {
-	case unknown: // nobody can tell that its node has not joined
+	case unknown: // it is unknown whether its node has joined
 	case q.p.Join.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.Join.MissingFails && (!left || final(err)):
 		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message, Args: args}
 	case q.overdue():
@@ -159,7 +155,7 @@ func givenUp(q input) *Decision {
 	return d
 }
 
-// final reports whether the infrastructure will not mend by itself what it gave up.
+// final reports whether the failed instance will not recover by itself.
 func final(err error) bool {
 	switch provider.KindOf(err) {
 	case provider.Exhausted, provider.Invalid, provider.Denied:
@@ -175,7 +171,7 @@ func instanceMissing(q input) *Decision {
 	if q.w.Unlisted.For > 0 {
 		return &Decision{
 			Step: Await, Reason: ReasonUnconfirmed, After: q.w.Unlisted.For,
-			Message: "the infrastructure does not list the instance; asking again before this is believed",
+			Message: "the infrastructure does not list the instance; the controller asks again before it acts on that",
 		}
 	}
 	if !q.p.Join.MissingFails || !q.absent() {
@@ -185,9 +181,8 @@ func instanceMissing(q input) *Decision {
 	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: message, Args: args}
 }
 
-// retryPending keeps attempts apart, and gives up where the API says so. Only
-// attempts at creating and initializing count: a question that could not be
-// answered says nothing about a machine that is there.
+// retryPending keeps attempts apart, and fails the machine if the API requires that. Only attempts to create
+// and to initialize count: a failed lookup says nothing about an existing machine.
 func retryPending(q input) *Decision {
 	r := q.w.Retry
 	switch {
@@ -229,9 +224,8 @@ func notCreated(q input) *Decision {
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
 }
 
-// pending is about instances that were never usable: one that has proved itself
-// by its node and is pending again, as after a stop and a start, is judged by
-// its node.
+// pending handles instances that were never usable: an instance whose node has joined and that is pending
+// again, as after a stop and a start, is judged by its node.
 func pending(q input) *Decision {
 	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node.Object, q.p) {
@@ -247,9 +241,9 @@ func pending(q input) *Decision {
 	}
 }
 
-// Poll is how long to wait before asking again about something that has been
-// pending for so long: a quarter of it, between 250 ms and 15 s. What takes
-// 4 s is seen at most 1 s late, what takes 10 minutes at most 15 s.
+// Poll returns how long to wait before asking again about something that has been pending for that long: a
+// quarter of it, between 250 ms and 15 s. A change after 4 s is seen at most 1 s late, a change after 10
+// minutes at most 15 s.
 func Poll(pendingFor time.Duration) time.Duration {
 	return min(max(pendingFor/4, 250*time.Millisecond), 15*time.Second)
 }
@@ -279,14 +273,13 @@ func nodeUnknown(q input) *Decision {
 	}
 }
 
-// nodeMissing is about machines that had a node. Where losing it means
-// replacement, a node that is being deleted is lost, also one that was still on
-// its way to count: our finalizer on it only sees to it that nobody misses the
-// wish. A node that is merely not there was not seen to be deleted: the cluster may have
-// been restored from before it, and its pods run. The machine is unhealthy, as one is whose
-// node is another's now, unless it has its instance and that node reports. Then the kubelet of the instance
-// may be what reports under it, with something that it has made up, and giving the
-// machine up would end pods that nobody can drain.
+// nodeMissing handles machines that had a node. If the API replaces machines that lose their node, a node
+// under deletion counts as lost, also before the machine was Running: our finalizer on the node only ensures
+// that its deletion is noticed. A missing node without an observed deletion is different: the cluster may
+// have been restored from an earlier backup, and the pods still run. Then the machine is unhealthy, like a
+// machine whose node now belongs to another one, unless the machine has its instance and the node of that
+// name reports. Then the kubelet of the instance may report with invented data, and failing the machine would
+// end pods that cannot be drained.
 func nodeMissing(q input) *Decision {
 	if !q.nodeLeaves() && (q.w.Node.Object != nil || !q.m.HadNode()) {
 		return nil
@@ -312,16 +305,14 @@ func nodeMissing(q input) *Decision {
 	return &d
 }
 
-// nodeLeaves reports whether the node was seen to be deleted, where that asks for another
-// machine.
+// nodeLeaves reports whether the node was seen to be deleted, if that requests another machine.
 func (q input) nodeLeaves() bool {
 	n := q.w.Node
 	leaves := n.Object != nil && n.Object.DeletionTimestamp != nil || n.Looked && n.Object == nil && !n.DeletedAt.IsZero() && n.Taken == ""
 	return q.p.Health.NodeLossDeletes && leaves
 }
 
-// HadNode reports whether the machine's node has joined and counted at least
-// once.
+// HadNode reports whether the machine's node has joined and counted at least once.
 func (m Machine) HadNode() bool {
 	switch m.Stage {
 	case StageRunning, StageLost, StageUpdating, StageUpdated, StageUpdateFailed:
@@ -342,7 +333,7 @@ func notJoined(q input) *Decision {
 		Message: "the instance runs; its node has not joined yet",
 	}
 	if err := unseen(q); err != nil {
-		d.Message = "its node has not joined yet, and the infrastructure does not say how its instance is: " + err.Error()
+		d.Message = "its node has not joined yet, and the infrastructure does not report the state of its instance: " + err.Error()
 	}
 	if i := q.w.Instances.Of(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
 		// Its node may be found by an address that is not known yet.
@@ -358,7 +349,7 @@ func nodeStale(q input) *Decision {
 	return &Decision{Step: SyncNode, Reason: ReasonNodeStale}
 }
 
-// notYetHealthy is about machines that have not run yet.
+// notYetHealthy handles machines that have not run yet.
 func notYetHealthy(q input) *Decision {
 	if q.p.Join.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node.Object, q.p) == "" {
 		return nil
@@ -372,7 +363,7 @@ func notYetHealthy(q input) *Decision {
 	}
 }
 
-// unhealthy is about machines that have run.
+// unhealthy handles machines that have run.
 func unhealthy(q input) *Decision {
 	if !q.p.Health.Tracked || q.w.Node.Object != nil && Healthy(q.w.Node.Object, q.p) {
 		return nil
@@ -386,8 +377,8 @@ func unhealthy(q input) *Decision {
 	return q.losing(StageLost)
 }
 
-// losing is about a machine that has been in a stage for some time which it may
-// be in for the health timeout only.
+// losing handles a machine that has been in a stage for some time in which it may be for the health timeout
+// only.
 func (q input) losing(s Stage) *Decision {
 	left := q.left(q.m.StageSince, q.p.Health.Timeout)
 	switch {
@@ -420,7 +411,7 @@ func (q input) untilOverdue() time.Duration {
 	return max(q.left(q.m.Created, q.p.Join.Timeout), 0) + time.Second
 }
 
-// sooner bounds a wait by the moment at which the machine is overdue.
+// sooner limits a wait by the time at which the machine is overdue.
 func (q input) sooner(wait time.Duration) time.Duration {
 	if u := q.untilOverdue(); u > 0 && u < wait {
 		return u
@@ -428,8 +419,7 @@ func (q input) sooner(wait time.Duration) time.Duration {
 	return wait
 }
 
-// joinTimeout gives up a machine whose node did not join in time; not while nobody can
-// tell whether it did.
+// joinTimeout fails a machine whose node did not join in time; not while it is unknown whether it did.
 func (q input) joinTimeout() *Decision {
 	if d := nodeUnknown(q); d != nil && !q.p.Targetless {
 		return d
@@ -439,13 +429,12 @@ func (q input) joinTimeout() *Decision {
 		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.Join.Timeout.Minutes()),
 	}
 	if err := unseen(q); err != nil {
-		d.Message += " The infrastructure does not say how its instance is: " + err.Error()
+		d.Message += " The infrastructure does not report the state of its instance: " + err.Error()
 	}
 	return d
 }
 
-// joined is the stage of a machine whose instance is there and whose node is
-// not known.
+// joined returns the stage of a machine whose instance exists and whose node is unknown.
 func (q input) joined() Stage {
 	if q.m.HadNode() || q.m.Stage == StageFailed {
 		return q.m.Stage
@@ -453,8 +442,7 @@ func (q input) joined() Stage {
 	return StageJoining
 }
 
-// struggling is the stage of a machine that has no usable instance because of
-// err.
+// struggling returns the stage of a machine that has no usable instance because of err.
 func (q input) struggling(err error) Stage {
 	if err != nil {
 		return StageCrashing

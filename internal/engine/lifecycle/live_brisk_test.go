@@ -10,8 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestLiveBrisk is the life of a machine by the rules of machine.sapcloud.io:
-// the way to a node.
+// TestLiveBrisk has the decisions about a machine by the rules of machine.sapcloud.io, until it has a node.
 func TestLiveBrisk(t *testing.T) {
 	const overdue = 20*time.Minute + time.Second
 	check(t, []row{
@@ -190,7 +189,7 @@ func TestLiveBrisk(t *testing.T) {
 			policy: brisk, m: machine(aged(overdue)), w: world(blind(errDenied)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonJoinTimeout, Stage: lifecycle.StageFailed, After: 5 * time.Minute,
-				Message: "Machine m-1 failed to join the cluster in 20 minutes. The infrastructure does not say how its instance is: credentials are not valid",
+				Message: "Machine m-1 failed to join the cluster in 20 minutes. The infrastructure does not report the state of its instance: credentials are not valid",
 			},
 		},
 		{
@@ -199,7 +198,7 @@ func TestLiveBrisk(t *testing.T) {
 			policy: brisk, m: machine(), w: world(blind(errDenied), failedAt(lifecycle.Await, errDenied, 0, 1)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: lifecycle.StageJoining, After: 5 * time.Minute,
-				Message: "its node has not joined yet, and the infrastructure does not say how its instance is: credentials are not valid",
+				Message: "its node has not joined yet, and the infrastructure does not report the state of its instance: credentials are not valid",
 			},
 		},
 		{

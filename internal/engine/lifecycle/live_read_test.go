@@ -7,7 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestNeedsLiveRead: before an instance is made or removed, or pods are forced off its node, the API server itself is asked.
+// TestNeedsLiveRead: before an instance is created or terminated, or pods are forcibly deleted, the machine
+// is read past the cache.
 func TestNeedsLiveRead(t *testing.T) {
 	type shown = lifecycle.Shown
 	for _, c := range []struct {

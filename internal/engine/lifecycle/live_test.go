@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestLivePatient is the life of a machine by the rules of machine.openshift.io.
+// TestLivePatient has the decisions about a machine by the rules of machine.openshift.io.
 func TestLivePatient(t *testing.T) {
 	const fault = "spec.providerSpec.value: value field must be set"
 	check(t, []row{
@@ -111,7 +111,7 @@ func TestLivePatient(t *testing.T) {
 			policy: patient, w: world(having(instance(provider.Stopping))), m: machine(stage(lifecycle.StageRunning, time.Hour)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, After: time.Second,
-				Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that",
+				Message: "the node does not exist: it comes back only if its kubelet registers again; otherwise delete the machine, or have a health check do that",
 			},
 		},
 		{
@@ -135,7 +135,7 @@ func TestLivePatient(t *testing.T) {
 			w: world(func(w *lifecycle.World) { w.Unlisted.For = 3 * time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageJoining, After: 3 * time.Second,
-				Message: "the infrastructure does not list the instance; asking again before this is believed",
+				Message: "the infrastructure does not list the instance; the controller asks again before it acts on that",
 			},
 		},
 		{
@@ -233,7 +233,7 @@ func TestLivePatient(t *testing.T) {
 			reason: "the machine stays Running: a health check may treat it as unhealthy, the machine controller does nothing",
 			policy: patient, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: world(having(instance(provider.Running))),
 			want: lifecycle.Decision{
-				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that",
+				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; otherwise delete the machine, or have a health check do that",
 			},
 		},
 		{

@@ -10,8 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removeFailed is a removal that the infrastructure objected to just now, so
-// often in a row.
+// removeFailed is a removal with a recent error of the infrastructure, so often in a row.
 func removeFailed(err error, failures int) worldEdit {
 	return func(w *lifecycle.World) {
 		having(instance(provider.Running))(w)
@@ -25,9 +24,8 @@ var stages = []lifecycle.Stage{
 	lifecycle.StageLost, lifecycle.StageUpdating, lifecycle.StageUpdated, lifecycle.StageUpdateFailed, lifecycle.StageFailed,
 }
 
-// TestRowsOfOpenShiftDeleteErrors: the column Delete of the error vocabulary in
-// section 2.1 of the OpenShift notes, and that of Exists for a machine on its
-// way out.
+// TestRowsOfOpenShiftDeleteErrors: the column Delete of the error vocabulary in section 2.1 of the OpenShift
+// notes, and that of Exists for a machine under deletion.
 func TestRowsOfOpenShiftDeleteErrors(t *testing.T) {
 	refused := func(err error, after time.Duration) lifecycle.Decision {
 		return because(waiting(lifecycle.ReasonTerminateFailed, err.Error(), after), err)
@@ -66,9 +64,8 @@ func TestRowsOfOpenShiftDeleteErrors(t *testing.T) {
 	})
 }
 
-// "any | Deleting | deletionTimestamp" of the phase transition table: whatever a
-// machine was, it is on its way out when it is deleted, and nothing of that is
-// done to it which belongs to living machines.
+// "any | Deleting | deletionTimestamp" of the phase transition table: a machine in any phase is Deleting when
+// it is deleted, and no step for machines that are not under deletion is taken.
 func TestRowsOfOpenShiftPhaseTransitions(t *testing.T) {
 	for _, s := range stages {
 		t.Run("any to Deleting: deletionTimestamp: "+string(s), func(t *testing.T) {

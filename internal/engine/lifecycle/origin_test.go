@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestOriginFirst: nothing is asked for before the object says where.
+// TestOriginFirst: no instance is requested before the object records where.
 func TestOriginFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
@@ -32,7 +32,7 @@ func TestOriginFirst(t *testing.T) {
 	}
 }
 
-// TestElsewhere: what another account does not have is not gone.
+// TestElsewhere: an instance that another account does not list is not terminated.
 func TestElsewhere(t *testing.T) {
 	one := &lifecycle.Origin{Cluster: "blue", Account: "one"}
 	for name, c := range map[string]struct {

@@ -2,8 +2,8 @@ package lifecycle
 
 import "time"
 
-// asked is the wish that counts for whoever decides about a failed machine without its
-// node at hand: what the node was last heard to ask wins over the machine's own.
+// asked returns the wish that counts for a decision about a failed machine without its node at hand: the last
+// known wish of the node wins over the machine's own.
 func (k Preservation) asked() Wish {
 	if k.LastApplied != WishNone {
 		return k.LastApplied
@@ -14,12 +14,12 @@ func (k Preservation) asked() Wish {
 // Active reports whether the machine is preserved at now.
 func (k Preservation) Active(now time.Time) bool { return now.Before(k.Until) }
 
-// Begun reports whether preserving it began, be it over or not: whoever counts preserved
-// machines goes by that, as their clients do.
+// Begun reports whether preserving it began, even if it is over: counters of preserved machines rely on that,
+// as their clients do.
 func (k Preservation) Begun() bool { return !k.Until.IsZero() }
 
-// Spares reports whether a failed machine is left alone at now: until its preservation
-// ends, or because one is asked for that has not begun.
+// Spares reports whether a failed machine is left alone at now: until its preservation ends, or because a
+// requested one has not begun.
 func (k Preservation) Spares(now time.Time) bool {
 	if !k.Begun() {
 		return preserves(k.asked())
@@ -30,8 +30,8 @@ func (k Preservation) Spares(now time.Time) bool {
 // ByOwner reports whether the machine's owner chose it.
 func (k Preservation) ByOwner() bool { return k.Own == WishOwner }
 
-// Decided reports whether there is nothing left to choose: somebody did, for or against,
-// or the machine is preserved already, or was until now.
+// Decided reports whether there is nothing left to choose: a user chose for or against it, or the machine is
+// preserved already, or was until now.
 func (k Preservation) Decided() bool {
 	return preserves(k.asked()) || k.asked() == WishNot || k.Begun()
 }

@@ -7,36 +7,34 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 )
 
-// Wish is what somebody asks about keeping a machine although it failed, or
-// there is one too many. Each API group has its own words for it.
+// Wish is a request about keeping a machine although it failed, or although there is one too many. Each API
+// group has its own words for it.
 type Wish string
 
 // The wishes.
 const (
 	WishNone Wish = ""
-	// WishNot: it is not to be kept.
+	// WishNot: do not keep it.
 	WishNot Wish = "Not"
-	// WishNow: it is to be kept from now on, whatever becomes of it.
+	// WishNow: keep it from now on, in any state.
 	WishNow Wish = "Now"
-	// WishFailed: it is to be kept while it is Failed.
+	// WishFailed: keep it while it is Failed.
 	WishFailed Wish = "WhenFailed"
-	// WishOwner: its owner chose to keep it, and has to choose again when it
-	// fails again.
+	// WishOwner: its owner chose to keep it, and has to choose again after the next failure.
 	WishOwner Wish = "ChosenByOwner"
-	// WishUnknown: the word means nothing.
+	// WishUnknown: the word is unknown.
 	WishUnknown Wish = "Unknown"
 )
 
-// Preservation is what a machine's object says about keeping it.
+// Preservation has the facts in a machine's object about keeping it.
 type Preservation struct {
-	// Own is what the machine itself asks, LastApplied what its node asked when that
-	// was last acted upon.
+	// Own is the machine's own wish, LastApplied is the node's wish that was last acted upon.
 	Own, LastApplied Wish
 	// Until is when keeping it ends; zero while it is not kept.
 	Until time.Time
 }
 
-// PreserveCondition is what a node tells its readers about keeping its machine.
+// PreserveCondition is the state of a machine's preservation, as shown on its node.
 type PreserveCondition string
 
 // The conditions.
@@ -46,16 +44,16 @@ const (
 	PreserveActive PreserveCondition = "Kept"
 	// PreserveDraining: the machine is kept and failed, its node is not drained yet.
 	PreserveDraining PreserveCondition = "Draining"
-	// PreserveStopped: the machine was kept once.
+	// PreserveStopped: the machine was kept, and is no longer.
 	PreserveStopped PreserveCondition = "Stopped"
 )
 
-// NodePreservation is what a node says about keeping its machine.
+// NodePreservation has the facts on a node about keeping its machine.
 type NodePreservation struct {
-	// Wish is what the node asks.
+	// Wish is the node's wish.
 	Wish Wish
-	// Fenced says that new pods are kept off the node for that, FencedSince
-	// since when (zero when that is not known).
+	// Fenced says that a taint keeps new pods off the node for that, FencedSince since when (zero if
+	// unknown).
 	Fenced      bool
 	FencedSince time.Time
 	Condition   PreserveCondition
@@ -66,58 +64,57 @@ func (k NodePreservation) inForce() bool {
 	return k.Fenced || k.Condition == PreserveActive || k.Condition == PreserveDraining
 }
 
-// drained reports whether the pods were moved away since the machine failed:
-// the condition says Draining from before the fence is put up.
+// drained reports whether the pods were evicted since the machine failed: the condition is Draining from
+// before the fence is set.
 func (k NodePreservation) drained() bool { return k.Fenced && k.Condition == PreserveActive }
 
-// PreservePlan is what is to become of keeping a machine: what its object and its
-// node are to say. The zero value leaves everything as it is.
+// PreservePlan is the plan for a machine's preservation: the wanted state of its object and its node. The
+// zero value changes nothing.
 type PreservePlan struct {
-	// Bound says that there is something to say at all.
+	// Bound says that there is something to write.
 	Bound bool
-	// Wish is what is wrong with what is asked.
+	// Wish is the error in the wish.
 	Wish PreserveFault
-	// Machine is what the object is to say, Node what is to be done on the node.
+	// Machine is the wanted state of the object, Node has the actions on the node.
 	Machine PreservedMachine
 	Node    PreservedNode
-	// After is when to ask again; zero: never.
+	// After is the time until the next decision; zero: never.
 	After time.Duration
 }
 
-// PreserveFault is what is wrong with a wish.
+// PreserveFault is the error in a wish.
 type PreserveFault struct {
-	// Refused says that what the node asks means nothing, so that nothing is
-	// done; Ignored the same of the machine, whose wish does not count then.
-	// Told says that there is no news in that.
+	// Refused says that the node's wish is unknown, so nothing is done; Ignored that the machine's own wish
+	// is unknown, so it does not count. Told says that this has been reported already.
 	Refused, Ignored, Told bool
 }
 
-// PreservedMachine is what a machine's object is to say about keeping it.
+// PreservedMachine is the wanted state of a machine's object about keeping it.
 type PreservedMachine struct {
 	// Preserve says that the machine is kept, ByOwner that its owner chose so.
 	Preserve, ByOwner bool
 	Until             time.Time
 	LastApplied       Wish
-	// DropWish takes the machine's own wish away.
+	// DropWish removes the machine's own wish.
 	DropWish bool
 }
 
-// PreservedNode is what is to be done on the node of a machine that is kept.
+// PreservedNode has the actions on the node of a kept machine.
 type PreservedNode struct {
-	// DropWish takes the node's wish away.
+	// DropWish removes the node's wish.
 	DropWish bool
-	// End undoes what was done for keeping the machine.
+	// End undoes all changes made for keeping the machine.
 	End bool
-	// Fence keeps new pods off the node, Drain moves the others away.
+	// Fence keeps new pods off the node, Drain evicts the others.
 	Fence bool
 	Drain DrainMode
-	// Condition is what the node is to tell, Message in more words: what the drain
-	// waits for, or why the machine is kept no more. PreserveNone leaves what it tells.
+	// Condition is the wanted condition of the node, Message its text: what the drain waits for, or why the
+	// machine is no longer kept. PreserveNone does not change the condition.
 	Condition PreserveCondition
 	Message   string
 }
 
-// DrainMode is how pods are moved away.
+// DrainMode is how pods are evicted.
 type DrainMode string
 
 // The modes.
@@ -127,13 +124,13 @@ const (
 	DrainForced  DrainMode = "Forced"
 )
 
-// Preserve decides whether a machine is kept although it failed, or there is one
-// too many, and what that takes. [Decide] asks it about living machines, once all is
-// decided that has to do with their health, and again after each step of it
-// ([Preserving]). Like [Decide] it is total.
+// Preserve decides whether a machine is kept although it failed, or although there is one too many, and the
+// required changes. [Decide] calls it for machines that are not under deletion, after all decisions about
+// their health, and again after each of its steps ([Preserving]). Like [Decide] it has an answer for every
+// input.
 //
-// The machine is to say that it is kept before anything is done to its node,
-// and that it is not after all of that was undone.
+// The machine records that it is kept before its node is changed, and that it is not kept after all changes
+// were undone.
 func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 	q := input{now: now, m: m, w: w, p: p}
 	if !p.Preserve.Supported || !m.Deleted.IsZero() || m.Stage == StageDeleting || !p.Targetless && !w.Node.Looked {
@@ -155,8 +152,8 @@ func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 	return q.preserveOrEnd(k, wish)
 }
 
-// wish is the one that counts: the node's wherever it has or had one. Without
-// a node it is the machine's.
+// wish returns the wish that counts: the node's if it has or had one, otherwise the machine's. Without a node
+// it is the machine's.
 func (q input) wish() (w Wish, byNode bool) {
 	if q.w.Node.Object != nil && (q.w.Node.Preservation.Wish != WishNone || q.m.Preservation.LastApplied != WishNone) {
 		return q.w.Node.Preservation.Wish, true
@@ -171,7 +168,7 @@ func (q input) preserveOrEnd(k PreservePlan, wish Wish) PreservePlan {
 	failed := q.m.Stage == StageFailed
 	switch {
 	case wish == WishNone, wish == WishNot:
-		return q.preserveEnds(k, "nobody asks for it any more")
+		return q.preserveEnds(k, "it is no longer requested")
 	case q.preserveOver():
 		return q.preserveEnds(q.forgetting(k), preserveTimeOver)
 	case wish == WishFailed && !failed:
@@ -185,26 +182,25 @@ func (q input) preserveOrEnd(k PreservePlan, wish Wish) PreservePlan {
 
 const preserveTimeOver = "its time is over"
 
-// preserveOver reports whether the machine was kept for as long as it was to be.
+// preserveOver reports whether the time of the preservation is over.
 func (q input) preserveOver() bool {
 	return !q.m.Preservation.Until.IsZero() && q.w.Connectivity.Past(q.m.Preservation.Until, q.now)
 }
 
-// forgetting takes all wishes away: who still wants the machine kept has to ask
-// anew.
+// forgetting removes all wishes: a user who still wants the machine kept has to request it again.
 func (q input) forgetting(k PreservePlan) PreservePlan {
 	k.Machine.LastApplied, k.Machine.DropWish, k.Node.DropWish = WishNone, q.m.Preservation.Own != WishNone, q.w.Node.Preservation.Wish != WishNone
 	return k
 }
 
-// preserveGoesOn on. The time begins once: wishing the same again does not prolong
+// preserveGoesOn continues the preservation. Its time begins once: repeating the same wish does not prolong
 // it.
 func (q input) preserveGoesOn(k PreservePlan, failed bool) PreservePlan {
 	if k.Machine.Preserve = true; k.Machine.Until.IsZero() {
 		k.Machine.Until = q.now.Add(q.p.Preserve.Timeout)
 	}
 	if k.After = max(k.Machine.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Machine.Until) {
-		k.After = connectivity.Settle // its time came unseen
+		k.After = connectivity.Settle // its time ended without a connection
 	}
 	if q.w.Node.Object == nil {
 		return k
@@ -223,9 +219,9 @@ func (q input) preserveGoesOn(k PreservePlan, failed bool) PreservePlan {
 	return k
 }
 
-// preserveDrain is forced when patience with the pods is at its end, as in an update.
-// That is counted from the fence: nothing else is written when the drain begins, and by
-// nobody else.
+// preserveDrain returns a forced drain when the timeout for the pods has passed, as in an update. The timeout
+// counts from the fence: nothing else is written when the drain begins, and no other program writes the
+// fence.
 func (q input) preserveDrain() DrainMode {
 	overdue := q.p.Drain.Timeout > 0 && q.left(q.fencedSince(), q.p.Drain.Timeout) < 0
 	if q.m.ForceDrain || overdue || q.helpless() {
@@ -253,9 +249,9 @@ func (q input) preserveDrainAfter(d drain.Decision) time.Duration {
 	return after
 }
 
-// preserveEnds, or has ended long ago. A failed machine whose time is over goes on
-// showing that time to its owner, which looks for failed machines to keep, and
-// would choose this one anew instead of replacing it.
+// preserveEnds ends the preservation, or keeps it ended. A failed machine whose time is over keeps showing
+// that time to its owner. Otherwise the owner, which looks for failed machines to keep, would choose this one
+// again instead of replacing it.
 func (q input) preserveEnds(k PreservePlan, why string) PreservePlan {
 	until := q.m.Preservation.Until
 	k.Machine.Until = time.Time{}

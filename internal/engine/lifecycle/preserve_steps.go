@@ -2,24 +2,23 @@ package lifecycle
 
 import "github.com/millwright-dev/millwright/internal/engine/drain"
 
-// Preserving is how far this pass is with preserving the machine.
+// Preserving is the progress of this pass with preserving the machine.
 type Preserving struct {
 	// Did is the last of its steps that was performed; empty: none was.
 	Did Step
-	// Err is what went wrong with one of them on the node: none is tried after that.
+	// Err is the failure of one of them on the node: no further step is tried.
 	Err error
-	// Drain is what draining the node came to; nil when this pass did not try.
+	// Drain is the result of draining the node; nil if this pass did not try.
 	Drain *drain.Decision
-	// Told says that people heard of a wish that means nothing.
+	// Told says that an unknown wish was reported.
 	Told bool
 }
 
-// preserveSteps are the steps for preserving a machine, in the order in which a pass comes
-// to those that it needs.
+// preserveSteps are the steps of preserving a machine, in order; a pass takes those that it needs.
 var preserveSteps = []Step{StorePreservation, WarnOfDrain, MarkPreserved, DrainPreserved, TellPreserved}
 
-// preserving is d, which ends a pass as far as the machine's life goes, with what becomes of
-// preserving the machine; and the next step for that, as long as there is one.
+// preserving returns d, which ends the pass for the machine's life, with the preservation plan and its next
+// step, as long as there is one.
 func preserving(q input, d Decision) Decision {
 	if f := q.w.Final; f != nil && (f.Step == Replace || f.Step == RemoveFinalizer) {
 		return d.waiting()
@@ -43,8 +42,8 @@ func preserving(q input, d Decision) Decision {
 	return d.waiting()
 }
 
-// next is what to do after a step, or first where that is empty, about a machine that has
-// the node n; empty: nothing is left to do in this pass.
+// next returns the step after the given one, or the first if that is empty, for a machine with the node n;
+// empty: this pass has nothing left to do.
 func (k PreservePlan) next(after Step, m Machine, n Node) Step {
 	begun := after == ""
 	for _, s := range preserveSteps {
@@ -56,7 +55,7 @@ func (k PreservePlan) next(after Step, m Machine, n Node) Step {
 	return ""
 }
 
-// takes reports whether the plan needs a step that has its turn.
+// takes reports whether the plan needs the step.
 func (k PreservePlan) takes(s Step, m Machine, n Node) bool {
 	if s == StorePreservation {
 		return k.Machine.Preserve && m.Preservation.Until.IsZero()
@@ -75,9 +74,8 @@ func (k PreservePlan) takes(s Step, m Machine, n Node) bool {
 	return true
 }
 
-// cutShort is what the object may say of the plan where something went wrong on the node.
-// A machine that is preserved no more says so last, lest anything be left behind: it says
-// nothing yet.
+// cutShort returns the part of the plan that the object may record after a failure on the node. A machine
+// that is no longer preserved records that last, so that nothing is left behind: then it records nothing yet.
 func (k PreservePlan) cutShort() PreservePlan {
 	if k.Machine.Preserve {
 		return k

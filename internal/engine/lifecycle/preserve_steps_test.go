@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// afterLife does to the facts what a step after the machine's life does when all goes well.
+// afterLife applies the effect of a successful step after the machine's life to the facts.
 func (f *facts) afterLife(d lifecycle.Decision) {
 	if f.w.Final == nil {
 		f.w.Final = &d
@@ -99,8 +99,8 @@ func TestPreserveSteps(t *testing.T) {
 // allowed lets an unhealthy machine fail.
 func allowed(w *lifecycle.World) { w.MayFail = true }
 
-// TestPreserveCutShort: after a failure on the node no step follows. That a machine is kept is
-// said in any case, that it is no more only once nothing is left on its node.
+// TestPreserveCutShort: after a failure on the node no step follows. The object records in any case that the
+// machine is kept, and that it is no longer kept only once nothing is left on its node.
 func TestPreserveCutShort(t *testing.T) {
 	well := node(corev1.ConditionTrue)
 	kept := facts{m: keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow}), w: keptOn(well, lifecycle.NodePreservation{}), p: keeper()}
@@ -115,8 +115,8 @@ func TestPreserveCutShort(t *testing.T) {
 	}
 }
 
-// TestLifeIsDecidedOnce: what the node shows after a step of preserving its machine is for the
-// next pass, or the machine would say that it recovered from what its node is fenced for.
+// TestLifeIsDecidedOnce: the node's state after a step of preserving its machine is for the next pass;
+// otherwise the machine would report that it recovered because its node is fenced.
 func TestLifeIsDecidedOnce(t *testing.T) {
 	f := facts{m: keeping(failed, lifecycle.Preservation{Own: lifecycle.WishFailed}), w: keptOn(node(corev1.ConditionFalse), lifecycle.NodePreservation{}), p: keeper()}
 	d := f.decide()
@@ -128,7 +128,7 @@ func TestLifeIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// TestDecideLife: who foretells a life is not told of the steps after it.
+// TestDecideLife: forecasts of a life do not get the steps after it.
 func TestDecideLife(t *testing.T) {
 	f := facts{m: keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow}), w: keptOn(node(corev1.ConditionTrue), lifecycle.NodePreservation{}), p: keeper()}
 	f.w.Token.State = lifecycle.TokenMade

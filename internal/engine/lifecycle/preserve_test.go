@@ -12,14 +12,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// keeping is a machine that ran for an hour, and says k about keeping it.
+// keeping is a machine that ran for an hour, with the preservation k.
 func keeping(s lifecycle.Stage, k lifecycle.Preservation) lifecycle.Machine {
 	m := machine(stage(s, time.Hour))
 	m.Preservation = k
 	return m
 }
 
-// keptOn is a world with a node that says k about keeping its machine.
+// keptOn is a world with a node with the preservation k.
 func keptOn(n *corev1.Node, k lifecycle.NodePreservation, edits ...worldEdit) lifecycle.World {
 	w := world(runningOn(n), func(w *lifecycle.World) { w.Node.Preservation = k })
 	for _, e := range edits {
@@ -69,7 +69,7 @@ const (
 
 // What keeps ending.
 const (
-	nobodyAsks = "nobody asks for it any more"
+	nobodyAsks = "it is no longer requested"
 	isOver     = "its time is over"
 	isWell     = "the machine has not failed, or has recovered"
 )
@@ -113,7 +113,7 @@ func TestKeepRows(t *testing.T) {
 	})
 }
 
-// TestKeepWish: whose wish counts, and what is remembered of it.
+// TestKeepWish: the wish that counts, and its record.
 func TestKeepWish(t *testing.T) {
 	n := node(corev1.ConditionTrue)
 	says := func(w lifecycle.Wish) lifecycle.World { return keptOn(n, lifecycle.NodePreservation{Wish: w}) }
@@ -150,8 +150,7 @@ func TestKeepWish(t *testing.T) {
 	})
 }
 
-// TestKeepDrain: what happens to the node of a machine that failed, and for how
-// long with patience (C30).
+// TestKeepDrain: what happens to the node of a machine that failed, and when the drain is forced (C30).
 func TestKeepDrain(t *testing.T) {
 	sick, silent := node(corev1.ConditionFalse), unready(6*time.Minute)
 	m := keeping(failed, lifecycle.Preservation{Own: lifecycle.WishNow, Until: keepEnd})
@@ -189,8 +188,8 @@ func TestKeepDrain(t *testing.T) {
 	})
 }
 
-// TestKeepOver: the owner of a failed machine whose time is over is to see that,
-// lest it choose the machine to be kept once more.
+// TestKeepOver: the owner of a failed machine whose time is over must see that, so that it does not choose
+// the machine to be kept once more.
 func TestKeepOver(t *testing.T) {
 	own := lifecycle.Preservation{Own: lifecycle.WishOwner, Until: keepPast}
 	owned := func(m lifecycle.Machine) lifecycle.Machine { m.Owned = true; return m }
@@ -224,8 +223,8 @@ func drawKeep(t *rapid.T, f *facts) {
 	}
 }
 
-// TestKeepConverges: machine and node as the plan wants them get a plan that
-// wants nothing else, and nothing is drained twice.
+// TestKeepConverges: machine and node in the planned state get a plan without changes, and nothing is drained
+// twice.
 func TestKeepConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -245,7 +244,7 @@ func TestKeepConverges(t *testing.T) {
 	})
 }
 
-// carryOut does what the plan wants; every drain goes well.
+// carryOut carries out the plan; every drain succeeds.
 func (f *facts) carryOut(k lifecycle.PreservePlan) {
 	if !k.Bound || k.Wish.Refused {
 		return

@@ -132,8 +132,8 @@ func drawAsks(t *rapid.T, what string) lifecycle.Asks {
 	return rapid.SampledFrom([]lifecycle.Asks{nil, asked(), asked(), refused, refused.Next(now, "b")}).Draw(t, what)
 }
 
-// drawWorld draws a world such as a shell can see: without a session nobody
-// looked, and what was not seen has a reason.
+// drawWorld draws a world that a controller can see: without a session no instance was looked up, and every
+// missing fact has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
 		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
@@ -184,7 +184,7 @@ func drawPolicy(t *rapid.T) lifecycle.Policy {
 	return p
 }
 
-// drawPassage puts the facts where a pass over a leaving machine may stand.
+// drawPassage sets the facts of a pass over a machine under deletion.
 func drawPassage(t *rapid.T, f *facts) {
 	if f.m.Deleted.IsZero() {
 		return
@@ -211,8 +211,7 @@ func drawFacts(t *rapid.T) facts {
 	return f
 }
 
-// TestTotal: whatever the facts, also those that no shell would bring, there is
-// an answer of the closed set.
+// TestTotal: for any facts, also impossible ones, there is an answer of the closed set.
 func TestTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -236,7 +235,7 @@ func TestTotal(t *testing.T) {
 	})
 }
 
-// TestFailuresExplainThemselves: a failure is never without words.
+// TestFailuresExplainThemselves: a failure always has a message.
 func TestFailuresExplainThemselves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawFacts(t).decide()
@@ -305,8 +304,8 @@ func TestTerminatesOnlyWhatIsFree(t *testing.T) {
 	})
 }
 
-// TestReleasesOnlyWhatIsGone: no instance without a machine, and a denied
-// answer is never read as gone.
+// TestReleasesOnlyWhatIsGone: no instance without a machine, and a denied answer never means that the
+// instance is terminated.
 func TestReleasesOnlyWhatIsGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -334,8 +333,8 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 	})
 }
 
-// neverAsked reports whether the object itself says that no instance was asked for, and nothing
-// else could be learned: its class was never valid, or a minute has passed without an answer.
+// neverAsked reports whether the object itself says that no instance was requested, and nothing else could be
+// learned: its class was never valid, or a minute has passed without an answer.
 func neverAsked(f facts) bool {
 	if f.m.Recorded.Provisioned || f.m.Asked() {
 		return false
@@ -343,8 +342,8 @@ func neverAsked(f facts) bool {
 	return provider.KindOf(f.w.Session.Err) == provider.Invalid || !f.w.Instances.Looked && now.Sub(f.m.Deleted) >= time.Minute
 }
 
-// TestBlindnessIsNotLoss: when the cloud or the cluster does not answer, a
-// machine that has an instance is neither given up nor replaced for that.
+// TestBlindnessIsNotLoss: when the cloud or the cluster does not answer, a machine with an instance neither
+// fails nor is replaced because of that.
 func TestBlindnessIsNotLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)

@@ -11,63 +11,60 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Rebooting is what a health check asked about the machine's instance, and what
-// came of that.
+// Rebooting is a health check's request to reboot the machine's instance, and its result.
 type Rebooting struct {
-	// Request is when a reboot was asked for, which is also its name (RFC 3339);
-	// empty: none was.
+	// Request is when a reboot was requested, which is also its name (RFC 3339); empty: none was.
 	Request string
-	// Until is when nobody waits for that any more.
+	// Until is when the requestor stops waiting for it.
 	Until time.Time
-	// For is what ails the node ("Ready=Unknown,DiskPressure=True"): a request goes by
-	// its word while the node shows any of that, or is not Ready. Empty: whoever asked
-	// did not say, and the node is not looked at.
+	// For has the node's unhealthy conditions ("Ready=Unknown,DiskPressure=True"): a request is valid while
+	// the node has any of them, or is not Ready. Empty: the requestor did not say, and the node is not
+	// checked.
 	For string
-	// Answered is the request that the rest is about.
+	// Answered is the request to which the following fields belong.
 	Answered string
 	State    RebootState
-	// At is when the infrastructure was last called, or when it was done.
+	// At is when the infrastructure was last called, or when the reboot was done.
 	At time.Time
-	// Calls is how often the infrastructure was called.
+	// Calls counts the calls to the infrastructure.
 	Calls int
-	// Message says what went wrong.
+	// Message is the failure.
 	Message string
 }
 
-// RebootState is how far a reboot is.
+// RebootState is the state of a reboot.
 type RebootState string
 
-// How far a reboot is.
+// The states of a reboot.
 const (
-	// RebootBegun is stored before the infrastructure is called: the outcome is
-	// not known.
+	// RebootBegun is stored before the infrastructure is called: the result is unknown.
 	RebootBegun RebootState = "Begun"
-	// RebootDone: the infrastructure took it on.
+	// RebootDone: the infrastructure accepted it.
 	RebootDone RebootState = "Done"
 	// RebootFailed: no retry can succeed.
 	RebootFailed RebootState = "Failed"
-	// RebootUnsupported: this infrastructure cannot.
+	// RebootUnsupported: this infrastructure cannot reboot.
 	RebootUnsupported RebootState = "Unsupported"
 )
 
-// RebootPower is how an infrastructure reboots.
+// RebootPower is an infrastructure's ability to reboot.
 type RebootPower string
 
-// How an infrastructure reboots. The zero value: not at all.
+// The abilities to reboot. The zero value: none.
 const (
-	// RebootsEachTime: a call that is repeated is another reboot.
+	// RebootsEachTime: a repeated call is another reboot.
 	RebootsEachTime RebootPower = "EachTime"
-	// RebootsOnce: it knows a request again.
+	// RebootsOnce: it recognizes a repeated request.
 	RebootsOnce RebootPower = "Once"
 )
 
-// maxBlindReboots is how often an infrastructure is called for a request that
-// does not know it again. What is not known of the first call, after a crash or
-// a lost reply, costs one more reboot at the most.
+// maxBlindReboots is how often an infrastructure that does not recognize a repeated request is called for it.
+// If the result of the first call is unknown, after a crash or a lost reply, that costs at most one more
+// reboot.
 const maxBlindReboots = 2
 
-// Saw is r with what a process saw come of the present request. What it saw of another
-// one is over.
+// Saw returns r with the result of the present request that a process has observed. A result of another
+// request is ignored.
 func (r Rebooting) Saw(came Rebooting) Rebooting {
 	if came.Answered == "" || came.Answered != r.Request {
 		return r
@@ -76,10 +73,10 @@ func (r Rebooting) Saw(came Rebooting) Rebooting {
 	return came
 }
 
-// reboot is what is asked and known about rebooting the machine's instance.
+// reboot returns the requested reboot of the machine's instance, with its known result.
 func (q input) reboot() Rebooting { return q.m.Reboot.Saw(q.w.Reboot) }
 
-// Current is how far the present request is; empty: nobody has begun.
+// Current returns the state of the present request; empty: it has not begun.
 func (r Rebooting) Current() RebootState {
 	if r.Request == "" || r.Answered != r.Request {
 		return ""
@@ -87,7 +84,7 @@ func (r Rebooting) Current() RebootState {
 	return r.State
 }
 
-// calls is how often the infrastructure was called for the present request.
+// calls returns how often the infrastructure was called for the present request.
 func (r Rebooting) calls() int {
 	if r.Current() == "" {
 		return 0
@@ -95,7 +92,7 @@ func (r Rebooting) calls() int {
 	return r.Calls
 }
 
-// open reports whether there is still something to do about the request.
+// open reports whether the request still has to be carried out.
 func (r Rebooting) open(now time.Time, power RebootPower) bool {
 	switch {
 	case r.Request == "" || !now.Before(r.Until):
@@ -106,7 +103,7 @@ func (r Rebooting) open(now time.Time, power RebootPower) bool {
 	return r.Current() == RebootBegun && (power == RebootsOnce || r.calls() < maxBlindReboots)
 }
 
-// Begin is what has to be stored before the infrastructure is called, if it is.
+// Begin returns the record to store before the infrastructure is called, and whether to call it.
 func (r Rebooting) Begin(now time.Time, power RebootPower) (_ Rebooting, call bool) {
 	r.Calls, r.Answered, r.At, r.Message = r.calls()+1, r.Request, now, ""
 	r.State = RebootBegun
@@ -116,8 +113,8 @@ func (r Rebooting) Begin(now time.Time, power RebootPower) (_ Rebooting, call bo
 	return r, power != ""
 }
 
-// End is what is to be stored after the call came to err. A failure that may
-// pass leaves the reboot begun.
+// End returns the record to store after the call returned err. After a transient failure the reboot stays
+// begun.
 func (r Rebooting) End(now time.Time, err error) Rebooting {
 	r.At, r.Message = now, text(err)
 	switch provider.KindOf(err) {
@@ -129,21 +126,20 @@ func (r Rebooting) End(now time.Time, err error) Rebooting {
 	return r
 }
 
-// rebootHeld are the stages in which nobody reboots: the machine is given up, or
-// its node's own agent is at work.
+// rebootHeld are the stages without reboots: the machine has failed, or its node's own agent is working.
 var rebootHeld = map[Stage]bool{
 	StageFailed: true, StageDeleting: true, StageUpdating: true, StageUpdated: true, StageUpdateFailed: true,
 }
 
-// rebootable reports whether the machine's own instance is there, and we see
-// well enough to touch it.
+// rebootable reports whether the machine's own instance exists, and the connection is good enough to touch
+// it.
 func (q input) rebootable() bool {
 	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	return i != nil && i.State != provider.Stopping && !q.w.Instances.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Node.Update.Request.Selected()
 }
 
-// rebootAsked is about a machine whose health check wants it rebooted before it
-// is replaced. While a failed attempt is left to rest, its life goes on.
+// rebootAsked handles a machine whose health check wants it rebooted before it is replaced. During the pause
+// after a failed attempt, the machine's life continues.
 func rebootAsked(q input) *Decision {
 	r := q.reboot()
 	if !r.open(q.now, q.w.Session.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
@@ -151,12 +147,12 @@ func rebootAsked(q input) *Decision {
 	}
 	return &Decision{
 		Step: Reboot, Reason: ReasonRebootAsked,
-		Message: fmt.Sprintf("a health check asked at %s for a reboot", r.Request),
+		Message: fmt.Sprintf("a health check requested a reboot at %s", r.Request),
 	}
 }
 
-// recovered reports whether the node got well by itself, after a check asked for the
-// reboot and before that was begun. The check takes the request back, but may be late.
+// recovered reports whether the node recovered by itself, after a check requested the reboot and before that
+// was begun. The check withdraws the request, but may be late.
 func (q input) recovered() bool {
 	if q.reboot().For == "" || !q.w.Node.Looked || Ready(q.w.Node.Object).Status != corev1.ConditionTrue {
 		return false
@@ -167,7 +163,7 @@ func (q input) recovered() bool {
 	})
 }
 
-// rebootRest is for how long a failed attempt is left to rest.
+// rebootRest returns the remaining pause after a failed attempt.
 func (q input) rebootRest() time.Duration {
 	r := q.reboot()
 	if r.Current() != RebootBegun {
@@ -176,8 +172,8 @@ func (q input) rebootRest() time.Duration {
 	return q.p.Delays.after(nil, r.calls()) - q.now.Sub(r.At)
 }
 
-// rebootAgain is when to look again at a machine that is still to be rebooted:
-// an attempt failed, or what it takes is not seen. Zero: there is none.
+// rebootAgain returns when to check again a machine with a pending reboot: an attempt failed, or a
+// precondition is not met. Zero: no reboot is pending.
 func (q input) rebootAgain() time.Duration {
 	if !q.reboot().open(q.now, q.w.Session.RebootPower) {
 		return 0
@@ -188,7 +184,7 @@ func (q input) rebootAgain() time.Duration {
 	return max(q.p.Delays.Transient, FirstDelay)
 }
 
-// Equal reports whether two say the same.
+// Equal reports whether two are equal.
 func (r Rebooting) Equal(o Rebooting) bool {
 	same := r.Until.Equal(o.Until) && r.At.Equal(o.At)
 	r.Until, r.At = o.Until, o.At

@@ -146,9 +146,9 @@ func TestRebootAgain(t *testing.T) {
 	}
 }
 
-// For one request, an infrastructure that does not know it again is called twice
-// at most, and one that says that it is done, or cannot be, never again: whatever
-// the calls come to, and whoever crashes after them.
+// For one request, an infrastructure that does not recognize a repeated request is called at most twice, and
+// one that reports that it is done, or cannot reboot, never again: for any results of the calls, and any
+// crashes after them.
 func TestNeverTwoRebootsForARequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		power := rapid.SampledFrom([]lifecycle.RebootPower{lifecycle.RebootsOnce, lifecycle.RebootsEachTime}).Draw(t, "power")
@@ -176,8 +176,8 @@ func TestNeverTwoRebootsForARequest(t *testing.T) {
 	})
 }
 
-// TestRebootSaw: what this process saw come of the request that stands counts before what is
-// stored, and keeps how long that request is waited for.
+// TestRebootSaw: this process's observation of the present request counts before the stored one, and keeps
+// the time limit of that request.
 func TestRebootSaw(t *testing.T) {
 	stored := askedFor(begunFor(time.Minute, 1), askedBecause("Ready=False"))
 	for _, c := range []struct {

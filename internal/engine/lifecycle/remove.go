@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removal is the way out: workloads, instance, node, object. Nothing in it
-// needs a valid object, and what cannot be asked is never taken for gone.
+// removal has the checks of a deletion: workloads, instance, node, object. None needs a valid object, and an
+// unanswered question never means that something is deleted.
 var removal = []check{
 	released,
 	preDrainHook,
@@ -37,8 +37,7 @@ func released(q input) *Decision {
 	return &Decision{Step: Settled, Reason: ReasonReleased, Stage: StageDeleting}
 }
 
-// preDrainHook is honoured whether or not there is anything to drain: its
-// owner relies on the machine being there.
+// preDrainHook is honoured even if there is nothing to drain: its owner relies on the machine.
 func preDrainHook(q input) *Decision {
 	if len(q.m.Deletion.PreDrain) == 0 || q.m.Deletion.Drained {
 		return nil
@@ -67,31 +66,30 @@ func drainDue(q input) *Decision {
 	}
 }
 
-// DrainedAgainAnnotation is put on a node with the cordon that begins another drain,
-// after one was recorded as finished: that record says nothing of what came since.
+// DrainedAgainAnnotation is set on a node with the cordon of another drain, after one was recorded as
+// finished: that record does not cover later changes.
 const DrainedAgainAnnotation = millwright.DrainedAgain
 
-// Emptied reports whether nothing is left to drain of the machine's node and of those
-// that show its instance: a drain was recorded as finished, and no pod was let onto any of
-// them since. One that somebody uncordoned, or that its kubelet has made anew, takes pods
-// again. It is drained with each pass from then on, as long as its instance is there.
+// Emptied reports whether nothing is left to drain on the machine's node and on those with its instance: a
+// drain was recorded as finished, and none of them has accepted pods since. A node that a user uncordoned, or
+// that its kubelet has created again, accepts pods. It is drained in each pass from then on, as long as its
+// instance exists.
 func Emptied(m Machine, n Node) bool {
 	closed := func(n *corev1.Node) bool { return n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "" }
 	open := slices.ContainsFunc(n.Hosts, func(h *corev1.Node) bool { return h.UID != "" && !closed(h) })
 	return m.Deletion.Drained && !open && (n.Object == nil || closed(n.Object))
 }
 
-// ForcedPatience is how long a deletion that a person forces puts up with a
-// cluster that refuses or does not answer what it asks: it may be gone for good.
+// ForcedPatience is how long a forced deletion waits for a cluster that refuses or does not answer its
+// requests: the cluster may have been deleted.
 const ForcedPatience = time.Minute
 
-// overrules reports whether the machine goes although the cluster that it joined
-// cannot be asked to drain or to forget its node. It is tried once more in each
-// pass. Only a person's word does that: no timeout takes silence for consent.
+// overrules reports whether the machine is deleted although the target cluster cannot be asked to drain or to
+// delete its node. Each pass tries once more. Only a user's request does that: no timeout takes silence for
+// consent.
 func (q input) overrules() bool { return q.m.Deletion.Force && q.w.Drain.RefusedFor >= ForcedPatience }
 
-// nodeUnknown waits until it can be told what becomes of the node, unless the
-// machine goes without.
+// nodeUnknown waits until the state of the node is known, unless the machine is deleted without it.
 func (q input) nodeUnknown() *Decision {
 	why := text(q.w.Node.Err)
 	if q.overrules() {
@@ -107,8 +105,8 @@ func (q input) nodeUnknown() *Decision {
 	}
 }
 
-// drainable reports whether there may be workloads that a drain would save.
-// Once the instance is positively gone, or on its way, there are none.
+// drainable reports whether the node may have workloads that a drain would save. After the instance is
+// certainly terminated, or terminating, it has none.
 func (q input) drainable() bool {
 	if q.p.Targetless || q.m.Deletion.SkipDrain || q.w.Node.Looked && q.w.Node.Object == nil && len(q.w.Node.Hosts) == 0 {
 		return false
@@ -120,15 +118,13 @@ func (q input) drainable() bool {
 	return i == nil || i.State != provider.Stopping
 }
 
-// absent reports whether nothing in the cluster speaks against an answer that there
-// is no instance, and that is known.
+// absent reports whether an answer that there is no instance is known and not contradicted by the cluster.
 func (q input) absent() bool {
 	return q.w.Instances.SeenToGo || (q.p.Targetless || q.w.Node.Looked) && q.w.against(q.m) == ""
 }
 
-// gone reports whether the infrastructure can have noticed that the machine has
-// an instance, and says that it has none. One may have been asked for just before;
-// until listings have caught up with that, absence proves nothing.
+// gone reports whether the infrastructure can have noticed the machine's instance, and reports none. One may
+// have been requested just before; until listings have caught up with that, absence proves nothing.
 func (q input) gone() bool {
 	return q.w.Instances.Looked && len(q.w.Instances.Owned()) == 0 && q.w.Unlisted.For <= 0
 }
@@ -158,8 +154,8 @@ func preTerminateHook(q input) *Decision {
 	}, q.hooksBlockSince())
 }
 
-// unreachable: there is no session, or it cannot say what exists. A machine for which no
-// instance was ever asked waits a minute at most, and goes.
+// unreachable: there is no session, or it cannot report which instances exist. A machine whose instance was
+// never requested waits a minute at most, and is deleted.
 func unreachable(q input) *Decision {
 	if q.w.Removal.State == RemovalDone || q.w.Session.Err == nil && q.w.Instances.Looked {
 		return nil
@@ -172,7 +168,7 @@ func unreachable(q input) *Decision {
 	if !q.m.Recorded.Provisioned && !q.m.Asked() {
 		left := q.left(q.m.Deleted, unaskedPatience)
 		if left <= 0 || q.w.Session.Err != nil && provider.KindOf(q.w.Session.Err) == provider.Invalid {
-			return nil // nothing was made
+			return nil // nothing was created
 		}
 		after = min(after, left)
 	}
@@ -181,8 +177,8 @@ func unreachable(q input) *Decision {
 	}
 }
 
-// unaskedPatience is for how long the infrastructure is asked for an instance that nobody
-// asked for: the object may come from a backup. The collector finds what shows up later.
+// unaskedPatience is how long the infrastructure is asked for an instance that was never requested: the
+// object may come from a backup. The orphan collector finds instances that appear later.
 const unaskedPatience = time.Minute
 
 func terminateFailed(q input) *Decision {
@@ -205,8 +201,8 @@ func terminating(q input) *Decision {
 	}
 }
 
-// terminateDue asks for removal also where no instance was found: there may be
-// leftovers of one that was never completed.
+// terminateDue requests the removal also if no instance was found: an incomplete creation may have left
+// resources behind.
 func terminateDue(q input) *Decision {
 	if q.w.Removal.State == RemovalDone || !q.w.Instances.Looked || q.w.Session.Err != nil {
 		return nil
@@ -214,15 +210,15 @@ func terminateDue(q input) *Decision {
 	return &Decision{Step: Terminate, Reason: ReasonDeleting, Stage: StageDeleting}
 }
 
-// unconfirmed: removal found nothing to remove, but the listing may run
-// behind, and what the process before this one asked for may be on its way.
+// unconfirmed: the removal found nothing to remove, but the listing may lag behind, and a request of the
+// previous process may still be carried out.
 func unconfirmed(q input) *Decision {
 	if !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || q.gone() {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
-		Message: "nothing is listed for the machine; asking again before this is believed",
+		Message: "nothing is listed for the machine; the controller asks again before it acts on that",
 		After:   max(q.w.Unlisted.For, FirstDelay),
 	}
 }

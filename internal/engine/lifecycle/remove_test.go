@@ -17,7 +17,7 @@ var (
 	blocked  = drain.Decision{Message: "1 pod has to leave: db/db-0", Next: 20 * time.Second}
 )
 
-// out is a decision about a machine on its way out.
+// out is a decision about a machine under deletion.
 func out(step lifecycle.Step, why lifecycle.Reason) lifecycle.Decision {
 	return lifecycle.Decision{Step: step, Reason: why, Stage: lifecycle.StageDeleting}
 }
@@ -38,7 +38,7 @@ func removal(r lifecycle.RemovalState) worldEdit {
 	}
 }
 
-// TestRemoveDrain is the way out up to the end of the drain.
+// TestRemoveDrain has the deletion up to the end of the drain.
 func TestRemoveDrain(t *testing.T) {
 	recorded := func(m *lifecycle.Machine) { m.Deletion.Drained = true }
 	busy := runningOn(node(corev1.ConditionTrue))
@@ -204,7 +204,7 @@ func unreadySince(t time.Time) *corev1.Node {
 	return n
 }
 
-// TestRemoveInstance is the way out from the end of the drain.
+// TestRemoveInstance has the deletion from the end of the drain.
 func TestRemoveInstance(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
 	never := leaving(func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" })
@@ -276,14 +276,14 @@ func TestRemoveInstance(t *testing.T) {
 				m.Recorded.Provisioned, m.Recorded.ProviderID, m.Deleted = false, "", now.Add(-time.Second)
 			}),
 			w:    world(lagging(5*time.Second, time.Second), removal(lifecycle.RemovalDone)),
-			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 4*time.Second),
+			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; the controller asks again before it acts on that", 4*time.Second),
 		},
 		{
 			name:   "openshift 2.1: never listed, by a process that has just taken over",
 			reason: "what the one before it asked for may be on its way for 2 s more",
 			policy: patient, m: never,
 			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Unlisted.For = 2 * time.Second }),
-			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 2*time.Second),
+			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; the controller asks again before it acts on that", 2*time.Second),
 		},
 		{
 			name:   "openshift 2.1: never listed, long enough",

@@ -7,32 +7,29 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// after is how long to wait once err has happened so many times in a row. What
-// the infrastructure asks for comes first; then the reaction that the kind of
-// error calls for. With Transient at 5 s: 0.5, 1, 2, 4, 5, 5 … seconds. It is
-// never less than [FirstDelay]: a pass that needs no pause does not end.
+// after returns how long to wait after err has happened so many times in a row. The pause that the
+// infrastructure requests comes first, then the one for the kind of error. With Transient at 5 s: 0.5, 1, 2,
+// 4, 5, 5 … seconds. It is never less than [FirstDelay]: a pass without a pause would not end.
 func (d Delays) after(err error, failures int) time.Duration {
 	return max(d.wanted(err, failures), FirstDelay)
 }
 
-// toldFor is how long an event that nothing else repeats is relied on: API servers
-// keep events for an hour, and the next attempt may be a quarter of an hour away.
+// toldFor is how long an event that is not repeated is relied on: API servers keep events for an hour, and
+// the next attempt may be a quarter of an hour away.
 const toldFor = 40 * time.Minute
 
-// News reports whether people have yet to hear at now of a failure that the object
-// itself does not name, or may have forgotten.
+// News reports whether at now a failure still has to be reported that the object itself does not show, or no
+// longer.
 func (r Retry) News(now time.Time) bool {
 	return r.Err != nil && (r.Told.IsZero() || now.Sub(r.Told) >= toldFor)
 }
 
-// mostLookDelay is how long a machine that has its instance may go without another
-// look at it, after looks that failed.
+// mostLookDelay is how long a machine with an instance may go without another lookup, after failed lookups.
 const mostLookDelay = 5 * time.Minute
 
-// lookAgain is when to ask the infrastructure once more about an instance that was
-// there: the machine lives on without the answer, but says meanwhile that it does
-// not know, or that it does not believe the answer. Many machines may do so at
-// once, and ask ever more rarely. Zero: it answered.
+// lookAgain returns when to ask the infrastructure again about an instance that existed: the machine
+// continues without the answer, but reports meanwhile that it is unknown, or not trusted. Many machines may
+// do so at once, and ask ever less often. Zero: the infrastructure answered.
 func (q input) lookAgain() time.Duration {
 	if q.w.Contradiction(q.m) != "" {
 		return q.p.Delays.unmended()
@@ -45,8 +42,8 @@ func (q input) lookAgain() time.Duration {
 	return max(q.p.Delays.after(err, q.w.Retry.Failures), rarely.after(err, q.w.Retry.Failures))
 }
 
-// unseen is why the infrastructure does not say how the instance of a machine is that
-// had one; nil: it does.
+// unseen returns why the infrastructure does not report the state of an instance that the machine had; nil:
+// it does.
 func unseen(q input) error {
 	if q.w.Instances.Looked || !q.m.Recorded.Provisioned {
 		return nil
@@ -54,8 +51,8 @@ func unseen(q input) error {
 	return cmp.Or(q.w.Session.Err, q.w.Instances.Err)
 }
 
-// initialized reports that an attempt at it whose answer was lost took effect: the instance
-// says so, or, while nobody may see that, a healthy node.
+// initialized reports that an initialization whose answer was lost has succeeded: the instance shows it, or,
+// if that cannot be read, a healthy node.
 func initialized(q input) bool {
 	if !q.w.Instances.Looked {
 		return Healthy(q.w.Node.Object, q.p)
@@ -64,8 +61,8 @@ func initialized(q input) bool {
 	return i != nil && !i.Uninitialized
 }
 
-// duplicatesDelay is how soon a machine that has instances besides its own is looked
-// at again: nothing tells when somebody has removed them.
+// duplicatesDelay is how soon a machine with additional instances is checked again: no event reports their
+// removal.
 const duplicatesDelay = 10 * time.Minute
 
 func (q input) duplicatesAgain() time.Duration {
@@ -75,11 +72,11 @@ func (q input) duplicatesAgain() time.Duration {
 	return 0
 }
 
-// unmended is when to look again at what only a person can mend, and nothing tells
-// when that is done.
+// unmended returns when to check again a problem that only a user can fix, and whose fix causes no event.
 func (d Delays) unmended() time.Duration { return max(d.Other, FirstDelay) }
 
-// untilTold is how long to wait before the node is looked up again, which err prevented: as long as err says, or else Transient.
+// untilTold returns how long to wait before the node is looked up again after err: the pause in err,
+// otherwise Transient.
 func (d Delays) untilTold(err error) time.Duration {
 	if a := provider.AfterOf(err); a > 0 {
 		return max(a, FirstDelay)

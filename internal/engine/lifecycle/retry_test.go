@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// W3: what is pending is asked for soon, and then more and more rarely.
+// W3: a pending change is polled soon, and then less and less often.
 func TestPoll(t *testing.T) {
 	for _, c := range []struct {
 		pendingFor, want time.Duration
@@ -59,8 +59,7 @@ func TestLookAgain(t *testing.T) {
 	}
 }
 
-// TestDelays asks for the pause after the n-th failure in a row, through the
-// decision, as the shell does.
+// TestDelays returns the pause after the n-th failure in a row, through the decision, as the controller does.
 func TestDelays(t *testing.T) {
 	seconds := func(s ...float64) (out []time.Duration) {
 		for _, x := range s {
@@ -103,8 +102,8 @@ func TestDelaysDoNotOverflow(t *testing.T) {
 	}
 }
 
-// TestDecideLooksAgain: whatever else a living machine waits for, it also waits for what
-// nothing tells of.
+// TestDecideLooksAgain: in addition to its other waits, a machine that is not under deletion also waits for
+// changes without an event.
 func TestDecideLooksAgain(t *testing.T) {
 	i := provider.Instance{ID: "i-1", ProviderID: "p://1", State: provider.Running}
 	twice := world(having(i))

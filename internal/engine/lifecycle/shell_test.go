@@ -11,12 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// maxSteps is what the shell allows one pass.
+// maxSteps is the controller's limit of steps in one pass.
 const maxSteps = 20
 
-// TestPassesEnd drives random facts through the shell's loop, with effects
-// that go well or badly by chance: every pass ends, and no step is done twice
-// in one (of notes, none is written twice).
+// TestPassesEnd drives random facts through the controller's loop, with effects that succeed or fail at
+// random: every pass ends, and no step is taken twice in one (no mark is written twice).
 func TestPassesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: drawPolicy(t)}
@@ -37,7 +36,7 @@ func TestPassesEnd(t *testing.T) {
 	})
 }
 
-// drawPreservation puts the facts where a machine may be preserved, and has a token.
+// drawPreservation sets facts with which a machine may be preserved, and has a token.
 func drawPreservation(t *rapid.T, f *facts) {
 	f.p.Preserve.Supported, f.p.Preserve.Timeout = drawBool(t, "preserves"), drawSpan(t, "preserveTimeout")
 	wish := func(label string) lifecycle.Wish {
@@ -56,8 +55,7 @@ func drawPreservation(t *rapid.T, f *facts) {
 	f.w.Token.State = rapid.SampledFrom([]lifecycle.TokenState{lifecycle.TokenNone, lifecycle.TokenMade, lifecycle.TokenUnknown}).Draw(t, "token")
 }
 
-// perform does to the facts what the effect of a step may do to them, and
-// reports whether the pass goes on.
+// perform applies a possible effect of a step to the facts, and reports whether the pass continues.
 func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	err := drawError(t, "effect of "+string(d.Step))
 	switch d.Step {
@@ -94,7 +92,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 		f.terminate(t, err)
 	case lifecycle.DeleteNode:
 		f.w.Node.Object, f.w.Node.Err, f.w.Node.Looked = nil, err, err == nil
-	default: // what ends the machine's life for this pass, and what comes after that
+	default: // steps that end the machine's life for this pass, and the steps after it
 		f.afterLife(d)
 		if onNode := d.Step != lifecycle.StorePreservation && d.Step != lifecycle.DropToken; onNode && f.w.Preserving.Did != "" {
 			f.w.Preserving.Err = err
@@ -103,7 +101,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	return true
 }
 
-// ask stores what is asked for next.
+// ask stores the next request.
 func (f *facts) ask() {
 	if f.w.Asks.Open() == nil {
 		f.w.Asks = f.w.Asks.Next(now, "")

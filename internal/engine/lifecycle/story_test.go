@@ -20,8 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// stories are whole lives. What they must come to is checked besides the words
-// in the golden files.
+// stories are whole lives. Their results are checked in addition to the texts in the golden files.
 var stories = map[string]struct {
 	reason string
 	tell   func(*life)

@@ -58,8 +58,8 @@ func TestAbsent(t *testing.T) {
 
 func deleted(m *lifecycle.Machine) { m.Deleted = now.Add(-time.Second) }
 
-// TestDrainOfHosts: pods leave wherever they may run, and nothing ends before a cluster is
-// asked that can know.
+// TestDrainOfHosts: pods are evicted from all nodes on which they may run, and no instance is terminated
+// before a cluster that can know is asked.
 func TestDrainOfHosts(t *testing.T) {
 	other := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "custom-1", UID: "uid-1"}}
 	absent := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
@@ -100,7 +100,7 @@ func TestDrainOfHosts(t *testing.T) {
 	}
 }
 
-// TestForeignTargetFreezes: nothing that a living machine comes to rests on another cluster.
+// TestForeignTargetFreezes: no decision about a machine that is not under deletion depends on another cluster.
 func TestForeignTargetFreezes(t *testing.T) {
 	for _, s := range []lifecycle.Stage{lifecycle.StageJoining, lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdating} {
 		m := machine(stage(s, 24*time.Hour), aged(48*time.Hour), onNode1)

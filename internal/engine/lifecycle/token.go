@@ -2,31 +2,31 @@ package lifecycle
 
 import "time"
 
-// Token is what is known of a machine's bootstrap token.
+// Token has the facts about a machine's bootstrap token.
 type Token struct {
-	// State is whether it may be there, Lifetime for how long it is good.
+	// State says whether it may exist, Lifetime how long it is valid.
 	State    TokenState
 	Lifetime time.Duration
-	// Again is when to try again what this pass tried in vain; zero: never.
+	// Again is when to retry a failed deletion; zero: never.
 	Again time.Duration
 }
 
-// TokenState says whether a bootstrap token is to be taken away some time.
+// TokenState says whether a bootstrap token has to be deleted.
 type TokenState string
 
 // The states.
 const (
-	// TokenNone: there is none, or this pass is done with it.
+	// TokenNone: no token exists, or this pass is done with it.
 	TokenNone TokenState = ""
-	// TokenMade: this process made it.
+	// TokenMade: this process created it.
 	TokenMade TokenState = "Made"
-	// TokenUnknown: another process may have made one.
+	// TokenUnknown: another process may have created one.
 	TokenUnknown TokenState = "Unknown"
 )
 
-// servedToken reports whether the machine's bootstrap token has served, or cannot serve any
-// more, where d is what ends the pass. It goes before the object says so: nobody would think
-// of it again. After a new start nobody is asked about machines that have run for long.
+// servedToken reports whether the machine's bootstrap token has been used, or cannot be used any more, where
+// d ends the pass. The token is deleted before the object records that: afterwards no process would delete
+// it. After a restart, machines that have run for long are not checked.
 func servedToken(q input, d Decision) bool {
 	t := q.w.Token
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestDropToken: when a bootstrap token is taken away.
+// TestDropToken: when a bootstrap token is deleted.
 func TestDropToken(t *testing.T) {
 	well := node(corev1.ConditionTrue)
 	joined := func(m *lifecycle.Machine) { m.Recorded.NodeName, m.Recorded.NodeUID = well.Name, well.UID }
@@ -44,8 +44,8 @@ func TestDropToken(t *testing.T) {
 	}
 }
 
-// TestTokenIsTriedAgain: a token that could not be taken away is no step any more in the same
-// pass, and the reason for another one.
+// TestTokenIsTriedAgain: a token that could not be deleted is not tried again in the same pass, and schedules
+// another one.
 func TestTokenIsTriedAgain(t *testing.T) {
 	f := facts{m: machine(stage(running, time.Hour)), w: world(runningOn(node(corev1.ConditionTrue))), p: brisk}
 	f.w.Token = lifecycle.Token{Again: 3 * time.Second}

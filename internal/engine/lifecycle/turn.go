@@ -2,10 +2,11 @@ package lifecycle
 
 import "github.com/millwright-dev/millwright/internal/engine/turn"
 
-// Class is a kind of work. The zero Class is that which nothing waits for.
+// Class is a kind of work. The zero Class is work that no other work waits for.
 type Class = turn.Class
 
-// Turn says under which class the work on a machine waits. short says that other machines wait for capacity: what is deleted frees some.
+// Turn returns the class of the work on a machine. short says that other machines wait for capacity, which
+// deletions free.
 func Turn(m Machine, short bool) Class {
 	switch {
 	case !m.Deleted.IsZero() && short && m.Recorded.Provisioned:

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// C16: the reason for which a node is drained tells failure from surplus.
+// C16: the reason for which a node is drained distinguishes failure from surplus.
 func TestUnwell(t *testing.T) {
 	with := func(ready corev1.ConditionStatus, disk corev1.ConditionStatus) *corev1.Node {
 		return &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{

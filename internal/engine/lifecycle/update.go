@@ -8,27 +8,27 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// phases are what stages say about an update in place.
+// phases are the phases of an update in place by stage.
 var phases = map[Stage]inplace.Phase{
 	StageRunning: inplace.PhaseRunning, StageUpdating: inplace.PhaseUpdating, StageUpdated: inplace.PhaseUpdated, StageUpdateFailed: inplace.PhaseFailed,
 }
 
-// InPlace is what a machine in the stage says about an update in place.
+// InPlace returns the phase of an update in place for a machine in the stage.
 func (s Stage) InPlace() inplace.Phase { return phases[s] }
 
-// updates reports whether there is anything to ask about updates.
+// updates reports whether updates in place apply.
 func (q input) updates() bool { return q.p.Update.InPlace && q.w.Node.Object != nil }
 
-// update is what the node and the machine say.
+// update has the facts of the node and the machine.
 func (q input) update() inplace.Update {
 	return inplace.Update{Node: q.w.Node.Update, Phase: q.m.Stage.InPlace()}
 }
 
-// updateOpen reports whether the node is half way, and so not fit for work.
+// updateOpen reports whether the node's update is incomplete, so that the node is not fit for work.
 func (q input) updateOpen() bool { return q.updates() && q.w.Node.Update.Open() }
 
-// markDue brings the mark on the node in step with what was asked, done and
-// answered. Each step of an update is written before the next is taken.
+// markDue brings the mark on the node in step with request, progress and answer. Each step of an update is
+// stored before the next is taken.
 func markDue(q input) *Decision {
 	if !q.updates() {
 		return nil
@@ -41,7 +41,7 @@ func markDue(q input) *Decision {
 	d := &Decision{Step: MarkUpdate, Reason: noted[due], Mark: due}
 	switch due {
 	case inplace.MarkDrained, inplace.MarkReady:
-		// A node that is about to be restarted is no sick node.
+		// A node that is about to be restarted is not unhealthy.
 		d.Stage = StageUpdating
 	case inplace.MarkNone, inplace.MarkCandidate:
 		d.Uncordon = u.Uncordons()
@@ -58,7 +58,7 @@ var noted = map[inplace.Mark]Reason{
 	inplace.MarkDrained: ReasonUpdateDrained, inplace.MarkReady: ReasonUpdateReady, inplace.MarkUpdated: ReasonUpdated, inplace.MarkFailed: ReasonUpdateFailed,
 }
 
-// updateAnswered is about machines whose agent has answered.
+// updateAnswered handles machines whose agent has answered.
 func updateAnswered(q input) *Decision {
 	if !q.updates() {
 		return nil
@@ -79,8 +79,7 @@ func updateAnswered(q input) *Decision {
 	return nil
 }
 
-// updateDrain moves the workloads away. Meanwhile the machine does its work,
-// and its health matters as ever.
+// updateDrain drains the node. Meanwhile the machine does its work, and its health matters as always.
 func updateDrain(q input) *Decision {
 	if !q.updates() || q.update().State() != inplace.Draining {
 		return nil
@@ -104,15 +103,14 @@ func updateDrain(q input) *Decision {
 	return d
 }
 
-// updateForce reports whether patience with the pods is at its end.
+// updateForce reports whether the timeout of the drain has passed.
 func (q input) updateForce() bool {
 	since := q.w.Node.Update.Since
 	overdue := q.p.Drain.Timeout > 0 && !since.IsZero() && q.left(since, q.p.Drain.Timeout) < 0
 	return q.m.ForceDrain || overdue || q.helpless()
 }
 
-// updateDrainAfter looks again when the drain asks for it, and when patience
-// ends.
+// updateDrainAfter returns when to decide again: when the drain requests it, or when its timeout passes.
 func (q input) updateDrainAfter() time.Duration {
 	after, since := q.w.Drain.Result.Next, q.w.Node.Update.Since
 	if q.p.Drain.Timeout == 0 || since.IsZero() {
@@ -124,7 +122,7 @@ func (q input) updateDrainAfter() time.Duration {
 	return after
 }
 
-// Earlier of two waits, of which zero is none.
+// Earlier returns the shorter of two waits; zero is no wait.
 func Earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -132,15 +130,14 @@ func Earlier(a, b time.Duration) time.Duration {
 	return a
 }
 
-// updateUnderway waits for the agent, for so long. A node that is silent
-// meanwhile is being restarted.
+// updateUnderway waits for the agent until the timeout. A node that is silent meanwhile is being restarted.
 func updateUnderway(q input) *Decision {
 	if !q.updates() || q.update().State() != inplace.Updating {
 		return nil
 	}
 	since := q.m.StageSince
 	if q.m.Stage != StageUpdating {
-		since = q.now // another program got so far, or our own word of it was lost
+		since = q.now // another program got so far, or the record was lost
 	}
 	left := q.left(since, q.p.Update.Timeout)
 	if q.p.Update.Timeout > 0 && left <= 0 {
@@ -155,8 +152,8 @@ func updateUnderway(q input) *Decision {
 	}
 }
 
-// updateMissed gives a failed update the same time as a sick node, to be mended
-// or asked for again. Then the machine is given up.
+// updateMissed gives a failed update the same time as an unhealthy node, to be fixed or requested again. Then
+// the machine fails.
 func updateMissed(q input) *Decision {
 	if q.m.Stage != StageUpdateFailed || !q.updateOpen() {
 		return nil
@@ -164,7 +161,7 @@ func updateMissed(q input) *Decision {
 	d := q.losing(StageUpdateFailed)
 	switch detail := q.w.Node.Update.Detail; {
 	case d.Reason == ReasonNodeUnhealthy:
-		d.Reason, d.Message = ReasonUpdateFailed, "the update in place failed; it is tried again when its requests and its answer are taken off the node"
+		d.Reason, d.Message = ReasonUpdateFailed, "the update in place failed; it is tried again when its requests and its answer are removed from the node"
 	case d.Step == Fail && detail != "":
 		d.Message += ". Its update in place failed: " + detail
 		d.Args.Detail = detail
@@ -172,8 +169,7 @@ func updateMissed(q input) *Decision {
 	return d
 }
 
-// updateSettles lets a node that was just updated come back, for as long as a
-// sick one.
+// updateSettles gives a node that was just updated the same time to recover as an unhealthy one.
 func updateSettles(q input) *Decision {
 	left := q.left(q.m.StageSince, q.p.Health.Timeout)
 	if !q.updates() || q.m.Stage != StageUpdated || left <= 0 || Healthy(q.w.Node.Object, q.p) {

@@ -13,8 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// updating is a world with a running instance and a node that says u about its
-// update.
+// updating is a world with a running instance and a node with the update u.
 func updating(n *corev1.Node, u inplace.Node, edits ...worldEdit) lifecycle.World {
 	w := world(runningOn(n), func(w *lifecycle.World) { w.Node.Update = u })
 	for _, e := range edits {
@@ -23,8 +22,8 @@ func updating(n *corev1.Node, u inplace.Node, edits ...worldEdit) lifecycle.Worl
 	return w
 }
 
-// candidate, selected and answered are what a node says that may be updated,
-// whose turn it is, and whose agent has answered, since a minute.
+// candidate, selected and answered are nodes that may be updated, whose turn has come, and whose agent has
+// answered, since a minute.
 func candidate(m inplace.Mark) inplace.Node {
 	return inplace.Node{Request: inplace.RequestCandidate, Mark: m, Since: now.Add(-time.Minute)}
 }
@@ -56,8 +55,8 @@ func unready(d time.Duration) *corev1.Node {
 	return n
 }
 
-// TestNotes restates what section 2.9 says the node condition becomes: every
-// combination of labels and condition that has a next one.
+// TestNotes restates the changes of the node condition in section 2.9: every combination of labels and
+// condition that has a successor.
 func TestNotes(t *testing.T) {
 	ready := node(corev1.ConditionTrue)
 	ran := machine(stage(lifecycle.StageRunning, time.Minute))
@@ -156,8 +155,8 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// TestUpdates restates sections 2.4 and 2.9 and the rows of 1.3 about updates
-// in place: what is waited for, and what it comes to.
+// TestUpdates restates sections 2.4 and 2.9 and the rows of 1.3 about updates in place: the waits, and their
+// results.
 func TestUpdates(t *testing.T) {
 	ready, silent := node(corev1.ConditionTrue), node(corev1.ConditionUnknown)
 	ran := machine(stage(lifecycle.StageRunning, time.Minute))
@@ -179,7 +178,7 @@ func TestUpdates(t *testing.T) {
 	missed := func(after time.Duration) lifecycle.Decision {
 		return lifecycle.Decision{
 			Step: lifecycle.Await, Reason: lifecycle.ReasonUpdateFailed, Stage: lifecycle.StageUpdateFailed, After: after,
-			Message: "the update in place failed; it is tried again when its requests and its answer are taken off the node",
+			Message: "the update in place failed; it is tried again when its requests and its answer are removed from the node",
 		}
 	}
 	detailed := answered(inplace.MarkFailed, inplace.AnswerFailed)
@@ -420,8 +419,8 @@ func TestUpdates(t *testing.T) {
 	})
 }
 
-// TestUpdatesBeginDrained: no agent is let loose on a node that was not
-// drained, nor before the machine says so.
+// TestUpdatesBeginDrained: no agent may begin on a node that was not drained, nor before the machine records
+// it.
 func TestUpdatesBeginDrained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -444,8 +443,7 @@ func TestUpdatesBeginDrained(t *testing.T) {
 	})
 }
 
-// TestRestartsAreNoLoss: while the agent's time runs, nothing that the node
-// says of its health makes the machine anything else.
+// TestRestartsAreNoLoss: while the agent's timeout runs, the health of the node does not change the machine.
 func TestRestartsAreNoLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: brisk}
@@ -459,8 +457,7 @@ func TestRestartsAreNoLoss(t *testing.T) {
 	})
 }
 
-// TestOthersDoNotUpdate: where nodes are not updated in place, nothing that
-// they say about it is heard.
+// TestOthersDoNotUpdate: without updates in place, the node's requests and answers are ignored.
 func TestOthersDoNotUpdate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)

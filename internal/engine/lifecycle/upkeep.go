@@ -6,26 +6,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// UpkeepEvery is how long an instance is left alone after its upkeep.
+// UpkeepEvery is the pause between two upkeeps of an instance.
 const UpkeepEvery = 10 * time.Minute
 
-// Upkeep is what is done now and then for an instance that runs: its tags and the membership
-// of load balancers are as the class says ([provider.Maintainer]).
+// Upkeep reconciles a running instance with its class from time to time: its tags and its membership of load
+// balancers ([provider.Maintainer]).
 type Upkeep struct {
-	// Due says that the instance may not be so.
+	// Due says that the instance may differ from its class.
 	Due bool
-	// At is when it was tried last, Err what came of that.
+	// At is when it was tried last, Err is the result.
 	At  time.Time
 	Err error
 }
 
-// hasTurn reports whether it is time.
+// hasTurn reports whether the upkeep is due.
 func (u Upkeep) hasTurn(now time.Time) bool {
 	return u.Due && (u.At.IsZero() || u.again(now) <= 0)
 }
 
-// again is how long it still has; what failed is tried again sooner. Only what failed is waited for: whoever else
-// looks at the machine does the rest.
+// again returns how long until the next upkeep; a failed one is retried sooner. Only a failed upkeep
+// schedules a pass: otherwise it runs with the next pass for another reason.
 func (u Upkeep) again(now time.Time) time.Duration {
 	every := UpkeepEvery
 	if u.Err != nil {
@@ -34,7 +34,8 @@ func (u Upkeep) again(now time.Time) time.Duration {
 	return u.At.Add(every).Sub(now)
 }
 
-// upkeep reports whether the machine's instance has its turn, where d is what the machine's life waits for.
+// upkeep reports whether the upkeep of the machine's instance has its turn, where d is the decision in which
+// the machine's life waits.
 func upkeep(q input, d Decision) bool {
 	if !q.m.Deleted.IsZero() || d.Stage == StageFailed || q.w.Final != nil && q.w.Final.Step != Maintain {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestUpkeepHasItsTurn: what belongs to an instance is looked after while that runs, whatever the machine waits for, and never
-// on its way out.
+// TestUpkeepHasItsTurn: a running instance gets its upkeep, for any wait of the machine, and never during the
+// machine's deletion.
 func TestUpkeepHasItsTurn(t *testing.T) {
 	failed := errors.New("denied")
 	for reason, tc := range map[string]struct {

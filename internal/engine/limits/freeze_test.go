@@ -59,15 +59,15 @@ func TestJudge(t *testing.T) {
 		message       string
 	}{
 		"few":                  {"nothing to do", 5, false, false, Leave, "5 machines, fewer than 6"},
-		"at high":              {"reached is too many", 6, false, false, Freeze, "6 machines, and 6 are too many: no more are made until there are 5"},
-		"above high":           {"far too many", 12, false, false, Freeze, "12 machines, and 6 are too many: no more are made until there are 5"},
-		"frozen, at high":      {"stays", 6, true, false, Leave, "6 machines, and 6 are too many: no more are made until there are 5"},
-		"frozen, at low":       {"few enough", 5, true, false, Thaw, "5 machines: more may be made again"},
-		"frozen, none":         {"few enough", 0, true, false, Thaw, "0 machines: more may be made again"},
+		"at high":              {"reached is too many", 6, false, false, Freeze, "6 machines, and 6 are too many: no more are created until there are 5"},
+		"above high":           {"far too many", 12, false, false, Freeze, "12 machines, and 6 are too many: no more are created until there are 5"},
+		"frozen, at high":      {"stays", 6, true, false, Leave, "6 machines, and 6 are too many: no more are created until there are 5"},
+		"frozen, at low":       {"few enough", 5, true, false, Thaw, "5 machines: more may be created again"},
+		"frozen, none":         {"few enough", 0, true, false, Thaw, "0 machines: more may be created again"},
 		"frozen, asked":        {"a person knows better", 12, true, true, Thaw, "12 machines, thawed on request"},
 		"asked, but not so":    {"the request is taken away", 3, false, true, Thaw, "3 machines, thawed on request"},
 		"asked, about to":      {"granted once", 12, false, true, Thaw, "12 machines, thawed on request"},
-		"asked once, too many": {"the request was granted and is gone", 12, false, false, Freeze, "12 machines, and 6 are too many: no more are made until there are 5"},
+		"asked once, too many": {"the request was granted and is gone", 12, false, false, Freeze, "12 machines, and 6 are too many: no more are created until there are 5"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +118,8 @@ func drawMargins(t *rapid.T) Margins {
 	return Margins{Up: rapid.IntRange(0, 8).Draw(t, "up"), Down: rapid.IntRange(0, 8).Draw(t, "down")}
 }
 
-// Once what was decided is done, and nothing else changes, there is nothing
-// more to do. What a set has to have at rest never freezes it, and thaws it.
+// After the decision is carried out, and without other changes, there is no further decision. The wanted size
+// at rest never freezes a set, and thaws it.
 func TestJudgeComesToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, m := drawCrowd(t), drawMargins(t)

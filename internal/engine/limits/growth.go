@@ -6,29 +6,29 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Growth keeps a set or a deployment from growing by too many machines at once. People ask for it; without one they ask
-// for as many as they like.
+// Growth keeps a set or a deployment from growing by too many machines at once. It is off unless a user sets
+// it.
 //
-// It is about a number that was mistyped. What was lost is made again whatever the guard says: the size that was allowed last is
-// known, and machines up to it are no growth. A set that never had a machine may have as many as it asks for: its
-// author wrote that number beside all the others.
+// It protects against a mistyped number. Lost machines are always created again: the last allowed size is
+// known, and machines up to that size are not growth. A set that never had a machine may create its full
+// number: its author wrote that number together with all the others.
 type Growth struct {
-	// Limit is the share of the machines by which there may be more at once, Approved the number that somebody has allowed
-	// besides.
+	// Limit is the share of the machines that may be added at once, Approved is the additional number that a
+	// user has approved.
 	Limit    Limit
 	Approved int
-	// Known is the size that was allowed last; zero where none was recorded.
+	// Known is the last allowed size; zero if none was recorded.
 	Known int
-	// Misread says what was not understood of what people asked for.
+	// Misread names the invalid settings.
 	Misread string
 }
 
-// CreationHeld is why machines are not made that the guard of growth holds.
+// CreationHeld is the reason for machines that the growth guard does not create.
 const CreationHeld = "CreationHeld"
 
-// Hold is how many machines there may be where so many are wanted and so many are there, those on their way out included. Why
-// says what is held; empty where nothing is. A wrong number is not put right by following it halfway: all of
-// the growth is held, or nothing.
+// Hold returns the allowed number of machines for a wanted number and an existing one that includes machines
+// under deletion. Why says what is held; empty if nothing is. Going halfway does not correct a wrong number:
+// the growth is held as a whole or not at all.
 func (g *Growth) Hold(wanted, there int) (size int, why string) {
 	if g == nil {
 		return wanted, ""

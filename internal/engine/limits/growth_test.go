@@ -35,8 +35,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestGrowthIsNeverMore: there are never more than are wanted or were, and where nothing is said
-// it is what is wanted.
+// TestGrowthIsNeverMore: the size is never more than the wanted or the present number, and without a message
+// it is the wanted number.
 func TestGrowthIsNeverMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Limit is how much of a whole may be removed at once.
+// Limit is the share of a whole that may be removed at once.
 type Limit struct {
 	// Percent of the whole, rounded down.
 	Percent int
-	// Min is allowed whatever the share is: one of three is 33 %.
+	// Min is always allowed, for any share: one of three is 33 %.
 	Min int
 }
 
-// DefaultLimit is a fifth, and always one.
+// DefaultLimit is a fifth, and at least one.
 var DefaultLimit = Limit{Percent: 20, Min: 1}
 
 // ParseLimit reads a share such as "30%".
@@ -27,11 +27,11 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{Percent: percent, Min: DefaultLimit.Min}, nil
 }
 
-// Of is how many of total may go: of 30 with the default limit 6, of 3 one.
+// Of returns how many of total may be removed: with the default limit 6 of 30, and 1 of 3.
 func (l Limit) Of(total int) int { return max(l.Min, total*l.Percent/100) }
 
-// Refuse says why doomed of total must not be removed at once when so many are
-// approved, and which annotation would approve them; it is empty when they may.
+// Refuse says why doomed of total must not be removed at once if so many are approved, and which annotation
+// would approve them; empty if they may be removed.
 func (l Limit) Refuse(total, doomed, approved int, annotation string) string {
 	most := max(l.Of(total), approved)
 	if doomed <= most {

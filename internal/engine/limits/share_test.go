@@ -40,7 +40,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// What a refusal says may go is what may go, approvals included.
+// The number in a refusal is the number that may be removed, including approvals.
 func TestRefusalSaysHowManyMayGo(t *testing.T) {
 	for approved, want := range map[int]string{0: "at most 1 may be", 1: "at most 1 may be", 2: "at most 2 may be"} {
 		if got := (limits.Limit{Percent: 30, Min: 1}).Refuse(4, 3, approved, "example/approve"); !strings.HasPrefix(got, "3 of 4 would be removed, and "+want) {

@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A quantity of a few letters may have a billion digits. Neither a kubelet, which
-// can write the record on its node, nor the author of a class stops a worker with
-// one.
+// A quantity of a few letters may have a billion digits. Neither a kubelet, which can write the record on its
+// node, nor the author of a class can block a worker with one.
 func TestEnormousCapacityCostsNothing(t *testing.T) {
 	const name = "x.io/v"
 	cases := []struct {

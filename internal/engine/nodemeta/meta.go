@@ -1,5 +1,5 @@
-// Package nodemeta decides what a node carries for its machine: labels, annotations, taints, virtual capacity, finalizers. It is pure; the effects are in
-// internal/runtime/node.
+// Package nodemeta decides which metadata a node gets from its machine: labels, annotations, taints, virtual
+// capacity, finalizers. It is pure; the effects are in internal/runtime/node.
 package nodemeta
 
 import (
@@ -15,53 +15,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Want is what a node is to carry for its machine. Zero fields want nothing.
+// Want has the metadata that a node gets from its machine. Zero fields want nothing.
 type Want struct {
-	// Labels, Annotations and Taints are those that the machine declares for
-	// its node.
+	// Labels, Annotations and Taints are those that the machine declares for its node.
 	Labels, Annotations map[string]string
 	Taints              []corev1.Taint
-	// MarkLabels and MarkAnnotations tie the node to its machine. They are set
-	// under either rule, are not recorded under AppliedKey and never removed.
+	// MarkLabels and MarkAnnotations tie the node to its machine. They are set under both rules, are not
+	// recorded under AppliedKey and never removed.
 	MarkLabels, MarkAnnotations map[string]string
-	// Capacity is virtual: it is written to status.capacity, where the kubelet
-	// leaves foreign names alone.
+	// Capacity is virtual: it is written to status.capacity, where the kubelet does not touch unknown names.
 	Capacity corev1.ResourceList
-	// ProviderID is given to a node that shows none.
+	// ProviderID is set on a node that has none.
 	ProviderID string
-	// Finalizer is put on the node, DropFinalizer taken off it.
+	// Finalizer is added to the node, DropFinalizer is removed.
 	Finalizer, DropFinalizer string
-	// Unschedulable cordons (true) or uncordons (false) the node; nil leaves
-	// it as it is.
+	// Unschedulable cordons (true) or uncordons (false) the node; nil changes nothing.
 	Unschedulable *bool
 
-	// Additive: labels and annotations are set, taints are added where the node
-	// has none of the same key and effect, and nothing is ever removed.
-	// AppliedKey and CapacityKey are not used.
+	// Additive: labels and annotations are set, taints are added if the node has none of the same key and
+	// effect, and nothing is ever removed. AppliedKey and CapacityKey are not used.
 	Additive bool
-	// AppliedKey selects the three-way rule: what was applied before and is
-	// declared no more is removed, what is declared is set (of taints also the
-	// value), and what others put there is left alone. It is the node
-	// annotation that tells others, as JSON of a node template, what was applied.
+	// AppliedKey selects the three-way rule: metadata that was applied before and is no longer declared is
+	// removed, declared metadata is set (of taints also the value), and the metadata of other programs is
+	// left alone. AppliedKey is the node annotation that records, as JSON of a node template, what was
+	// applied.
 	//
-	// With neither Additive nor AppliedKey the declared metadata is left alone,
-	// as is right for a node that is only to be cordoned.
+	// With neither Additive nor AppliedKey the declared metadata is left alone, as for a node that is only
+	// cordoned.
 	AppliedKey string
-	// CapacityKey is the node annotation that tells, as JSON of a resource list,
-	// which capacity was applied; empty leaves capacity alone.
+	// CapacityKey is the node annotation that records, as JSON of a resource list, the applied capacity;
+	// empty leaves capacity alone.
 	CapacityKey string
-	// Owned is what was applied, as the machine remembers it: nothing else is
-	// removed. Where it is nil, the node's annotations are believed, but for
-	// taints, and labels that a kubelet may not remove.
+	// Owned has the applied metadata, as the machine records it: nothing else is removed. If it is nil, the
+	// node's annotations count, except for taints and for labels that a kubelet may not remove.
 	Owned *Owned
 }
 
-// Leave is what is to happen to the node when it is cordoned for good: without the
-// finalizer, deleting the node means nothing more.
+// Leave returns the changes for a node that is cordoned for the last time: without the finalizer, the
+// deletion of the node has no further effect.
 func (w Want) Leave() Want { return Want{DropFinalizer: w.Finalizer} }
 
-// applied is the record under [Want.AppliedKey]: the part of a node template
-// that reaches nodes.
+// applied is the record under [Want.AppliedKey]: the part of a node template that is applied to nodes.
 type applied struct {
 	Metadata appliedMeta `json:"metadata"`
 	Spec     appliedSpec `json:"spec"`
@@ -76,9 +70,8 @@ type appliedSpec struct {
 	Taints []corev1.Taint `json:"taints,omitempty"`
 }
 
-// Plan returns a copy of the node as it should be, and whether that differs
-// from what it is. A record of what was applied that is needed and cannot be read
-// is an error that names the annotation.
+// Plan returns a copy of the node with the wanted metadata, and whether it differs from the node. If a needed
+// record is invalid, the error names the annotation.
 func (w Want) Plan(n *corev1.Node) (edited *corev1.Node, changed bool, err error) {
 	edited = n.DeepCopy()
 	switch {
@@ -106,8 +99,7 @@ func (w Want) Plan(n *corev1.Node) (edited *corev1.Node, changed bool, err error
 	return edited, !equality.Semantic.DeepEqual(n, edited), nil
 }
 
-// add is the additive rule. A taint of the same key and effect stays as it is,
-// whatever its value.
+// add is the additive rule. It does not change a taint of the same key and effect, for any value.
 func add(n *corev1.Node, w Want) {
 	n.Labels = set(n.Labels, w.Labels)
 	n.Annotations = set(n.Annotations, w.Annotations)
@@ -132,7 +124,7 @@ func merge(n *corev1.Node, w Want) error {
 
 	now := applied{appliedMeta{w.Labels, w.Annotations}, appliedSpec{w.Taints}}
 	if err == nil && equality.Semantic.DeepEqual(last, now) {
-		return nil // also when another program wrote the record with more in it
+		return nil // also if another program wrote a larger record
 	}
 	return record(n, w.AppliedKey, now)
 }
@@ -156,18 +148,17 @@ func taint(list []corev1.Taint, t corev1.Taint) int {
 	return slices.IndexFunc(list, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
 }
 
-// capacity is the three-way rule for virtual capacity. An empty wish removes
-// its record.
+// capacity is the three-way rule for virtual capacity. If no capacity is wanted, its record is removed.
 func capacity(n *corev1.Node, w Want) error {
-	// Only the names count. The amounts are those that a kubelet could have
-	// written here, and some take for ever to compute.
+	// Only the names count. A kubelet could have written the amounts here, and some amounts take very long to
+	// compute.
 	var last map[corev1.ResourceName]json.RawMessage
 	if err := recorded(n, w.CapacityKey, &last); err != nil && w.Owned == nil {
 		return err
 	}
 	for name, q := range w.Capacity {
 		if !computable(q) {
-			return fmt.Errorf("capacity %s: %s is no quantity that can be computed", name, q.String())
+			return fmt.Errorf("capacity %s: %s is not a quantity that can be computed", name, q.String())
 		}
 	}
 	put := names(last)
@@ -195,8 +186,8 @@ func capacity(n *corev1.Node, w Want) error {
 	return record(n, w.CapacityKey, w.Capacity)
 }
 
-// computable reports whether a quantity may be compared: 1e999999999 is a number
-// of a billion digits. How it is written shows that at no cost.
+// computable reports whether a quantity may be compared: 1e999999999 is a number of a billion digits. Its
+// notation shows that at no cost.
 func computable(q resource.Quantity) bool {
 	_, exponent, _ := strings.Cut(strings.ToLower(q.String()), "e")
 	exponent = strings.TrimLeft(exponent, "+-0")
@@ -209,7 +200,7 @@ func recorded(n *corev1.Node, key string, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(raw), into); err != nil {
-		return fmt.Errorf("annotation %s: not a record of what was applied: %w", key, err)
+		return fmt.Errorf("annotation %s: not a record of applied metadata: %w", key, err)
 	}
 	return nil
 }
@@ -231,7 +222,7 @@ func set(have, want map[string]string) map[string]string {
 	return have
 }
 
-// unset removes what was applied and is not wanted any more.
+// unset removes applied entries that are no longer wanted.
 func unset(have map[string]string, put []string, want map[string]string) map[string]string {
 	for _, k := range put {
 		if _, ok := want[k]; !ok {
@@ -241,10 +232,9 @@ func unset(have map[string]string, put []string, want map[string]string) map[str
 	return have
 }
 
-// finalizers edits only our own entry. A node that is being deleted gets none.
+// finalizers edits only our own entry. A node under deletion gets none.
 func finalizers(n *corev1.Node, w Want) {
-	// One that is being deleted already would be gone with its finalizer before
-	// its pods were moved.
+	// A node under deletion would disappear with its finalizer before its pods were evicted.
 	cordons := w.Unschedulable != nil && *w.Unschedulable
 	if w.DropFinalizer != "" && (!cordons || n.DeletionTimestamp == nil) {
 		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == w.DropFinalizer })

@@ -23,7 +23,7 @@ func threeWay(w Want) Want {
 	return w
 }
 
-// remembered is w of a machine that remembers what the node says was applied.
+// remembered returns w of a machine whose record equals that on the node.
 func remembered(n *corev1.Node, w Want) Want {
 	var last applied
 	var capacity corev1.ResourceList
@@ -190,8 +190,8 @@ func TestPlanNamesAnUnreadableRecord(t *testing.T) {
 	}
 }
 
-// Under either rule foreign keys survive any series of wishes, and under the
-// three-way rule the last wish alone decides what of ours is there.
+// Under both rules foreign keys survive any series of wishes, and under the three-way rule the last wish
+// alone decides about our keys.
 func TestPlanConverges(t *testing.T) {
 	key := rapid.SampledFrom([]string{"a", "b", "c"})
 	wish := rapid.Custom(func(t *rapid.T) Want {

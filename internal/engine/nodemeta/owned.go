@@ -10,9 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Owned names what a machine has put on its node. It is kept where nodes cannot
-// write: a kubelet may annotate its own node, so that what the node says of it
-// would take from the node whatever the kubelet may not take off itself.
+// Owned names the metadata that a machine has put on its node. It is stored where nodes cannot write: a
+// kubelet may annotate its own node. A record on the node would let a kubelet remove, through us, metadata
+// that it may not remove itself.
 type Owned struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
@@ -21,8 +21,8 @@ type Owned struct {
 	Capacity []string `json:"capacity,omitempty"`
 }
 
-// Puts is what a machine that wants w puts on its node. Capacity that w leaves
-// alone is as it was applied before.
+// Puts returns the metadata that a machine with the wish w puts on its node. Capacity that w leaves alone
+// stays recorded as before.
 func (w Want) Puts() Owned {
 	o := Owned{Labels: names(w.Labels), Annotations: names(w.Annotations), Capacity: names(w.Capacity)}
 	for _, t := range w.Taints {
@@ -35,13 +35,13 @@ func (w Want) Puts() Owned {
 	return o
 }
 
-// Remembering is w of a machine whose annotations say what it put on its node ([ReadOwned]).
+// Remembering returns w with the record in the machine's annotations ([ReadOwned]).
 func (w Want) Remembering(annotations map[string]string) Want {
 	w.Owned = ReadOwned(annotations)
 	return w
 }
 
-// ReadOwned reads what the annotations of a machine have of String; nil where there is nothing that can be read.
+// ReadOwned reads the record from the annotations of a machine; nil if there is no valid one.
 func ReadOwned(annotations map[string]string) *Owned {
 	var o Owned
 	if there, err := millwright.Read(annotations).JSON(millwright.OnNode, &o); !there || err != nil {
@@ -50,8 +50,8 @@ func ReadOwned(annotations map[string]string) *Owned {
 	return &o
 }
 
-// mostOwned bounds the record, in bytes. What has no room in it stays on the node
-// when it is wanted no more.
+// mostOwned is the limit of the record in bytes. Entries beyond it stay on the node when they are no longer
+// wanted.
 const mostOwned = 16 << 10
 
 func (o Owned) String() string {
@@ -63,21 +63,20 @@ func (o Owned) String() string {
 		}
 	}
 	if err != nil {
-		panic(err) // lists of strings can be written
+		panic(err) // lists of strings can always be encoded
 	}
 	return string(raw)
 }
 
-// Guarded reports whether there is anything that a kubelet may not take off its
-// node itself.
+// Guarded reports whether the record has an entry that a kubelet may not remove from its node itself.
 func (o Owned) Guarded() bool { return len(o.Taints) > 0 || slices.ContainsFunc(o.Labels, guarded) }
 
-// Empty reports whether there is nothing.
+// Empty reports whether the record is empty.
 func (o Owned) Empty() bool {
 	return len(o.Labels)+len(o.Annotations)+len(o.Taints)+len(o.Capacity) == 0
 }
 
-// guarded reports whether a label is one that a kubelet may not take off its node.
+// guarded reports whether a label is one that a kubelet may not remove from its node.
 func guarded(label string) bool {
 	domain, _, prefixed := strings.Cut(label, "/")
 	return prefixed && slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool {
@@ -85,8 +84,8 @@ func guarded(label string) bool {
 	})
 }
 
-// owned is what may be taken off the node. Where the machine does not say, what the
-// node says of it is believed as far as the kubelet could do the same itself.
+// owned returns the metadata that may be removed from the node. Without a record on the machine, the record
+// on the node counts as far as the kubelet could remove the same itself.
 func (w Want) owned(last applied) Owned {
 	if w.Owned != nil {
 		return *w.Owned

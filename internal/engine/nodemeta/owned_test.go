@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// forged is what a kubelet may write about its own node to have it cleared.
+// forged is a record that a kubelet may write on its own node so that metadata is removed.
 const forged = `{"metadata":{"labels":{"node-restriction.kubernetes.io/tenant":"low","a":"b"},"annotations":{"c":"d"}},` +
 	`"spec":{"taints":[{"key":"quarantine","effect":"NoSchedule"}]}}`
 
@@ -22,8 +22,8 @@ func suspect() *corev1.Node {
 		withAnnotation(appliedKey, forged), withAnnotation(capacityKey, `{"x.io/v":"1"}`))
 }
 
-// TestForgedRecord: what a node says was applied takes nothing from it that its
-// kubelet may not take away itself, and nothing at all where the machine knows.
+// TestForgedRecord: a record on the node removes only metadata that its kubelet may remove itself, and
+// nothing if the machine has a record.
 func TestForgedRecord(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -63,7 +63,7 @@ func TestForgedRecord(t *testing.T) {
 	}
 }
 
-// TestUnreadableRecordDoesNotMatter where the machine knows: it is written anew.
+// TestUnreadableRecordDoesNotMatter if the machine has a record: it is written again.
 func TestUnreadableRecordDoesNotMatter(t *testing.T) {
 	w := threeWay(Want{Labels: map[string]string{"a": "1"}, Capacity: corev1.ResourceList{"x.io/v": resource.MustParse("1")}, Owned: &Owned{}})
 	n, _, err := w.Plan(node("n", withAnnotation(appliedKey, "{"), withAnnotation(capacityKey, "{")))
@@ -75,8 +75,8 @@ func TestUnreadableRecordDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestNoAnnotationTakesAnythingAway: whatever a node is annotated with, it keeps
-// what its machine did not put there.
+// TestNoAnnotationTakesAnythingAway: with any annotations, a node keeps the metadata that its machine did not
+// set.
 func TestNoAnnotationTakesAnythingAway(t *testing.T) {
 	key := rapid.SampledFrom([]string{"a", "b", "node-restriction.kubernetes.io/c", "kubernetes.io/d", "x.io/e"})
 	keys := rapid.SliceOfDistinct(key, rapid.ID[string])
@@ -132,8 +132,7 @@ func TestNoAnnotationTakesAnythingAway(t *testing.T) {
 	})
 }
 
-// TestOwnedIsBounded: a machine with a huge template can still be written, and
-// taints are remembered first.
+// TestOwnedIsBounded: a machine with a huge template can still be written, and taints are recorded first.
 func TestOwnedIsBounded(t *testing.T) {
 	w := Want{Annotations: map[string]string{}, Labels: map[string]string{}, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}}
 	for n := range 5000 {

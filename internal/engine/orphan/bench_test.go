@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
-// BenchmarkSweep judges 5000 instances of 5000 machines, and 200 of nobody.
+// BenchmarkSweep judges 5000 instances of 5000 machines, and 200 without a machine.
 func BenchmarkSweep(b *testing.B) {
 	machines, instances := living(5000)
 	for n := range 200 {

@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// census finds machines by all that may tie an instance to one.
+// census finds the machines of an instance, by all fields that may link them.
 type census struct {
 	machines []Machine
 	byUID    map[string][]int
@@ -26,7 +26,7 @@ func newCensus(machines []Machine) *census {
 	return c
 }
 
-// tails are those by which a machine may have recorded i.
+// tails returns the tails under which a machine may have recorded i.
 func tails(i provider.Instance) (out []string) {
 	for _, t := range []string{provider.Tail(i.ProviderID), provider.Tail(i.ID)} {
 		if t != "" && !slices.Contains(out, t) {
@@ -41,8 +41,8 @@ func (m Machine) records(i provider.Instance) bool {
 	return m.ProviderID != "" && slices.Contains(tails(i), provider.Tail(m.ProviderID))
 }
 
-// claims are the machines that i may belong to: by UID, by the provider ID that
-// they recorded, and, for what another implementation made, by name.
+// claims returns the machines that i may belong to: by UID, by their recorded provider ID, and, for instances
+// of another implementation, by name.
 func (c *census) claims(i provider.Instance) []Machine {
 	found := c.owning(i.UID, i.Name)
 	for _, t := range tails(i) {
@@ -51,16 +51,15 @@ func (c *census) claims(i provider.Instance) []Machine {
 	return c.pick(found)
 }
 
-// owners are the machines that something left of an instance may belong to.
+// owners returns the machines that a leftover of an instance may belong to.
 func (c *census) owners(uid, name string) []Machine { return c.pick(c.owning(uid, name)) }
 
-// owning are the machines that what carries the UID and the name may belong to.
+// owning returns the machines that an object with the UID and the name may belong to.
 //
-// The name counts also where there is another machine's UID, if the machine of
-// that name has recorded an instance: it may have been restored under a new
-// UID. One that has none yet does not keep what its namesake left behind, or it
-// would wait for ever for a name that the leftover holds. Nor does one whose
-// instance is in another scope: what it recorded will never be seen here.
+// The name also counts if the UID is that of another machine, provided that the machine of that name has
+// recorded an instance: it may have been restored with a new UID. A machine without an instance does not keep
+// the leftovers of a machine of the same name, or it would wait for ever for a name that the leftover holds.
+// Nor does a machine whose instance is in another scope: its recorded instance will never be listed here.
 func (c *census) owning(uid, name string) (found []int) {
 	if uid != "" {
 		found = append(found, c.byUID[uid]...)
@@ -88,8 +87,8 @@ func (c *census) pick(found []int) (out []Machine) {
 	return out
 }
 
-// seen counts the machines that have an instance recorded in the listed scope,
-// and those of them whose instance is listed.
+// seen counts the machines with a recorded instance in the listed scope, and those of them whose instance is
+// listed.
 func (c *census) seen(instances []provider.Instance) (recorded, seen int) {
 	var ids []string
 	for _, m := range c.machines {

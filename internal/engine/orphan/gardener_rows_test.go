@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestRowsOfGardenerOrphans: section 5.2, "for each (providerID, name)": what
-// becomes of an instance on sight, and when its grace is over.
+// TestRowsOfGardenerOrphans: section 5.2, "for each (providerID, name)": the decision about an instance when
+// it is first seen, and when its grace period is over.
 func TestRowsOfGardenerOrphans(t *testing.T) {
 	m := orphan.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-1", Here: true}
 	with := func(edit func(*orphan.Machine)) []orphan.Machine {
@@ -66,8 +66,8 @@ func TestRowsOfGardenerOrphans(t *testing.T) {
 	}
 }
 
-// "A ListMachines error": in 5.2 it aborts the rest of the classes; here nothing
-// at all is concluded from a listing that is not whole.
+// "A ListMachines error": in 5.2 it aborts the rest of the classes; here nothing is concluded from an
+// incomplete listing.
 func TestRowsOfGardenerOrphanListing(t *testing.T) {
 	w := world{instances: []provider.Instance{inst("i-1", "uid-1", "m-1")}}
 	w.memory = w.sweep(now).Memory

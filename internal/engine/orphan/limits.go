@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// plan applies the limits to the quarantined, the longest suspected first, and
-// remembers all of them. A suspect that was not judged is gone, unless it is to
-// be carried over.
+// plan applies the limits to the quarantined instances, the longest suspected first, and remembers all of
+// them. A suspect without a verdict does not exist any more, unless it is to be carried over.
 func (s *sweep) plan(carry func(Suspect) bool) Plan {
 	before := s.memory.Suspects
 	for n := range s.verdicts {
@@ -59,7 +58,8 @@ func (s *sweep) unjudged(carry func(Suspect) bool) map[string]Suspect {
 	return out
 }
 
-// refusal is the mass-deletion guard's. What others made is not in danger.
+// refusal returns the refusal of the mass-deletion guard. Instances of other creators do not count, because
+// they are not removed.
 func (s *sweep) refusal() string {
 	doomed := 0
 	for _, v := range s.verdicts {
@@ -70,18 +70,18 @@ func (s *sweep) refusal() string {
 	return s.policy.Limit.Refuse(len(s.listed.all), doomed, s.policy.Approved, ApproveAnnotation)
 }
 
-// looks is in how many listings in a row a suspect must have been seen: a period
-// may be as long as the grace, and two looks at one moment of trouble are few.
+// looks is the minimum number of listings in a row with a suspect: a period may be as long as the grace
+// period, and two listings during one problem are too few.
 const looks = 3
 
-// remaining is for how long a suspect is still to be watched.
+// remaining returns how long a suspect still has to be watched.
 func (s *sweep) remaining(v *Verdict) time.Duration {
 	return max(s.policy.Grace-s.now.Sub(v.Since), time.Duration(looks-v.seen)*s.policy.Period)
 }
 
-// sentence decides about one that nobody wants. A removal that was begun goes
-// on whatever the limits say: half an instance helps nobody. One that somebody
-// has named goes once it was watched for long enough.
+// sentence decides about an instance without a machine. A removal that has begun continues regardless of the
+// limits, because half an instance is of no use. An instance that a user has named is removed after it was
+// watched for long enough.
 func (s *sweep) sentence(v *Verdict, refusal string, begun int) {
 	p, named, ready := s.policy, s.named(v), s.readyNode(v)
 	stop := func(r Reason, why string, args ...any) {
@@ -96,17 +96,17 @@ func (s *sweep) sentence(v *Verdict, refusal string, begun int) {
 	case ready != "" && !named:
 		stop(ReasonReady, "its node %s is Ready%s, once the node is drained", ready, howTo(v))
 	case s.remaining(v) > 0:
-		v.Message += fmt.Sprintf("; it is removed unless one turns up within %s", s.remaining(v).Round(time.Second))
+		v.Message += fmt.Sprintf("; it is removed unless a machine appears within %s", s.remaining(v).Round(time.Second))
 	case p.ReportOnly:
 		stop(ReasonReportOnly, "it is only reported")
 	case len(v.Left) > 0 && v.Ref.UID == "":
-		stop(ReasonUnremoved, "it does not say for which machine it was made")
+		stop(ReasonUnremoved, "it does not say for which machine it was created")
 	case len(s.census.machines) < p.MinMachines && p.Approved == 0 && !named:
 		stop(ReasonNoMachines, "%d machines are known, %d are needed", len(s.census.machines), p.MinMachines)
 	case refusal != "" && !named:
 		stop(ReasonMass, "%s", refusal)
 	case begun >= p.PerHour:
-		stop(ReasonCap, "%d were removed within the hour, which is as many as may be", begun)
+		stop(ReasonCap, "%d were removed within the hour, which is the limit", begun)
 	default:
 		v.Fate = Remove
 	}

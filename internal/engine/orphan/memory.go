@@ -8,28 +8,25 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Memory is what is remembered about a scope from one listing to the next. The
-// zero Memory knows nothing. Losing it only delays: quarantines begin anew.
-// Its methods leave the receiver as it is.
+// Memory is remembered for a scope from one listing to the next. The zero Memory is empty. Losing it only
+// delays: quarantines begin again. Its methods do not change the receiver.
 type Memory struct {
-	// Looked is when a listing was last believed, Count how many instances it
-	// had.
+	// Looked is the time of the last trusted listing, Count is how many instances it had.
 	Looked time.Time
 	Count  int
-	// Doubted says that the last listing had too few instances to be believed,
-	// Rest how many.
+	// Doubted says that the last listing had too few instances to be trusted, Rest how many.
 	Doubted bool
 	Rest    int
-	// Suspects are those without a machine, by key.
+	// Suspects are the instances without a machine, by key.
 	Suspects map[string]Suspect
 	// Begun is when the removals of the last hour began.
 	Begun []time.Time
 }
 
-// Suspect is an instance without a machine, or what is left of one.
+// Suspect is an instance without a machine, or its leftovers.
 type Suspect struct {
 	Since time.Time
-	// Seen is in how many listings in a row.
+	// Seen is the number of listings in a row that had it.
 	Seen     int
 	Fate     Fate
 	Cause    Reason
@@ -37,8 +34,8 @@ type Suspect struct {
 	Instance provider.Instance
 	Left     []provider.Leftover
 	Ref      provider.Ref
-	// Removing says that its removal has begun. It goes on until it is done,
-	// since what belongs to an instance may outlive it.
+	// Removing says that its removal has begun. It continues until it is done, because resources of an
+	// instance may outlive it.
 	Removing bool
 }
 
@@ -51,7 +48,7 @@ func (m Memory) clone() Memory {
 	return m
 }
 
-// Begin remembers that the removal of a suspect is asked for.
+// Begin remembers that the removal of a suspect was requested.
 func (m Memory) Begin(v Verdict, now time.Time) Memory {
 	m = m.clone()
 	s := m.Suspects[v.Key]
@@ -63,14 +60,14 @@ func (m Memory) Begin(v Verdict, now time.Time) Memory {
 	return m
 }
 
-// Finish forgets a suspect of which nothing is left.
+// Finish forgets a suspect without any leftovers.
 func (m Memory) Finish(key string) Memory {
 	m = m.clone()
 	delete(m.Suspects, key)
 	return m
 }
 
-// Removing are the suspects whose removal has begun and is not done.
+// Removing counts the suspects whose removal has begun and is not done.
 func (m Memory) Removing() (n int) {
 	for _, s := range m.Suspects {
 		if s.Removing {
@@ -80,9 +77,8 @@ func (m Memory) Removing() (n int) {
 	return n
 }
 
-// at is the memory with what is too old left out. After a gap in which no listing
-// was believed quarantines begin anew: nobody knows what there was meanwhile.
-// What is being removed is no longer in quarantine.
+// at returns the memory without entries that are too old. After a gap without a trusted listing quarantines
+// begin again, because nothing is known about the gap. A suspect under removal is no longer in quarantine.
 func (m Memory) at(now time.Time, period time.Duration) Memory {
 	m = m.clone()
 	m.Begun = slices.DeleteFunc(m.Begun, func(t time.Time) bool { return now.Sub(t) >= time.Hour })
@@ -96,6 +92,6 @@ func (m Memory) at(now time.Time, period time.Duration) Memory {
 	return m
 }
 
-// longestGap is as long as one listing that is missing: two periods, each a tenth
-// too long, and the time that listings take.
+// longestGap allows for one missing listing: two periods, each a tenth too long, and the time that listings
+// take.
 func longestGap(period time.Duration) time.Duration { return max(period*5/2, time.Minute) }

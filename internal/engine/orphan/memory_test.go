@@ -11,8 +11,8 @@ import (
 
 var stray = inst("i-1", "uid-1", "m-1")
 
-// Two listings, however far apart, are two moments: a suspect is watched in three
-// of them, and none of the time between may be too long.
+// Two listings, for any time between them, are two observations: a suspect has to be seen in three of them,
+// and none of the times between may be too long.
 func TestThreeLooks(t *testing.T) {
 	minutes := func(all ...int) (out []time.Time) {
 		for _, m := range all {
@@ -51,7 +51,7 @@ func TestThreeLooks(t *testing.T) {
 	}
 }
 
-// Listings that are not believed are no looks.
+// Listings that are not trusted do not count.
 func TestGraceIsTimeLookedAt(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	w.memory = w.watched()
@@ -64,7 +64,7 @@ func TestGraceIsTimeLookedAt(t *testing.T) {
 	}
 }
 
-// What is being removed is in quarantine no more: a gap does not bring it back.
+// An instance under removal is no longer in quarantine: a gap does not return it there.
 func TestRemovalGoesOnAfterAGap(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	w.memory = w.watched()
@@ -75,7 +75,7 @@ func TestRemovalGoesOnAfterAGap(t *testing.T) {
 	}
 }
 
-// What is away in between begins anew.
+// The quarantine of an instance that is missing in between begins again.
 func TestQuarantineBeginsAnew(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	w.memory = w.sweep(now).Memory
@@ -91,7 +91,7 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 	}
 }
 
-// Changes are told once.
+// Changes are reported once.
 func TestNews(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}, policy: func(p *orphan.Policy) { p.ReportOnly = true }}
 	for n, want := range []bool{true, false, false, true, false} {
@@ -103,8 +103,8 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// A removal goes on until it is done, whatever the listing shows and whatever
-// limits say, and stops only when a machine turns out to have the instance.
+// A removal continues until it is done, for any listing and any limits, and stops only when a machine turns
+// out to have the instance.
 func TestRemovalGoesOn(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	w.memory = w.watched()
@@ -151,7 +151,7 @@ func TestRemovalGoesOn(t *testing.T) {
 	}
 }
 
-// Between listings nothing new is removed, and nobody forgotten.
+// Between listings no new removal begins, and no suspect is forgotten.
 func TestResumeOnlyResumes(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	m := w.sweep(now).Memory
@@ -224,7 +224,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// Not to know what is left over is not to know that nothing is.
+// Unknown leftovers do not mean that no leftovers exist.
 func TestLeftoversUnknown(t *testing.T) {
 	w := world{left: []provider.Leftover{{Kind: "disk", ID: "d-1", UID: "uid-1", Name: "m-1"}}, instances: []provider.Instance{inst("i-9", "uid-9", "m-9")}}
 	w.memory = w.sweep(now).Memory

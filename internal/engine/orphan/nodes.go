@@ -5,34 +5,33 @@ import "time"
 // Node is one node of the cluster that machines join.
 type Node struct {
 	Created time.Time
-	// Machine says that there is a machine for it, of whatever API.
+	// Machine says that it has a machine, of any API.
 	Machine bool
-	// Ours says that one of them is of the API whose finalizer may be on it.
+	// Ours says that a machine of it is of the API whose finalizer it may have.
 	Ours bool
-	// Marked says that it is marked as a node without a machine, HasFinalizer that the
-	// machines' finalizer is on it.
+	// Marked says that it is marked as a node without a machine, HasFinalizer that it has the machines'
+	// finalizer.
 	Marked, HasFinalizer bool
 }
 
-// NodeAct is what to do about a node.
+// NodeAct is the action for a node.
 type NodeAct string
 
 // The acts.
 const (
-	// LeaveNode as it is.
+	// LeaveNode leaves it as it is.
 	LeaveNode NodeAct = "Leave"
-	// Disown it: mark it as a node without a machine, and let go of it.
+	// Disown marks it as a node without a machine, and removes the finalizer.
 	Disown NodeAct = "Disown"
-	// Own it: take the mark away.
+	// Own removes the mark.
 	Own NodeAct = "Own"
-	// LetGo of it, and leave it to machines of another API, which do not know the
+	// LetGo removes the finalizer, and leaves the node to machines of another API, which do not know the
 	// finalizer.
 	LetGo NodeAct = "LetGo"
 )
 
-// JudgeNode decides about n. A node is not disowned, nor let go of, before a machine
-// has had the time to join; after is when to look again, zero when a change of the node
-// or of a machine will tell.
+// JudgeNode decides about n. A node is neither disowned nor released before a machine has had the time to
+// join. After is when to decide again; zero if only a change of the node or of a machine matters.
 func JudgeNode(now time.Time, n Node, joinTimeout time.Duration) (act NodeAct, after time.Duration) {
 	age := now.Sub(n.Created)
 	switch {

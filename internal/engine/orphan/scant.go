@@ -6,9 +6,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Scant says why a listing of a scope is not to be believed about what it does not
-// show, given the provider IDs that others there have recorded; empty when it is.
-// It takes two others: one may well have gone at the same time.
+// Scant returns why a listing of a scope is not trusted about missing instances, given the provider IDs that
+// other machines there have recorded; empty if it is trusted. At least two of them must be missing: a single
+// other instance may well have been terminated at the same time.
 func Scant(ids []string, instances []provider.Instance) string {
 	seen := shown(ids, instances)
 	if len(ids) < 2 || !shrunk(seen, len(ids)) {
@@ -17,8 +17,7 @@ func Scant(ids []string, instances []provider.Instance) string {
 	return fmt.Sprintf("it shows %d of the %d instances that other machines have recorded", seen, len(ids))
 }
 
-// shown is how many of the instances with the provider IDs are listed, in whatever
-// spelling.
+// shown counts the listed instances that have one of the provider IDs, in any spelling.
 func shown(ids []string, instances []provider.Instance) (n int) {
 	listed := map[string]bool{}
 	for _, i := range instances {
@@ -34,5 +33,5 @@ func shown(ids []string, instances []provider.Instance) (n int) {
 	return n
 }
 
-// shrunk reports whether n is less than half of what there was.
+// shrunk reports whether n is less than half of before.
 func shrunk(n, before int) bool { return 2*n < before }

@@ -1,4 +1,4 @@
-// Package orphan decides about instances and nodes that nobody asked for.
+// Package orphan decides about instances and nodes without a machine.
 //
 // [Sweep] decides which instances without a machine to remove, and [JudgeNode] what to do about a node without a machine.
 //
@@ -15,19 +15,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Sweep decides what becomes of every instance of a scope. The listing must
-// have been made before the machines were read, and the machines past any
-// cache: then an instance of the listing whose machine exists has its machine
-// among them.
+// Sweep decides about every instance of a scope. The listing has to precede the reading of the machines, and
+// the machines have to be read past any cache: then the machine of a listed instance, if it exists, is among
+// the machines.
 //
-// What a machine may own is kept: the instance that it recorded, all of a
-// machine whose creation or deletion is under way, and, while the recorded
-// instance is not seen, whatever else carries its UID or name. The rest is
-// quarantined, and removed after the grace period unless a limit stands
-// against it.
+// An instance that a machine may own is kept: the recorded instance, all instances of a machine whose
+// creation or deletion is in progress, and, while the recorded instance is not listed, all instances with its
+// UID or name. The rest is quarantined, and removed after the grace period unless a limit prevents it.
 func Sweep(now time.Time, m Memory, l Listing, machines []Machine, p Policy) Plan {
 	c := newCensus(machines)
-	why, m := doubt(m, l, c)
+	why, m := distrust(m, l, c)
 	if why != "" {
 		return Plan{Doubt: why, Memory: m}
 	}
@@ -54,7 +51,7 @@ func Resume(m Memory, machines []Machine) Plan {
 	return s.plan(func(Suspect) bool { return true })
 }
 
-// sweep is one Sweep at work.
+// sweep is the state of one Sweep.
 type sweep struct {
 	now      time.Time
 	census   *census
@@ -67,7 +64,7 @@ type sweep struct {
 	verdicts []Verdict
 }
 
-// shared counts the existing instances that have something in common.
+// shared counts the existing instances that share a property.
 type shared struct {
 	all           []provider.Instance
 	byUID, byName map[string]int
@@ -100,11 +97,11 @@ func (s *sweep) instance(i provider.Instance) {
 	s.verdicts = append(s.verdicts, v)
 }
 
-// scopeTags begin the tags by which Kubernetes' clusters own what is in an
-// account, as far as infrastructures take slashes in their keys.
+// scopeTags are the prefixes of the tags by which Kubernetes clusters own resources of an account, as far as
+// infrastructures allow slashes in their keys.
 var scopeTags = []string{"kubernetes.io/cluster/", "kubernetes.io-cluster-", "kubernetes.io_cluster."}
 
-// tagged are the clusters that the tags name as owners of the instance.
+// tagged returns the clusters that the tags name as owners of the instance.
 func tagged(i provider.Instance) (names []string) {
 	for key := range i.Tags {
 		for _, prefix := range scopeTags {
@@ -116,8 +113,9 @@ func tagged(i provider.Instance) (names []string) {
 	return names
 }
 
-// clusters are the names of this cluster: that of the scope, and those with which the instances are tagged that machines
-// have recorded. Users tag them in a class of machine.sapcloud.io, and need not name the control namespace.
+// clusters returns the names of this cluster: that of the scope, and those in the tags of instances that
+// machines have recorded. Users tag them in a class of machine.sapcloud.io, and need not name the control
+// namespace.
 func (s *sweep) clusters() map[string]bool {
 	names := map[string]bool{s.cluster: true}
 	for _, i := range s.listed.all {
@@ -131,14 +129,14 @@ func (s *sweep) clusters() map[string]bool {
 	return names
 }
 
-// ours reports whether the tags say of no other cluster only that the instance is
-// its. The provider lists nothing else; this is for the day on which one does.
+// ours reports whether the tags do not name only other clusters as owners. The provider lists no such
+// instances; this check protects against a future provider that does.
 func (s *sweep) ours(i provider.Instance) bool {
 	names := tagged(i)
 	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return s.names[name] })
 }
 
-// judge looks for somebody who wants the instance.
+// judge looks for a machine that needs the instance.
 func (s *sweep) judge(v *Verdict) {
 	i := v.Instance
 	claims := s.census.claims(i)
@@ -149,8 +147,8 @@ func (s *sweep) judge(v *Verdict) {
 	}{
 		{ReasonLeaving, func(m Machine) bool { return m.Deleting }, "machine %s is being deleted and removes it itself"},
 		{ReasonRecorded, func(m Machine) bool { return m.records(i) }, "machine %s has it recorded"},
-		{ReasonEarly, func(m Machine) bool { return m.Early || m.ProviderID == "" }, "machine %s is being made"},
-		{ReasonUnseen, func(m Machine) bool { return !v.Begun && !s.shows(m, i) }, "machine %s has another recorded, which is not seen"},
+		{ReasonEarly, func(m Machine) bool { return m.Early || m.ProviderID == "" }, "machine %s is being created"},
+		{ReasonUnseen, func(m Machine) bool { return !v.Begun && !s.shows(m, i) }, "machine %s has recorded another one, which is not listed"},
 	} {
 		if n := slices.IndexFunc(claims, rule.holds); n >= 0 {
 			m := claims[n]
@@ -160,19 +158,19 @@ func (s *sweep) judge(v *Verdict) {
 		}
 	}
 	if i.State == provider.Stopping && !v.Begun {
-		v.Reason, v.Message = ReasonGoing, "it is being removed by others"
+		v.Reason, v.Message = ReasonGoing, "another program is removing it"
 		return
 	}
 	if i.UID == "" && !s.policy.Untagged && !v.Begun {
-		v.Reason, v.Message = ReasonUntagged, "it was not made for a machine"
+		v.Reason, v.Message = ReasonUntagged, "it was not created for a machine"
 		return
 	}
 	if s.unseen(i.Owner, i.Namespace) && !v.Begun {
-		v.Reason, v.Message = ReasonNotSeen, "it was made for a machine in namespace "+i.Namespace
+		v.Reason, v.Message = ReasonNotSeen, "it was created for a machine in namespace "+i.Namespace
 		return
 	}
 	s.bar(v, i.Owner)
-	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, "no machine has it"
+	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, "it has no machine"
 	if len(claims) > 0 {
 		m := claims[0]
 		v.Machine, v.Cause = &m, ReasonDouble
@@ -181,16 +179,15 @@ func (s *sweep) judge(v *Verdict) {
 	v.Ref = s.ref(i, len(claims) == 0)
 }
 
-// shows reports whether an instance other than i is listed that m recorded, and
-// that stays.
+// shows reports whether an instance other than i is listed that m recorded, and that stays.
 func (s *sweep) shows(m Machine, i provider.Instance) bool {
 	return slices.ContainsFunc(s.listed.all, func(o provider.Instance) bool {
 		return o.ID != i.ID && o.State != provider.Stopping && m.records(o)
 	})
 }
 
-// ref names what to remove: all that was made for the instance's UID and name,
-// if nobody else has them, else the very instance.
+// ref identifies what to remove: all resources with the instance's UID and name if no other instance has
+// them, otherwise only this instance.
 func (s *sweep) ref(i provider.Instance, alone bool) provider.Ref {
 	if !alone || i.UID == "" || s.listed.byUID[i.UID] > 1 {
 		return provider.Ref{}
@@ -202,8 +199,7 @@ func (s *sweep) ref(i provider.Instance, alone bool) provider.Ref {
 	return r
 }
 
-// leftovers judges what is there without an instance, by the machine that it
-// was made for.
+// leftovers judges resources without an instance, by the machine for which they were created.
 func (s *sweep) leftovers(all []provider.Leftover) {
 	groups := map[string]*Verdict{}
 	var order []string
@@ -224,7 +220,7 @@ func (s *sweep) leftovers(all []provider.Leftover) {
 func (s *sweep) judgeLeft(v *Verdict) {
 	l := v.Left[0]
 	for _, other := range v.Left {
-		l.Name = cmp.Or(l.Name, other.Name) // a disk may not know it
+		l.Name = cmp.Or(l.Name, other.Name) // a disk may have no name
 		l.Owner, l.Namespace = cmp.Or(l.Owner, other.Owner), cmp.Or(l.Namespace, other.Namespace)
 	}
 	what := kinds(v.Left)
@@ -246,7 +242,7 @@ func (s *sweep) judgeLeft(v *Verdict) {
 	v.Ref = provider.Ref{UID: l.UID, Name: l.Name}
 }
 
-// kinds is "disk, nic".
+// kinds returns "disk, nic".
 func kinds(left []provider.Leftover) string {
 	var out []string
 	for _, l := range left {
@@ -256,8 +252,8 @@ func kinds(left []provider.Leftover) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// underWay adds the removals that have begun and that the listing shows no
-// more: what belongs to the instances may still be there.
+// underWay adds the removals that have begun and whose instances are no longer listed: other resources of the
+// instances may still exist.
 func (s *sweep) underWay() {
 	judged := map[string]bool{}
 	for _, v := range s.verdicts {
@@ -278,8 +274,8 @@ func (s *sweep) underWay() {
 	}
 }
 
-// Wanted says why an instance must not be removed after all, given the machines
-// as they are by now; empty when it may be.
+// Wanted returns why an instance must not be removed after all, given the current machines; empty if it may
+// be removed.
 func Wanted(v Verdict, machines []Machine) string {
 	s := &sweep{census: newCensus(machines), listed: index(nil)}
 	again := Verdict{Key: v.Key, Instance: v.Instance, Left: v.Left, Begun: true, Fate: Keep}

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// few are so few that UIDs, names and IDs collide all the time.
+// few UIDs, names and IDs, so that they collide all the time.
 var few = []string{"", "a", "b", "c", "d"}
 
 func anInstance(t *rapid.T) provider.Instance {
@@ -45,9 +45,9 @@ func aMachine(t *rapid.T) orphan.Machine {
 	return m
 }
 
-// Whatever happens to clouds, machines and listings: none is removed that a
-// machine may own, none of a listing that is not believed, none before its
-// time, never more than the cap within an hour, never more than the share.
+// For any events of clouds, machines and listings: no instance is removed that a machine may own, none
+// because of an untrusted listing, none before its time, never more than the cap within an hour, and never
+// more than the share.
 func TestSweepProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := orphan.DefaultPolicy()
@@ -102,7 +102,7 @@ func TestSweepProperties(t *testing.T) {
 	})
 }
 
-// count adds a listing to those in which suspects were seen in a row.
+// count adds a listing to the listings in a row with each suspect.
 func count(looks map[string]int, plan orphan.Plan) map[string]int {
 	out := map[string]int{}
 	for _, v := range plan.Verdicts {
@@ -113,8 +113,7 @@ func count(looks map[string]int, plan orphan.Plan) map[string]int {
 	return out
 }
 
-// mine says, in words of its own, whether we made the instance for a machine that
-// we would see.
+// mine says, independently of the code, whether we created the instance for a machine that we would see.
 func mine(i provider.Instance, p orphan.Policy) bool {
 	return p.Owner == us && i.Owner == us && (p.Namespace == "" || i.Namespace == p.Namespace)
 }
@@ -155,8 +154,8 @@ func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines 
 	return started
 }
 
-// checkShare: where any removal begins that nobody has named, no more of the listed are
-// unwanted, and made by us, than the share, without its fraction, or one.
+// checkShare: if any removal begins that no user has named, at most the share, rounded down, or one of the
+// listed instances is unwanted and created by us.
 func checkShare(t *rapid.T, plan orphan.Plan, started []orphan.Verdict, listed int, p orphan.Policy) {
 	named := func(v orphan.Verdict) bool { return slices.Contains(p.Named, v.Instance.ProviderID) }
 	begins, unwanted := 0, 0
@@ -175,7 +174,7 @@ func checkShare(t *rapid.T, plan orphan.Plan, started []orphan.Verdict, listed i
 	}
 }
 
-// ownedBy says, in words of its own, why an instance may not be removed.
+// ownedBy says, independently of the code, why an instance may not be removed.
 func ownedBy(i provider.Instance, machines []orphan.Machine) string {
 	for _, m := range machines {
 		recorded := i.ID != "" && m.ProviderID == "aws:///eu-9/"+i.ID
@@ -190,7 +189,7 @@ func ownedBy(i provider.Instance, machines []orphan.Machine) string {
 	return ""
 }
 
-// The same facts give the same plan, and looking changes nothing.
+// The same facts give the same plan, and computing it changes nothing.
 func TestSweepIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		machines := rapid.SliceOfN(rapid.Custom(aMachine), 0, 4).Draw(t, "machines")

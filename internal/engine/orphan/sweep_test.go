@@ -14,8 +14,8 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// What was first seen at now is listed again, and for the third time later, when
-// its grace period is over.
+// An instance that was first seen at now is listed again, and for the third time at later, when its grace
+// period is over.
 var (
 	again = now.Add(15 * time.Minute)
 	later = now.Add(30 * time.Minute)
@@ -24,8 +24,7 @@ var (
 // us is the control plane, ns the namespace of its machines.
 const us, ns = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11", "ns"
 
-// inst is an instance that we made, or, without a UID, one that another
-// implementation made.
+// inst is an instance that we created, or, without a UID, one that another implementation created.
 func inst(id, uid, name string, edits ...func(*provider.Instance)) provider.Instance {
 	i := provider.Instance{ID: id, UID: uid, Name: name, ProviderID: "aws:///eu-1a/" + id, State: provider.Running}
 	if uid != "" {
@@ -41,7 +40,7 @@ func state(s provider.State) func(*provider.Instance) {
 	return func(i *provider.Instance) { i.State = s }
 }
 
-// living are n machines and their instances, which nobody doubts.
+// living are n machines and their instances, which are beyond doubt.
 func living(n int) (machines []orphan.Machine, instances []provider.Instance) {
 	for k := range n {
 		id, uid, name := fmt.Sprintf("i-ok%d", k), fmt.Sprintf("uid-ok%d", k), fmt.Sprintf("ok-%d", k)
@@ -51,7 +50,7 @@ func living(n int) (machines []orphan.Machine, instances []provider.Instance) {
 	return machines, instances
 }
 
-// case is a sweep of ten living machines and the given ones besides.
+// case is a sweep of ten machines and the given ones.
 type world struct {
 	machines  []orphan.Machine
 	instances []provider.Instance
@@ -75,7 +74,7 @@ func (w world) sweep(at time.Time, edits ...func(*orphan.Listing)) orphan.Plan {
 	return orphan.Sweep(at, w.memory, l, append(machines, w.machines...), p)
 }
 
-// watched is what is remembered after two listings.
+// watched returns the memory after two listings.
 func (w world) watched() orphan.Memory {
 	w.memory = w.sweep(now).Memory
 	return w.sweep(again).Memory
@@ -90,8 +89,8 @@ func verdict(t *testing.T, p orphan.Plan, key string) orphan.Verdict {
 	return p.Verdicts[n]
 }
 
-// What becomes of one instance on sight, and what becomes of it after the grace
-// period. T31: stray / of a machine in creation / with another provider ID.
+// The decision about one instance when it is first seen, and after the grace period. T31: stray / of a
+// machine in creation / with another provider ID.
 func TestVerdicts(t *testing.T) {
 	machine := func(edits ...func(*orphan.Machine)) []orphan.Machine {
 		m := orphan.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-1", Here: true}
@@ -279,8 +278,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Where people make instances with the cluster's tags, only what names a machine
-// is judged: the nodes of a cluster that was installed by hand have no machines.
+// If users create instances with the cluster's tags, only instances with the name of a machine are judged:
+// the nodes of a cluster that was installed by hand have no machines.
 func TestUntaggedIsLeftAlone(t *testing.T) {
 	machines := []orphan.Machine{{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-1", Here: true}}
 	w := world{
@@ -299,7 +298,7 @@ func TestUntaggedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What is terminated is gone, whatever the listing still shows.
+// A terminated instance does not exist any more, even if it is still listed.
 func TestTerminatedIsNotJudged(t *testing.T) {
 	p := world{instances: []provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Terminated))}}.sweep(now)
 	if len(p.Verdicts) != 10 || len(p.Memory.Suspects) != 0 {
@@ -346,7 +345,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A fleet may shrink: what two listings in a row say is believed.
+// A fleet may shrink: two listings in a row are trusted.
 func TestDoubtEnds(t *testing.T) {
 	shrink := func(at time.Time, m orphan.Memory, left int) orphan.Plan {
 		machines, instances := living(left)
@@ -424,8 +423,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Without any machine nothing is removed, as on the day on which the API server
-// came back empty.
+// Without any machine nothing is removed, because the API server may have been restored empty.
 func TestNoMachines(t *testing.T) {
 	l := orphan.Listing{Cluster: "blue", Instances: []provider.Instance{inst("i-1", "uid-1", "m-1")}}
 	policy := orphan.DefaultPolicy()
@@ -439,8 +437,8 @@ func TestNoMachines(t *testing.T) {
 	}
 }
 
-// TestWantedForAnotherCause: what was to go because nobody had it stays when a
-// machine turns up that has another one: that takes other questions.
+// TestWantedForAnotherCause: an instance to remove because it has no machine stays when a machine appears
+// that has another instance: that requires other checks.
 func TestWantedForAnotherCause(t *testing.T) {
 	v := orphan.Verdict{Key: "i-1", Instance: inst("i-1", "uid-1", "m-1"), Fate: orphan.Remove, Cause: orphan.ReasonStray}
 	other := orphan.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-2"}

@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// SmallestLimit is the least limit that [Encode] keeps to: what names a machine
-// takes so much in the worst case.
+// SmallestLimit is the smallest limit that [Encode] can keep: the identity of a machine takes that much in
+// the worst case.
 const SmallestLimit = 4 << 10
 
-// Encode is the record as JSON of at most limit bytes, without secrets. What has
-// to be cut is named in Cut: the console loses its beginning first, the rest its
-// longest texts and its oldest entries. What the object is called is never
-// redacted: the names of objects are no secrets.
+// Encode returns the record as JSON of at most limit bytes, without secrets. Cut names the shortened parts:
+// first the console loses its beginning, then the record its longest texts and oldest entries. The names of
+// the object are never redacted: object names are not secret.
 func Encode(r Record, secrets Redactor, limit int) ([]byte, error) {
 	limit = max(limit, SmallestLimit)
 	r, err := copied(r)
@@ -40,7 +39,7 @@ func Encode(r Record, secrets Redactor, limit int) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// Decode is the inverse of Encode, but for what was cut.
+// Decode is the inverse of Encode, except for the parts that were cut.
 func Decode(raw []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -49,7 +48,7 @@ func Decode(raw []byte) (Record, error) {
 	return r, nil
 }
 
-// copied shares nothing with r.
+// copied returns a deep copy of r.
 func copied(r Record) (out Record, err error) {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -58,14 +57,13 @@ func copied(r Record) (out Record, err error) {
 	return Decode(raw)
 }
 
-// cut makes one part of a record shorter.
+// cut shortens one part of a record.
 type cut struct {
 	part string
 	do   func(*Record)
 }
 
-// cuts are made in this order until the record is short enough. After the last
-// one it is, whatever it held.
+// cuts are applied in this order until the record is short enough. After the last one it is, for any content.
 var cuts = []cut{
 	{"console", func(r *Record) { r.Console = last(r.Console, 4<<10) }},
 	{"console", func(r *Record) { r.Console = last(r.Console, 2<<10) }},
@@ -115,8 +113,7 @@ func newest[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
 const ellipsis = "..."
 
-// first is the beginning of s, last its end, of at most n bytes with a mark of
-// what is missing.
+// first returns the beginning of s, last its end, of at most n bytes with a mark for the missing part.
 func first(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -128,7 +125,7 @@ func first(s string, n int) string {
 	return s[:n] + ellipsis
 }
 
-// last begins with a whole line where there is one.
+// last begins with a whole line if there is one.
 func last(s string, n int) string {
 	if len(s) <= n {
 		return s

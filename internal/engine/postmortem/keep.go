@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// Policy is how much is kept, and for how long.
+// Policy says how many records are kept, and for how long.
 type Policy struct {
 	// For is how long a record is kept.
 	For time.Duration
-	// Size is the most bytes of one record, PerNamespace the most records of a
-	// namespace.
+	// Size is the limit of one record in bytes, PerNamespace is the maximum number of records in a namespace.
 	Size, PerNamespace int
-	// Storm: where the room is taken by records that are all younger, the next
-	// one is not taken. Of a thousand machines that fail together, the first say
-	// all.
+	// Storm: if all records of a full namespace are younger than this, the next record is not taken. Of a
+	// thousand machines that fail together, the first records are sufficient.
 	Storm time.Duration
 }
 
@@ -28,12 +26,11 @@ func DefaultPolicy() Policy {
 type Kept struct {
 	Name  string
 	Taken time.Time
-	// Expires is until when it is kept; zero when that cannot be read, and then
-	// it follows from Taken.
+	// Expires is the time until which it is kept; zero if that is invalid, and then it follows from Taken.
 	Expires time.Time
 }
 
-// Until is the end of a record's time.
+// Until returns when a record expires.
 func (p Policy) Until(k Kept) time.Time {
 	if k.Expires.IsZero() {
 		return k.Taken.Add(p.For)
@@ -41,7 +38,7 @@ func (p Policy) Until(k Kept) time.Time {
 	return k.Expires
 }
 
-// Expired are the names of the records whose time is over.
+// Expired returns the names of the expired records.
 func (p Policy) Expired(now time.Time, kept []Kept) (names []string) {
 	for _, k := range kept {
 		if !now.Before(p.Until(k)) {
@@ -52,9 +49,9 @@ func (p Policy) Expired(now time.Time, kept []Kept) (names []string) {
 	return names
 }
 
-// Admit says whether there is room for another record in a namespace with the
-// given ones, and which of them go: the expired, and the oldest where the rest
-// take all the room. Of a storm the beginning is kept.
+// Admit reports whether there is room for another record in a namespace with the given ones, and which of
+// them to delete: the expired ones, and the oldest if the rest take all the room. In a storm the first
+// records are kept.
 func (p Policy) Admit(now time.Time, kept []Kept) (drop []string, ok bool) {
 	drop = p.Expired(now, kept)
 	left := slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool { return slices.Contains(drop, k.Name) })

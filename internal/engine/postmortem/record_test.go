@@ -69,7 +69,7 @@ func TestEncodeKeepsAll(t *testing.T) {
 	}
 }
 
-// TestCutsTheConsoleFirst: what explains most goes last.
+// TestCutsTheConsoleFirst: the most significant parts are cut last.
 func TestCutsTheConsoleFirst(t *testing.T) {
 	r := record()
 	r.Console = strings.Repeat("a line of the console\n", 1000) + "the last line"
@@ -94,8 +94,8 @@ func TestCutsTheConsoleFirst(t *testing.T) {
 	}
 }
 
-// TestSizeHolds: no record is longer than the limit, whatever is in it, and what
-// is left of it names the machine.
+// TestSizeHolds: no record is longer than the limit, for any content, and a cut record still names the
+// machine.
 func TestSizeHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
@@ -208,8 +208,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestCapHolds: after dropping what Admit says and adding one there are never
-// more than allowed, where it says that one may be added.
+// TestCapHolds: after dropping the names of Admit and adding a record there are never more than allowed, if
+// Admit allows one.
 func TestCapHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := postmortem.DefaultPolicy()

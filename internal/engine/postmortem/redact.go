@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// mask stands for what was taken out. It is shorter than any secret that is
-// looked for, so that taking out comes to an end.
+// mask replaces secrets. It is shorter than any secret that is searched for, so that the replacement
+// terminates.
 const mask = "***"
 
-// shortest is the length in bytes from which a value is looked for as a secret.
-// "eu1" or "true" in a secret would else take words out of every message.
+// shortest is the length in bytes from which a value counts as a secret. Otherwise "eu1" or "true" in a
+// secret would remove words from every message.
 const shortest = len(mask) + 1
 
-// Redactor takes secrets out of texts: those it knows, in whatever spelling, and
-// what looks like one.
+// Redactor removes secrets from texts: those it knows, in any spelling, and texts that look like a secret.
 type Redactor struct{ known []string }
 
-// NewRedactor knows the given values, and each line of those that have several,
-// as a key in PEM has. Values shorter than 4 bytes are not looked for.
+// NewRedactor knows the given values, and each line of those that have several, like a key in PEM. It ignores
+// values shorter than 4 bytes.
 func NewRedactor(values ...[]byte) Redactor {
 	var r Redactor
 	for _, v := range values {
@@ -59,15 +58,15 @@ func (r *Redactor) add(v string) {
 	}
 }
 
-// shape is what a kind of secret looks like, and what is left of it.
+// shape is the pattern of a kind of secret, and its replacement.
 type shape struct {
 	pattern *regexp.Regexp
 	left    string
 }
 
-// shapes are looked for in this order.
+// shapes are matched in this order.
 var shapes = []shape{
-	// Keys and certificates, also one whose end or beginning is cut off.
+	// Keys and certificates, also if the end is cut off.
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|\z)`), mask},
 	{regexp.MustCompile(`(?s)\A[A-Za-z0-9+/=\s]+-----END [A-Z0-9 ]+-----`), mask},
 	// Names and passwords in addresses.
@@ -93,12 +92,11 @@ func (r Redactor) Text(text string) string {
 	for _, s := range shapes {
 		text = s.pattern.ReplaceAllString(text, s.left)
 	}
-	// What was taken out may have brought the parts of another one together.
+	// A replacement may have joined the parts of another secret.
 	return r.strip(text)
 }
 
-// strip takes known secrets out until none is left; each time the text gets
-// shorter.
+// strip replaces known secrets until none is left; each time the text gets shorter.
 func (r Redactor) strip(text string) string {
 	for again := true; again; {
 		again = false

@@ -64,8 +64,7 @@ func TestKnownSecrets(t *testing.T) {
 	}
 }
 
-// TestNoSecretAppears: whatever the secrets are, and wherever and in whatever
-// spelling they stand, none is in what is kept.
+// TestNoSecretAppears: for any secrets, at any place and in any spelling, none is in the record.
 func TestNoSecretAppears(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9+*"\\ äö&/=-]{8,40}`), 1, 5).Draw(t, "secrets")

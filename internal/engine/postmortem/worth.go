@@ -15,35 +15,34 @@ type Cause string
 const (
 	// GivenUp: the machine is Failed.
 	GivenUp Cause = "GivenUp"
-	// NeverJoined: it was sent away, having had no node in all its time.
+	// NeverJoined: it was deleted without ever having had a node.
 	NeverJoined Cause = "NeverJoined"
-	// Unwell: it was sent away while its node was missing or unhealthy.
+	// Unwell: it was deleted while its node was missing or unhealthy.
 	Unwell Cause = "Unwell"
-	// NodeDeleted: it was sent away because somebody deleted its node.
+	// NodeDeleted: it was deleted because its node had been deleted.
 	NodeDeleted Cause = "NodeDeleted"
 )
 
-// patience is how old a machine is that should have been on its way to a node:
-// one that is taken back before, as by a scale-down, tells nothing.
+// patience is the age at which a machine should have progressed towards a node: a machine deleted before, for
+// example by a scale-down, has no significance.
 const patience = 2 * time.Minute
 
-// Facts are what [Worth] looks at.
+// Facts are the input of [Worth].
 type Facts struct {
 	Machine lifecycle.Machine
 	Policy  lifecycle.Policy
-	// Was is the last stage before the machine's deletion; StageDeleting when
-	// that is not known.
+	// Was is the last stage before the machine's deletion; StageDeleting if unknown.
 	Was lifecycle.Stage
-	// Replaced says that we deleted the machine, because its node was deleted.
+	// Replaced says that the controller deleted the machine because its node was deleted.
 	Replaced bool
 	// Node is the machine's node. Meaningless unless Looked.
 	Node   *corev1.Node
 	Looked bool
 }
 
-// Worth says whether the machine leaves evidence, and why. A machine in deletion
-// is judged at its beginning: later its node is gone in any case. So a node that
-// is not there counts only where the stage before is known.
+// Worth reports whether the machine leaves a record, and why. A machine under deletion is judged when the
+// deletion begins: later its node is deleted in any case. So a missing node counts only if the stage before
+// is known.
 func Worth(f Facts) (Cause, bool) {
 	m := f.Machine
 	stage := m.Stage

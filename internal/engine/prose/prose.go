@@ -1,15 +1,15 @@
-// Package prose lays out what reports say to people in lines that fit a terminal.
+// Package prose wraps the texts of reports into lines that fit a terminal.
 package prose
 
 import "strings"
 
-// Width is how many columns a line has at most, unless one word is longer.
+// Width is the maximum number of columns of a line, unless one word is longer.
 const Width = 80
 
-// Printer writes lines that fit.
+// Printer writes lines that fit a terminal.
 type Printer struct{ strings.Builder }
 
-// Line writes text that begins at indent, and goes on at hang.
+// Line writes text that begins at indent, and continues at hang.
 func (p *Printer) Line(indent, hang int, text string) {
 	col := indent
 	p.WriteString(strings.Repeat(" ", indent))

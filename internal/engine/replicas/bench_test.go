@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// budget is what a decision about a set of 5000 may take.
+// budget is the maximum duration of a decision about a set of 5000.
 const budget = 10 * time.Millisecond
 
 // crowd is a set's n machines: of all ages, out of order, the last ones
@@ -27,8 +27,7 @@ func crowd(n, changed int, changes ...func(*Member)) []Member {
 	return out
 }
 
-// The decision of one pass over a set of 5000, with what comes before and
-// after it.
+// The decision of one pass over a set of 5000, with the steps before and after it.
 func BenchmarkDecide5000(b *testing.B) {
 	const n = 5000
 	policies := map[string]Policy{"replacing": replacing, "keeping": keeping, "keeping, oldest": {Burst: 500, Order: []Criterion{OldestFirst}}}

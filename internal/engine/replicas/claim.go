@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Tie is how one machine stands to one set.
+// Tie is the relation of one machine to one set.
 type Tie struct {
-	// Ours says that the set controls the machine, Free that nobody does.
+	// Ours says that the set controls the machine, Free that the machine has no controller.
 	Ours, Free bool
 	// Matches says that the set's selector matches the machine's labels.
 	Matches bool
-	// MachineDeleting and SetDeleting say which of them is on its way out.
+	// MachineDeleting and SetDeleting say which of them is under deletion.
 	MachineDeleting, SetDeleting bool
 }
 
-// Verdict is what follows from a [Tie].
+// Verdict is the decision about a [Tie].
 type Verdict string
 
 // The verdicts.
 const (
 	// IsMember: the machine belongs to the set.
 	IsMember Verdict = "Member"
-	// Adopt: it is to be made the set's.
+	// Adopt: the set has to become its controller.
 	Adopt Verdict = "Adopt"
-	// Release: it is the set's no longer.
+	// Release: the set has to stop being its controller.
 	Release Verdict = "Release"
-	// Ignore: it is none of the set's business.
+	// Ignore: it does not concern the set.
 	Ignore Verdict = "Ignore"
 )
 
-// Claim decides to whom a machine belongs. What is on its way out is neither
-// adopted nor released. A set on its way out takes and gives nothing, and what
-// it controls stays its own whatever its selector says by now.
+// Claim decides whether a machine belongs to a set. A machine under deletion is neither adopted nor released.
+// A set under deletion neither adopts nor releases: its machines stay its own, also if its selector no longer
+// matches.
 func Claim(t Tie) Verdict {
 	switch {
 	case t.Ours && (t.Matches || t.SetDeleting):
@@ -46,15 +46,14 @@ func Claim(t Tie) Verdict {
 	return Ignore
 }
 
-// KeepChange is a member whose keeping the set decides on by itself.
+// KeepChange changes the automatic preservation of a member by its set.
 type KeepChange struct {
 	Name string
 	Keep bool
 }
 
-// AutoKeep chooses, within set.AutoKeep, the failed members to keep for
-// inspection, newest first; with the bound lowered below what is kept, the
-// oldest are let go.
+// AutoKeep chooses, within set.AutoKeep, the failed members to keep for inspection, newest first; if the
+// limit is lower than the number of kept members, it releases the oldest.
 func AutoKeep(set Set, members []Member) []KeepChange {
 	auto := only(members, func(m Member) bool { return m.Counts() && m.Preservation.ByOwner() })
 	room := set.AutoKeep - len(auto)
@@ -69,7 +68,7 @@ func AutoKeep(set Set, members []Member) []KeepChange {
 	return keepChanges(open[:min(room, len(open))], true)
 }
 
-// byAge returns members with the oldest first.
+// byAge returns members, oldest first.
 func byAge(members []Member) []Member {
 	return Rank(time.Time{}, members, Policy{Order: []Criterion{ByAge}})
 }

@@ -2,14 +2,13 @@ package replicas
 
 import "time"
 
-// Tally is what a set reports about its members.
+// Tally has the counters of a set's status.
 type Tally struct {
 	Replicas, FullyLabeled, Ready, Available int32
-	// Kept are failed members with an end of their preservation set, AutoKept
-	// the members kept by the set's own choice.
+	// Kept counts failed members with an end of their preservation, AutoKept the members kept by the set's
+	// own choice.
 	Kept, AutoKept int32
-	// Next is when Available grows by the passing of time alone; zero when it
-	// does not.
+	// Next is the time until Available grows without an event; zero if it does not.
 	Next time.Duration
 }
 

@@ -8,23 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Decision is what to do with a set now. At most one of Create and Delete is
-// asked for.
+// Decision is the decision about a set now. At most one of Create and Delete is set.
 type Decision struct {
 	// Create is how many members to create.
 	Create int
-	// Delete are the members to delete, the first to go first.
+	// Delete are the members to delete, in the order of their deletion.
 	Delete []Victim
-	// Withheld says why members that should go stay; empty when none does. Others,
-	// which nobody misses, may go all the same.
+	// Withheld says why members that should be deleted stay; empty if none does. Members whose deletion loses
+	// nothing may still be deleted.
 	Withheld string
-	// Held says why members that are wanted are not created; empty when all are. Others, up to
-	// the size that was allowed last, are.
+	// Held says why wanted members are not created; empty if all are. Members up to the last allowed size are
+	// created.
 	Held string
 	// Finished says that a set being deleted has no members left.
 	Finished bool
-	// Reason is a stable word for what was decided, Message the same for
-	// people.
+	// Reason is a stable word for the decision, Message its text for users.
 	Reason  Reason
 	Message string
 }
@@ -37,7 +35,7 @@ type Victim struct {
 	UID    types.UID
 	Name   string
 	Reason string
-	// Failed says that the member had been given up.
+	// Failed says that the member has failed.
 	Failed bool
 }
 
@@ -46,15 +44,15 @@ type Reason string
 
 // The reasons.
 const (
-	Invalid   Reason = "Invalid"   // the object is at fault
-	Paused    Reason = "Paused"    // somebody else is in charge
-	Orphaned  Reason = "Orphaned"  // the set goes, its members stay
-	Cascading Reason = "Cascading" // the set goes, and its members with it
+	Invalid   Reason = "Invalid"   // the object is invalid
+	Paused    Reason = "Paused"    // another controller is in charge
+	Orphaned  Reason = "Orphaned"  // the set is deleted, its members stay
+	Cascading Reason = "Cascading" // the set is deleted, and its members with it
 	Held      Reason = "Held"      // members are missing but may not be created
 	ScalingUp Reason = "ScalingUp"
 	ScalingDn Reason = "ScalingDown"
-	Replacing Reason = "Replacing" // members go although there is no surplus
-	Guarded   Reason = "Guarded"   // too many members would go at once
+	Replacing Reason = "Replacing" // members are deleted although there is no surplus
+	Guarded   Reason = "Guarded"   // too many members would be deleted at once
 	Settled   Reason = "Settled"
 )
 
@@ -66,9 +64,8 @@ const (
 	WhyCascade = "its set is being deleted"
 )
 
-// Decide returns what to do with set, whose members are those given, at now.
-// Members that are on their way out may be among them and do not count. The
-// order of members does not matter.
+// Decide returns the decision about a set with the given members at now. The members may include some under
+// deletion, which do not count. Their order does not matter.
 func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
 	if set.Deleting {
 		return leave(now, set, members, p)
@@ -88,7 +85,7 @@ func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
 	return d
 }
 
-// toSize brings the set to its size.
+// toSize decides how the set reaches its size.
 func toSize(now time.Time, set Set, members []Member, p Policy) Decision {
 	counted := only(members, Member.Counts)
 	if missing := set.Replicas - len(counted); missing > 0 {
@@ -100,7 +97,7 @@ func toSize(now time.Time, set Set, members []Member, p Policy) Decision {
 	return shrink(now, set, counted, len(members)-len(counted), p)
 }
 
-// leave is the end of a set.
+// leave decides about a set under deletion.
 func leave(now time.Time, set Set, members []Member, p Policy) Decision {
 	switch {
 	case !p.Cascade:
@@ -121,8 +118,9 @@ func leave(now time.Time, set Set, members []Member, p Policy) Decision {
 // burstShare is the part of a large set that one pass may create or delete.
 const burstShare = 20
 
-// burst bounds the creations of one pass over so many machines, and its deletions. A pass that deletes reads all machines of the set past the
-// cache first: rounds of the same size would make the reads for a set grow with the square of its size.
+// burst returns the limit of creations, and of deletions, in one pass over so many machines. A pass that
+// deletes first reads all machines of the set past the cache: with a constant burst the reads for a set would
+// grow with the square of its size.
 func (p Policy) burst(machines int) int { return max(p.Burst, machines/burstShare) }
 
 func grow(missing, size int, p Policy) Decision {
@@ -130,9 +128,9 @@ func grow(missing, size int, p Policy) Decision {
 	return Decision{Create: n, Reason: ScalingUp, Message: fmt.Sprintf("%d members are missing, creating %d", missing, n)}
 }
 
-// hold is what a set does that has too few members and may create none. Those that
-// failed go as they do when none is missing: a rollout that waits until its machines
-// are not sick any more would wait for them for ever. An autoscaler's choice waits.
+// hold decides about a set that has too few members and may create none. It deletes failed members as if none
+// were missing: otherwise a rollout that waits until its machines are healthy would wait for them for ever.
+// An autoscaler's choice waits.
 func hold(now time.Time, set Set, counted []Member, p Policy) Decision {
 	d := Decision{Reason: Held, Message: fmt.Sprintf("%d members are missing, but %s", set.Replicas-len(counted), set.NoGrowth)}
 	if set.Frozen {
@@ -146,9 +144,8 @@ func hold(now time.Time, set Set, counted []Member, p Policy) Decision {
 	return d
 }
 
-// shrink gives up the surplus, and whatever has to go besides. A guard holds
-// all of that or nothing: a wrong number is not put right by following it
-// halfway.
+// shrink deletes the surplus, and all members that have to go for other reasons. A guard holds all of that or
+// nothing: going halfway does not correct a wrong number.
 func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Decision {
 	out, surplus := victims(now, set, counted, p)
 	held := set.Guard.refuse(out, len(counted)+leaving, leaving)
@@ -160,7 +157,7 @@ func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Dec
 	case len(out) == 0 && held != "":
 		d.Reason, d.Message = Guarded, held
 	case len(out) == 0 && surplus > 0:
-		d.Reason, d.Message = ScalingDn, fmt.Sprintf("%d members too many, one of which may be going already", surplus)
+		d.Reason, d.Message = ScalingDn, fmt.Sprintf("%d members too many, one of which may be under deletion already", surplus)
 	case len(out) == 0:
 		d.Reason, d.Message = Settled, fmt.Sprintf("%d members, as wanted", len(counted))
 	case surplus == 0:
@@ -171,17 +168,15 @@ func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Dec
 	return d
 }
 
-// victims are the members of a set that have to go, the first to go first, and
-// how many of those go only because they are too many. Shielded members hide
-// from all of it, so that of 3 wanted and 5 there, 3 of them shielded, none
-// goes.
+// victims returns the members of a set to delete, in order, and how many of those are only surplus. Shielded
+// members are exempt, so that with 3 wanted and 5 existing, 3 of them shielded, none is deleted.
 func victims(now time.Time, set Set, counted []Member, p Policy) (out []Victim, surplus int) {
 	open := only(counted, func(m Member) bool { return !m.Shielded })
 	going := only(open, func(m Member) bool { return deletionReason(now, set, m, p) != "" })
-	// Those that go in any case are not to be joined by others on their account.
+	// Members that go in any case must not cause others to go.
 	surplus = max(0, len(open)-len(going)-set.Replicas)
 	if surplus == 0 {
-		// Nobody is chosen by rank: spare a large set at rest the sorting.
+		// No member is chosen by rank, so a large set without changes needs no sorting.
 		open = going
 	}
 	ranked, left := Rank(now, open, p), surplus
@@ -202,9 +197,9 @@ func victims(now time.Time, set Set, counted []Member, p Policy) (out []Victim, 
 	return out, surplus
 }
 
-// needed are the names of members that work and would be among the n surplus ones only
-// because their deletion was asked for before, where others of no use would stay in
-// their place. Neither goes: it is not known yet whether that deletion happens.
+// needed returns the names of members that work and would be among the n surplus ones only because their
+// deletion was requested before, while useless members would stay. None of them is deleted: it is unknown
+// whether the earlier deletion happens.
 func needed(now time.Time, set Set, ranked []Member, n int, p Policy) map[string]bool {
 	if n == 0 || !slices.ContainsFunc(ranked, func(m Member) bool { return m.PendingDeletion }) {
 		return nil
@@ -227,7 +222,7 @@ func needed(now time.Time, set Set, ranked []Member, n int, p Policy) map[string
 	return out
 }
 
-// pendingFirst moves those to the front whose deletion was asked for before.
+// pendingFirst moves members whose deletion was requested before to the front.
 func pendingFirst(ranked []Member) []Member {
 	doomed := only(ranked, func(m Member) bool { return m.PendingDeletion })
 	if len(doomed) == 0 {
@@ -236,7 +231,7 @@ func pendingFirst(ranked []Member) []Member {
 	return append(doomed, only(ranked, func(m Member) bool { return !m.PendingDeletion })...)
 }
 
-// deletionReason returns why m has to go whatever its rank; empty when it may stay.
+// deletionReason returns why m has to go at any rank; empty if it may stay.
 func deletionReason(now time.Time, set Set, m Member, p Policy) string {
 	switch {
 	case p.HonourMarks && marked(set, m):
@@ -247,9 +242,8 @@ func deletionReason(now time.Time, set Set, m Member, p Policy) string {
 	return ""
 }
 
-// marked reports whether the autoscaler chose m in a change of replicas that
-// the set has seen. A mark younger than the last change belongs to a change
-// still under way.
+// marked reports whether the autoscaler chose m in a change of replicas that the set has seen. A mark younger
+// than the last change belongs to a change still in progress.
 func marked(set Set, m Member) bool {
 	const victim = 1
 	return !set.Scaled.IsZero() && !m.Marked.IsZero() && m.Priority == victim && !m.Marked.After(set.Scaled)

@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// sparing is that of a deployment's set: what is of no use goes first.
+// sparing is that of a deployment's set: useless members are deleted first.
 var sparing = Policy{Burst: 500, Order: []Criterion{UnavailableFirst, UnlinkedFirst}}
 
 // member is a running machine of the usual priority, changed by changes.

@@ -9,40 +9,36 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
-// Guard keeps a set from giving up too many members at once. People ask for it;
-// without one they remove as many as they like.
+// Guard keeps a set from deleting too many members at once. It is off unless a user sets it.
 //
-// It is about a number of replicas or an autoscaler's choice that was not meant:
-// a member that failed is replaced whatever the guard says. A set that is being
-// deleted is not guarded either: who deletes it has said what is to become of
-// all its members, and had no number to mistype.
+// It protects against a mistyped number of replicas or an unintended choice of an autoscaler: a failed member
+// is always replaced. A set under deletion is not guarded either: its deletion concerns all members, without
+// a number to mistype.
 type Guard struct {
-	// Limit is the share of the whole that may be on its way out at once,
-	// Approved the number that somebody has allowed besides.
+	// Limit is the share of the whole that may be under deletion at once, Approved is the additional number
+	// that a user has approved.
 	Limit    limits.Limit
 	Approved int
-	// Misread says what was not understood of what people asked for. The
-	// default limit is in force then, or nothing is approved.
+	// Misread names the invalid settings. Then the default limit applies, or nothing is approved.
 	Misread string
-	// Place names the object on which to approve, where that is not the set.
+	// Place names the object on which to approve, if it is not the set.
 	Place string
-	// Elsewhere are the members of other sets that belong to the same whole:
-	// the old set of a rollout that has two left gives up two of the fleet,
-	// not all of its own.
+	// Elsewhere are the members of other sets of the same whole: an old set of a rollout that has two members
+	// left deletes two of the fleet, not all of its own.
 	Elsewhere Disruption
 }
 
-// Disruption is how many members there are, those on their way out included, and how
-// many of them are on their way out or are about to be.
+// Disruption counts the members, including those under deletion, and how many are under deletion or are about
+// to be.
 type Disruption struct{ Total, Going int }
 
-// Add is both together.
+// Add returns the sum.
 func (t Disruption) Add(o Disruption) Disruption {
 	return Disruption{Total: t.Total + o.Total, Going: t.Going + o.Going}
 }
 
-// DisruptionOf is what is disrupted of a set that nobody guards: what is on its way out, and
-// what the set would give up now.
+// DisruptionOf returns the disruption of a set without a guard: its members under deletion, and those that it
+// would delete now.
 func DisruptionOf(now time.Time, set Set, members []Member, p Policy) Disruption {
 	counted := only(members, Member.Counts)
 	t := Disruption{Total: len(members), Going: len(members) - len(counted)}
@@ -56,9 +52,9 @@ func DisruptionOf(now time.Time, set Set, members []Member, p Policy) Disruption
 	return t
 }
 
-// refuse says why those of out that are guarded must stay, in a set with so many
-// members, of which some are on their way out already. It is empty when they may
-// go. Those that go because they failed are on their way out, too.
+// refuse returns why the guarded members of out must stay, in a set with so many members, some of them under
+// deletion already. It is empty if they may be deleted. Members that are deleted because they failed count as
+// under deletion, too.
 func (g *Guard) refuse(out []Victim, members, leaving int) string {
 	doomed := len(guarded(out))
 	if g == nil || doomed == 0 {
@@ -73,7 +69,7 @@ func (g *Guard) refuse(out []Victim, members, leaving int) string {
 		why += ", on " + g.Place
 	}
 	if going := t.Going - doomed; going > 0 {
-		why += fmt.Sprintf(" (%d of them are on their way out or about to be)", going)
+		why += fmt.Sprintf(" (%d of them are under deletion or about to be)", going)
 	}
 	if g.Misread != "" {
 		why += "; " + g.Misread
@@ -81,8 +77,8 @@ func (g *Guard) refuse(out []Victim, members, leaving int) string {
 	return why
 }
 
-// guarded leaves out victims that are to be replaced because they failed: their
-// number says something about them, and nothing about what people want.
+// guarded leaves out victims that are replaced because they failed: their number does not depend on a user's
+// input.
 func guarded(out []Victim) []Victim {
 	return slices.DeleteFunc(slices.Clone(out), Victim.replaced)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
-// third is the guard of somebody who asked for 30 %.
+// third is a guard with 30 %.
 func third(changes ...func(*Guard)) *Guard {
 	g := &Guard{Limit: limits.Limit{Percent: 30, Min: 1}}
 	for _, c := range changes {
@@ -24,7 +24,7 @@ func third(changes ...func(*Guard)) *Guard {
 func approved(n int) func(*Guard)        { return func(g *Guard) { g.Approved = n } }
 func elsewhere(t, gone int) func(*Guard) { return func(g *Guard) { g.Elsewhere = Disruption{t, gone} } }
 
-// Rows are named for what happens to people; none of it is in either original.
+// Rows are named for what happens to users; neither original has any of it.
 func TestGuard(t *testing.T) {
 	chosen := func(n int) []Member { return append(many(10-n), renamed("x", many(n, marked1))...) }
 	tests := map[string]struct {
@@ -145,12 +145,12 @@ func renamed(prefix string, members []Member) []Member {
 	return members
 }
 
-// What is told names everything that a person needs to act.
+// The message names everything that a user needs to act.
 func TestGuardMessage(t *testing.T) {
 	g := third(elsewhere(10, 2), func(g *Guard) { g.Place, g.Misread = "MachineDeployment web", "x: not understood" })
 	got := Decide(now, Set{Guard: g}, many(2), keeping).Withheld
 	want := `4 of 12 would be removed, and at most 3 may be at once; annotation millwright.dev/approve-mass-deletion: "4" approves it` +
-		`, on MachineDeployment web (2 of them are on their way out or about to be); x: not understood`
+		`, on MachineDeployment web (2 of them are under deletion or about to be); x: not understood`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -182,9 +182,8 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// Whatever a set looks like: with a guard it deletes what it would without one,
-// or of that those to be replaced only; and what then is on its way out is
-// within the share, or approved.
+// For any set: with a guard it deletes the same members as without one, or only those to be replaced; and
+// then the number of members under deletion is within the share, or approved.
 func TestGuardHoldsAllOrNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)
@@ -202,7 +201,7 @@ func TestGuardHoldsAllOrNothing(t *testing.T) {
 		}
 		chosen := slices.ContainsFunc(d.Delete, func(v Victim) bool { return v.Reason != WhyFailed })
 		going := len(members) - len(only(members, Member.Counts)) + len(guarded(d.Delete))
-		// One may always go, else what the share comes to without the fraction.
+		// One may always be deleted, otherwise the share, rounded down.
 		if within := going <= 1 || going <= approved || 100*going <= share*len(members); chosen && !within {
 			t.Fatalf("%d of %d on their way out, %d %% or %d allowed", going, len(members), share, approved)
 		}

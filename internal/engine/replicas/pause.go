@@ -2,12 +2,12 @@ package replicas
 
 import "time"
 
-// Counters are written after a pause since the last time that follows the
-// number of machines: 400 ms for up to 133, 3 s from 1000 on. With the time for
-// which changes of machines are gathered it bounds how late the final counters are.
-// A thousand machines that take 30 s to come up cost 10 writes. A hundred sets of ten have the same pause while all of them change: what
-// counts then is how many counters were written lately. The first change after a quiet time is written at once, and that a new spec was
-// seen, too, because rollouts wait for it.
+// Counters are written after a pause since the last write. The pause depends on the number of machines: 400
+// ms for up to 133, 3 s from 1000 on. Together with the time for which changes of machines are gathered it
+// limits how late the final counters are. A thousand machines that take 30 s to come up cost 10 writes. A
+// hundred sets of ten have the same pause while all of them change, because the number of recent writes
+// counts then. The first change after a quiet time is written at once, and so is the observation of a new
+// spec, because rollouts wait for it.
 const (
 	leastStatusPause  = 400 * time.Millisecond
 	eachStatusPause   = 3 * time.Millisecond
@@ -16,24 +16,26 @@ const (
 	MostStatusPause = 3 * time.Second
 )
 
-// StatusPause is the least time between two writes of counters about so many
-// machines, while the counters of sets, or deployments, were written so often within [MostStatusPause].
+// StatusPause returns the minimum time between two writes of counters for so many machines, after so many
+// recent writes of counters by sets, or deployments, within [MostStatusPause].
 func StatusPause(machines, recent int) time.Duration {
 	return min(MostStatusPause, max(leastStatusPause, time.Duration(machines)*eachStatusPause, time.Duration(recent)*recentStatusPause))
 }
 
-// A pass over the machines of a set looks at all of them, some 5 ms for a thousand and as much for the garbage that it leaves, and each of their
-// changes asks for one. So many machines have no rest; beyond them passes that find nothing to do take no more than a twentieth of a processor,
-// however large the set is. After a pass that created or deleted machines the next one, which goes on with that, comes sooner.
+// A pass over the machines of a set reads all of them. That takes some 5 ms for a thousand, and as much for
+// garbage collection, and each change of a machine requests a pass. Up to this many machines there is no
+// rest; beyond, passes without changes take no more than a twentieth of a processor, for any size of the set.
+// After a pass that created or deleted machines the next one, which continues that work, comes sooner.
 const (
 	restless = 200
 	eachRest = 200 * time.Microsecond
 	mostRest = 2 * time.Second
-	// actedShare is that of the rest after a pass that acted.
+	// actedShare divides the rest after a pass that acted.
 	actedShare = 4
 )
 
-// Rest is the least time from one pass over so many machines to the next, which depends on whether the pass created or deleted any.
+// Rest returns the minimum time from one pass over so many machines to the next, which depends on whether the
+// pass created or deleted any.
 func Rest(machines int, acted bool) time.Duration {
 	if machines <= restless {
 		return 0
@@ -45,19 +47,19 @@ func Rest(machines int, acted bool) time.Duration {
 	return rest
 }
 
-// Resting is the rest after the last pass over the machines of a set or a deployment. The zero value is none.
+// Resting is the rest after the last pass over the machines of a set or a deployment. The zero value is no rest.
 type Resting struct {
 	until time.Time
-	// generation is that of the spec in the pass.
+	// generation is the spec's generation in the pass.
 	generation int64
 }
 
-// After is the rest after a pass that began now.
+// After returns the rest after a pass that began now.
 func After(now time.Time, generation int64, machines int, acted bool) Resting {
 	return Resting{until: now.Add(Rest(machines, acted)), generation: generation}
 }
 
-// Left is how long no other pass begins; 0 or less: one may. A spec of another generation does not wait.
+// Left returns how long the next pass has to wait; 0 or less: not at all. A spec of another generation does not wait.
 func (r Resting) Left(now time.Time, generation int64) time.Duration {
 	if generation != r.generation {
 		return 0

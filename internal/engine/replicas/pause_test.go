@@ -52,7 +52,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestRestingEndsWithAnotherSpec: people who scale a large set do not wait for its rest to end.
+// TestRestingEndsWithAnotherSpec: a change of a large set's size does not wait for its rest to end.
 func TestRestingEndsWithAnotherSpec(t *testing.T) {
 	begun := time.Unix(1000, 0)
 	r := After(begun, 3, 10_000, false)

@@ -58,7 +58,7 @@ func drawSet(t *rapid.T) Set {
 	return s
 }
 
-// The bounds hold in every single pass, whatever the members look like.
+// The bounds hold in every single pass, for any members.
 func TestDecideStaysWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)
@@ -92,11 +92,10 @@ func TestDecideStaysWithinBounds(t *testing.T) {
 	})
 }
 
-// The arithmetic of the original, in its own words: a machine on its way out is
-// none; below the wanted number the difference is made, and nothing deleted; else
-// what exceeds it is deleted, shielded machines left out, and besides only what
-// failed or was marked. What is ours: below the wanted number a set that may not
-// grow, and is not frozen, gives up what failed.
+// The arithmetic of the original, in its own words: a machine under deletion does not count; below the wanted
+// number the difference is created, and nothing deleted; otherwise the surplus is deleted, without shielded
+// machines, and in addition only failed or marked machines. Our difference: below the wanted number a set
+// that may not grow, and is not frozen, deletes failed machines.
 func TestDecideDoesTheArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)
@@ -151,8 +150,7 @@ func TestDecideIgnoresTheOrderOfMembers(t *testing.T) {
 	})
 }
 
-// Doing what was decided, again and again, comes to rest with the number of
-// members that was asked for.
+// Carrying out decisions repeatedly ends with the wanted number of members.
 func TestDecideConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)

@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// Criterion is one way to tell which of two members goes first.
+// Criterion is one rule for which of two members is deleted first.
 type Criterion string
 
-// The criteria. Those named for urgency score a member and the highest score
-// goes first; the others compare one property.
+// The criteria. Those named for urgency score each member, and the highest score goes first; the others
+// compare one property.
 const (
-	// UnlinkedFirst: who was asked to go or failed scores 50, who has no node
-	// 40, anybody else 20.
+	// UnlinkedFirst: a member that is marked to be deleted first or has failed scores 50, one without a node
+	// 40, all others 20.
 	UnlinkedFirst Criterion = "UnlinkedFirst"
-	// OldestFirst: who was asked to go or failed scores 100, anybody else up
-	// to 50 with age.
+	// OldestFirst: a member that is marked to be deleted first or has failed scores 100, all others up to 50
+	// with age.
 	OldestFirst Criterion = "OldestFirst"
-	// NewestFirst: who was asked to go or failed scores 100, anybody else 100
+	// NewestFirst: a member that is marked to be deleted first or has failed scores 100, all others 100
 	// falling to 50 with age.
 	NewestFirst Criterion = "NewestFirst"
-	// UnavailableFirst: who was asked to go first, then who failed or is not usable,
-	// then who has not been ready for long enough, the latest first, then anybody else.
+	// UnavailableFirst: members marked to be deleted first, then failed or unusable ones, then those that
+	// have not been ready for long enough, the latest first, then all others.
 	UnavailableFirst Criterion = "UnavailableFirst"
-	// KeptLast: members kept for inspection go last: of those, first the ones
-	// kept by the set's own choice, then those whose time ends first.
+	// KeptLast: members kept for inspection go last: of those, first the ones kept by the set's own choice,
+	// then those whose time ends first.
 	KeptLast Criterion = "KeptLast"
 	// ByPriority: the lower integer goes first.
 	ByPriority Criterion = "ByPriority"
-	// MarkedFirst: who was marked goes before who was not; of two marked, the
-	// one marked earlier.
+	// MarkedFirst: marked members go before unmarked ones; of two marked, the one marked earlier.
 	MarkedFirst Criterion = "MarkedFirst"
 	// ByPhase: the earlier [Phase] goes first.
 	ByPhase Criterion = "ByPhase"
@@ -39,10 +38,9 @@ const (
 	ByAge Criterion = "ByAge"
 )
 
-// comparator prepares to compare members by their index: the result is negative
-// when the first of two goes first. A member is large, and there are many
-// comparisons: of a set of 5000, copying members takes longer than comparing
-// them.
+// comparator prepares to compare members by their index: the result is negative if the first of two goes
+// first. Members are large, and there are many comparisons: for a set of 5000, copying members takes longer
+// than comparing them.
 type comparator func(now time.Time, p Policy, members []Member) func(a, b int) int
 
 var comparators = map[Criterion]comparator{
@@ -57,14 +55,14 @@ var comparators = map[Criterion]comparator{
 	ByAge:            plain(func(_ time.Time, a, b *Member) int { return a.Created.Compare(b.Created) }),
 }
 
-// plain compares properties as they are.
+// plain compares properties directly.
 func plain(compare func(now time.Time, a, b *Member) int) comparator {
 	return func(now time.Time, _ Policy, members []Member) func(a, b int) int {
 		return func(a, b int) int { return compare(now, &members[a], &members[b]) }
 	}
 }
 
-// byScore gives the highest score the first place. Each member is scored once.
+// byScore puts the highest score first. Each member is scored once.
 func byScore(score func(time.Time, Policy, *Member) float64) comparator {
 	return func(now time.Time, p Policy, members []Member) func(a, b int) int {
 		scores := make([]float64, len(members))
@@ -75,9 +73,8 @@ func byScore(score func(time.Time, Policy, *Member) float64) comparator {
 	}
 }
 
-// Rank returns members in the order in which they are given up: the first
-// difference under p.Order decides, then the name, then the UID, so that every
-// observer ranks alike. Unknown criteria make no difference.
+// Rank returns members in the order of their deletion: the first difference under p.Order decides, then the
+// name, then the UID, so that every observer gets the same order. Unknown criteria make no difference.
 func Rank(now time.Time, members []Member, p Policy) []Member {
 	var compare []func(a, b int) int
 	for _, c := range p.Order {
@@ -114,13 +111,12 @@ const (
 	mustStay = 0.0
 )
 
-// ageScale is the age at which the age score reaches 1-1/e of its bound: 100
-// days.
+// ageScale is the age at which the age score reaches 1-1/e of its limit: 100 days.
 const ageScale = 100 * 24 * time.Hour
 
-// uselessness ranks a deployment's machines so that giving some up costs as
-// little capacity as can be. Those that have been ready for a shorter time go first
-// whatever the time is: by a clock that is behind none has been for long enough.
+// uselessness ranks a deployment's machines so that deleting some costs as little capacity as possible.
+// Machines that have been ready for a shorter time always go first: with a slow clock no machine has been
+// ready for long enough.
 func uselessness(now time.Time, p Policy, m *Member) float64 {
 	switch {
 	case !m.Counts():

@@ -2,7 +2,7 @@ package replicas
 
 import "github.com/millwright-dev/millwright/internal/engine/turn"
 
-// Turn says under which class the work on a set waits that has so many members, those aside that are being deleted.
+// Turn returns the class of the work on a set with so many members, not counting those under deletion.
 func Turn(s Set, members int) turn.Class {
 	switch {
 	case s.Paused != "" && !s.Deleting:

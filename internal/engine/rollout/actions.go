@@ -7,50 +7,48 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// Action is one thing to do. An action that fails stops the actions after it that wait, until
-// the next pass.
+// Action is one step of a plan. After a failed action, the actions that wait are skipped until the next pass.
 type Action interface {
-	// Waits reports whether the action is left out once one before it has failed.
+	// Waits reports whether the action is skipped after an earlier one has failed.
 	Waits() bool
 }
 
-// The actions, in the order in which plans have them.
+// The actions, in their order within plans.
 type (
-	// Finish lets a deployment go that is being deleted and has no sets left.
+	// Finish removes the finalizer of a deployment under deletion that has no sets left.
 	Finish struct{}
-	// Amend writes what the deployment's metadata say about the rollout. It comes once more
-	// after the sets: what was passed on to all of them is dropped before they can act on
-	// it, or they would be told again.
+	// Amend writes the rollout's records in the deployment's metadata. It comes once more after the sets:
+	// wishes that all sets have received are dropped before the sets can act on them, so that they are not
+	// passed on again.
 	Amend struct {
-		// Revision is the one to record with the deployment; 0 leaves it alone.
+		// Revision is the revision to record on the deployment; 0 leaves it alone.
 		Revision int64
-		// Wishes are those that are still to be granted; they are written where
-		// Rewish says that they differ from what the deployment says.
+		// Wishes are the ungranted ones; they are written if Rewish says that they differ from the
+		// deployment's annotation.
 		Wishes []Wish
 		Rewish bool
 	}
 	// MarkVictims marks machines as the autoscaler's choice. It comes before any set is
 	// scaled, so that the marks count.
 	MarkVictims []Victim
-	// CreateSet makes the set of the present template.
+	// CreateSet creates the set of the current template.
 	CreateSet struct{ SetWant }
-	// MarkNodes writes what nodes are to carry, where they do not yet. Marking a thousand of
-	// them takes seconds, so that the new set is made before, to get its first machines
-	// meanwhile. A node that cannot be written stops nothing.
+	// MarkNodes writes wanted marks on nodes that lack them. Marking a thousand nodes takes seconds, so the
+	// new set is created before, to get its first machines meanwhile. A node that cannot be written stops
+	// nothing.
 	MarkNodes []NodeWant
-	// HandOver hands machines over to another set. Their sets are made to fit them
-	// afterwards.
+	// HandOver hands machines over to another set. Their sets are resized afterwards.
 	HandOver []Move
-	// ApplySet makes a set look as it is to. Every set that is not being deleted has one.
+	// ApplySet writes the wanted state of a set. Every set that is not under deletion has one.
 	ApplySet struct{ SetWant }
-	// Unprotect lets machines count like any other whose set has made room for them.
+	// Unprotect removes the protection of machines whose set has made room for them.
 	Unprotect []MachineRef
 	// DeleteSets deletes sets.
 	DeleteSets []SetRef
 	// Report writes the status.
 	Report struct{}
-	// MarkNodesLate is MarkNodes for what can wait until the rollout has gone on and the
-	// status is written.
+	// MarkNodesLate is MarkNodes for marks that can wait until the rollout has continued and the status is
+	// written.
 	MarkNodesLate []NodeWant
 )
 
@@ -84,13 +82,13 @@ func (Unprotect) Waits() bool { return true }
 // Waits implements [Action].
 func (DeleteSets) Waits() bool { return true }
 
-// Waits implements [Action]. What was done, and what failed, is reported in any case.
+// Waits implements [Action]. Results and failures are always reported.
 func (Report) Waits() bool { return false }
 
-// Waits implements [Action]. Nothing depends on these marks, nor they on anything.
+// Waits implements [Action]. No action depends on these marks, nor they on any action.
 func (MarkNodesLate) Waits() bool { return false }
 
-// draft is what the rules have decided so far, by kind.
+// draft has the decisions of the rules so far, by kind.
 type draft struct {
 	Amend
 	finished  bool
@@ -107,13 +105,13 @@ type draft struct {
 	after     time.Duration
 }
 
-// plan puts the draft in order.
+// plan returns the draft in order.
 func (d *draft) plan() Plan {
 	return Plan{Actions: append(d.actions(), Report{}, MarkNodesLate(d.marks(false))), ByMarks: d.byMarks, Status: d.status, After: d.after}
 }
 
-// actions are those before the report. Nothing is done beside the end of a deployment, or
-// its way back to another template.
+// actions returns the actions before the report. The end of a deployment, and a rollback, exclude all other
+// actions.
 func (d *draft) actions() []Action {
 	switch {
 	case d.finished:
@@ -132,7 +130,7 @@ func (d *draft) actions() []Action {
 	return append(out, d.Amend, Unprotect(d.unprotect), DeleteSets(d.prune))
 }
 
-// marks are the nodes to mark that are urgent, or those that are not.
+// marks returns the urgent node marks, or the others.
 func (d *draft) marks(urgent bool) (out []NodeWant) {
 	for _, w := range d.nodes {
 		if w.urgent() == urgent {
@@ -142,14 +140,14 @@ func (d *draft) marks(urgent bool) (out []NodeWant) {
 	return out
 }
 
-// urgent reports whether a mark has to be there before sets are changed: where
-// new pods go decides what a drain does, and updates in place wait for theirs.
-// Whether the autoscaler leaves a node alone, and marks that come off, can wait.
+// urgent reports whether a mark has to be written before sets are changed: a drain depends on where new pods
+// go, and updates in place wait for their marks. Marks for the autoscaler, and the removal of marks, can
+// wait.
 func (w NodeWant) urgent() bool { return w.Avoid || w.Update != inplace.WishNothing }
 
-// What follows are the actions of one kind, for those who do not ask for the order.
+// The following methods return the actions of one kind, for callers that do not need the order.
 
-// each are the actions of a kind.
+// each returns the actions of a kind.
 func each[A Action](p Plan) (out []A) {
 	for _, a := range p.Actions {
 		if a, ok := a.(A); ok {
@@ -159,10 +157,10 @@ func each[A Action](p Plan) (out []A) {
 	return out
 }
 
-// Finished reports whether the deployment is let go.
+// Finished reports whether the deployment's deletion ends.
 func (p Plan) Finished() bool { return len(each[Finish](p)) > 0 }
 
-// RollBack is the way back to another template; nil when there is none.
+// RollBack returns the rollback to another template, or nil.
 func (p Plan) RollBack() *RollBack {
 	if all := each[RollBack](p); len(all) > 0 {
 		return &all[0]
@@ -170,7 +168,7 @@ func (p Plan) RollBack() *RollBack {
 	return nil
 }
 
-// Amendment is what the metadata of the deployment are to say.
+// Amendment returns the records for the deployment's metadata.
 func (p Plan) Amendment() Amend {
 	if all := each[Amend](p); len(all) > 0 {
 		return all[0]
@@ -178,10 +176,10 @@ func (p Plan) Amendment() Amend {
 	return Amend{}
 }
 
-// Victims are the machines to mark.
+// Victims returns the machines to mark.
 func (p Plan) Victims() []Victim { return slices.Concat(each[MarkVictims](p)...) }
 
-// Create is the set to make; nil: it is there, or must not be made now.
+// Create returns the set to create; nil: it exists, or must not be created now.
 func (p Plan) Create() *SetWant {
 	if all := each[CreateSet](p); len(all) > 0 {
 		return &all[0].SetWant
@@ -189,15 +187,15 @@ func (p Plan) Create() *SetWant {
 	return nil
 }
 
-// Nodes are the nodes to mark, those that can wait included.
+// Nodes returns the nodes to mark, including those that can wait.
 func (p Plan) Nodes() []NodeWant {
 	return append(slices.Concat(each[MarkNodes](p)...), slices.Concat(each[MarkNodesLate](p)...)...)
 }
 
-// Moves are the machines to hand over.
+// Moves returns the machines to hand over.
 func (p Plan) Moves() []Move { return slices.Concat(each[HandOver](p)...) }
 
-// Sets are what the sets are to look like.
+// Sets returns the wanted states of the sets.
 func (p Plan) Sets() (out []SetWant) {
 	for _, a := range each[ApplySet](p) {
 		out = append(out, a.SetWant)
@@ -205,8 +203,8 @@ func (p Plan) Sets() (out []SetWant) {
 	return out
 }
 
-// Unprotect are the machines that count like any other from now on.
+// Unprotect returns the machines whose protection ends.
 func (p Plan) Unprotect() []MachineRef { return slices.Concat(each[Unprotect](p)...) }
 
-// Delete are the sets to delete.
+// Delete returns the sets to delete.
 func (p Plan) Delete() []SetRef { return slices.Concat(each[DeleteSets](p)...) }

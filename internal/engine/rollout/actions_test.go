@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// TestActionsInOrder: machines are marked before sets are made smaller, nodes are avoided before their machines go, the status tells
-// what was done, and what can wait comes last.
+// TestActionsInOrder: machines are marked before sets shrink, nodes are avoided before their machines are
+// deleted, the status reports the results, and actions that can wait come last.
 func TestActionsInOrder(t *testing.T) {
 	q := draft{
 		Amend: Amend{Revision: 2}, victims: make([]Victim, 1), create: &SetWant{}, moves: make([]Move, 1), sets: make([]SetWant, 2), unprotect: make([]MachineRef, 1),

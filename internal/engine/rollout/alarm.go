@@ -5,41 +5,40 @@ import (
 	"time"
 )
 
-// Alarm is what health checks say about what the machines of a set are made
-// from. The zero Alarm is none.
+// Alarm is the report of health checks about the template of a set's machines. The zero Alarm means no alarm.
 type Alarm struct {
 	State AlarmState
-	// Template names what the machines are made from, as far as that can be to
-	// blame: sets of the same name share the alarm.
+	// Template identifies the part of the template that can be the cause: sets with the same value share the
+	// alarm.
 	Template string
-	// Text says who gives the alarm and by which numbers, for people.
+	// Text names the source of the alarm and its counts, for users.
 	Text string
 	// Until is when [AlarmWaits] ends.
 	Until time.Time
 }
 
-// AlarmState is what an alarm means to a rollout.
+// AlarmState is the effect of an alarm on a rollout.
 type AlarmState string
 
 // The states of an alarm.
 const (
 	AlarmNone AlarmState = ""
-	// AlarmTold is named where people look, and changes nothing.
+	// AlarmTold is reported to users, and changes nothing.
 	AlarmTold AlarmState = "Told"
-	// AlarmUnsure: nobody could ask. What is stopped stays so, and what goes on
-	// goes on.
+	// AlarmUnsure: the health checks could not be read. A stopped rollout stays stopped, and an active one
+	// continues.
 	AlarmUnsure AlarmState = "Unsure"
-	// AlarmWaits stops a rollout for a while after what gave the alarm is over.
+	// AlarmWaits stops a rollout for a while after the cause of the alarm has ended.
 	AlarmWaits AlarmState = "Waits"
 	// AlarmStops stops a rollout.
 	AlarmStops AlarmState = "Stops"
 )
 
-// stops reports whether a keeps a rollout to it from going on.
+// stops reports whether a stops a rollout to its template.
 func (a Alarm) stops() bool { return a.State == AlarmStops || a.State == AlarmWaits }
 
-// alarm is that of the current set. One that an old set in use shares is only
-// told: what the rollout changes is not to blame, and may be the cure.
+// alarm returns the alarm of the current set. If an old set in use shares it, it is only reported: then the
+// change is not the cause, and may be the fix.
 func (q *input) alarm() Alarm {
 	if q.current == nil {
 		return Alarm{}
@@ -51,10 +50,9 @@ func (q *input) alarm() Alarm {
 	return a
 }
 
-// alarmed says why an alarm stops the rollout, empty when none does, and
-// whether to go back. That takes what gave the alarm to be under way, and sight
-// that has settled: machines that nobody sees are no bad machines. The canary
-// has to stand its time anew.
+// alarmed returns why an alarm stops the rollout, empty if none does, and whether to roll back. A rollback
+// requires that the cause is still present, and that the connection has settled: machines that cannot be
+// observed are not bad machines. The canary has to soak again.
 func (q *input) alarmed() (why string, back bool) {
 	a := q.alarm()
 	switch a.State {
@@ -73,8 +71,8 @@ func (q *input) alarmed() (why string, back bool) {
 	return a.Text + keeping, back
 }
 
-// settled reports whether the clusters are seen, and have been for long enough
-// to believe what was found out about nodes.
+// settled reports whether the clusters are connected, and have been for long enough to trust facts about
+// nodes.
 func (q *input) settled() bool {
 	left := q.d.Connectivity.SettlesIn(q.now)
 	q.again(left)

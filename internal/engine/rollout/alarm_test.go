@@ -21,8 +21,8 @@ var looks = connectivity.Policy{Timeout: time.Hour, Interval: 20 * time.Second}
 
 func wasStopped(d *Deployment) { d.Last.Progress = Progress{Status: False, Reason: Stopped} }
 
-// TestAlarm: what a health check says of the set of the present template stops
-// its rollout as the guard does, and what it says of others does not.
+// TestAlarm: a health check's alarm about the set of the current template stops its rollout like the guard,
+// and an alarm about other sets does not.
 func TestAlarm(t *testing.T) {
 	d := rolls(4, "3", "1")
 	rest := func(d *Deployment) { d.Last.Progress.Reason = SetAvailable }
@@ -163,7 +163,7 @@ func checkAlarms(t *testing.T, rows map[string]alarmRow) {
 	}
 }
 
-// What only is told stands where people look, beside how far the rollout is.
+// An alarm that is only reported appears with the progress of the rollout.
 func TestAlarmIsTold(t *testing.T) {
 	told := alarm(AlarmTold, "b")
 	shared := alarm(AlarmStops, "b")
@@ -188,7 +188,7 @@ func TestAlarmIsTold(t *testing.T) {
 	}
 }
 
-// A canary that was in a storm stands its time anew.
+// A canary that was in a storm has to soak again.
 func TestACanaryInAStormIsNotPassed(t *testing.T) {
 	d := rolls(10, "3", "2").by(canaryOf("1"), func(d *Deployment) { d.Guard.Soak = 30 * time.Minute })
 	soaked := func(s *Set) { s.Notes.CanarySince = now.Add(-time.Hour) }
@@ -200,9 +200,8 @@ func TestACanaryInAStormIsNotPassed(t *testing.T) {
 	}
 }
 
-// While there is an alarm, whatever else happens, the current set does not
-// grow, no old one gives up a machine, and without being asked nobody goes back.
-// When it is over, the rollout becomes complete by itself.
+// During an alarm, for any other events, the current set does not grow, no old set deletes a machine, and
+// there is no rollback without a request. Afterwards the rollout becomes complete by itself.
 func TestAnAlarmStopsARolloutForAsLongAsItLasts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, Recreate)
@@ -236,7 +235,7 @@ func TestAnAlarmStopsARolloutForAsLongAsItLasts(t *testing.T) {
 	})
 }
 
-// storms gives the alarm for the sets of one template, and for no others.
+// storms raises the alarm for the sets of one template, and for no others.
 func (m *model) storms(template string) {
 	for _, s := range m.sets {
 		s.Alarm = Alarm{}
@@ -246,7 +245,7 @@ func (m *model) storms(template string) {
 	}
 }
 
-// quiet is that p leaves alone what an alarm is to keep.
+// quiet fails if p changes what an alarm protects.
 func (m *model) quiet(sets []Set, p Plan) {
 	c := m.current()
 	if c == nil || p.RollBack() != nil {
@@ -272,7 +271,7 @@ func (m *model) quiet(sets []Set, p Plan) {
 	}
 }
 
-// leftovers reports whether an old set that is to have none still has machines.
+// leftovers reports whether an old set with a wanted size of 0 still has machines.
 func (m *model) leftovers(sets []Set) bool {
 	for _, s := range sets {
 		for _, x := range s.Machines {

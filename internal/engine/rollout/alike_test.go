@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// TestAlikeMachinesAreDecidedAlike: a deployment is not looked at for a change of what
-// [Machine.Alike] passes over, so nothing of that may be read.
+// TestAlikeMachinesAreDecidedAlike: a deployment is not reconciled for a change that [Machine.Alike] ignores,
+// so no decision may read those fields.
 func TestAlikeMachinesAreDecidedAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, OnDelete, Recreate, InPlace)
@@ -38,7 +38,7 @@ func TestAlikeMachinesAreDecidedAlike(t *testing.T) {
 	})
 }
 
-// blur changes all that sets alone go by.
+// blur changes all fields that only sets use.
 func blur(x *Machine) {
 	x.Deleting = x.Leaving
 	x.Phase, x.Linked, x.Priority, x.PendingDeletion, x.Shielded, x.FullyLabeled = replicas.PhaseLost, !x.Linked, 7, true, true, true
@@ -48,7 +48,7 @@ func blur(x *Machine) {
 	}
 }
 
-// TestAlike: what a deployment has to look at anew.
+// TestAlike: the changes that a deployment must not ignore.
 func TestAlike(t *testing.T) {
 	for name, change := range map[string]func(*Machine){
 		"on its way out": leaving, "asked for": asked, "handed over": moved, "not ready": pending, "failed": broken, "failed and kept": keptOne,

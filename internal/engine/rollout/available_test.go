@@ -7,9 +7,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// TestAvailableAsSetsCount: a deployment and its sets agree at every moment on
-// whether a machine is available. Where they differed by the moment itself, a set
-// gave up as useless what its deployment counted on.
+// TestAvailableAsSetsCount: a deployment and its sets agree at every moment on whether a machine is
+// available. When they differed at the exact moment, a set deleted a machine as useless that its deployment
+// counted on.
 func TestAvailableAsSetsCount(t *testing.T) {
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, minReady := range []time.Duration{0, 10 * time.Second} {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// budget is what a decision about 5000 machines may take.
+// budget is the maximum duration of a decision about 5000 machines.
 const budget = 10 * time.Millisecond
 
 // workload is a deployment of 5000 machines in some state.

@@ -7,9 +7,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// TestBoundIsNotLoweredByWhatTheRolloutBreaks: machines of the new template that fail, kept for
-// inspection or not, and machines that an update in place broke, do not let the rollout give
-// up one that works. Steps are repeated until nothing changes any more.
+// TestBoundIsNotLoweredByWhatTheRolloutBreaks: machines of the new template that fail, kept for inspection or
+// not, and machines that an update in place broke, do not allow the rollout to delete a working machine.
+// Steps are repeated until nothing changes any more.
 func TestBoundIsNotLoweredByWhatTheRolloutBreaks(t *testing.T) {
 	updateFailed := func(m *Machine) {
 		keptOne(m)
@@ -54,7 +54,7 @@ func TestBoundIsNotLoweredByWhatTheRolloutBreaks(t *testing.T) {
 			broke, left, fresh := kept, 3, 0
 			for range 10 {
 				earlier := old("b", kept, first(kept, keptOne))
-				earlier.Replicas = broke // they stay, whatever their set is to have
+				earlier.Replicas = broke // they stay, for any wanted size of their set
 				p := Decide(now, rolls(3, "1", "0"), []Set{old("a", left), earlier, current("c", fresh, first(fresh, pending))}, counting)
 				for _, w := range p.Sets() {
 					*map[string]*int{"a": &left, "b": &broke, "c": &fresh}[w.Name] = w.Replicas

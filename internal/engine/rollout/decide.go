@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Decide returns what to do about d, whose sets are those given, at now. The
-// order of sets and machines does not matter.
+// Decide returns the plan for d with the given sets at now. The order of sets and machines does not matter.
 //
-// A rollout passes these rules from top to bottom. The first that says so ends
-// the pass; what it leaves out, the next pass does.
+// A rollout passes these rules from top to bottom. A rule that returns true ends the pass; the next pass
+// continues.
 func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
 	size, held := d.hold(sets)
 	d.Replicas = size
@@ -39,7 +38,7 @@ func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
 	return q.finish()
 }
 
-// hold is how many machines there may be, and why not all that are wanted.
+// hold returns how many machines there may be, and why not all that are wanted.
 func (d *Deployment) hold(sets []Set) (size int, why string) {
 	if d.Deleting || len(d.Faults) > 0 {
 		return d.Replicas, ""
@@ -51,7 +50,7 @@ func (d *Deployment) hold(sets []Set) (size int, why string) {
 	return d.Guard.Growth.Hold(d.Replicas, there)
 }
 
-// leave is the end of a deployment.
+// leave decides about a deployment under deletion.
 func (q *input) leave() bool {
 	switch {
 	case !q.d.Deleting:
@@ -69,7 +68,7 @@ func (q *input) leave() bool {
 	return true
 }
 
-// refuse does nothing about an object that is at fault.
+// refuse ends the pass for an invalid object.
 func (q *input) refuse() bool {
 	if len(q.d.Faults) == 0 {
 		return false
@@ -79,8 +78,7 @@ func (q *input) refuse() bool {
 	return true
 }
 
-// number gives the current set the highest revision, and the deployment the
-// same.
+// number gives the current set the highest revision, and the deployment the same.
 func (q *input) number() bool {
 	if q.current == nil {
 		return false
@@ -90,7 +88,7 @@ func (q *input) number() bool {
 	return false
 }
 
-// newest is the highest revision.
+// newest returns the highest revision.
 func newest(sets []*setState) (n int64) {
 	for _, b := range sets {
 		n = max(n, b.Revision)
@@ -98,8 +96,8 @@ func newest(sets []*setState) (n int64) {
 	return n
 }
 
-// pause ends the pass before anything is rolled out. What was emptied goes, and
-// nodes whose update is done are given back.
+// pause ends the pass of a paused deployment. Empty sets are pruned, and nodes whose update is done are
+// released.
 func (q *input) pause() bool {
 	if q.d.Paused {
 		q.release()
@@ -108,7 +106,7 @@ func (q *input) pause() bool {
 	return q.d.Paused
 }
 
-// create asks for the set of the present template.
+// create plans the set of the current template.
 func (q *input) create() bool {
 	if q.current != nil {
 		return false
@@ -116,7 +114,7 @@ func (q *input) create() bool {
 	n := q.birth()
 	w := SetWant{
 		Current: true, Replicas: n, Was: n, Revision: newest(q.old) + 1,
-		Note: fmt.Sprintf("no set has the present template; a new one begins with %s", machines(n)),
+		Note: fmt.Sprintf("no set has the current template; a new one begins with %s", machines(n)),
 	}
 	b := &setState{want: w}
 	q.record(b)
@@ -125,9 +123,9 @@ func (q *input) create() bool {
 	return true
 }
 
-// birth is with how many machines a new set begins. It may be none: the set is
-// there, so that the template has its revision. A set that was deleted while
-// machines are updated in place is created again, and those will come to it.
+// birth returns with how many machines a new set begins. It may be zero: the set exists so that the template
+// has its revision. A set that was deleted while machines are updated in place is created again, and receives
+// those machines.
 func (q *input) birth() int {
 	switch {
 	case q.d.Frozen != "", q.d.Strategy == Recreate && !q.cleared():
@@ -141,12 +139,12 @@ func (q *input) birth() int {
 	return max(0, min(q.room(), q.grown()))
 }
 
-// cleared reports whether nothing is left of old machines, and none is on its way.
+// cleared reports whether no old machine exists, and none can still appear.
 func (q *input) cleared() bool {
 	return len(q.dying) == 0 && !slices.ContainsFunc(q.old, func(b *setState) bool { return !b.empty() }) && q.heeded(q.old)
 }
 
-// roll brings the sets closer to the present template.
+// roll brings the sets closer to the current template.
 func (q *input) roll() bool {
 	if q.current == nil {
 		return false
@@ -165,8 +163,8 @@ func (q *input) roll() bool {
 	return false
 }
 
-// finish puts the plan together. Sets of a deployment that goes, is at fault or
-// returns to another template are left as they are.
+// finish assembles the plan. Sets of a deployment that is under deletion, invalid or rolling back are left as
+// they are.
 func (q *input) finish() Plan {
 	if !q.d.Deleting && len(q.d.Faults) == 0 && q.draft.back == nil {
 		q.writeSets()
@@ -177,15 +175,14 @@ func (q *input) finish() Plan {
 	return q.draft.plan()
 }
 
-// chooses reports whether a set shrinks that is not the only one with machines:
-// another might have instead.
+// chooses reports whether a set shrinks that is not the only one with machines: another one could have shrunk
+// instead.
 func (q *input) chooses() bool {
 	shrinks := func(b *setState) bool { return b.want.Replicas < b.Replicas }
 	return slices.ContainsFunc(q.all, shrinks) && sum(q.all, func(b *setState) int { return min(1, b.Replicas) }) > 1
 }
 
-// writeSets puts what keeps machines before what gives others up, and that before
-// what makes some.
+// writeSets writes sets that keep machines first, then those that delete some, then those that create some.
 func (q *input) writeSets() {
 	sets := slices.Clone(q.all)
 	slices.SortStableFunc(sets, func(a, b *setState) int { return a.turn() - b.turn() })
@@ -196,8 +193,8 @@ func (q *input) writeSets() {
 	}
 }
 
-// turn puts sets that are to keep what they have yet to give up before sets that
-// shrink, those before sets that stay, and those before sets that grow.
+// turn orders sets: those that have to keep machines that they were about to delete, then those that shrink,
+// those that stay, and those that grow.
 func (b *setState) turn() int {
 	switch {
 	case b.want.Replicas > b.want.Was && b.want.Replicas <= b.want.Was+b.chosen():

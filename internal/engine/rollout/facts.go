@@ -1,8 +1,8 @@
-// Package rollout decides how machines of the present template replace machines of older templates.
+// Package rollout decides how machines of the current template replace machines of older templates.
 //
-// [Decide] looks at a MachineDeployment, its MachineSets, their machines and nodes, and returns a [Plan]: what each set and each node
-// is to look like now, with the reason. A plan describes a state, not a change: once it is carried out, the next plan is empty.
-// Questions on which the API groups disagree are fields of [Policy].
+// [Decide] reads a MachineDeployment, its MachineSets, their machines and nodes, and returns a [Plan]: the
+// wanted state of each set and each node, with the reason. A plan describes a state, not a change: once it is
+// carried out, the next plan is empty. Differences between the API groups are fields of [Policy].
 //
 // The package performs no I/O, reads no clock and imports no API group.
 package rollout
@@ -20,108 +20,100 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// Deployment is what the API object says, in the engine's words.
+// Deployment has the facts of the API object, in the engine's types.
 type Deployment struct {
 	UID             types.UID
 	Namespace, Name string
-	// Replicas is the wanted number of machines; meaningless with a fault.
+	// Replicas is the wanted number of machines; meaningless if invalid.
 	Replicas int
-	// Strategy is how old machines give way.
+	// Strategy is how old machines are replaced.
 	Strategy Strategy
-	// Surge and Unavailable are the bounds as declared; nil is 0. Percentages
-	// are of Replicas: surge rounded up, unavailable rounded down.
+	// Surge and Unavailable are the declared bounds; nil is 0. Percentages are of Replicas: surge rounded up,
+	// unavailable rounded down.
 	Surge, Unavailable *intstr.IntOrString
 	// ByHand says that a person chooses the machines to update in place.
 	ByHand bool
-	// HistoryLimit is how many emptied old sets are kept; nil keeps all.
+	// HistoryLimit is how many empty old sets are kept; nil keeps all.
 	HistoryLimit *int
-	// Deadline is how long a rollout may stand still before it is reported as
-	// stuck; zero is for ever.
+	// Deadline is how long a rollout may make no progress before it is reported as stuck; zero: without a
+	// limit.
 	Deadline time.Duration
-	// Paused keeps a change of the template from being rolled out.
+	// Paused stops the rollout of template changes.
 	Paused bool
-	// RollbackTo asks to go back to a revision; 0 is the one before the
-	// present, nil asks for nothing.
+	// RollbackTo requests a rollback to a revision; 0 is the one before the current, nil requests none.
 	RollbackTo *int64
-	// Deleting says that the deployment is on its way out; Orphaning, that its
-	// sets are to survive it.
+	// Deleting says that the deployment is under deletion; Orphaning, that its sets survive it.
 	Deleting, Orphaning bool
-	// Faults are what is wrong with the object itself. Nothing is created,
-	// scaled or deleted while there are any.
+	// Faults are the errors in the object. While there are any, nothing is created, scaled or deleted.
 	Faults []lifecycle.Fault
-	// Frozen says why no set may grow; empty when they may.
+	// Frozen says why no set may grow; empty if they may.
 	Frozen string
-	// Revision is the one recorded for the present template; 0 when none is.
+	// Revision is the recorded revision of the current template; 0 if none exists.
 	Revision int64
-	// Wishes are the machines that an autoscaler wants gone.
+	// Wishes are the machines that an autoscaler wants deleted.
 	Wishes []Wish
-	// Guard are the precautions asked for.
+	// Guard has the precautions that the user has set.
 	Guard Guard
-	// Connectivity is how well the clusters are seen: nobody is late by time in which
-	// nobody looked.
+	// Connectivity is the connection to the clusters: deadlines count only watched time.
 	Connectivity connectivity.State
-	// Last is what the status said last.
+	// Last is the last status.
 	Last Last
 }
 
-// Strategy is how old machines give way.
+// Strategy is how old machines are replaced.
 type Strategy string
 
 // The strategies.
 const (
 	// Rolling replaces machines step by step within bounds.
 	Rolling Strategy = "Rolling"
-	// Recreate removes all old machines before it makes new ones.
+	// Recreate deletes all old machines before it creates new ones.
 	Recreate Strategy = "Recreate"
-	// OnDelete replaces a machine when somebody deletes it.
+	// OnDelete replaces a machine after a user has deleted it.
 	OnDelete Strategy = "OnDelete"
 	// InPlace updates nodes step by step and hands their machines over to the
 	// new set, without replacing instances.
 	InPlace Strategy = "InPlace"
 )
 
-// Wish is one machine that an autoscaler wants gone, as its annotation spells
-// it.
+// Wish is one machine that an autoscaler wants deleted, as its annotation spells it.
 type Wish struct {
 	Machine string
-	// At is when it was wished for; zero where the text is not understood.
+	// At is when the autoscaler chose it; zero if the text is invalid.
 	At time.Time
-	// Undated says that the entry carries no time (an older autoscaler), so
-	// that At was made up and has to be written down.
+	// Undated says that the entry has no time (from an older autoscaler), so At is assumed and has to be
+	// stored.
 	Undated bool
 }
 
-// Guard are the precautions of a rollout that its owner asks for (decision 9: none is
-// taken by itself). The zero value takes none.
+// Guard has the precautions of a rollout. Each is off unless the user sets it (decision 9). The zero value
+// has none.
 type Guard struct {
-	// Growth bounds how many machines are added at once; nil when nobody asked for it.
+	// Growth limits how many machines are added at once; nil if not set.
 	Growth *limits.Growth
-	// MaxFailures stops a rollout after so many new machines in a row did not
-	// become ready; 0 never stops it.
+	// MaxFailures stops a rollout after so many new machines in a row did not become ready; 0 never stops it.
 	MaxFailures int
-	// ReadyWithin is how long a new machine may take before it counts as
-	// failed; zero: only a machine that was given up counts.
+	// ReadyWithin is how long a new machine may take before it counts as failed; zero: only the phase Failed
+	// counts.
 	ReadyWithin time.Duration
-	// RollBack goes back to the revision before when the rollout is stopped.
+	// RollBack rolls back to the previous revision when the rollout is stopped.
 	RollBack bool
-	// Canary is how many machines are updated first, a number or a percentage
-	// of replicas rounded up; nil: no such step.
+	// Canary is how many machines are updated first, a number or a percentage of replicas rounded up; nil: no
+	// canary.
 	Canary *intstr.IntOrString
-	// Soak is for how long the canary must have been available before the rest
-	// follows; zero: until Approved.
+	// Soak is how long the canary must have been available before the rest follows; zero: until Approved.
 	Soak time.Duration
-	// Approved is the revision whose canary a person found good.
+	// Approved is the revision whose canary a user has approved.
 	Approved int64
-	// Estimate asks for a line about how far the rollout is and how long it
-	// may take.
+	// Estimate adds a line about the progress of the rollout and its remaining time.
 	Estimate bool
 }
 
-// Last is what the deployment's status said last.
+// Last has the relevant fields of the deployment's last status.
 type Last struct {
 	// Updated, Old, Ready and Available are counters.
 	Updated, Old, Ready, Available int
-	// Progress is the condition that tells how the rollout goes.
+	// Progress is the condition with the progress of the rollout.
 	Progress Progress
 }
 
@@ -130,77 +122,74 @@ type Set struct {
 	UID     types.UID
 	Name    string
 	Created time.Time
-	// Deleting says that the set is on its way out.
+	// Deleting says that the set is under deletion.
 	Deleting bool
-	// Current says that its template is the deployment's, but for what can be
-	// changed on living machines.
+	// Current says that its template equals the deployment's, except for fields that can be changed in place.
 	Current bool
 	// Replicas is the wanted number of machines.
 	Replicas int
-	// Observed says that the set's own controller has seen its present spec.
+	// Observed says that the set's own controller has seen its current spec.
 	Observed bool
-	// Revision is the recorded one; 0 when none is.
+	// Revision is the recorded revision; 0 if none exists.
 	Revision int64
-	// Desired and Max are the deployment's replicas, and those with surge,
-	// when it last scaled the set; nil when that was never recorded.
+	// Desired and Max are the deployment's replicas, without and with surge, when it last scaled the set; nil
+	// if they were never recorded.
 	Desired, Max *int
-	// Avoided says that the set is recorded as one whose nodes are avoided by
-	// new pods.
+	// Avoided says that the record of the set says that new pods avoid its nodes.
 	Avoided bool
-	// NoGrowth says that the set is kept from growing by the deployment.
+	// NoGrowth says that the deployment keeps the set from growing.
 	NoGrowth bool
-	// Failure is what keeps the set from creating or deleting machines.
+	// Failure says why the set cannot create or delete machines.
 	Failure *Failure
-	// Notes are what earlier plans asked to be remembered.
+	// Notes are the records of earlier plans.
 	Notes Notes
-	// Alarm is what health checks say about what its machines are made from.
+	// Alarm is the report of health checks about its template.
 	Alarm Alarm
-	// Machines are all that the set controls, those on their way out included.
+	// Machines are all machines of the set, including those under deletion.
 	Machines []Machine
 }
 
-// Failure is a condition mirrored from a set. Withheld says that nothing has failed:
-// the set gives up no machine before a person allows that so many go at once.
+// Failure is a condition mirrored from a set. Withheld says that nothing has failed: the set deletes no
+// machine before a user approves that many deletions.
 type Failure struct {
 	Reason, Message string
 	Withheld        bool
 }
 
-// Notes are remembered with a set between passes and across restarts.
+// Notes are stored on a set between passes and across restarts.
 type Notes struct {
-	// Failed are the new machines that did not become ready, since the last
-	// that did; in order of their names. Each is a name and, but for updates in
-	// place, "~" and when the machine was made, in RFC 3339. It has no comma.
+	// Failed are the new machines that did not become ready, since the last one that did, in order of their
+	// names. Each is a name and, except for updates in place, "~" and the creation time of the machine, in
+	// RFC 3339. It has no comma.
 	Failed []string
-	// CanarySince is since when the canary has been available; zero before.
+	// CanarySince is when the canary became available; zero before.
 	CanarySince time.Time
 }
 
 // Machine is one machine of a set.
 type Machine struct {
-	// Member is the machine as sets see it, who count it by the same rules.
+	// Member has the machine's facts for sets, which count it by the same rules.
 	replicas.Member
-	// Joined says that a node was seen for it at least once.
+	// Joined says that it has had a node.
 	Joined bool
-	// Moved says that it was handed over after an update in place and that its
-	// set was not yet seen to make room for it.
+	// Moved says that it was handed over after an update in place and that its set has not made room for it
+	// yet.
 	Moved bool
-	// Node is its node's name, empty when it has none that is known; Seen says
-	// that the node exists, Marks what it carries.
+	// Node is its node's name, empty if unknown; Seen says that the node exists, Marks are its marks.
 	Node  string
 	Seen  bool
 	Marks Marks
-	// Update is what the node and the machine say about an update in place.
+	// Update has the facts of the node and the machine about an update in place.
 	Update inplace.Update
 }
 
-// Alike reports whether m and o differ in nothing that a rollout is decided from. What
-// sets alone go by, their order of giving up above all, may differ.
+// Alike reports whether m and o are equal in all fields that matter to a rollout. Fields that only sets use,
+// for example for the order of deletion, may differ.
 func (m Machine) Alike(o Machine) bool {
 	return m.Update.Alike(o.Update) && m.decisive() == o.decisive()
 }
 
-// decisive is m without its update and what [Decide] does not read.
+// decisive returns m without its update and the fields that [Decide] does not read.
 func (m Machine) decisive() Machine {
 	kept := m.Kept()
 	m.Update = inplace.Update{}
@@ -209,37 +198,35 @@ func (m Machine) decisive() Machine {
 		Ready: m.Ready, Usable: m.Usable, ReadySince: m.ReadySince,
 	}
 	if kept {
-		m.Preservation.Until = time.Unix(1, 0) // that there is one is all that is read
+		m.Preservation.Until = time.Unix(1, 0) // only whether there is a time matters
 	}
 	return m
 }
 
-// Marks are what a rollout puts on nodes.
+// Marks are the marks of a rollout on nodes.
 type Marks struct {
 	// Avoid: new pods prefer other nodes.
 	Avoid bool
-	// Stay: the autoscaler leaves the node alone because of us; StayForeign:
-	// because somebody else asked for it.
+	// Stay: the autoscaler leaves the node alone because of Millwright; StayForeign: because another program
+	// requested it.
 	Stay, StayForeign bool
 }
 
-// Policy answers the questions on which API groups disagree. Each field is
-// named for the behaviour it selects.
+// Policy has the differences between API groups. Each field is named for the behaviour that it selects.
 type Policy struct {
-	// MinReady is for how long a machine must have been ready to be available;
-	// zero when the API group does not ask for it.
+	// MinReady is how long a machine must have been ready to be available; zero if the API group has no such
+	// time.
 	MinReady time.Duration
-	// LeavingTakesRoom counts machines on their way out against replicas and
-	// surge: there is room for a new machine only when an old one is gone.
+	// LeavingTakesRoom counts machines under deletion against replicas and surge: a new machine has room only
+	// when an old one is deleted.
 	LeavingTakesRoom bool
 	// StatusCountsLeaving counts them in the reported replicas.
 	StatusCountsLeaving bool
-	// Cascade deletes the sets of a deployment that is being deleted; else
-	// that is the garbage collector's work.
+	// Cascade deletes the sets of a deployment under deletion; otherwise the garbage collector does.
 	Cascade bool
-	// AvoidOld marks the nodes of old sets for new pods to prefer others.
+	// AvoidOld marks the nodes of old sets so that new pods prefer other nodes.
 	AvoidOld bool
-	// StayDuringRollout keeps the autoscaler from removing nodes meanwhile.
+	// StayDuringRollout keeps the autoscaler from removing nodes during a rollout.
 	StayDuringRollout bool
 	// Nodeless says that machines join no cluster, so that no update in place
 	// is possible.

@@ -16,8 +16,8 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// counting is the policy of an API that counts machines on their way out,
-// against room and in the status, and marks nodes.
+// counting is the policy of an API that counts machines under deletion, against room and in the status, and
+// marks nodes.
 var (
 	counting = Policy{LeavingTakesRoom: true, StatusCountsLeaving: true, Cascade: true}
 	marking  = Policy{LeavingTakesRoom: true, StatusCountsLeaving: true, Cascade: true, AvoidOld: true, StayDuringRollout: true}
@@ -77,7 +77,7 @@ func machine(name string, changes ...func(*Machine)) Machine {
 	return m
 }
 
-// wants changes what the set is to have, not what it has.
+// wants changes the wanted size of the set, not its machines.
 func wants(n int) func(*Set) { return func(s *Set) { s.Replicas = n } }
 
 func scaledFor(desired, most int) func(*Set) {
@@ -153,7 +153,7 @@ func updateFailed(m *Machine) {
 	m.Update.Answer, m.Update.Mark, m.Update.Phase = inplace.AnswerFailed, inplace.MarkFailed, inplace.PhaseFailed
 }
 
-// brief is what a plan changes, in the order of writing.
+// brief returns the changes of a plan, in the order of writing.
 func brief(sets []Set, p Plan) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -241,7 +241,7 @@ func checkRows(t *testing.T, rows map[string]row) {
 	}
 }
 
-// want returns what the plan wants of a set.
+// want returns the plan's wanted state of a set.
 func want(t *testing.T, p Plan, name string) SetWant {
 	t.Helper()
 	for _, w := range p.Sets() {
@@ -253,8 +253,8 @@ func want(t *testing.T, p Plan, name string) SetWant {
 	return SetWant{}
 }
 
-// seen gives a deployment the sight of a process that began to look a while ago
-// and saw nothing from lost until a minute before now.
+// seen gives a deployment the connection of a process that began to probe a while ago and was disconnected
+// from lost until a minute before now.
 func seen(began, lost time.Duration) func(*Deployment) {
 	const interval = 10 * time.Second
 	state := connectivity.Begin(now.Add(-began), connectivity.Policy{Timeout: time.Hour, Interval: interval}, connectivity.Control)
@@ -268,7 +268,7 @@ func seen(began, lost time.Duration) func(*Deployment) {
 	return func(d *Deployment) { d.Connectivity = state }
 }
 
-// failedOnce is a machine whose node says so, and that works; updatedOnce says
-// the contrary, and neither was asked to.
+// failedOnce is a machine whose node reports a failed update, and that works; updatedOnce reports a
+// successful one, and neither was requested.
 func failedOnce(m *Machine)  { m.Update.Answer = inplace.AnswerFailed }
 func updatedOnce(m *Machine) { m.Update.Answer = inplace.AnswerDone }

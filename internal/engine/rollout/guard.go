@@ -10,9 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// guard takes the precautions that were asked for, of the deployment or of a
-// health check. A rollout that is stopped keeps what it has: nothing grows but
-// by a change of the wanted number, and nothing old is given up.
+// guard applies the precautions of the deployment and of health checks. A stopped rollout keeps its machines:
+// no set grows except after a change of the wanted number, and no old machine is deleted.
 func (q *input) guard() bool {
 	n := q.current
 	if n == nil {
@@ -24,7 +23,7 @@ func (q *input) guard() bool {
 	}
 	switch {
 	case q.d.Paused:
-		// Who resumes wants another attempt.
+		// A resumed rollout gets another attempt.
 		n.want.Notes.Failed = nil
 		return false
 	case !q.ongoing():
@@ -43,11 +42,11 @@ func (q *input) guard() bool {
 	return false
 }
 
-// keeping ends the line about a rollout that is stopped.
+// keeping ends the message about a stopped rollout.
 const keeping = "; keeping what there is"
 
-// failed says why machines that did not become ready stop the rollout, empty
-// when they do not, and whether to go back.
+// failed returns why machines that did not become ready stop the rollout, empty if they do not, and whether
+// to roll back.
 func (q *input) failed() (why string, back bool) {
 	failed := q.current.want.Notes.Failed
 	if most := q.d.Guard.MaxFailures; most == 0 || len(failed) < most {
@@ -56,15 +55,15 @@ func (q *input) failed() (why string, back bool) {
 	return fmt.Sprintf("%s of set %s did not become ready (%s)", machines(len(failed)), q.current.Name, some(failed)) + keeping, q.d.Guard.RollBack
 }
 
-// ongoing reports whether a rollout is under way: machines of an old template
-// are left, or those of the present one were never all available.
+// ongoing reports whether a rollout is in progress: machines of an old template are left, or those of the
+// current one were never all available.
 func (q *input) ongoing() bool {
 	return q.rolling() || q.d.Last.Progress.Reason != SetAvailable
 }
 
-// failures are the machines in a row that did not become ready, those included
-// that are gone by now. In a row means that no machine made later works. Of
-// updates in place all count, since they follow no order.
+// failures returns the machines in a row that did not become ready, including those that are deleted by now.
+// In a row means that no machine created later works. Failed updates in place all count, since they have no
+// order.
 func (q *input) failures() []string {
 	if q.d.Guard.MaxFailures == 0 {
 		return nil
@@ -103,13 +102,12 @@ func (q *input) failures() []string {
 	return slices.Compact(out)
 }
 
-// madeAt stands between the name of a failed machine and when it was made.
+// madeAt separates the name of a failed machine and its creation time.
 const madeAt = "~"
 
-// miscarried reports whether a new machine did not become ready: it was given
-// up, or took too long, or left before it joined. Who scales down takes
-// machines away that had no time to join: those that left are held to the same
-// time where there is one. When it will be up is the next moment to look.
+// miscarried reports whether a new machine did not become ready: it failed, or took too long, or was deleted
+// before it joined. A scale-down deletes machines that had no time to join, so ReadyWithin, if set, applies
+// to deleted machines as well. The end of that time is the next moment to decide.
 func (q *input) miscarried(m Machine) bool {
 	switch {
 	case m.Failed:
@@ -126,8 +124,8 @@ func (q *input) miscarried(m Machine) bool {
 	return left <= 0
 }
 
-// canary is how many machines the step takes, at least one; all that are wanted
-// where there is none, or no old machine to tell the difference from.
+// canary returns the size of the canary, at least one; all wanted machines if there is no canary step, or no
+// old machine to compare with.
 func (q *input) canary() int {
 	n := q.d.Replicas
 	stepwise := q.d.Strategy == Rolling || q.d.Strategy == InPlace
@@ -137,8 +135,8 @@ func (q *input) canary() int {
 	return min(n, max(1, share(q.d.Guard.Canary, n, true)))
 }
 
-// grown is how large the current set may get by making machines. At a canary,
-// what is being updated in place comes on top.
+// grown returns how large the current set may get by creating machines. During a canary, machines that are
+// being updated in place are added.
 func (q *input) grown() int {
 	if q.limit >= q.d.Replicas {
 		return q.d.Replicas
@@ -146,8 +144,8 @@ func (q *input) grown() int {
 	return q.limit - q.underway()
 }
 
-// canaryPassed reports whether the rest may follow: a person said so, the
-// canary has been available for long enough, or it was passed before.
+// canaryPassed reports whether the rest may follow: a user approved it, the canary has been available for
+// long enough, or it passed before.
 func (q *input) canaryPassed() bool {
 	n, g := q.current, q.d.Guard
 	revision := n.want.Revision
@@ -165,7 +163,7 @@ func (q *input) canaryPassed() bool {
 		q.waiting = fmt.Sprintf("the canary of %s is available; approve it with the annotation %s: %q", machines(q.limit), ApproveKey, fmt.Sprint(revision))
 		return false
 	}
-	// A canary passes by time in which somebody looked.
+	// Only watched time counts for the canary.
 	left := q.d.Connectivity.Remaining(n.want.Notes.CanarySince, g.Soak, q.now)
 	if left <= 0 {
 		return true
@@ -175,8 +173,7 @@ func (q *input) canaryPassed() bool {
 	return false
 }
 
-// retreat goes back to the newest revision before the current one of which no
-// alarm is given.
+// retreat rolls back to the newest revision before the current one that has no alarm.
 func (q *input) retreat() bool {
 	var to *setState
 	for _, b := range q.old {
@@ -194,14 +191,14 @@ func (q *input) retreat() bool {
 	return true
 }
 
-// again asks for another look after d at the latest.
+// again schedules the next decision after d at the latest.
 func (q *input) again(d time.Duration) {
 	if d > 0 && (q.draft.after == 0 || d < q.draft.after) {
 		q.draft.after = d
 	}
 }
 
-// some names up to three.
+// some returns up to three of the names.
 func some(names []string) string {
 	const most = 3
 	out := ""

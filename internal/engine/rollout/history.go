@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// goBack answers a request to return to an earlier revision. Nothing else
-// happens in the same pass.
+// goBack handles a request to roll back to an earlier revision. The same pass does nothing else.
 func (q *input) goBack() bool {
 	if q.d.RollbackTo == nil || q.d.Paused {
 		return false
@@ -22,7 +21,7 @@ func (q *input) goBack() bool {
 		}
 	case to.Current:
 		back.Found, back.Revision = true, to.Revision
-		back.Note = fmt.Sprintf("the template of revision %d is the present one", to.Revision)
+		back.Note = fmt.Sprintf("the template of revision %d is the current one", to.Revision)
 	default:
 		back.To = &SetRef{UID: to.UID, Name: to.Name}
 		back.Found, back.Differs, back.Revision = true, true, to.Revision
@@ -32,7 +31,7 @@ func (q *input) goBack() bool {
 	return true
 }
 
-// revision finds a set by its revision; 0 is the highest but one.
+// revision returns a set by its revision; 0 is the highest but one.
 func (q *input) revision(n int64) *setState {
 	sorted := slices.Clone(q.all)
 	slices.SortStableFunc(sorted, func(a, b *setState) int { return cmp.Compare(b.Revision, a.Revision) })
@@ -50,8 +49,7 @@ func (q *input) revision(n int64) *setState {
 	return sorted[i]
 }
 
-// prune deletes emptied old sets once the rollout is complete. Until then it
-// may have to go back to one of them.
+// prune deletes empty old sets once the rollout is complete. Until then a rollback may need them.
 func (q *input) prune() bool {
 	if q.count().Complete {
 		q.history()
@@ -59,7 +57,7 @@ func (q *input) prune() bool {
 	return false
 }
 
-// history deletes the oldest of the emptied sets beyond the limit.
+// history deletes the oldest of the empty sets beyond the limit.
 func (q *input) history() {
 	if q.d.HistoryLimit == nil || q.current == nil {
 		return

@@ -38,7 +38,7 @@ func TestRollback(t *testing.T) {
 		},
 		"4.5 the present template": {
 			reason: "only the request is cleared", d: d.by(backTo(3)), sets: three,
-			found: true, revision: 3, note: "the template of revision 3 is the present one",
+			found: true, revision: 3, note: "the template of revision 3 is the current one",
 		},
 	}
 	for name, tt := range tests {

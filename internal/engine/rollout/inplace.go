@@ -8,9 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// admit makes room in every set for machines that were handed over to it, and
-// takes it from sets that were held for that, so that a pass cut short between
-// the writes is made good, even if the template changed meanwhile.
+// admit makes room in every set for machines that were handed over to it, and takes it from sets that were
+// held for that. So it completes an interrupted pass, also if the template has changed meanwhile.
 func (q *input) admit() bool {
 	for _, b := range q.all {
 		moved := 0
@@ -27,8 +26,7 @@ func (q *input) admit() bool {
 	return false
 }
 
-// takeFrom scales sets that lack machines, and were kept from making others,
-// down by n in all.
+// takeFrom scales down sets that lack machines, and were kept from creating others, by n in all.
 func (q *input) takeFrom(n int) {
 	for _, b := range q.all {
 		if cut := min(n, b.want.Replicas-b.living); cut > 0 && b.NoGrowth {
@@ -38,10 +36,9 @@ func (q *input) takeFrom(n int) {
 	}
 }
 
-// unshield ends the protection of machines that were handed over, once their
-// set's own controller has seen how many it is to have, and their nodes are
-// given back: as long as a node says that its update is done, the shield tells
-// that this was the last update, and not the next.
+// unshield ends the protection of handed-over machines after their set's own controller has seen its new size
+// and their nodes are released: as long as a node says that its update is done, the protection shows that
+// this was the last update, and not the next.
 func (q *input) unshield() {
 	for _, b := range q.all {
 		if b.want.Scales() || !b.Observed {
@@ -55,8 +52,8 @@ func (q *input) unshield() {
 	}
 }
 
-// inPlace hands over what was updated, keeps the numbers right whatever
-// happens to machines meanwhile, and selects who is next.
+// inPlace hands over updated machines, corrects the sizes after any other change of machines, and selects the
+// next nodes.
 func (q *input) inPlace() {
 	if q.p.Nodeless {
 		q.fill()
@@ -75,8 +72,8 @@ func (q *input) inPlace() {
 	q.selectNext()
 }
 
-// handOver moves updated machines to the current set. The set that they leave
-// must not make others for them, and is held for that beforehand.
+// handOver moves updated machines to the current set. Their old set must not create replacements, so it is
+// held beforehand.
 func (q *input) handOver() {
 	n := q.current
 	for _, b := range q.old {
@@ -94,18 +91,17 @@ func (q *input) handOver() {
 			q.moving[m.UID] = true
 			b.count(q.now, m, q.p, -1)
 			n.count(q.now, m, q.p, 1)
-			// A set that is to have fewer than it has loses one of those by this.
+			// A set with more machines than wanted loses one of the surplus by this.
 			if b.want.Replicas > b.living {
-				q.scale(b, b.want.Replicas-1, "its updated machines went to the new set")
+				q.scale(b, b.want.Replicas-1, "its updated machines were handed over to the new set")
 			}
-			q.receive(n, 1, "updated machines come to it")
+			q.receive(n, 1, "it receives updated machines")
 		}
 	}
 }
 
-// fill makes new machines for those that are missing. With surge there are more
-// to begin with, so that others can be updated; the last old ones are given up
-// in the end.
+// fill creates new machines for missing ones. With surge it creates more at the beginning, so that others can
+// be updated; in the end the last old ones are deleted.
 func (q *input) fill() {
 	n, old := q.current, sum(q.old, wanted)
 	if n.want.Replicas > q.d.Replicas {
@@ -124,9 +120,8 @@ func (q *input) fill() {
 	}
 }
 
-// trim gives up old machines that are too many: beyond replicas and surge at
-// once, all of them when the current set has what is wanted, as far as enough
-// stay available.
+// trim deletes surplus old machines: those beyond replicas and surge at once, and all when the current set
+// has the wanted number, as far as enough stay available.
 func (q *input) trim() {
 	if q.stopped != "" {
 		return
@@ -146,8 +141,7 @@ func (q *input) trim() {
 	}
 }
 
-// selectNext chooses machines to update: as many as may be unavailable, those
-// of the oldest set first.
+// selectNext selects machines to update: as many as may be unavailable, those of the oldest set first.
 func (q *input) selectNext() {
 	if sum(q.old, wanted) == 0 {
 		return
@@ -174,8 +168,7 @@ func (q *input) selectNext() {
 	}
 }
 
-// underway is how many machines of old sets will come to the current one when
-// their update is done.
+// underway returns how many machines of old sets will move to the current one when their update is done.
 func (q *input) underway() (n int) {
 	for _, b := range q.old {
 		for _, m := range b.Machines {
@@ -188,11 +181,11 @@ func (q *input) underway() (n int) {
 	return n
 }
 
-// busy reports whether an update of m was asked for and has not ended.
+// busy reports whether an update of m was requested and has not ended.
 func (m Machine) busy() bool { return m.Counts() && m.Update.State().Underway() }
 
-// pick selects n machines that can be updated. One that somebody asked to give up is
-// chosen where there is no other: it may be that nobody has to go.
+// pick selects n machines that can be updated. A machine that is marked to be deleted first is selected only
+// if there is no other.
 func (q *input) pick(n int) {
 	for _, asked := range []bool{false, true} {
 		for _, b := range q.old {
@@ -201,12 +194,12 @@ func (q *input) pick(n int) {
 	}
 }
 
-// pickOf selects up to n machines of b that can be updated, and says how many those are.
+// pickOf selects up to n machines of b that can be updated, and returns their number.
 func (q *input) pickOf(b *setState, asked bool, n int) (picked int) {
 	if !b.NoGrowth || asked && b.living > b.want.Replicas {
 		return 0
 	}
-	// Those that the set is about to give up are not to be updated before.
+	// Machines that the set is about to delete are not updated first.
 	spare := b.want.Replicas
 	for _, m := range b.Machines {
 		if m.busy() || q.chosen[m.UID] {
@@ -225,7 +218,7 @@ func (q *input) pickOf(b *setState, asked bool, n int) (picked int) {
 	return picked
 }
 
-// byAge puts the oldest machines first.
+// byAge sorts the oldest machines first.
 func byAge(all []Machine) []Machine {
 	out := slices.Clone(all)
 	slices.SortFunc(out, func(a, b Machine) int {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wander lets everybody act for a while, with people and bad luck in between.
+// wander lets all actors act for a while, with users and mishaps in between.
 func (m *model) wander(steps int, meddle func()) {
 	for range steps {
 		if m.chance("meddle at all", 5) == 0 {
@@ -20,15 +20,14 @@ func (m *model) wander(steps int, meddle func()) {
 	}
 }
 
-// inUse reports whether an old set has machines that stay, or is to have some.
+// inUse reports whether an old set has machines that stay, or wants some.
 func (m *model) inUse() bool {
 	return slices.ContainsFunc(m.sets, func(s *modelSet) bool { return s != m.current() && !s.Deleting && s.Replicas > 0 })
 }
 
-// However people change their minds about template and number, a set grows only
-// as far as there is room at the moment of writing. What machines weigh is what
-// is wanted of a set, or what is there, and what leaves on account of the
-// rollout.
+// For any changes of template and number, a set grows only as far as there is room at the moment of writing.
+// Room counts the wanted machines of a set, or the existing ones if more, and machines that are deleted
+// because of the rollout.
 func TestGrowthFindsRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, InPlace)
@@ -53,15 +52,14 @@ func TestGrowthFindsRoom(t *testing.T) {
 				m.change()
 				return
 			}
-			// A set that was made smaller and larger again before its machines were
-			// seen to leave is beyond what a cache can tell.
+			// A set that shrank and grew again before its machines were seen leaving is beyond what a cache
+			// can show.
 			m.d.Replicas = m.d.Replicas + m.chance("more", 3)
 		})
 	})
 }
 
-// A plan made from facts that show the last one carried out is empty, and comes
-// about within a few passes.
+// A plan from facts after the last plan was carried out is empty, within a few passes.
 func TestPlansComeToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, strategies...)
@@ -101,8 +99,8 @@ func TestTheOrderOfSetsAndMachinesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Without a change of the template no machine is replaced: there come as many,
-// and go as many, as the wanted number says.
+// Without a change of the template no machine is replaced: as many are created and deleted as the wanted
+// number requires.
 func TestOnlyTheTemplateReplacesMachines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, strategies...)
@@ -138,7 +136,7 @@ func (m *model) tinker(t *rapid.T) {
 	case 4:
 		m.d.Surge, m.d.Unavailable = bound("50%"), bound("2")
 	case 5:
-		// All that was written down is lost, as if another had looked after it.
+		// All records are lost, as if another controller had managed it.
 		m.d.Last, m.d.Revision = Last{}, 0
 		for _, s := range m.sets {
 			s.Desired, s.Max, s.Revision, s.Notes = nil, nil, 0, Notes{}
@@ -150,8 +148,8 @@ func (m *model) tinker(t *rapid.T) {
 	}
 }
 
-// In place nothing is made or given up where no surge is allowed, even if
-// passes are cut short, and every machine ends up in the new set.
+// In place, without surge, no machine is created or deleted, even if passes are interrupted, and every
+// machine ends up in the new set.
 func TestUpdatesInPlaceKeepTheirMachines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, InPlace)
@@ -168,7 +166,7 @@ func TestUpdatesInPlaceKeepTheirMachines(t *testing.T) {
 	})
 }
 
-// The current set has no more than the canary until somebody says so.
+// The current set has no more machines than the canary until a user approves.
 func TestTheCanaryIsNotExceeded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, InPlace)
@@ -205,8 +203,8 @@ func TestTheCanaryIsNotExceeded(t *testing.T) {
 	})
 }
 
-// A template whose machines never join is stopped, or goes back; what there
-// was is kept, and whatever the guard does is undone by a good template.
+// A rollout to a template whose machines never join is stopped, or rolled back; existing machines are kept,
+// and a good template undoes all effects of the guard.
 func TestABadTemplateIsStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, OnDelete)
@@ -248,7 +246,7 @@ func TestABadTemplateIsStopped(t *testing.T) {
 	})
 }
 
-// Nobody asked for precautions: nothing is stopped, held or taken back.
+// Without precautions nothing is stopped, held or rolled back.
 func TestWithoutAGuardNothingIsStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, strategies...)

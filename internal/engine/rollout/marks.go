@@ -6,11 +6,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// mark brings the nodes in step: those of old machines are avoided by new pods
-// and left alone by the autoscaler as long as a rollout goes on, and nothing
-// of that is left behind when it is done. It is decided for each node by what
-// the node carries, so that one that joined late, or could not be written, is
-// made good.
+// mark plans the marks of nodes: during a rollout new pods avoid the nodes of old machines, and the
+// autoscaler leaves them alone; after the rollout all marks are removed. Each node is compared with its
+// wanted marks, so a node that joined late, or could not be written, is corrected in a later pass.
 func (q *input) mark() bool {
 	ongoing := q.rolling() && (q.current != nil || q.draft.create != nil)
 	avoid := ongoing && q.p.AvoidOld && (q.d.Strategy == Rolling || q.d.Strategy == InPlace)
@@ -35,8 +33,7 @@ func (q *input) mark() bool {
 		return false
 	}
 	for _, m := range q.current.Machines {
-		// A node that is still joining is written by many, and nobody takes it
-		// away.
+		// Many components write a joining node, and no autoscaler removes it.
 		q.markNode(m, NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Update: m.Update.Ended(m.Usable)})
 	}
 	if !slices.ContainsFunc(q.current.Machines, func(m Machine) bool { return m.Marks.Avoid }) {
@@ -45,17 +42,17 @@ func (q *input) mark() bool {
 	return false
 }
 
-// wish is what is wanted of the update of m, which is an old machine to which that is offered.
+// wish returns the wanted update of the old machine m, given the offer.
 func (m Machine) wish(offer inplace.Wish) inplace.Wish {
 	if m.Moved && m.Update.Answer == inplace.AnswerDone {
-		// The update before this rollout: its node was not given back yet.
+		// The update before this rollout: its node has not been released yet.
 		return inplace.WishRelease
 	}
 	return m.Update.Offered(offer, m.Usable)
 }
 
-// release gives back nodes whose update is done and whose machine was handed
-// over, and changes nothing else about them.
+// release releases nodes whose update is done and whose machine was handed over, and changes nothing else
+// about them.
 func (q *input) release() {
 	for _, b := range q.all {
 		for _, m := range b.Machines {
@@ -66,8 +63,8 @@ func (q *input) release() {
 	}
 }
 
-// markNode plans the node of m where it is not as wanted. Nodes of machines
-// that leave, or that are about to change sets, are not touched.
+// markNode plans a change if the node of m differs from w. Nodes of machines that are under deletion, or
+// about to change sets, are not touched.
 func (q *input) markNode(m Machine, w NodeWant) {
 	if !m.Counts() || !m.Seen || q.moving[m.UID] {
 		return
@@ -80,7 +77,7 @@ func (q *input) markNode(m Machine, w NodeWant) {
 	w.Node, w.Machine = m.Node, m.Name
 	switch {
 	case w.Update == inplace.WishRelease:
-		w.Note = "its update is done, and it is given back"
+		w.Note = "its update is done, and it is released"
 	case w.Update == inplace.WishSelected && !m.Update.Request.Selected():
 		w.Note = "chosen to be updated in place"
 	}

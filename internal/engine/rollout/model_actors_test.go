@@ -16,8 +16,7 @@ func (m *model) hear(s *modelSet) {
 	s.heard.replicas, s.heard.generation, s.heard.held = s.Replicas, s.generation, s.NoGrowth
 }
 
-// runSet is one pass of a set's own controller, by what it has heard of the
-// set.
+// runSet is one pass of a set's own controller, with its last read of the set.
 func (m *model) runSet(s *modelSet) {
 	if s.heard.generation == 0 {
 		m.hear(s)
@@ -97,11 +96,11 @@ func (m *model) spoil(x *modelMachine) {
 	x.version++
 }
 
-// givenUpAfter is after how long a machine that did not join has failed, and
-// one whose update in place failed.
+// givenUpAfter is after how long a machine that did not join has failed, and one whose update in place
+// failed.
 const givenUpAfter = 20 * time.Minute
 
-// tick lets time pass, and machines get on.
+// tick lets time pass, and machines progress.
 func (m *model) tick(d time.Duration) {
 	m.now = m.now.Add(d)
 	m.machines = slices.DeleteFunc(m.machines, func(x *modelMachine) bool { return x.Leaving && !m.now.Before(x.goneAt) })
@@ -148,7 +147,7 @@ func (m *model) updateNode(x *modelMachine) {
 	}
 }
 
-// selectByHand is a person who selects a candidate where one may be spared.
+// selectByHand is a user who selects a candidate if one may be unavailable.
 func (m *model) selectByHand() {
 	busy := m.count(func(x *modelMachine) bool {
 		return x.busy() || x.Update.State() == inplace.Done || x.Update.State() == inplace.Failed && !x.Leaving
@@ -166,7 +165,7 @@ func (m *model) selectByHand() {
 	}
 }
 
-// round lets everybody act once, in an order by chance, and time pass.
+// round lets all actors act once, in random order, and time pass.
 func (m *model) round(d time.Duration) {
 	actors := []func(){m.deliver, m.pass}
 	for _, s := range m.sets {
@@ -189,7 +188,7 @@ func (m *model) round(d time.Duration) {
 	m.tick(d)
 }
 
-// deleteByHand is a person who deletes an old machine where none leaves.
+// deleteByHand is a user who deletes an old machine if none is under deletion.
 func (m *model) deleteByHand() {
 	for _, x := range m.machines {
 		if x.Leaving {
@@ -232,7 +231,7 @@ func (m *model) unchanged(p Plan) bool {
 	return numbered && p.Status.Progress == m.d.Last.Progress && p.Create() == nil && p.RollBack() == nil && !p.Amendment().Rewish && len(p.Victims())+len(p.Nodes())+len(p.Moves())+len(p.Unprotect())+len(p.Delete()) == 0
 }
 
-// rest makes the deployment's first set, all of it available.
+// rest creates the deployment's first set, all of it available.
 func (m *model) rest() {
 	if !m.settle(200) {
 		m.fail("never came to rest at the beginning: %s", m.dump())

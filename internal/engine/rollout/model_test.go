@@ -14,10 +14,9 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
-// model is a deployment in a world of its own: its sets with their own
-// controllers, machines that take their time, a cache that runs behind, and
-// writes that fail. Whatever happens by chance asks chance, so that a run can
-// be repeated, and shrunk.
+// model is a deployment in its own world: its sets with their own controllers, machines that take their time,
+// a cache that lags behind, and writes that fail. All random choices use chance, so that a run can be
+// repeated, and shrunk.
 type model struct {
 	now      time.Time
 	d        Deployment
@@ -26,21 +25,19 @@ type model struct {
 	template string
 	sets     []*modelSet
 	machines []*modelMachine
-	// shownSets and shown are what the deployment's cache shows. What it wrote
-	// itself it sees at once.
+	// shownSets and shown are the contents of the deployment's cache. Its own writes appear at once.
 	shownSets []modelSet
 	shown     []modelMachine
 	serial    int
 	// chance returns one of 0 to n-1.
 	chance func(what string, n int) int
-	// crash is after how many writes the next pass is cut short; negative:
-	// never.
+	// crash is after how many writes the next pass is interrupted; negative: never.
 	crash int
 	// Machines become ready after start, leave within leave, and are updated
 	// within update; each up to twice as long by chance.
 	start, leave, update time.Duration
-	// spoilt templates make machines that never join; of updates in place, one
-	// of failing fails, none where it is 0.
+	// spoilt templates create machines that never join; of updates in place, one of failing fails, none if it
+	// is 0.
 	spoilt  map[string]bool
 	failing int
 	// diligent people delete the machines that a rollout waits for them to.
@@ -62,7 +59,7 @@ type modelSet struct {
 	Set
 	template                      string
 	version, generation, observed int
-	// heard is what the set's own controller has read of it.
+	// heard is the last read of the set's own controller.
 	heard struct {
 		replicas, generation int
 		held                 bool
@@ -77,8 +74,8 @@ type modelMachine struct {
 	readyAt  time.Time
 	goneAt   time.Time
 	endAt    time.Time
-	// surplus says that it leaves because its set had too many, updated that its node was
-	// updated in place, to the template that was wanted then.
+	// surplus says that it is deleted because its set had too many, updated that its node was updated in
+	// place, to the template that was wanted then.
 	surplus, updated bool
 }
 
@@ -97,7 +94,7 @@ func newModel(d Deployment, p Policy, chance func(string, int) int) *model {
 	return m
 }
 
-// deliver brings the cache up to date.
+// deliver updates the cache.
 func (m *model) deliver() {
 	m.shownSets, m.shown = nil, nil
 	for _, s := range m.sets {
@@ -134,7 +131,7 @@ func (m *model) set(uid types.UID) *modelSet {
 	return nil
 }
 
-// current is the set of the present template.
+// current is the set of the current template.
 func (m *model) current() *modelSet {
 	all := slices.DeleteFunc(slices.Clone(m.sets), func(s *modelSet) bool { return s.Deleting || s.template != m.template })
 	slices.SortFunc(all, func(a, b *modelSet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name)) })
@@ -153,7 +150,7 @@ func (m *model) machine(uid types.UID) *modelMachine {
 	return nil
 }
 
-// count returns how many machines there are of which ok says so.
+// count returns the number of machines for which ok returns true.
 func (m *model) count(ok func(*modelMachine) bool) (n int) {
 	for _, x := range m.machines {
 		if ok(x) {
@@ -165,8 +162,8 @@ func (m *model) count(ok func(*modelMachine) bool) (n int) {
 
 func living(x *modelMachine) bool { return !x.Leaving }
 
-// weight are the machines that count against replicas and surge: those that
-// leave because of a rollout among them, those that their set replaces not.
+// weight reports whether a machine counts against replicas and surge: it exists, or is deleted because of a
+// rollout, so that its set does not replace it.
 func (m *model) weight(x *modelMachine) bool {
 	return !x.Leaving || m.p.LeavingTakesRoom && x.surplus
 }
@@ -182,9 +179,9 @@ func (m *model) write() bool {
 	return true
 }
 
-// pass is one pass of the deployment's controller: it decides by what it sees
-// and carries the plan out until a write fails. Sets' controllers are no more
-// than one pass behind: that a set is held cannot be seen to be heeded.
+// pass is one pass of the deployment's controller: it decides on the cached facts and carries the plan out
+// until a write fails. Sets' controllers are at most one pass behind, because it is not visible whether they
+// have seen that a set is held.
 func (m *model) pass() {
 	for _, s := range m.sets {
 		m.hear(s)
@@ -258,7 +255,7 @@ func (m *model) amend(a Amend) bool {
 	return true
 }
 
-// edit changes a machine, or its node, unless it changed since it was seen.
+// edit changes a machine, or its node, unless it has changed since it was read.
 func (m *model) edit(uid types.UID, change func(*modelMachine)) (conflict, died bool) {
 	i := slices.IndexFunc(m.shown, func(x modelMachine) bool { return x.UID == uid })
 	x := m.machine(uid)
@@ -356,7 +353,7 @@ func (m *model) dress(w SetWant) bool {
 	return true
 }
 
-// changes reports whether w differs from what s is.
+// changes reports whether w differs from s.
 func changes(s Set, w SetWant) bool {
 	after := s
 	wear(&after, w)
@@ -366,7 +363,7 @@ func changes(s Set, w SetWant) bool {
 		!slices.Equal(after.Notes.Failed, s.Notes.Failed) || !after.Notes.CanarySince.Equal(s.Notes.CanarySince)
 }
 
-// wear makes s look as w says.
+// wear applies w to s.
 func wear(s *Set, w SetWant) {
 	s.Replicas, s.Avoided, s.NoGrowth, s.Notes = w.Replicas, w.Avoided, w.NoGrowth, w.Notes
 	s.Revision = cmp.Or(w.Revision, s.Revision)

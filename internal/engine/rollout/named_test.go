@@ -2,9 +2,8 @@ package rollout
 
 import "testing"
 
-// TestNamedGoFirst: a cluster-autoscaler marks machines and then lowers the
-// replicas by as many, whatever a rollout is doing meanwhile
-// (cluster-autoscaler#8494).
+// TestNamedGoFirst: a cluster-autoscaler marks machines and then lowers the replicas by the same number,
+// during any phase of a rollout (cluster-autoscaler#8494).
 func TestNamedGoFirst(t *testing.T) {
 	fewer := func(n int) func(*Deployment) { return func(d *Deployment) { d.Replicas = n } }
 	three, four, five := scaledFor(3, 4), scaledFor(2, 4), scaledFor(3, 5)

@@ -54,8 +54,8 @@ func drawModel(t *rapid.T, among ...Strategy) *model {
 	return m
 }
 
-// act lets one actor by chance act once. The cache and the sets' controllers
-// run behind as far as chance has it, and passes are cut short.
+// act lets one random actor act once. The cache and the sets' controllers lag behind at random, and passes
+// are interrupted.
 func (m *model) act() {
 	switch m.chance("who", 10) {
 	case 0, 1:
@@ -82,13 +82,13 @@ func (m *model) act() {
 	}
 }
 
-// change is a person's new template.
+// change is a user's new template.
 func (m *model) change() {
 	m.template = string(rune('a' + m.chance("template", 4)))
 	m.tell("user", "wants template %s", m.template)
 }
 
-// meddle is a person, or bad luck.
+// meddle is a user, or a mishap.
 func (m *model) meddle() {
 	switch m.chance("meddle", 12) {
 	case 0, 1:
@@ -120,7 +120,7 @@ func (m *model) meddle() {
 	}
 }
 
-// name is an autoscaler that wants one machine gone, and no other for it.
+// name is an autoscaler that wants one machine deleted, without a replacement.
 func (m *model) name() {
 	if len(m.machines) == 0 || m.d.Replicas == 0 {
 		return
@@ -134,7 +134,7 @@ func (m *model) name() {
 	}
 }
 
-// mishap befalls a machine, or a set.
+// mishap affects a machine, or a set.
 func (m *model) mishap() {
 	if len(m.machines) == 0 {
 		return
@@ -161,14 +161,12 @@ func (m *model) mishap() {
 	}
 }
 
-// A rollout keeps within its bounds at every moment, whatever runs behind or
-// dies. What is promised: no more machines than replicas and surge, those
-// included that leave because of the rollout (unless new ones may overlap with
-// them), and never fewer available than replicas less unavailable. Not
-// included are machines that sets replace because they failed, or because
-// somebody deleted them; there are none here. A machine that has yet to be
-// ready for long enough is as good as available in this: its set may keep it
-// and give up another that is.
+// A rollout keeps within its bounds at every moment, for any lag and any crash. The promise: no more machines
+// than replicas and surge, including those that are deleted because of the rollout (unless new ones may
+// overlap with them), and never fewer available than replicas less unavailable. Not included are machines
+// that sets replace because they failed, or because a user deleted them; this test has none of those. A machine that
+// has not been ready for long enough counts as available here: its set may keep it and delete another one
+// that is available.
 func TestRolloutStaysWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, InPlace)
@@ -188,8 +186,7 @@ func TestRolloutStaysWithinBounds(t *testing.T) {
 	})
 }
 
-// Once people and bad luck are done, every rollout becomes complete, and
-// leaves nothing behind.
+// After the last user action and mishap, every rollout becomes complete, and leaves nothing behind.
 func TestRolloutConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, strategies...)
@@ -223,8 +220,8 @@ func drawGuard(t *rapid.T) Guard {
 	return g
 }
 
-// calm ends all meddling. Nothing is kept any longer, and people do what is
-// waited for.
+// calm ends all meddling. No machine is kept any longer, and users perform the actions that the rollout waits
+// for.
 func (m *model) calm() {
 	m.tell("everybody", "calms down")
 	m.d.Paused, m.d.Frozen, m.failing, m.d.Guard.MaxFailures = false, "", 0, 0
@@ -235,7 +232,7 @@ func (m *model) calm() {
 	}
 }
 
-// clean looks for what a rollout leaves behind.
+// clean looks for leftovers of a rollout.
 func (m *model) clean() {
 	for _, x := range m.machines {
 		if m.set(x.set) != m.current() {

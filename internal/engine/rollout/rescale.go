@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// rescale follows a change of the wanted number of machines: it is shared out
-// among the sets that are in use before the rollout goes on.
+// rescale follows a change of the wanted number of machines: the change is distributed over the sets in use
+// before the rollout continues.
 func (q *input) rescale() bool {
 	if !q.resized() {
 		return false
 	}
 	if !q.d.Paused && q.d.Strategy != Rolling {
-		// These strategies look at the wanted number anew in each pass and
-		// need no shares; what was written down only has to be brought up.
+		// These strategies use the wanted number anew in each pass and need no shares; only the records have
+		// to be updated.
 		for _, b := range q.active() {
 			q.record(b)
 		}
@@ -35,12 +35,12 @@ func (q *input) rescale() bool {
 	return false
 }
 
-// alone scales the one set that stands for the deployment: at once, but for
-// room that machines of others still take, or may take unseen.
+// alone scales the one set in use: at once, except for room that machines of other sets still take, or may
+// take unseen.
 func (q *input) alone(active []*setState) {
 	b := q.activeOrLatest(active)
 	if b == nil || q.d.Strategy == Recreate && q.d.Replicas > b.want.Replicas && b == q.current && !q.cleared() {
-		return // the latter: paused, and old machines are not gone yet
+		return // paused, and old machines still exist
 	}
 	n := min(q.d.Replicas, b.want.Replicas)
 	if others := q.total() - b.atMost(q.p); q.heeded(q.except(b)) {
@@ -52,18 +52,17 @@ func (q *input) alone(active []*setState) {
 	q.scale(b, n, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 	q.record(b)
 	if n < q.d.Replicas {
-		b.want.Desired, b.want.Max = nil, nil // to be looked at again
+		b.want.Desired, b.want.Max = nil, nil // to be computed again
 	}
 }
 
-// except is all sets without b.
+// except returns all sets but b.
 func (q *input) except(b *setState) []*setState {
 	return slices.DeleteFunc(slices.Clone(q.all), func(o *setState) bool { return o == b })
 }
 
-// resized reports whether the wanted number changed since the sets were scaled
-// last. Where no set has machines it is for the rollout to make some, unless
-// that is paused.
+// resized reports whether the wanted number has changed since the sets were scaled last. If no set has
+// machines, the rollout creates them, unless it is paused.
 func (q *input) resized() bool {
 	active := q.active()
 	switch {
@@ -77,7 +76,7 @@ func (q *input) resized() bool {
 	return slices.ContainsFunc(active, func(b *setState) bool { return b.Desired != nil && *b.Desired != q.d.Replicas })
 }
 
-// active are the sets that are to have machines.
+// active returns the sets with wanted machines.
 func (q *input) active() (out []*setState) {
 	for _, b := range q.all {
 		if b.want.Replicas > 0 {
@@ -87,8 +86,7 @@ func (q *input) active() (out []*setState) {
 	return out
 }
 
-// activeOrLatest is the set that stands for the deployment when at most one is
-// in use.
+// activeOrLatest returns the set that stands for the deployment when at most one is in use.
 func (q *input) activeOrLatest(active []*setState) *setState {
 	switch {
 	case len(active) == 1:
@@ -101,23 +99,23 @@ func (q *input) activeOrLatest(active []*setState) *setState {
 	return nil
 }
 
-// saturated reports whether the current set alone has all that is wanted, and none
-// of it is about to be updated in place.
+// saturated reports whether the current set alone has all wanted machines, and none of them is about to be
+// updated in place.
 func (q *input) saturated() bool {
 	n := q.current
 	return n != nil && n.want.Replicas == q.d.Replicas && n.lasting == q.d.Replicas &&
 		n.Desired != nil && *n.Desired == q.d.Replicas
 }
 
-// shareOut spreads the difference over several sets in use.
+// shareOut distributes the difference over several sets in use.
 func (q *input) shareOut(active []*setState) {
 	allowed := 0
 	if q.d.Replicas > 0 {
 		allowed = q.d.Replicas + q.surge
 	}
-	// Whoever lowers the number may have named machines. They go even where
-	// room below the surge would let all stay, or others would go for them. Sets
-	// that have heard of this number gave theirs up then.
+	// A client that lowers the number may have marked machines. They are deleted even if room below the surge
+	// would let all stay; otherwise others would be deleted for them. Sets that have already seen this number
+	// deleted theirs then.
 	fewer := q.fewer(active)
 	unheard := slices.DeleteFunc(slices.Clone(active), func(b *setState) bool { return b.Desired != nil && *b.Desired == q.d.Replicas })
 	named := fewer - q.giveUpAsked(unheard, fewer)
@@ -132,8 +130,7 @@ func (q *input) shareOut(active []*setState) {
 	}
 }
 
-// fewer is by how much the wanted number came down since the sets were scaled
-// last.
+// fewer returns by how much the wanted number fell since the sets were scaled last.
 func (q *input) fewer(active []*setState) (n int) {
 	for _, b := range active {
 		if b.Desired != nil {
@@ -143,9 +140,8 @@ func (q *input) fewer(active []*setState) (n int) {
 	return n
 }
 
-// shareMore gives all that is new to the current set. While that must not
-// grow, as under Recreate beside old machines, the largest old one gets the rest
-// up to the wanted number, so that capacity follows nevertheless.
+// shareMore gives all new machines to the current set. While that must not grow, as under Recreate beside old
+// machines, the largest old set gets the rest up to the wanted number, so that capacity still follows.
 func (q *input) shareMore(active []*setState, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	most := 0
@@ -166,17 +162,16 @@ func (q *input) shareMore(active []*setState, delta int) {
 	}
 }
 
-// grow lets a set have n more machines, even if it was held before.
+// grow raises the size of a set by n, even if it was held before.
 func (q *input) grow(b *setState, n int, note string) {
 	b.want.NoGrowth = false
 	q.scale(b, b.want.Replicas+n, note)
 }
 
-// shareLess takes machines that old sets have yet to make, then those that somebody
-// asked to give up from the sets that have them, and the rest from all in
-// proportion to their sizes. What rounding leaves over comes from the largest. As
-// long as too few would stay available, machines that are not go instead,
-// whichever set they are of.
+// shareLess first takes machines that old sets have yet to create, then those marked to be deleted first from
+// the sets that have them, and the rest from all sets in proportion to their sizes. The rounding remainder
+// comes from the largest. As long as too few would stay available, unavailable machines of any set are
+// deleted instead.
 func (q *input) shareLess(active []*setState, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	delta = -q.giveUpAsked(active, q.giveUpUnmade(active, -delta))
@@ -200,9 +195,9 @@ func (q *input) shareLess(active []*setState, delta int) {
 	}
 }
 
-// giveUpUnmade lowers the sizes of old sets that have yet to make machines, and
-// returns what is still to go: nobody misses those, and none of the present
-// template goes for them. While the rollout is paused that one is like the others.
+// giveUpUnmade lowers the sizes of old sets that have yet to create machines, and returns the remaining
+// number: those machines do not exist yet, and no machine of the current template is deleted instead of them.
+// While the rollout is paused the current set is treated like the others.
 func (q *input) giveUpUnmade(active []*setState, over int) int {
 	for _, b := range active {
 		if n := min(b.want.Replicas-b.living, over); n > 0 && (b != q.current || q.d.Paused) {
@@ -213,9 +208,8 @@ func (q *input) giveUpUnmade(active []*setState, over int) int {
 	return over
 }
 
-// spare corrects the sizes that sets are to shrink to. Of 5 and 2 machines, the
-// 2 not available yet, that come down to 4 and 1 where 5 have to be available,
-// 5 and 0 are left.
+// spare corrects the sizes to which sets shrink. With 5 and 2 machines, the 2 not available yet, and the
+// sizes 4 and 1 where 5 have to be available, the result is 5 and 0.
 func (q *input) spare(sets []*setState, sizes []int) {
 	spare, kept := max(0, sum(q.all, surely)-q.floor()), 0
 	for i, b := range sets {
@@ -233,8 +227,8 @@ func (q *input) spare(sets []*setState, sizes []int) {
 	}
 }
 
-// proportion is by how much the set would have to change to keep its share,
-// never more than 0: of 6 out of 13 that come down to 8, 4 are left, -2.
+// proportion returns by how much the set would have to change to keep its share, never more than 0: of 6 out
+// of 13 that shrink to 8, 4 are left, so -2.
 func (q *input) proportion(b *setState) int {
 	before := q.d.Replicas
 	switch {

@@ -167,8 +167,7 @@ func TestScaling(t *testing.T) {
 
 func stopsAfter(n int) func(*Deployment) { return func(d *Deployment) { d.Guard.MaxFailures = n } }
 
-// A set that was held while it gave way, and is to make machines after all, is
-// held no longer.
+// A set that was held while it shrank, and wants to create machines after all, is no longer held.
 func TestScalingFreesHeldSets(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// growCurrent makes machines of the present template as far as there is room
-// below replicas and surge.
+// growCurrent creates machines of the current template as far as there is room below replicas and surge.
 func (q *input) growCurrent() {
 	n := q.current
 	if n.want.Replicas > q.d.Replicas {
@@ -18,7 +17,7 @@ func (q *input) growCurrent() {
 		return
 	}
 	if n.living > n.want.Replicas {
-		return // what it is to give up goes first, or it would keep it
+		return // its surplus has to be deleted first, or it would keep it
 	}
 	if grow := min(q.room(), missing); grow > 0 {
 		q.scale(n, n.want.Replicas+grow, fmt.Sprintf("room for %d below %d wanted and %d surge", grow, q.d.Replicas, q.surge))
@@ -29,17 +28,17 @@ func (q *input) growCurrent() {
 	}
 }
 
-// shrinkOld gives up old machines as far as enough stay available: first those
-// that do not work, then the oldest sets'.
+// shrinkOld deletes old machines as far as enough stay available: first those that do not work, then those of
+// the oldest sets.
 func (q *input) shrinkOld() {
 	if q.stopped != "" {
 		return
 	}
-	// What was asked to be replaced before counts as unavailable until it
-	// works: it must not be counted on twice.
+	// A machine whose replacement was requested before counts as unavailable until its successor works: it
+	// must not count twice.
 	coming := max(0, q.current.want.Replicas-q.current.surely())
 	budget := sum(q.all, wanted) - q.floor() - coming
-	// A canary leaves all the others in place.
+	// A canary leaves all other machines in place.
 	budget = min(budget, sum(q.old, wanted)-(q.d.Replicas-min(q.limit, q.d.Replicas)))
 	for _, b := range q.old {
 		n := min(b.idle(), budget)
@@ -63,8 +62,7 @@ func (q *input) shrinkOld() {
 	}
 }
 
-// recreate empties the old sets first. The current one gets its machines when
-// nothing is left of them.
+// recreate empties the old sets first. The current one gets its machines when no old machine is left.
 func (q *input) recreate() {
 	n := q.current
 	switch {
@@ -79,21 +77,20 @@ func (q *input) recreate() {
 	switch {
 	case q.stopped != "":
 	case q.d.Frozen != "":
-		q.waiting = "no set may grow, so that nothing is given up either: " + q.d.Frozen
+		q.waiting = "no set may grow, so no old machine is deleted either: " + q.d.Frozen
 	default:
 		for _, b := range q.old {
-			q.scale(b, 0, "all old machines go before new ones come")
+			q.scale(b, 0, "all old machines are deleted before new ones are created")
 		}
 		if left := sum(q.old, going) + sum(q.dying, going); left > 0 {
-			q.waiting = fmt.Sprintf("waiting for %s of old sets to go", machines(left))
+			q.waiting = fmt.Sprintf("waiting for the deletion of %s of old sets", machines(left))
 		}
 	}
 }
 
-// onDelete lets old machines be until somebody deletes them, and makes good
-// for those with new ones. Where there are too many, old ones go first: those
-// that are yet to be made, then others as far as new ones that work are there for
-// them.
+// onDelete keeps old machines until a user deletes them, and replaces deleted ones with new machines. If
+// there are too many machines, old ones are deleted first: those that have yet to be created, then others as
+// far as new working machines replace them.
 func (q *input) onDelete() {
 	for _, b := range q.old {
 		q.follow(b)
@@ -102,7 +99,7 @@ func (q *input) onDelete() {
 	for _, b := range q.old {
 		if cut := min(over, b.want.Replicas-b.living); cut > 0 {
 			over -= cut
-			q.scale(b, b.want.Replicas-cut, "others are there instead of those it has yet to make")
+			q.scale(b, b.want.Replicas-cut, "others exist instead of those that it has yet to create")
 		}
 	}
 	working := min(q.current.want.Replicas, q.current.available)
@@ -119,37 +116,37 @@ func (q *input) onDelete() {
 	}
 	if old > 0 {
 		q.patient = n.available >= n.want.Replicas
-		q.waiting = fmt.Sprintf("%s of an old template until somebody deletes them", machines(old))
+		q.waiting = fmt.Sprintf("%s of an old template until a user deletes them", machines(old))
 	}
 }
 
-// follow keeps an old set from making machines, and takes from it what it has
-// lost: that comes back in the current set. Only a set that was held before is
-// believed: one that makes machines may have some that are not seen yet.
+// follow keeps an old set from creating machines, and lowers its size by the machines that it lost: the
+// current set replaces them. This applies only to a set that was held before: a set that may create machines
+// may have some that are not in the cache yet.
 func (q *input) follow(b *setState) {
 	b.want.NoGrowth = true
 	if b.NoGrowth && b.living < b.want.Replicas {
-		q.scale(b, b.living, "what it lost comes back in the new set")
+		q.scale(b, b.living, "its lost machines are replaced in the new set")
 	}
 }
 
-// giveUpAsked takes machines that somebody asked to give up from the sets that
-// have them, over at most. It returns how many remain to be taken.
+// giveUpAsked takes machines marked to be deleted first from the sets that have them, over at most. It
+// returns how many remain to be taken.
 func (q *input) giveUpAsked(sets []*setState, over int) int {
 	q.marked = q.marked || over > 0
 	for _, b := range sets {
 		n := min(b.asked-max(0, b.living-b.want.Replicas), b.want.Replicas, over)
 		if n > 0 {
 			over -= n
-			q.scale(b, b.want.Replicas-n, fmt.Sprintf("%s wanted, and it has one that is asked to go", machines(q.d.Replicas)))
+			q.scale(b, b.want.Replicas-n, fmt.Sprintf("%s wanted, and one of its machines is marked to be deleted first", machines(q.d.Replicas)))
 		}
 	}
 	return over
 }
 
-// relent lets old sets keep machines that they have yet to give up, where too few
-// others work without those that go because somebody asked: they were counted on when
-// the sets were told. It comes too late for what a set gives up at this moment.
+// relent lets old sets keep machines that they have yet to delete if too few others work without those marked
+// to be deleted first: the sizes were computed with the marked machines. It comes too late for machines that
+// a set deletes at this moment.
 func (q *input) relent() bool {
 	asked := func(b *setState) bool { return b.asked > 0 && b.living > b.want.Replicas }
 	if q.d.Strategy != Rolling && q.d.Strategy != InPlace || q.d.Frozen != "" || !slices.ContainsFunc(q.all, asked) {
@@ -161,7 +158,7 @@ func (q *input) relent() bool {
 		n := min(missing, b.living-b.want.Replicas, b.chosen(), b.lasting)
 		if n > 0 && b.asked == 0 {
 			missing -= n
-			q.scale(b, b.want.Replicas+n, "it keeps what works, since others were asked to go")
+			q.scale(b, b.want.Replicas+n, "it keeps working machines, because others are marked to be deleted first")
 		}
 	}
 	return false

@@ -158,14 +158,14 @@ func TestRecreate(t *testing.T) {
 		},
 		"4.5 Recreate all old to 0": {
 			reason: "before any new one comes", d: recreates, sets: []Set{old("a", 2), old("b", 1), current("c", 0)}, plan: []string{"a 2->0", "b 1->0"},
-			waiting: "waiting for 3 machines of old sets to go",
+			waiting: "waiting for the deletion of 3 machines of old sets",
 		},
 		"4.5 Recreate old machines on their way out": {
 			reason: "they are not gone yet", d: recreates, sets: []Set{old("a", 0, more(2, leaving)), current("b", 0)},
-			waiting: "waiting for 2 machines of old sets to go",
+			waiting: "waiting for the deletion of 2 machines of old sets",
 		},
 		"4.5 Recreate machines of a dying set": {
-			reason: "nor are these", d: recreates, sets: []Set{old("a", 2, dying), current("b", 0)}, waiting: "waiting for 2 machines of old sets to go",
+			reason: "nor are these", d: recreates, sets: []Set{old("a", 2, dying), current("b", 0)}, waiting: "waiting for the deletion of 2 machines of old sets",
 		},
 		"4.5 Recreate an old set that its controller has not looked at": {
 			reason: "it may have made a machine that nobody has seen, by the size that it had before",
@@ -188,7 +188,7 @@ func TestRecreate(t *testing.T) {
 		"frozen": {
 			reason: "who may not make new ones keeps the old ones",
 			d:      recreates.by(frozen), sets: []Set{old("a", 3), current("b", 0)},
-			waiting: "no set may grow, so that nothing is given up either: there are far too many machines",
+			waiting: "no set may grow, so no old machine is deleted either: there are far too many machines",
 		},
 	})
 }
@@ -202,10 +202,10 @@ func TestOnDelete(t *testing.T) {
 		"somebody deletes a machine": {
 			reason: "it comes back in the new set, at once",
 			d:      waits, sets: []Set{old("a", 3, held, first(1, leaving)), current("b", 0)}, plan: []string{"a 3->2", "b 0->1"},
-			waiting: "2 machines of an old template until somebody deletes them",
+			waiting: "2 machines of an old template until a user deletes them",
 		},
 		"a machine is missing in a set that is not held yet": {
-			reason: "it may be one that was just made and is not seen yet",
+			reason: "it may be one that was just created and is not seen yet",
 			d:      waits, sets: []Set{old("a", 3, first(1, leaving)), current("b", 0)},
 		},
 		"somebody deletes a new machine": {

@@ -10,23 +10,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
-// setState is a set as the plan goes: what is there, and what was decided so far.
+// setState is a set during planning: its machines, and the decisions so far.
 type setState struct {
 	Set
 	want SetWant
-	// expected is how many the set was to have before this pass, and those that were
-	// handed over to it.
+	// expected is how many machines the set was to have before this pass, plus those that were handed over to
+	// it.
 	expected int
-	// living machines are not on their way out, leaving ones are. Of the
-	// living, available can do their work, lasting will not be taken out of it
-	// by an update in place, and kept ones failed and stay for inspection, not by such an update.
+	// living machines are not under deletion, leaving ones are. Of the living, available ones can do their
+	// work, lasting ones will not be taken out of service by an update in place, and kept ones failed and
+	// stay for inspection, not by such an update.
 	living, leaving  int
 	available, ready int
 	lasting, kept    int
-	// The set gives up machines in this order: those that somebody asked to,
-	// those that are of no use, the others. askedLasting of the asked are
-	// lasting, useless were not asked. Of the others, dateless ones became ready at
-	// a time that is yet to come: nobody knows for how long they have been.
+	// The set deletes machines in this order: those marked to be deleted first, those that are useless, the
+	// others. Of the marked (asked), askedLasting are lasting; useless ones are not marked. Of the others,
+	// dateless ones became ready at a time in the future, so the duration of their readiness is unknown.
 	asked, askedLasting, useless, dateless int
 }
 
@@ -40,7 +39,7 @@ func newSetState(now time.Time, s Set, p Policy) *setState {
 	return b
 }
 
-// count adds m to the set, or takes it away, which is -1.
+// count adds m to the set (n is 1), or removes it (n is -1).
 func (b *setState) count(now time.Time, m Machine, p Policy, n int) {
 	if !m.Counts() {
 		b.leaving += n
@@ -62,9 +61,8 @@ func (b *setState) count(now time.Time, m Machine, p Policy, n int) {
 	b.rank(now, m, p, n)
 }
 
-// rank counts m among those that go first. One that is kept goes last whatever
-// its state, and one that has yet to be ready for long enough goes like any
-// other that works.
+// rank counts m among the machines that are deleted first. A preserved machine is deleted last in any state,
+// and a machine that has not been ready for long enough counts as working.
 func (b *setState) rank(now time.Time, m Machine, p Policy, n int) {
 	switch {
 	case m.Asked:
@@ -79,13 +77,12 @@ func (b *setState) rank(now time.Time, m Machine, p Policy, n int) {
 	}
 }
 
-// lasting reports whether m is available and will be, as far as is known.
+// lasting reports whether m is available and will stay so, as far as is known.
 func (m Machine) lasting(now time.Time, p Policy) bool {
 	return m.Available(now, p.MinReady) && !m.busy()
 }
 
-// atMost is how many machines the set may have before it gets smaller: what it
-// is to have, or still has.
+// atMost returns how many machines the set may have before it shrinks: its wanted or its present number.
 func (b *setState) atMost(p Policy) int {
 	n := max(b.want.Replicas, b.living)
 	if p.LeavingTakesRoom {
@@ -94,22 +91,20 @@ func (b *setState) atMost(p Policy) int {
 	return n
 }
 
-// surely is how many machines will still be available when the set has come
-// down to what it is to have.
+// surely returns how many machines will still be available when the set has shrunk to its wanted size.
 func (b *setState) surely() int { return b.surelyAt(b.want.Replicas) }
 
-// surelyAt is how many machines will still be available when the set has come
-// down to n: of 5 with 1 of no use that come down to 3, 3 are left. Where the set
-// was told to come down before, it may have chosen by what was true then: all that
-// it has yet to give up for that may be available by now, and may go although the
-// set is to keep it after all.
+// surelyAt returns how many machines will still be available when the set has shrunk to n: of 5 with 1
+// useless machine that shrink to 3, 3 are left. A set that was shrunk before may have chosen its machines by
+// the facts of that time: all machines that it has yet to delete may be available by now, and may be deleted
+// although the set could keep them.
 func (b *setState) surelyAt(n int) int { return b.leftAt(n, b.lasting, b.chosen()) }
 
-// chosen is how many machines the set may have chosen before to give up.
+// chosen returns how many machines the set may already have chosen to delete.
 func (b *setState) chosen() int { return max(0, b.living-b.expected) }
 
-// leftAt is how many of those that work will be left when the set has come down to n,
-// chosen of them before anything of this was known.
+// leftAt returns how many of the working machines will be left when the set has shrunk to n, with chosen of
+// them selected by earlier facts.
 func (b *setState) leftAt(n, working, chosen int) int {
 	excess := max(0, b.living-n-chosen)
 	asked := min(excess, b.asked)
@@ -118,8 +113,8 @@ func (b *setState) leftAt(n, working, chosen int) int {
 	return max(0, working-lost)
 }
 
-// price is how many machines that are available, or may be, it costs to come down to
-// n: whether the set has chosen before, or will choose by what is true now.
+// price returns how many machines that are, or may be, available are lost by shrinking to n: whether the set
+// has chosen before, or will choose by current facts.
 func (b *setState) price(n int) (most int) {
 	for _, chosen := range []int{b.chosen(), 0} {
 		working := b.lasting + b.dateless
@@ -128,8 +123,7 @@ func (b *setState) price(n int) (most int) {
 	return most
 }
 
-// idle is by how much the set can come down without any that is available
-// going.
+// idle returns by how much the set can shrink without deleting an available machine.
 func (b *setState) idle() int {
 	n := b.want.Replicas
 	for n > 0 && b.surelyAt(n-1) == b.surely() && !b.takesAny(n-1) {
@@ -138,53 +132,51 @@ func (b *setState) idle() int {
 	return b.want.Replicas - n
 }
 
-// takesAny reports whether the set cannot come down to n without giving up one of
-// those that go like any other, while one of these is lasting, or may be: it may be
-// this one that was left when the set came down to what it is to have.
+// takesAny reports whether the set cannot shrink to n without deleting an unmarked working machine, while one
+// of these is lasting, or may be: exactly that machine may be left after the set has shrunk to its wanted
+// size.
 func (b *setState) takesAny(n int) bool {
 	return b.living-n > b.asked+b.useless && (b.lasting > b.askedLasting || b.dateless > 0)
 }
 
-// empty reports whether nothing is left of the set, and nothing will come.
+// empty reports whether the set has no machines, and will not get any.
 func (b *setState) empty() bool {
 	return b.want.Replicas == 0 && b.Replicas == 0 && b.living == 0 && b.leaving == 0
 }
 
-// inUse reports whether the set has machines that stay, or is to have some.
+// inUse reports whether the set has machines that stay, or wants some.
 func (b *setState) inUse() bool { return b.want.Replicas > 0 || b.living > 0 }
 
-// input is a deployment under decision.
+// input is the deployment to decide about.
 type input struct {
 	now time.Time
 	d   Deployment
 	p   Policy
-	// held says why there are fewer machines than are wanted; empty where there may be all.
+	// held says why not all wanted machines may exist; empty if they may.
 	held string
 	// surge and unavailable are the bounds in machines.
 	surge, unavailable int
-	// current is the set of the present template, nil when there is none; old
-	// are the others, oldest first; all are both. Sets on their way out are
-	// only counted: dying.
+	// current is the set of the current template, nil if none exists; old are the others, oldest first; all
+	// are both. Sets under deletion are only counted: dying.
 	current *setState
 	old     []*setState
 	all     []*setState
 	dying   []*setState
 
 	draft draft
-	// limit is how many machines the current set may have, for a canary;
-	// stopped says why nothing goes on, waiting what is waited for. Patient is
-	// who waits for a person, or for time that was asked for: it is not late.
+	// limit is how many machines the current set may have, for a canary; stopped says why the rollout is
+	// stopped, waiting what it waits for. A patient rollout waits for a user, or for a configured time: it is
+	// not late.
 	limit   int
 	stopped string
 	waiting string
 	patient bool
-	// unseen is a set whose controller has yet to see what was written last.
-	// That is soon over, and worth telling only where it is not.
+	// unseen is a set whose controller has yet to see the last write. Usually it does so soon, and it is
+	// reported only if it does not.
 	unseen string
-	// marked says that what machines are asked for counted.
+	// marked says that the marks on machines mattered.
 	marked bool
-	// chosen are the machines selected for an update in place, moving those
-	// that are handed over.
+	// chosen are the machines selected for an update in place, moving those that are handed over.
 	chosen, moving map[types.UID]bool
 }
 
@@ -206,7 +198,7 @@ func newInput(now time.Time, d Deployment, sets []Set, p Policy) *input {
 			b.want.Current = true
 			continue
 		}
-		// What was noted is about a rollout to it that is over.
+		// The notes are about an earlier rollout to it.
 		b.want.Notes = Notes{}
 		q.old = append(q.old, b)
 	}
@@ -217,8 +209,7 @@ func oldestFirst(a, b *setState) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 }
 
-// scale decides that the set is to have n machines. While no set may grow, it
-// can only come down.
+// scale decides that the set wants n machines. While no set may grow, it can only shrink.
 func (q *input) scale(b *setState, n int, note string) {
 	if n > b.want.Replicas && q.d.Frozen != "" {
 		q.waiting = "no set may grow: " + q.d.Frozen
@@ -227,7 +218,7 @@ func (q *input) scale(b *setState, n int, note string) {
 	q.resize(b, n, note)
 }
 
-// resize is scale where no machine is made.
+// resize is scale without the creation of a machine.
 func (q *input) resize(b *setState, n int, note string) {
 	if b.want.Replicas == n {
 		return
@@ -243,7 +234,7 @@ func (q *input) receive(b *setState, n int, note string) {
 	q.resize(b, b.want.Replicas+n, note)
 }
 
-// record writes down for which size of the deployment the set was scaled.
+// record stores the size of the deployment for which the set was scaled.
 func (q *input) record(b *setState) {
 	desired, most := q.d.Replicas, q.d.Replicas
 	if q.d.Strategy == Rolling {
@@ -252,7 +243,7 @@ func (q *input) record(b *setState) {
 	b.want.Desired, b.want.Max = &desired, &most
 }
 
-// sum adds f over sets.
+// sum returns the sum of f over sets.
 func sum(sets []*setState, f func(*setState) int) (n int) {
 	for _, b := range sets {
 		n += f(b)
@@ -264,8 +255,8 @@ func wanted(b *setState) int { return b.want.Replicas }
 func surely(b *setState) int { return b.surely() }
 func going(b *setState) int  { return b.living + b.leaving }
 
-// outdated is how many machines of another template than the present one b is to have.
-// A creation that comes late may make a second set of the present one.
+// outdated returns how many machines of another template than the current one b wants. A late creation may
+// result in a second set of the current template.
 func outdated(b *setState) int {
 	if b.Current {
 		return 0
@@ -273,8 +264,8 @@ func outdated(b *setState) int {
 	return b.want.Replicas
 }
 
-// total is how many machines there may be at most, those of dying sets
-// included, as none of those is gone for sure.
+// total returns how many machines may exist, including those of dying sets, because none of those is
+// certainly deleted.
 func (q *input) total() int {
 	return sum(q.all, func(b *setState) int { return b.atMost(q.p) }) +
 		sum(q.dying, func(b *setState) int {
@@ -285,7 +276,7 @@ func (q *input) total() int {
 		})
 }
 
-// room is for how many more machines there is room below replicas and surge.
+// room returns how many more machines fit below replicas and surge.
 func (q *input) room() int {
 	if !q.heeded(q.all) {
 		return 0
@@ -293,8 +284,8 @@ func (q *input) room() int {
 	return max(0, q.d.Replicas+q.surge-q.total())
 }
 
-// heeded reports whether the sets' own controllers have seen what was written last.
-// One that has not may have made machines that nobody sees.
+// heeded reports whether the sets' own controllers have seen the last writes. A set whose controller has not
+// may have created machines that are not in the cache.
 func (q *input) heeded(sets []*setState) bool {
 	for _, b := range sets {
 		if !b.Observed {
@@ -305,16 +296,16 @@ func (q *input) heeded(sets []*setState) bool {
 	return true
 }
 
-// leaving is how many machines are on their way out.
+// leaving returns how many machines are under deletion.
 func (q *input) leaving() int {
 	return sum(q.all, func(b *setState) int { return b.leaving }) + sum(q.dying, going)
 }
 
-// floor is how many machines have to be available at all times. What a rollout makes or updates does
-// not lower the bound by failing, kept for inspection or not, and neither does what an earlier one
-// broke before it was complete: that is so where two old sets are to have machines. Of one that is
-// alone, those that failed and are kept will not be available again: they are done without, or
-// nothing would go on.
+// floor returns how many machines have to be available at all times. Machines that a rollout creates or
+// updates do not lower this number by failing, kept for inspection or not, and neither do machines that an
+// earlier, incomplete rollout broke: it is incomplete if two old sets want machines. In a single old set,
+// machines that failed and are kept will not be available again: they are not counted, because otherwise the
+// rollout could not continue.
 func (q *input) floor() int {
 	missed, serving := 0, 0
 	for _, b := range q.old {
@@ -328,5 +319,5 @@ func (q *input) floor() int {
 	return max(0, q.d.Replicas-q.unavailable-missed)
 }
 
-// rolling reports whether old sets have machines that stay, or are to have some.
+// rolling reports whether old sets have machines that stay, or want some.
 func (q *input) rolling() bool { return slices.ContainsFunc(q.old, (*setState).inUse) }

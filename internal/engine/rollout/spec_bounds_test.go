@@ -9,12 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// declaredBounds are the fence-posts of a rollout in the words of the original's
-// documents, without [Bounds], which they are to find wrong: maxSurge is a number,
-// or a percentage of replicas rounded up; maxUnavailable a number, or a percentage
-// rounded down, and no more than replicas; when both come to 0, one machine may be
-// unavailable; no machine is made to update nodes that a person selects; a
-// deployment of 0 replicas, and a strategy without steps, has neither.
+// declaredBounds computes the bounds of a rollout by the original's documentation, independently of [Bounds],
+// to find errors there: maxSurge is a number, or a percentage of replicas rounded up; maxUnavailable a
+// number, or a percentage rounded down, and no more than replicas; if both are 0, one machine may be
+// unavailable; no machine is created to update nodes that a user selects; a deployment of 0 replicas, and a
+// strategy without steps, has neither.
 func declaredBounds(d Deployment) (surge, unavailable int) {
 	stepwise := d.Strategy == Rolling || d.Strategy == InPlace
 	if !stepwise || d.Replicas < 1 {
@@ -33,8 +32,7 @@ func declaredBounds(d Deployment) (surge, unavailable int) {
 	return surge, unavailable
 }
 
-// declared is what a number or a percentage comes to; what is neither, or below
-// zero, is 0.
+// declared returns the value of a number or a percentage; anything else, and a negative value, is 0.
 func declared(v *intstr.IntOrString, share func(percent int) int) int {
 	if v == nil {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
-// status counts what there is, and judges how the rollout goes.
+// status counts the machines, and judges the progress of the rollout.
 func (q *input) status() {
 	if q.draft.status.Faulty {
 		return
@@ -25,7 +25,7 @@ func (q *input) status() {
 	q.ripen()
 }
 
-// count counts what there is.
+// count counts the machines.
 func (q *input) count() (st Status) {
 	for _, b := range append(q.all[:len(q.all):len(q.all)], q.dying...) {
 		n := b.living
@@ -52,7 +52,7 @@ func (q *input) count() (st Status) {
 	return st
 }
 
-// failure mirrors the current set's failure, else the first of an old one's.
+// failure mirrors the current set's failure, otherwise the first failure of an old set.
 func (q *input) failure() *Failure {
 	if q.held != "" {
 		return &Failure{Reason: limits.CreationHeld, Message: q.held}
@@ -68,7 +68,7 @@ func (q *input) failure() *Failure {
 	return nil
 }
 
-// ripen looks again when the next machine has been ready for long enough.
+// ripen schedules a decision for when the next machine has been ready for long enough.
 func (q *input) ripen() {
 	if q.p.MinReady == 0 {
 		return
@@ -82,8 +82,8 @@ func (q *input) ripen() {
 	}
 }
 
-// progress is the condition that tells how the rollout goes. It stays as it was
-// as long as nothing worth telling happened.
+// progress returns the condition with the progress of the rollout. It does not change as long as nothing
+// relevant has happened.
 func (q *input) progress(st Status) Progress {
 	last := q.d.Last.Progress
 	told := func(t Truth, r Reason, message string) Progress {
@@ -102,24 +102,24 @@ func (q *input) progress(st Status) Progress {
 	case q.d.Paused:
 		return told(Unknown, IsPaused, "the rollout is paused")
 	case last.Reason == IsPaused:
-		q.again(time.Second) // to tell how it goes on
+		q.again(time.Second) // to report the progress
 		return told(Unknown, IsResumed, "the rollout is resumed")
 	case q.draft.create != nil:
-		return told(True, SetCreated, "a set of the present template is being made")
+		return told(True, SetCreated, "a set of the current template is being created")
 	case st.Complete:
 		return told(True, SetAvailable, fmt.Sprintf("set %s has all %s available", q.current.Name, machines(q.d.Replicas)))
 	case last.Status == "" && q.current != nil:
-		return told(True, SetFound, fmt.Sprintf("set %s has the present template", q.current.Name))
+		return told(True, SetFound, fmt.Sprintf("set %s has the current template", q.current.Name))
 	case last.Reason == SetAvailable && last.Status == True && st.Updated == st.Replicas:
-		return last // what happens to machines later on is no rollout
+		return last // later changes of machines are not a rollout
 	case q.moved(st):
 		return Progress{Status: True, Reason: SetUpdated, Message: q.line(st), Since: q.now}
 	}
 	return q.standstill(st, told)
 }
 
-// updated is how many machines are of the present template, but for those that
-// leave beside others that replace them.
+// updated returns how many machines are of the current template, except those under deletion that have a
+// replacement.
 func (q *input) updated(st Status) int {
 	if q.current == nil {
 		return st.Updated
@@ -127,27 +127,25 @@ func (q *input) updated(st Status) int {
 	return min(st.Updated, max(q.current.want.Replicas, q.current.living))
 }
 
-// moved reports whether the rollout got on since the status was last written.
+// moved reports whether the rollout has progressed since the status was last written.
 func (q *input) moved(st Status) bool {
 	last := q.d.Last
 	return q.updated(st) > last.Updated || st.Replicas-st.Updated < last.Old || st.Ready > last.Ready || st.Available > last.Available
 }
 
-// heldBack says which set gives up no machine before a person allows it; empty
-// when none is held.
+// heldBack returns which set deletes no machine before a user approves it; empty if none is held.
 func (q *input) heldBack() string {
 	for _, b := range q.all {
 		if b.Failure != nil && b.Failure.Withheld {
-			return fmt.Sprintf("set %s gives up no machine: %s", b.Name, b.Failure.Message)
+			return fmt.Sprintf("set %s deletes no machine: %s", b.Name, b.Failure.Message)
 		}
 	}
 	return ""
 }
 
-// standstill judges a rollout that did not get on since the last look. One that
-// waits for a person, or for its canary to have soaked, is not late. While a guard
-// holds machines the deadline does not run, as in a pause, and begins anew behind
-// it: nobody is late the moment after the approval.
+// standstill judges a rollout without progress since the last pass. A rollout that waits for a user, or for
+// the soak time of its canary, is not late. While a guard holds machines the deadline is suspended, as in a
+// pause, and begins again afterwards: no rollout is late the moment after the approval.
 func (q *input) standstill(st Status, told func(Truth, Reason, string) Progress) Progress {
 	if why := q.heldBack(); why != "" {
 		return told(Unknown, HeldBack, why)
@@ -155,8 +153,7 @@ func (q *input) standstill(st Status, told func(Truth, Reason, string) Progress)
 	last := q.d.Last.Progress
 	switch last.Reason {
 	case InvalidObject, SelectsAll, Stopped, HeldBack, SetCreateError, SetAvailable:
-		// What stood in the way is gone, or a new rollout begins with a set
-		// that was there already.
+		// The obstacle has been removed, or a new rollout begins with an existing set.
 		return told(True, SetUpdated, q.line(st))
 	}
 	if q.d.Deadline > 0 && last.Reason != SetAvailable && last.Reason != DeadlineExceeded && !q.patient {
@@ -164,7 +161,7 @@ func (q *input) standstill(st Status, told func(Truth, Reason, string) Progress)
 		if left < 0 {
 			message := fmt.Sprintf("no progress for %s: %s", q.d.Deadline, q.line(st))
 			if q.unseen != "" {
-				message += fmt.Sprintf("; set %s was not looked at by its controller", q.unseen)
+				message += fmt.Sprintf("; the controller of set %s has not processed it", q.unseen)
 			}
 			return told(False, DeadlineExceeded, message)
 		}
@@ -176,7 +173,7 @@ func (q *input) standstill(st Status, told func(Truth, Reason, string) Progress)
 	return last
 }
 
-// line says for people how far the rollout is.
+// line returns the progress of the rollout, for users.
 func (q *input) line(st Status) string {
 	out := fmt.Sprintf("%d of %d machines updated", q.updated(st), q.d.Replicas)
 	if old := st.Replicas - st.Updated; old > 0 {
@@ -195,10 +192,9 @@ func (q *input) line(st Status) string {
 	return out
 }
 
-// estimate is how long the rest takes if it goes on as it did since the first
-// new machine: 4 of 10 done after 8 minutes leave 12. A machine that was updated
-// in place is older than its set; a set that was returned to in place is older
-// than the rollout, and tells nothing.
+// estimate returns how long the rest takes at the pace since the first new machine: 4 of 10 done after 8
+// minutes leave 12. A machine that was updated in place is older than its set; a set that was returned to in
+// place is older than the rollout, and allows no estimate.
 func (q *input) estimate() string {
 	n := q.current
 	if n == nil || n.available == 0 {
@@ -222,8 +218,8 @@ func (q *input) estimate() string {
 	return fmt.Sprintf(", about %s to go at %s a machine", coarse(each*time.Duration(left)), coarse(each))
 }
 
-// coarse rounds so that the line does not change with every look: to 5 s below
-// a minute, to a minute below an hour, else to 10 minutes.
+// coarse rounds so that the line does not change with every pass: to 5 s below a minute, to a minute below an
+// hour, otherwise to 10 minutes.
 func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute:

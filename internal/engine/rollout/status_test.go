@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// said is what the status said last, a minute ago.
+// said sets the last status, a minute ago.
 func said(status Truth, reason Reason, message string) func(*Deployment) {
 	return func(d *Deployment) {
 		d.Last.Progress = Progress{Status: status, Reason: reason, Message: message, Since: now.Add(-time.Minute)}
@@ -20,7 +20,7 @@ func lastProgress(ago time.Duration) func(*Deployment) {
 	return func(d *Deployment) { d.Last.Progress.Since = now.Add(-ago) }
 }
 
-// counted is what the counters said last.
+// counted sets the last counters.
 func counted(updated, old, ready, available int) func(*Deployment) {
 	return func(d *Deployment) {
 		d.Last.Updated, d.Last.Old, d.Last.Ready, d.Last.Available = updated, old, ready, available
@@ -115,7 +115,7 @@ func TestCounters(t *testing.T) {
 func failing(reason string) func(*Set) { return func(s *Set) { s.Failure = &Failure{Reason: reason} } }
 
 func TestProgress(t *testing.T) {
-	// d stands still: 4 of 10 machines are updated, as the status says.
+	// d stands still: 4 of 10 machines are updated, by the status.
 	d := rolls(10, "3", "0").by(counted(4, 9, 9, 9))
 	stuck := []Set{old("a", 9), current("b", 4, first(4, pending))}
 	guarded := []Set{old("a", 9, mirrors(Failure{Message: "4 of 9 would go", Withheld: true})), stuck[1]}
@@ -132,10 +132,10 @@ func TestProgress(t *testing.T) {
 		after  time.Duration
 	}{
 		"4.6 created": {
-			reason: "a set of the template is made", d: d.by(said(True, SetAvailable, "")), sets: stuck[:1], want: fresh.as(True, SetCreated, "a set of the present template is being made"),
+			reason: "a set of the template is made", d: d.by(said(True, SetAvailable, "")), sets: stuck[:1], want: fresh.as(True, SetCreated, "a set of the current template is being created"),
 		},
 		"4.6 found": {
-			reason: "there is one and nothing was said yet", d: d.by(said("", "", "")), sets: stuck, want: fresh.as(True, SetFound, "set b has the present template"),
+			reason: "there is one and nothing was said yet", d: d.by(said("", "", "")), sets: stuck, want: fresh.as(True, SetFound, "set b has the current template"),
 		},
 		"4.6 complete": {
 			reason: "first of all", d: two.by(said(True, SetUpdated, "")), sets: done, want: fresh.as(True, SetAvailable, "set b has all 2 machines available"),
@@ -187,7 +187,7 @@ func TestProgress(t *testing.T) {
 		},
 		"4.6 past the deadline, and a set that nobody looks at": {
 			reason: "is worth telling by then", d: d.by(said(True, SetUpdated, line), within(59*time.Second)), sets: []Set{old("a", 9), current("b", 4, first(4, pending), unseen)},
-			want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line+"; set b was not looked at by its controller"),
+			want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line+"; the controller of set b has not processed it"),
 		},
 		"4.6 past the deadline, most of it unseen": {
 			reason: "10 s were watched before the outage and a minute since",
@@ -236,19 +236,19 @@ func TestProgress(t *testing.T) {
 		},
 		"waiting for people who delete": {
 			reason: "nobody is late", d: rolls(2, "1", "0").by(strategy(OnDelete), counted(0, 2, 2, 2), said(True, SetUpdated, ""), within(time.Second)), sets: []Set{old("a", 2, held), current("b", 0)},
-			want: Progress{True, SetUpdated, "0 of 2 machines updated, 2 old left, 2 available; 2 machines of an old template until somebody deletes them", now.Add(-time.Minute)},
+			want: Progress{True, SetUpdated, "0 of 2 machines updated, 2 old left, 2 available; 2 machines of an old template until a user deletes them", now.Add(-time.Minute)},
 		},
 		"a set is held": {
 			reason: "nobody is late who waits for an approval, as in a pause", d: d.by(said(True, SetUpdated, line), within(time.Second)), sets: guarded,
-			want: fresh.as(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"),
+			want: fresh.as(Unknown, HeldBack, "set a deletes no machine: 4 of 9 would go"),
 		},
 		"a set is held still": {
-			reason: "nothing is written", d: d.by(said(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"), within(time.Second)), sets: guarded,
-			want: Progress{Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go", now.Add(-time.Minute)},
+			reason: "nothing is written", d: d.by(said(Unknown, HeldBack, "set a deletes no machine: 4 of 9 would go"), within(time.Second)), sets: guarded,
+			want: Progress{Unknown, HeldBack, "set a deletes no machine: 4 of 9 would go", now.Add(-time.Minute)},
 		},
 		"a set is held, and was late before": {
 			reason: "it waits for a person now", d: d.by(said(False, DeadlineExceeded, "x"), within(time.Second)), sets: guarded,
-			want: fresh.as(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"),
+			want: fresh.as(Unknown, HeldBack, "set a deletes no machine: 4 of 9 would go"),
 		},
 		"a set is held, and another gets on": {
 			reason: "progress", d: d.by(counted(3, 9, 9, 9), said(Unknown, HeldBack, "x"), within(time.Second)), sets: guarded, want: fresh.as(True, SetUpdated, line),

@@ -156,7 +156,7 @@ var stories = map[string]story{
 	},
 }
 
-// wishLast is an autoscaler that takes the last of the old machines away.
+// wishLast is an autoscaler that deletes the last of the old machines.
 func (m *model) wishLast() {
 	m.d.Replicas--
 	for _, x := range m.machines {

@@ -12,26 +12,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// story is a rollout told line by line: when, how many machines are available
-// of how many wanted (and how many leave), who does what, and why. What the
-// world does in which order is by seed.
+// story is a rollout line by line: when, how many machines are available of how many wanted (and how many are
+// under deletion), who does what, and why. The order of events in the world depends on the seed.
 type story struct {
 	// about is the first line: what to look for.
 	about string
 	d     Deployment
 	p     Policy
-	// world changes the model before anything is told, scenes later on.
+	// world changes the model before the story begins, scenes change it later.
 	world  func(*model)
 	scenes []scene
-	// end is when it ends although nothing was completed.
+	// end is when it ends if nothing was completed.
 	end time.Duration
 }
 
-// scene is what somebody does at a time.
+// scene is an action of an actor at a time.
 type scene struct {
 	at  time.Duration
 	who string
-	// says is what it is told as.
+	// says is its text in the story.
 	says string
 	does func(*model)
 }
@@ -49,8 +48,8 @@ func scales(n int) scene {
 	return scene{who: "user", says: fmt.Sprintf("wants %d machines", n), does: func(m *model) { m.d.Replicas = n }}
 }
 
-// teller writes a story down.
-type teller struct {
+// storyWriter writes a story down.
+type storyWriter struct {
 	*model
 	begin        time.Time
 	lines        []string
@@ -60,7 +59,7 @@ type teller struct {
 	told         bool
 }
 
-func (s story) tell(seed uint64) *teller {
+func (s story) tell(seed uint64) *storyWriter {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	m := newModel(s.d, s.p, func(_ string, n int) int { return rng.IntN(n) })
 	m.fail = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
@@ -68,7 +67,7 @@ func (s story) tell(seed uint64) *teller {
 		s.world(m)
 	}
 	m.rest()
-	t := &teller{model: m, begin: m.now, reason: m.d.Last.Progress.Reason, fewest: m.d.Replicas}
+	t := &storyWriter{model: m, begin: m.now, reason: m.d.Last.Progress.Reason, fewest: m.d.Replicas}
 	m.tell = func(who, format string, args ...any) {
 		if !strings.HasPrefix(who, "set ") {
 			t.line(who, fmt.Sprintf(format, args...))
@@ -92,7 +91,7 @@ func (s story) tell(seed uint64) *teller {
 	return t
 }
 
-func (t *teller) line(who, what string) {
+func (t *storyWriter) line(who, what string) {
 	t.told = true
 	at := t.now.Sub(t.begin)
 	numbers := make([]string, 0, len(t.sets))
@@ -109,9 +108,8 @@ func (t *teller) line(who, what string) {
 	t.lines = append(t.lines, strings.TrimRight(fmt.Sprintf("%02d:%02d  %-22s %-8s %s", int(at.Minutes()), int(at.Seconds())%60, strings.Join(numbers, ", "), who, what), " "))
 }
 
-// after looks at a round that is over: what is waited for is told once, and so
-// is each change of the condition.
-func (t *teller) after() {
+// after handles the end of a round: each wait is written once, and so is each change of the condition.
+func (t *storyWriter) after() {
 	t.most = max(t.most, t.count(t.weight))
 	t.fewest = min(t.fewest, t.count(t.available))
 	if p := t.d.Last.Progress; p.Reason != t.reason && t.crash < 0 {
@@ -142,7 +140,7 @@ func TestStories(t *testing.T) {
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("the story goes another way (-want +got)\n%s", diff)
 			}
-			// Whatever the order, it ends the same.
+			// It ends the same for any order.
 			a := s.tell(1)
 			for seed := range uint64(6) {
 				if b := s.tell(seed); a.template != b.template || a.d.Last.Progress.Reason != b.d.Last.Progress.Reason {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// grantWishes marks the machines that an autoscaler wants gone, and drops the
-// wishes that have come true or never can: the machine is not there, is on its
-// way out, or has failed, which is a reason of its own to go.
+// grantWishes marks the machines that an autoscaler wants deleted, and drops wishes that are fulfilled or
+// cannot be: the machine does not exist, is under deletion, or has failed, which is a reason of its own for
+// its deletion.
 func (q *input) grantWishes() bool {
 	if len(q.d.Wishes) == 0 {
 		return false

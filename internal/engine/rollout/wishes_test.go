@@ -82,8 +82,8 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// A machine that is marked in this pass is counted as asked for in this pass:
-// the set that has it is made smaller, not the largest.
+// A machine that is marked in this pass counts as marked in this pass: the set that has it shrinks, not the
+// largest.
 func TestWishesAreGrantedTogetherWithTheNumber(t *testing.T) {
 	d := rolls(9, "3", "0").by(paused, func(d *Deployment) { d.Wishes = []Wish{{Machine: "b1", At: now}} })
 	p := Decide(now, d, []Set{old("a", 10, scaledFor(10, 13)), current("b", 3, scaledFor(10, 13))}, counting)

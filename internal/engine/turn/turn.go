@@ -1,37 +1,39 @@
-// Package turn decides what goes first where work on machines waits: for a worker, or for its turn to write to the API server.
+// Package turn decides the order of waiting work on machines: work that waits for a worker, or for a write to
+// the API server.
 //
-// What takes longest after it goes first. An instance boots for a minute or more, so the request that starts it is the longest part of a
-// machine's way, and what waits behind it meanwhile costs nothing. It is no strict order: each class has a share of the turns, so that
-// nothing waits for ever (see [Line]).
+// Work with the longest follow-up goes first. An instance boots for a minute or more, so the request that
+// starts it is followed by the longest wait, and other work that waits meanwhile costs nothing. The order is
+// not strict: each class has a share of the turns, so that no work waits for ever (see [Line]).
 package turn
 
 import "container/heap"
 
-// Class is a kind of work, by what follows it. The higher goes first.
+// Class is a kind of work, by its follow-up. The higher goes first.
 type Class int
 
 const (
-	// Settled is work that nothing waits for: status, marks and metrics.
+	// Settled is work that no other work waits for: status, marks and metrics.
 	Settled Class = iota
-	// Leaving is that of a machine that is being deleted. Its instance costs money until it is removed.
+	// Leaving is work on a machine under deletion. Its instance costs money until it is terminated.
 	Leaving
-	// Joining is that of a machine whose instance runs: a write or two later it serves.
+	// Joining is work on a machine whose instance runs: it is ready after one or two writes.
 	Joining
-	// Asking is that of a machine that has no instance yet. Once it is asked for, it boots for longer than all other work takes.
+	// Asking is work on a machine without an instance. After the request, the instance boots for longer than
+	// all other work takes.
 	Asking
-	// Freeing is that of a machine that is being deleted while others wait for the capacity that its instance holds.
+	// Freeing is work on a machine under deletion while other machines wait for the capacity of its instance.
 	Freeing
 
 	classes = int(Freeing) + 1
 )
 
-// shares are the turns that each class gets of those of all classes that have work waiting.
+// shares are the relative numbers of turns of the classes with waiting work.
 var shares = [classes]int64{Settled: 1, Leaving: 2, Joining: 4, Asking: 16, Freeing: 16}
 
 // cycle is divided by the shares: how far a turn advances a class.
 const cycle = 16
 
-// Place is that of an item in a [Line].
+// Place is the place of an item in a [Line].
 type Place[T any] struct {
 	Item  T
 	class Class
@@ -42,18 +44,20 @@ type Place[T any] struct {
 // Class is the class under which the item waits.
 func (p *Place[T]) Class() Class { return p.class }
 
-// Line holds what waits. Of the classes that have items waiting, each gets its share of the turns. In a class the item that came first goes
-// first. An item that has n others of its class before it waits for at most (n+1) * sum(shares) / share turns, and one more of each class.
-// It is not safe for use by several goroutines at once.
+// Line holds waiting items. Among the classes with waiting items, each gets its share of the turns. Within a
+// class the item that came first goes first. An item with n items of its class before it waits for at most
+// (n+1) * sum(shares) / share turns, and one more of each class. It is not safe for concurrent use by several
+// goroutines.
 type Line[T any] struct {
 	waiting [classes]items[T]
 	// used is how far each class has advanced. The class that is furthest behind has the next turn.
 	used [classes]int64
-	// now is how far the class of the last turn was. A class that had nothing waiting goes on from there: turns cannot be saved up.
+	// now is how far the class of the last turn was. A class without waiting items continues from there:
+	// turns cannot be saved up.
 	now int64
 }
 
-// Len is how many items wait.
+// Len returns how many items wait.
 func (l *Line[T]) Len() (n int) {
 	for _, items := range l.waiting {
 		n += len(items)
@@ -61,7 +65,7 @@ func (l *Line[T]) Len() (n int) {
 	return n
 }
 
-// Push lets an item wait. Of the items of a class, that with the lowest came goes first.
+// Push adds an item. Within a class, the item with the lowest came goes first.
 func (l *Line[T]) Push(class Class, came int64, item T) *Place[T] {
 	class = min(max(class, Settled), Freeing)
 	if len(l.waiting[class]) == 0 {
@@ -72,14 +76,14 @@ func (l *Line[T]) Push(class Class, came int64, item T) *Place[T] {
 	return p
 }
 
-// Drop takes an item out. One that has left already stays out.
+// Drop removes an item. It does nothing if the item has left already.
 func (l *Line[T]) Drop(p *Place[T]) {
 	if p.index >= 0 {
 		heap.Remove(&l.waiting[p.class], p.index)
 	}
 }
 
-// Pop returns the item whose turn it is. It panics where none waits.
+// Pop returns the item whose turn it is. It panics if no item waits.
 func (l *Line[T]) Pop() T {
 	next := -1
 	for class := classes - 1; class >= 0; class-- {
@@ -92,7 +96,7 @@ func (l *Line[T]) Pop() T {
 	return heap.Pop(&l.waiting[next]).(*Place[T]).Item
 }
 
-// items are those of a class, as a heap.
+// items are the items of a class, as a heap.
 type items[T any] []*Place[T]
 
 func (s items[T]) Len() int           { return len(s) }

@@ -25,7 +25,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestOldestFirst: of the items of a class the oldest goes first, whichever was pushed first.
+// TestOldestFirst: of the items of a class the oldest goes first, in any order of pushes.
 func TestOldestFirst(t *testing.T) {
 	var l Line[int64]
 	for _, came := range []int64{3, 1, 2} {
@@ -36,7 +36,7 @@ func TestOldestFirst(t *testing.T) {
 	}
 }
 
-// TestNoTurnsAreSaved: a class that had nothing waiting for long gets no more than its share afterwards.
+// TestNoTurnsAreSaved: a class without waiting items for long gets no more than its share afterwards.
 func TestNoTurnsAreSaved(t *testing.T) {
 	var l Line[Class]
 	for n := range int64(1000) {
@@ -59,8 +59,8 @@ func TestNoTurnsAreSaved(t *testing.T) {
 	}
 }
 
-// TestNoStarvation: whatever comes and goes, an item that has n others of its class before it waits for at most (n+1) times what a turn of its
-// class is away, and one turn of each class more.
+// TestNoStarvation: for any sequence of items, an item with n others of its class before it waits for at most
+// (n+1) times the distance between the turns of its class, and one more turn of each class.
 func TestNoStarvation(t *testing.T) {
 	sum := 0
 	for _, share := range shares {

@@ -175,11 +175,11 @@ func lost(t *testing.T) []row {
 		},
 		{
 			number: "15", what: "node deleted by kubectl, some time ago",
-			too: &broken{ask: "machine/mill-b-gone", reason: "NodeDeleted", names: []string{"somebody had deleted its node"}, objects: list(keptFor(t, postmortem.NodeDeleted, "node n-1 was deleted"))},
+			too: &broken{ask: "machine/mill-b-gone", reason: "NodeDeleted", names: []string{"because its node had been deleted"}, objects: list(keptFor(t, postmortem.NodeDeleted, "node n-1 was deleted"))},
 		},
 		{
 			number: "17, 18", what: "instance killed from outside", apart: gives,
-			in:  &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited", "without a health check nothing replaces"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
+			in:  &broken{ask: machineX, reason: "InstanceStopped", names: []string{"exited", "without a health check no controller replaces"}, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
 			too: &broken{ask: machineY, reason: "InstanceStopped", names: []string{"exited", "becomes Failed and is replaced"}, objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, killed), silent)},
 		},
 		{
@@ -279,8 +279,8 @@ func pools() []row {
 		},
 		{
 			number: "26", what: "two sets with one selector",
-			in:  &broken{ask: setA, reason: "SelectorShared", names: []string{"mill-twin", "labels of its own"}, objects: list(openshiftSet(0, 0, 0), openshiftSet(0, 0, 0, func(s *machinev1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }))},
-			too: &broken{ask: setB, reason: "SelectorShared", names: []string{"mill-twin", "labels of its own"}, objects: list(gardenerSet(0, 0, 0), gardenerSet(0, 0, 0, func(s *v1alpha1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }))},
+			in:  &broken{ask: setA, reason: "SelectorShared", names: []string{"mill-twin", "its own labels"}, objects: list(openshiftSet(0, 0, 0), openshiftSet(0, 0, 0, func(s *machinev1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }))},
+			too: &broken{ask: setB, reason: "SelectorShared", names: []string{"mill-twin", "its own labels"}, objects: list(gardenerSet(0, 0, 0), gardenerSet(0, 0, 0, func(s *v1alpha1.MachineSet) { s.Name, s.UID = "mill-twin", "uid-twin" }))},
 		},
 		{
 			number: "28", what: "selector that does not match the template",

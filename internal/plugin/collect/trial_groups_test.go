@@ -77,7 +77,7 @@ func trialsGroups() []trial {
 			&broken{ask: setB, reason: "FailedCreate", names: []string{"fix what is named"}, objects: list(cannotMakeG("create machine mill-a-1: etcdserver: no space"))},
 		},
 		{
-			"39", "a webhook denies the machines of a rollout", nil, &broken{ask: mdG, reason: "FailedCreate", names: []string{"cannot make or remove the machines of its rollout: 1 of 10 machines is updated", "guard.acme.io"}, objects: func() []client.Object {
+			"39", "a webhook denies the machines of a rollout", nil, &broken{ask: mdG, reason: "FailedCreate", names: []string{"cannot create or delete the machines of its rollout: 1 of 10 machines is updated", "guard.acme.io"}, objects: func() []client.Object {
 				o := rollout(1, 9, gardenerDeployment(), nil)
 				o[1].(*v1alpha1.MachineSet).Status.Conditions = cannotMakeG(denied).Status.Conditions
 				return o
@@ -89,7 +89,7 @@ func trialsGroups() []trial {
 			m.OwnerReferences[0].Name, m.OwnerReferences[0].UID = "mill-2", "uid-set-2"
 			return m
 		}())}},
-		{"43", "namespace in deletion, held by another's object", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: names, never: []string{"see where there are some"}, objects: list(ending)}, nil},
+		{"43", "namespace in deletion, held by another's object", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: names, never: []string{"list those of all namespaces"}, objects: list(ending)}, nil},
 		{"43", "namespace in deletion, with a set", &broken{ask: "ns/blue", reason: "NamespaceDeleting", names: append(names, "MachineSet blue/mill-a"), objects: list(ending, openshiftSet(2, 0, 0))}, nil},
 	}
 }
@@ -125,8 +125,8 @@ func trialsControllers() []trial {
 			&broken{ask: setB, reason: "NotSeen", names: []string{"it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{
-			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not looked at 1 object", "it is held by pod-2"}, objects: list(unseenO)},
-			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not looked at 1 object", "it is held by pod-2"}, objects: list(unseenG)},
+			"36", "a leader that does not act, in the namespace", &broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenO)},
+			&broken{ask: "ns/blue", reason: "ControllerNotRunning", names: []string{"leads, and has not acted on 1 object", "it is held by pod-2"}, objects: list(unseenG)},
 		},
 		{"36", "a failed machine, whose set has no controller", nil, &broken{
 			ask: machineY, reason: "ControllerNotRunning", names: []string{"stranger_42"}, never: []string{"Next: wait"}, leases: strangers,
@@ -145,11 +145,11 @@ func trialsClouds() []trial {
 	failed := func(reason machinev1.MachineStatusError, text string, change ...func(*machinev1.Machine)) *machinev1.Machine {
 		return openshiftMachine("Failed", time.Hour, append(change, failedO(reason, text))...)
 	}
-	const denial = "the infrastructure gave the instance up: Client.InvalidKMSKey.InvalidState: AccessDenied to the key of the volume"
-	const room = "the infrastructure gave the instance up: Server.InsufficientInstanceCapacity: no room in zone a"
+	const denial = "the infrastructure accepted the instance, and it failed: Client.InvalidKMSKey.InvalidState: AccessDenied to the key of the volume"
+	const room = "the infrastructure accepted the instance, and it failed: Server.InsufficientInstanceCapacity: no room in zone a"
 	aws := withSpec(`{"subnet":{"filters":[{"name":"tag:Name","values":["blue-private"]}]},"placement":{"region":"us-east-1","availabilityZone":"us-east-1aa"}}`)
 	noSubnet := failed(machinev1.InvalidConfigurationMachineError, "spec.providerSpec.value.subnet: no subnet passes the filters", aws)
-	tags := []string{"tags by which it is found"}
+	tags := []string{"identifying tags of the instance"}
 	return []trial{
 		{
 			"16", "accepted, then denied", &broken{ask: machineX, reason: "Failed", names: []string{"AccessDenied", "grant them what is named"}, objects: list(failed(machinev1.CreateMachineError, denial))},
@@ -160,8 +160,8 @@ func trialsClouds() []trial {
 			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"no room in zone a", "raise the quota"}, never: []string{"start it"}, objects: list(class, given("ResourceExhausted", room))},
 		},
 		{
-			"18", "accepted, then invalid", &broken{ask: machineX, reason: "Failed", names: []string{"snapshot", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "the infrastructure gave the instance up: snapshot snap-1 is too big"))},
-			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start it"}, objects: list(class, given("InvalidArgument", "the infrastructure gave the instance up: snapshot snap-1 is too big"))},
+			"18", "accepted, then invalid", &broken{ask: machineX, reason: "Failed", names: []string{"snapshot", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
+			&broken{ask: machineY, reason: "InstanceGivenUp", names: []string{"snapshot", "machineclass small"}, never: []string{"start it"}, objects: list(class, given("InvalidArgument", "the infrastructure accepted the instance, and it failed: snapshot snap-1 is too big"))},
 		},
 		{
 			"46", "image missing", &broken{ask: machineX, reason: "Failed", names: []string{"ami-0", "template"}, objects: list(failed(machinev1.InvalidConfigurationMachineError, "spec.providerSpec.value.ami: InvalidAMIID.NotFound: The image id '[ami-0]' does not exist"))},
@@ -260,12 +260,12 @@ func trialsUntried(t *testing.T) []trial {
 		{"besides", "kubelet under another name", &broken{ask: machineX, reason: "NoMachine", names: []string{"my-own-name", "under which name the kubelet registers"}, objects: list(renamed, token("uid-o", "blue/mill-a-x"), joiningO(12*time.Minute, addressed))}, nil},
 		{"besides", "CRDs missing", &broken{ask: "ns/blue", reason: "NoKinds", names: []string{"install the CRDs"}, never: []string{"kubectl get machines"}, refuse: noKinds}, nil},
 		{
-			"besides", "API server of the machines' cluster down", &broken{ask: machineX, reason: "NodeLookupFailed", names: []string{"connection refused", "its node cannot be seen"}, refuse: down, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
-			&broken{ask: machineY, reason: "NodeLookupFailed", names: []string{"connection refused", "its node cannot be seen"}, refuse: down, objects: list(class, gardenerMachine("Running", 5*time.Hour, withNodeG))},
+			"besides", "API server of the machines' cluster down", &broken{ask: machineX, reason: "NodeLookupFailed", names: []string{"connection refused", "its node cannot be read"}, refuse: down, objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
+			&broken{ask: machineY, reason: "NodeLookupFailed", names: []string{"connection refused", "its node cannot be read"}, refuse: down, objects: list(class, gardenerMachine("Running", 5*time.Hour, withNodeG))},
 		},
 		{
-			"besides", "role of the machine controller missing", &broken{ask: machineX, reason: "NotSeen", names: []string{"it is held by pod-1", "no controller has looked at it"}, objects: list(openshiftMachine("", 5*time.Minute, func(m *machinev1.Machine) { m.Finalizers = nil }))},
-			&broken{ask: machineY, reason: "NotSeen", names: []string{"it is held by pod-1", "no controller has looked at it"}, objects: list(class, gardenerMachine("", 5*time.Minute, func(m *v1alpha1.Machine) { m.Finalizers = nil }))},
+			"besides", "role of the machine controller missing", &broken{ask: machineX, reason: "NotSeen", names: []string{"it is held by pod-1", "no controller has acted on it"}, objects: list(openshiftMachine("", 5*time.Minute, func(m *machinev1.Machine) { m.Finalizers = nil }))},
+			&broken{ask: machineY, reason: "NotSeen", names: []string{"it is held by pod-1", "no controller has acted on it"}, objects: list(class, gardenerMachine("", 5*time.Minute, func(m *v1alpha1.Machine) { m.Finalizers = nil }))},
 		},
 	}
 }

@@ -262,7 +262,7 @@ func trialsLeaving() []trial {
 	held.Annotations = map[string]string{"machine.openshift.io/machine": "blue/mill-a-x"}
 	heldG := held.DeepCopy()
 	heldG.Annotations, heldG.Labels = nil, map[string]string{"node.gardener.cloud/machine-name": "mill-b-y"}
-	byFinalizer := []string{"acme.io/inventory", "take the finalizer off only if it never will"}
+	byFinalizer := []string{"acme.io/inventory", "remove the finalizer only if it never will"}
 	volumes := func(o ...client.Object) []client.Object {
 		return append(o, cordoned(node("True", "", "", 8*time.Hour)), attachment())
 	}
@@ -291,8 +291,8 @@ func trialsLeaving() []trial {
 			&broken{ask: machineY, reason: "ForeignFinalizer", names: []string{"acme.io/asset-db"}, objects: list(class, foreign(gardenerMachine("Terminating", 9*time.Hour, deletedG(time.Hour))))},
 		},
 		{
-			"29", "foreign finalizer on the node, the machine is gone", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(held)},
-			&broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who made the node"}, objects: list(heldG)},
+			"29", "foreign finalizer on the node, the machine is gone", &broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who created the node"}, objects: list(held)},
+			&broken{ask: "node/n-1", reason: "NodeDeleting", names: byFinalizer, never: []string{"find out who created the node"}, objects: list(heldG)},
 		},
 		{"29", "the machine of that node", &broken{ask: machineX, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(held)}, &broken{ask: machineY, reason: "Gone", names: append(byFinalizer, "node n-1"), objects: list(heldG)}},
 		{"29", "foreign finalizer on the node, the machine waits for it", &broken{ask: "node/n-1", reason: "Deleting", names: byFinalizer[:1], objects: list(held, openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), startedO(lifecycle.DeletionNode, time.Minute)))}, nil},

@@ -6,9 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Finishing lets passes that are under way come to their end when the process is
-// told to stop, for finishGrace: what the infrastructure answered is recorded.
-// The manager waits for them before it gives up the lease.
+// Finishing lets passes in progress finish, for finishGrace, when the process is asked to stop: answers of
+// the infrastructure are recorded. The manager waits for them before it releases the lease.
 func Finishing(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		inner, cancel := context.WithCancel(context.WithoutCancel(ctx))

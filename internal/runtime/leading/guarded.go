@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Guarded is c as long as the process leads: what would write is refused when
-// another process may lead already. It reads all the same.
+// Guarded returns c for as long as the process leads: writes are refused when another process may lead
+// already. Reads are always allowed.
 func (t *Term) Guarded(c client.Client) client.Client { return &guarded{Client: c, term: t} }
 
 type guarded struct {

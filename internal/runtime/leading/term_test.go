@@ -137,7 +137,7 @@ func ended(ctx context.Context, t *testing.T) error {
 	}
 }
 
-// waiting steps the clock once somebody waits for it.
+// waiting steps the clock once a goroutine waits for it.
 func waiting(t *testing.T, clk *testclock.FakeClock, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !clk.HasWaiters(); time.Sleep(time.Millisecond) {
@@ -179,8 +179,8 @@ func TestEnterIsBounded(t *testing.T) {
 	}
 }
 
-// TestEnterOutlivesItsCaller: a process that is told to stop reads the answers
-// that it waits for, for a while.
+// TestEnterOutlivesItsCaller: a process that is asked to stop still reads the answers of its requests for a
+// while.
 func TestEnterOutlivesItsCaller(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
 	term := election{}.term(clk)
@@ -301,8 +301,7 @@ func TestGuardedWrites(t *testing.T) {
 	}
 }
 
-// TestFinishing: a pass that is under way when the process is told to stop is not
-// cut off.
+// TestFinishing: a pass in progress when the process is asked to stop is not cancelled.
 func TestFinishing(t *testing.T) {
 	outer, stop := context.WithCancel(t.Context())
 	var seen error

@@ -83,8 +83,8 @@ func createNode(t *testing.T, c *Cluster, n *corev1.Node) *corev1.Node {
 	return n
 }
 
-// readyPod makes a pod that runs on the node and goes as soon as it is told to:
-// no kubelet has to confirm the end of one without a grace period.
+// readyPod creates a pod that runs on the node and is deleted at once: without a grace period no kubelet has
+// to confirm its end.
 func readyPod(t *testing.T, c *Cluster, namespace, node, name string) {
 	t.Helper()
 	p := &corev1.Pod{

@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Matters reports whether the two states of a node differ in anything that
-// machines look at: identity, provider ID, addresses, the status or reason of a
-// condition, labels, annotations, taints, finalizers, capacity, deletion, being
-// unschedulable.
+// Matters reports whether the two states of a node differ in a field that matters to machines: identity,
+// provider ID, addresses, the status or reason of a condition, labels, annotations, taints, finalizers,
+// capacity, deletion, unschedulable.
 func Matters(before, after *corev1.Node) bool {
 	switch {
 	case before.ResourceVersion != "" && before.ResourceVersion == after.ResourceVersion:
@@ -33,8 +32,7 @@ func Matters(before, after *corev1.Node) bool {
 
 func sameTaint(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value }
 
-// sameCondition leaves out the heartbeat, and the message, in which some
-// reporters count.
+// sameCondition ignores the heartbeat, and the message, in which some reporters have counters.
 func sameCondition(a, b corev1.NodeCondition) bool {
 	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
 }

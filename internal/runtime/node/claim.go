@@ -11,10 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Claiming are the nodes that show the provider ID of q, or that show none and have one of its
-// addresses and are not older than the machine: the machine's instance may run pods under
-// their names, whether or not they may be called its node. With live, all nodes are read
-// from the API server; else the cache answers.
+// Claiming returns the nodes that have the provider ID of q, or that have none and have one of its addresses
+// and are not older than the machine: the machine's instance may run pods under their names, even if they are
+// not its node. With live, all nodes are read from the API server; otherwise from the cache.
 func (q Query) Claiming(ctx context.Context, c *Cluster, live bool) (out []*corev1.Node, err error) {
 	if c == nil || q.ProviderID == "" && len(q.InternalIPs) == 0 {
 		return nil, nil
@@ -49,7 +48,7 @@ func (q Query) Claiming(ctx context.Context, c *Cluster, live bool) (out []*core
 	return out, nil
 }
 
-// Names are those of all nodes that r has.
+// Names returns the names of all nodes of r.
 func Names(ctx context.Context, r client.Reader) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := pages(ctx, r, func(all []corev1.Node) {

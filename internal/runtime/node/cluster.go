@@ -1,13 +1,12 @@
-// Package node has the effects on the cluster that machines join: finding a
-// machine's node, keeping its metadata in step, cordoning, draining and
-// deleting it, and the bootstrap tokens with which nodes introduce themselves.
+// Package node has the effects on the cluster that machines join: finding a machine's node, updating its
+// metadata, cordoning, draining and deleting it, and the bootstrap tokens with which nodes introduce
+// themselves.
 //
-// What to do is decided elsewhere (internal/engine/drain, internal/engine/nodemeta, internal/engine/bootstrap);
-// here it is done, one observation and one effect at a time. Nothing waits.
+// Decisions are made elsewhere (internal/engine/drain, internal/engine/nodemeta, internal/engine/bootstrap);
+// this package carries them out, one observation and one effect at a time. No method waits.
 //
-// A nil *[Cluster] stands for "there is no such cluster": machines are then
-// only instances. All methods accept it: nothing is found, nothing has to be
-// done, every drain is done, no token is needed.
+// A nil *[Cluster] stands for "there is no such cluster": machines are then only instances. All methods
+// accept it: nothing is found, nothing has to be done, every drain is done, no token is needed.
 package node
 
 import (
@@ -32,28 +31,25 @@ import (
 // Cluster is the cluster that machines join. Its methods are safe for
 // concurrent use.
 type Cluster struct {
-	// Client reads from a cache, which must have the indexes of
-	// [SetupIndexes], and writes.
+	// Client reads from a cache, which must have the indexes of [SetupIndexes], and writes.
 	Client client.Client
-	// Live reads past the cache. It is asked only where a stale answer would
-	// do harm.
+	// Live reads past the cache. It is used only if a stale answer would be harmful.
 	Live  client.Reader
 	Clock clock.PassiveClock
-	// Identity tells the cluster from others, Deletions are the nodes of it that were seen to
-	// be deleted.
+	// Identity identifies the cluster, Deletions are its nodes whose deletion was observed.
 	Identity  *Identity
 	Deletions *Deletions
-	// Random is where token secrets come from; nil: crypto/rand.
+	// Random is the source of token secrets; nil: crypto/rand.
 	Random io.Reader
-	// Volumes knows how nodes list volumes of which their PersistentVolumes do not tell; may
-	// be nil.
+	// Volumes returns the names under which nodes list volumes, for PersistentVolumes that do not have them;
+	// may be nil.
 	Volumes VolumeNamer
 
 	mu     sync.Mutex
 	memory map[types.UID]memory // of drains, by node UID
 }
 
-// New returns the cluster behind the clients.
+// New returns the cluster of the clients.
 func New(c client.Client, live client.Reader, clk clock.PassiveClock) *Cluster {
 	return &Cluster{Client: c, Live: live, Clock: clk, Identity: &Identity{Live: live, Clock: clk}, Deletions: &Deletions{Clock: clk}}
 }

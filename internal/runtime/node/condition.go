@@ -11,16 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Condition brings one condition of the node in step with want: its status,
-// reason and message. One with a reason is set, stamped with the present time,
-// one without is taken away. All other conditions stay with those whose they
-// are: the kubelet's reports, which come at any time, are neither lost nor held
-// up. It returns the node as it is now; the node given is not changed.
+// Condition updates one condition of the node to want: its status, reason and message. A condition with a
+// reason is set, with the present time; one without is removed. All other conditions stay as they are: the
+// kubelet's reports, which come at any time, are neither lost nor delayed. It returns the node after the
+// change; the given node is not changed.
 //
-// What is written was decided on the node given. It is a conflict when anything
-// of that has changed which machines look at ([Matters]); a heartbeat is none. A
-// node that is gone, or was replaced by another of the same name, is a NotFound
-// error.
+// The write was decided on the given node. It fails with a conflict if a field that matters to machines has
+// changed since ([Matters]); a heartbeat does not matter. If the node was deleted, or replaced by another one
+// of the same name, the error is NotFound.
 func (c *Cluster) Condition(ctx context.Context, n *corev1.Node, want corev1.NodeCondition) (*corev1.Node, error) {
 	if c == nil || n == nil || stands(n, want) {
 		return n, nil
@@ -50,7 +48,7 @@ func (c *Cluster) condition(ctx context.Context, n *corev1.Node, want corev1.Nod
 	return after, nil
 }
 
-// stands reports whether there is nothing to write.
+// stands reports whether the node has the condition already.
 func stands(n *corev1.Node, want corev1.NodeCondition) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == want.Type {

@@ -17,23 +17,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
-// The lease in the cluster that machines join whose holder is the control-plane
-// node that may be drained. It is the one object that every process writes with
-// its resource version: live listings alone would let two processes, of two
-// providers or of two APIs, look at the same moment and both see no other node
+// The lease in the cluster that machines join whose holder is the control-plane node that may be drained. It
+// is the one object that every process writes with its resource version: with live listings alone two
+// processes, of two providers or of two APIs, could look at the same moment and both find no other node
 // cordoned.
 const (
 	ClaimNamespace = "kube-system"
 	ClaimName      = "millwright-control-plane-drain"
 )
 
-// claimKept is how long a claim counts whose node is not cordoned yet: its
-// holder is about to do that.
+// claimKept is how long a claim counts whose node is not cordoned yet: its holder is about to cordon it.
 const claimKept = time.Minute
 
-// Cordon keeps new pods off the node, with whatever else w wants in the same
-// patch. Of the control-plane nodes only one at a time may be drained: held then
-// says what stands against this one, and no pod of it must be asked to leave.
+// Cordon keeps new pods off the node, and applies w in the same patch. Only one control-plane node at a time
+// may be drained: held then names the obstacle for this one, and none of its pods may be evicted.
 func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w nodemeta.Want) (after *corev1.Node, held string, err error) {
 	if c == nil || n == nil {
 		return n, "", nil
@@ -50,8 +47,8 @@ func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w nodemeta.Want) (
 	if err != nil || !wrote {
 		return after, "", err
 	}
-	// Only a node that is cordoned keeps its claim. A process that slept since it
-	// made it finds out here that another node has it by now.
+	// Only a cordoned node keeps its claim. A process that was asleep after its claim finds out here that
+	// another node has the claim now.
 	held, err = c.claim(ctx, after)
 	return after, held, err
 }
@@ -63,9 +60,8 @@ func controlPlane(n *corev1.Node) bool {
 	return slices.ContainsFunc(controlPlaneRoles, func(r string) bool { _, ok := n.Labels[r]; return ok })
 }
 
-// claim makes the node the one control-plane node that may be drained, or says
-// why it cannot be. The lease is read before the other nodes are looked at: who
-// claims it in between makes the write fail.
+// claim makes the node the one control-plane node that may be drained, or returns why it cannot. The lease is
+// read before the other nodes: if another process claims it in between, the write fails.
 func (c *Cluster) claim(ctx context.Context, n *corev1.Node) (held string, err error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ClaimNamespace, Name: ClaimName}}
 	err = c.Live.Get(ctx, client.ObjectKeyFromObject(lease), lease)
@@ -111,8 +107,8 @@ func (c *Cluster) takeClaim(ctx context.Context, lease *coordinationv1.Lease, no
 	return "", nil
 }
 
-// claimed reports whether the holder's claim counts: its node is cordoned, or is
-// about to be. A claim ends with its node, or when somebody uncordons that.
+// claimed reports whether the holder's claim counts: its node is cordoned, or is about to be. A claim ends
+// with the deletion of its node, or when the node is uncordoned.
 func (c *Cluster) claimed(ctx context.Context, lease *coordinationv1.Lease, holder string) (bool, error) {
 	if holder == "" {
 		return false, nil
@@ -129,8 +125,8 @@ func (c *Cluster) claimed(ctx context.Context, lease *coordinationv1.Lease, hold
 	return n.Spec.Unschedulable || t != nil && c.Clock.Since(t.Time) < claimKept, nil
 }
 
-// cordonedControlPlane names the other control-plane nodes that are
-// unschedulable, whoever made them so. It reads past the cache.
+// cordonedControlPlane returns the other control-plane nodes that are unschedulable, for any reason. It reads
+// past the cache.
 func (c *Cluster) cordonedControlPlane(ctx context.Context, n *corev1.Node) (string, error) {
 	var names []string
 	for _, r := range controlPlaneRoles {

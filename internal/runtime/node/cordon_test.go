@@ -44,7 +44,7 @@ func TestTwoProcessesDoNotDrainTwoControlPlaneNodes(t *testing.T) {
 		w := newWorld(t, interceptor.Funcs{}, node("cp1", master), node("cp2", master))
 		var once [2]sync.Once
 		process := func(i int) *Cluster {
-			// Whoever lists waits until the other one has read the claim and lists, too.
+			// Each process that lists waits until the other one has read the claim and lists, too.
 			c := interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
 				List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 					once[i].Do(func() { looked.Done(); looked.Wait() })
@@ -93,7 +93,7 @@ func TestClaimOfControlPlaneNodes(t *testing.T) {
 	n.Spec.Unschedulable = false
 	w.must(t, w.Client.Update(t.Context(), n))
 	if held := w.cordonIt(t, w.Cluster, "cp1"); held == "" {
-		t.Error("a claim that was just made counts before its node is cordoned")
+		t.Error("a claim that was just created counts before its node is cordoned")
 	}
 	w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
 	if held := w.cordonIt(t, w.Cluster, "cp1"); held != "" || w.claim(t) != "cp1" {

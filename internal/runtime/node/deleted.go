@@ -15,24 +15,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// deletionKept is how long it is remembered that a node was deleted. A machine is looked at
-// at once then; one that cannot be is unhealthy later on as any without a node is.
+// deletionKept is how long the deletion of a node is remembered. Its machine is reconciled at once; if that
+// fails, the machine later counts as unhealthy, like any machine without a node.
 const deletionKept = time.Hour
 
-// Deletions are the nodes that a watch saw deleted. It is safe for concurrent use.
+// Deletions records the nodes whose deletion a watch observed. It is safe for concurrent use.
 type Deletions struct {
 	Clock clock.PassiveClock
 
 	mu   sync.Mutex
 	seen map[types.UID]time.Time
-	// swept is how many were left when old ones were last removed. They are removed again at
-	// twice that number: with each deletion, a fleet that goes would cost the square of its size.
+	// swept is how many were left when old ones were last removed. They are removed again at twice that
+	// number: to do it with each deletion would cost the square of the fleet's size when a fleet is deleted.
 	swept int
 }
 
-// Watched is next, behind which d notes the nodes that a watch sees deleted. What a list
-// lacks that an earlier one had was not seen: the cluster may have been restored, or be
-// another one.
+// Watched returns a handler that records in d the nodes whose deletion a watch observes, and calls next. A
+// node that is missing in a new list does not count: the cluster may have been restored, or be another one.
 func (d *Deletions) Watched(next handler.EventHandler) handler.EventHandler {
 	return watched{next, d}
 }
@@ -50,7 +49,7 @@ func (w watched) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Ty
 	w.EventHandler.Delete(ctx, e, q)
 }
 
-// Note notes that the cluster was seen to delete the node.
+// Note records that the deletion of the node was observed.
 func (d *Deletions) Note(n *corev1.Node) {
 	now := d.Clock.Now()
 	d.mu.Lock()
@@ -65,7 +64,7 @@ func (d *Deletions) Note(n *corev1.Node) {
 	d.seen[n.UID] = now
 }
 
-// Of is when the cluster was seen to delete the node with the UID; zero when it was not.
+// Of returns when the deletion of the node with the UID was observed; zero if it was not.
 func (d *Deletions) Of(uid types.UID) time.Time {
 	now := d.Clock.Now()
 	d.mu.Lock()

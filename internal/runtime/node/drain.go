@@ -20,12 +20,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 )
 
-// memoryKept is how long the attempts on a node's pods are remembered after the
-// last look at it. Forgetting them early only means that a pod may be asked
-// once more.
+// memoryKept is how long the attempts on a node's pods are remembered after the last observation of the node.
+// Forgetting them early only means that a pod may be evicted once more.
 const memoryKept = time.Hour
 
-// memory is what is remembered of one node's drain.
+// memory is the memory of one node's drain.
 type memory struct {
 	drain.Memory
 	node string
@@ -34,32 +33,30 @@ type memory struct {
 	refused map[string]bool
 }
 
-// keyOf is under what a node's drain is remembered: its UID, or its name where the node
-// itself is not there any more.
+// keyOf returns the key of a node's drain: its UID, or its name if the node itself does not exist any more.
 func keyOf(n *corev1.Node) types.UID { return cmp.Or(n.UID, types.UID("node/"+n.Name)) }
 
-// Drain looks at the node's pods and their volumes once, sends the requests that
-// the decision allows, and returns what is left. It never waits: ask again after
-// Decision.Next. Evict, Delete and Detach of the result are the requests that
-// were sent; a refusal shows among Blocked. The first look says in Obstacles what
-// could be foreseen of the drain.
+// Drain observes the node's pods and their volumes once, sends the requests that the decision allows, and
+// returns what is left. It never waits: call it again after Decision.Next. Evict, Delete and Detach of the
+// result are the requests that were sent; a refusal appears among Blocked. The first call returns the
+// foreseen obstacles in Obstacles.
 //
-// The pods are read from the cache. Only when that shows none that must go are
-// they read once more past it, so that a pod which the cache has not seen yet
-// is not lost with its node. Calls for the same node must not overlap.
+// The pods are read from the cache. Only if it shows no pod that has to leave are they read once more past
+// it, so that a pod that is not in the cache yet is not lost with its node. Calls for the same node must not
+// overlap.
 //
-// A node without a UID stands for one that is not there any more: of pods that are bound to
-// its name it is the same.
+// A node without a UID stands for one that does not exist any more: pods bound to its name are treated in the
+// same way.
 //
-// An error means that nothing is known, or that a request failed for another
-// reason than a refusal; the next call goes on.
+// An error means that the state is unknown, or that a request failed for a reason other than a refusal; the
+// next call continues.
 func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
 	if c == nil || n == nil {
 		return drain.Decision{Done: true}, nil
 	}
 	d, err := c.drain(ctx, c.Client, n, p)
 	if err == nil && d.Done {
-		c.doubt(keyOf(n)) // a live list needs no telling which pods are gone
+		c.doubt(keyOf(n)) // a live list shows which pods are deleted
 		began := d.Began
 		d, err = c.drain(ctx, c.Live, n, p)
 		d.Began = d.Began || began
@@ -70,9 +67,8 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	return d, err
 }
 
-// Vacant reports whether the node has no pod that a drain would have to move,
-// and no volume that it would wait for. It changes nothing. That there is no pod
-// is believed only of a live list.
+// Vacant reports whether the node has no pod that a drain would have to evict, and no volume that it would
+// wait for. It changes nothing. Only a live list proves that there is no pod.
 func (c *Cluster) Vacant(ctx context.Context, n *corev1.Node, p drain.Policy) (bool, error) {
 	if c == nil || n == nil {
 		return true, nil
@@ -86,8 +82,7 @@ func (c *Cluster) Vacant(ctx context.Context, n *corev1.Node, p drain.Policy) (b
 	return true, nil
 }
 
-// Foresee says what stands in the way of draining the node. It changes nothing,
-// and may be asked of a node that nobody means to drain.
+// Foresee returns the obstacles of a drain of the node. It changes nothing, and may be called for any node.
 func (c *Cluster) Foresee(ctx context.Context, n *corev1.Node, p drain.Policy) ([]drain.Obstacle, error) {
 	if c == nil || n == nil {
 		return nil, nil
@@ -115,8 +110,7 @@ func podsOf(pods []corev1.Pod) []types.NamespacedName {
 	return out
 }
 
-// look reads the node's pods from r, and their volumes where the policy is about
-// them.
+// look reads the node's pods from r, and their volumes if the policy concerns them.
 func (c *Cluster) look(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Facts, error) {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.MatchingFields{PodNodeIndex: n.Name}); err != nil {
@@ -130,7 +124,7 @@ func (c *Cluster) look(ctx context.Context, r client.Reader, n *corev1.Node, p d
 	return f, err
 }
 
-// drain makes one pass over the pods that the reader shows.
+// drain makes one pass over the pods of the reader.
 func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
 	f, err := c.look(ctx, r, n, p)
 	if err != nil {
@@ -168,7 +162,7 @@ func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p 
 	return left, failed
 }
 
-// refused are the pods that a budget refused.
+// refused returns the pods that a budget refused.
 func refused(pods []corev1.Pod, attempts drain.Attempts) (out []types.NamespacedName) {
 	for i := range pods {
 		if attempts[pods[i].UID].Refusals > 0 {
@@ -186,8 +180,7 @@ func blockedPods(d drain.Decision) []types.NamespacedName {
 	return out
 }
 
-// request sends the requests of a decision and returns what came of each, after the
-// attempts of before.
+// request sends the requests of a decision and returns the result of each, after the attempts of before.
 func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, before drain.Attempts) (came drain.Attempts, err error) {
 	came = drain.Attempts{}
 	var failed []error
@@ -233,10 +226,9 @@ func (c *Cluster) deletePod(ctx context.Context, t drain.Target) error {
 	})
 }
 
-// gone is err, or that there is no such pod where that is what a conflict means: another
-// one has its name. Else the budget was written at the same moment. That the pod is not
-// found is believed only where a read says so too: a webhook that stands before the request
-// may not have found something of its own.
+// gone returns err, or NotFound if a conflict means that the pod does not exist: another one has its name.
+// Otherwise the budget was written at the same moment. A NotFound counts only if a read confirms it: a
+// webhook before the request may not have found an object of its own.
 func (c *Cluster) gone(ctx context.Context, t drain.Target, err error) error {
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return err
@@ -261,7 +253,7 @@ func seconds(d *time.Duration) *int64 {
 	return &s
 }
 
-// noted adds the answer to a request to what is known of the pod.
+// noted adds the answer to a request to the attempt on the pod.
 func noted(a drain.Attempt, now time.Time, err error) drain.Attempt {
 	a.At = now
 	switch {
@@ -282,26 +274,24 @@ func noted(a drain.Attempt, now time.Time, err error) drain.Attempt {
 	return a
 }
 
-// byBudget tells a refusal by a disruption budget from an API server that is
-// busy; both are status 429.
+// byBudget distinguishes a refusal by a disruption budget from a busy API server; both are status 429.
 func byBudget(err error) bool {
 	return apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)
 }
 
-// unclear reports whether a request that failed may have taken effect all the
-// same: it got no answer, or that of a server in trouble.
+// unclear reports whether a failed request may still have taken effect: it got no answer, or that of a
+// failing server.
 func unclear(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError && !severalBudgets(err)
 }
 
-// severalBudgets: an eviction is refused with status 500 where more than one
-// budget covers the pod.
+// severalBudgets: an eviction is refused with status 500 if several budgets cover the pod.
 func severalBudgets(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget")
 }
 
-// unexpected leaves out the answers that a drain knows how to take.
+// unexpected returns err unless a drain handles it.
 func unexpected(err error, doing string, t drain.Target) error {
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), severalBudgets(err):
@@ -310,7 +300,7 @@ func unexpected(err error, doing string, t drain.Target) error {
 	return fmt.Errorf("%s pod %s: %w", doing, t.Pod, err)
 }
 
-// budgets are those of the namespaces of the pods.
+// budgets returns those of the namespaces of the pods.
 func (c *Cluster) budgets(ctx context.Context, pods []types.NamespacedName) ([]policyv1.PodDisruptionBudget, error) {
 	var out []policyv1.PodDisruptionBudget
 	seen := map[string]bool{"": true}
@@ -328,8 +318,7 @@ func (c *Cluster) budgets(ctx context.Context, pods []types.NamespacedName) ([]p
 	return out, nil
 }
 
-// recall returns what is remembered of the pods and attachments that are still
-// there, and of the volumes.
+// recall returns the memory of the pods and attachments that still exist, and of the volumes.
 func (c *Cluster) recall(node types.UID, f drain.Facts, now time.Time) drain.Memory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,8 +344,7 @@ func (c *Cluster) remember(n *corev1.Node, m drain.Memory, now time.Time, refuse
 	c.memory[keyOf(n)] = memory{Memory: m, node: n.Name, used: now, refused: in}
 }
 
-// DrainsRefusedIn names the nodes with pods of the namespace that a budget
-// refused.
+// DrainsRefusedIn returns the nodes with pods of the namespace that a budget refused.
 func (c *Cluster) DrainsRefusedIn(namespace string) (out []string) {
 	if c == nil {
 		return nil
@@ -372,13 +360,13 @@ func (c *Cluster) DrainsRefusedIn(namespace string) (out []string) {
 	return out
 }
 
-// BudgetOpened reports whether a change of a budget may let pods go that it
-// refused: it allows more, says something else, or is gone.
+// BudgetOpened reports whether a change of a budget may allow evictions that it refused: it allows more, has
+// changed, or was deleted.
 func BudgetOpened(before, after *policyv1.PodDisruptionBudget) bool {
 	return before != nil && (after == nil || drain.Room(after) > drain.Room(before) || after.Generation != before.Generation)
 }
 
-// doubt forgets which pods are gone.
+// doubt forgets which pods are deleted.
 func (c *Cluster) doubt(node types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

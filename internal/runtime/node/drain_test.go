@@ -174,8 +174,8 @@ func TestDrainTellsRefusals(t *testing.T) {
 	}
 }
 
-// TestReplacedPodIsGone: the cache shows a pod whose name another one has by now, or nobody,
-// which a conflict may tell. What it left behind is waited for from then on.
+// TestReplacedPodIsGone: the cache shows a pod whose name another one has by now, or none, which a conflict
+// may reveal. From then on the drain waits for its volumes.
 func TestReplacedPodIsGone(t *testing.T) {
 	conflict := apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("the UID in the precondition does not match"))
 	for _, tt := range []struct {
@@ -260,8 +260,8 @@ func TestDrainMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestEvictionMeansOnePod: a pod that came back under its name is another, which
-// nobody has decided to evict.
+// TestEvictionMeansOnePod: a pod that was created again under the same name is another one, whose eviction
+// was not decided.
 func TestEvictionMeansOnePod(t *testing.T) {
 	var meant []types.UID
 	w := newWorld(t, interceptor.Funcs{

@@ -10,14 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Edit changes metadata and spec of the node by one merge patch, or by none
-// where change leaves it as it is. It returns the node as it is now; the node
-// given is not changed.
+// Edit changes metadata and spec of the node by one merge patch, or by none if change changes nothing. It
+// returns the node after the change; the given node is not changed.
 //
-// What is written was decided on the node given. It is a conflict when anything
-// of that has changed which machines look at ([Matters]); a heartbeat is none. A
-// node that is gone, or was replaced by another of the same name, is a NotFound
-// error.
+// The write was decided on the given node. It fails with a conflict if a field that matters to machines has
+// changed since ([Matters]); a heartbeat does not matter. If the node was deleted, or replaced by another one
+// of the same name, the error is NotFound.
 func (c *Cluster) Edit(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
 	if c == nil || n == nil {
 		return n, nil
@@ -25,8 +23,8 @@ func (c *Cluster) Edit(ctx context.Context, n *corev1.Node, change func(*corev1.
 	return unlessChanged(ctx, c.Live, n, func(seen *corev1.Node) (*corev1.Node, error) { return c.edit(ctx, seen, change) })
 }
 
-// unlessChanged writes to n, and after a conflict to the node as it is now, unless anything
-// changed that machines look at.
+// unlessChanged writes to n, and after a conflict to the current node, unless a field that matters to
+// machines has changed.
 func unlessChanged(ctx context.Context, live client.Reader, n *corev1.Node, write func(seen *corev1.Node) (*corev1.Node, error)) (*corev1.Node, error) {
 	seen := n
 	for try := 0; ; try++ {

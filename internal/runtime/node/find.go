@@ -15,58 +15,52 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The marks by which nodes name their machine: an annotation that holds the
-// machine's "namespace/name", a label that holds its name.
+// The marks by which nodes name their machine: an annotation with the machine's "namespace/name", a label
+// with its name.
 const (
 	MachineAnnotation = "machine.openshift.io/machine"
 	MachineNameLabel  = "node.gardener.cloud/machine-name"
 )
 
-// Query is what is known about the node of a machine.
+// Query has the known facts about the node of a machine.
 type Query struct {
-	// Name is the node name recorded for the machine or foretold by the
-	// infrastructure; ProviderID the machine's. Empty when unknown.
+	// Name is the node name that is recorded for the machine or predicted by the infrastructure; ProviderID
+	// is the machine's. Empty if unknown.
 	Name, ProviderID string
 	InternalIPs      []string
 	// MachineKey is the machine's "namespace/name".
 	MachineKey string
-	// Mark is the key under which nodes name machines of its API, [MachineAnnotation]
-	// or [MachineNameLabel]; empty: either. Machines of two APIs may share a name.
+	// Mark is the key under which nodes name machines of its API, [MachineAnnotation] or [MachineNameLabel];
+	// empty: either. Machines of two APIs may have the same name.
 	Mark string
-	// Instance says that the machine has one. A machine that has none, and has
-	// never recorded one, has no node that shows a provider ID.
+	// Instance says that the machine has an instance. A machine that has none, and has never recorded one,
+	// has no node with a provider ID.
 	Instance bool
-	// Created is when the machine was; zero when unknown.
+	// Created is when the machine was created; zero if unknown.
 	Created time.Time
-	// Same reports whether two provider IDs name one instance; nil: when they
-	// are equal but for case.
+	// Same reports whether two provider IDs name one instance; nil: if they are equal ignoring case.
 	Same func(a, b string) bool
-	// Another reports whether the node is another machine's by its name; nil: none is.
-	// An error says that it cannot be told, which is an error of the search.
+	// Another reports whether the node belongs to another machine by its name; nil: none does. If it fails,
+	// the search fails.
 	Another func(*corev1.Node) (bool, error)
-	// Sure asks the API server for the node of the given name before it
-	// believes a cache that there is none; where no name is given, Search reads all
-	// nodes from it, 500 at a time, for the provider ID or an internal IP.
+	// Sure reads the node of the given name from the API server before a missing node counts; without a name,
+	// Search reads all nodes from it, 500 at a time, for the provider ID or an internal IP.
 	Sure, Search bool
 }
 
-// Find returns the machine's node; nil without an error when there is none.
+// Find returns the machine's node; nil without an error if there is no such node.
 //
-// It looks by the name recorded, then by provider ID, then by internal IP, then
-// for a node that was marked as the machine's before anything of it could be
-// recorded there. A
-// node that is marked as another machine's is never returned, nor one that shows no
-// provider ID and is marked as a machine's of another API, nor one that has the
-// name of another's and is found by what it says of itself: a kubelet writes its
-// provider ID, addresses and marks, but its name is in its certificate. One found by
-// name or address is not returned either when it shows another instance's
-// provider ID: it is what is left of an instance that had the name or the
-// address before. Of several nodes with the same provider ID, addresses or mark,
-// those that are older than the machine are passed over: kubelets write all of
-// that about themselves, but not since when their node has been there. Where that
-// leaves several, or none, they are an error.
+// It looks by the recorded name, then by provider ID, then by internal IP, then for a node that was marked as
+// the machine's before any of this could be recorded on the machine. It never returns a node that is marked
+// as another machine's, nor one without a provider ID that is marked as a machine's of another API, nor one
+// that has the name of another machine's node and is found by its own data: a kubelet writes its provider ID,
+// addresses and marks, but its name is in its certificate. A node found by name or address is not returned
+// either if it has another instance's provider ID: it is left over from an instance that had the name or the
+// address before. Of several nodes with the same provider ID, addresses or mark, those that are older than
+// the machine are skipped: kubelets write all of that about themselves, but not the creation time of their
+// node. If that leaves several nodes, or none, Find fails.
 //
-// Only the API server's (or cache's) positive "not found" counts as none.
+// Only a positive "not found" of the API server (or cache) counts as no node.
 func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	if c == nil {
 		return nil, nil
@@ -79,13 +73,12 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	return nil, nil
 }
 
-// AnotherMachine is what [Query.Taken] says of a node that another machine has.
+// AnotherMachine is the result of [Query.Taken] for another machine's node.
 const AnotherMachine = "another machine"
 
-// Taken says whose the node of the recorded name is where that is not the
-// machine's: [AnotherMachine] or "instance <provider ID>". Empty when it is, or
-// when there is none. It returns that node, too, as r has it: [Cluster].Client or
-// [Cluster].Live.
+// Taken returns the owner of the node with the recorded name if that is not the machine: [AnotherMachine] or
+// "instance <provider ID>". Empty if it is the machine, or if the node does not exist. It also returns that
+// node, as read from r: [Cluster].Client or [Cluster].Live.
 func (q Query) Taken(ctx context.Context, r client.Reader) (*corev1.Node, string, error) {
 	n, err := Read(ctx, r, q.Name)
 	if n == nil || err != nil {
@@ -114,8 +107,8 @@ func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
 // pageSize is how many nodes are read from the API server at once.
 const pageSize = 500
 
-// Surely finds the machine's node as the API server has it now: by the name given,
-// else among all nodes, by provider ID or internal IP.
+// Surely finds the machine's node in the current state of the API server: by the given name, otherwise among
+// all nodes, by provider ID or internal IP.
 func (c *Cluster) Surely(ctx context.Context, q Query) (*corev1.Node, error) {
 	if c == nil {
 		return nil, nil
@@ -126,8 +119,7 @@ func (c *Cluster) Surely(ctx context.Context, q Query) (*corev1.Node, error) {
 	return c.search(ctx, q)
 }
 
-// search looks through all nodes that the API server has: one may have joined
-// since the cache has stopped.
+// search looks through all nodes of the API server: one may have joined that the cache does not have yet.
 func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 	var found []corev1.Node
 	var unsure error
@@ -144,7 +136,7 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 	return q.Only(found, "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
 }
 
-// ShownElsewhere reports whether a node besides n shows the provider ID, as r has it.
+// ShownElsewhere reports whether a node of r other than n has the provider ID.
 func (q Query) ShownElsewhere(ctx context.Context, r client.Reader, n *corev1.Node, id string) (bool, error) {
 	var list corev1.NodeList
 	if err := r.List(ctx, &list, client.MatchingFields{ProviderIDIndex: provider.Tail(id)}); err != nil {
@@ -153,8 +145,8 @@ func (q Query) ShownElsewhere(ctx context.Context, r client.Reader, n *corev1.No
 	return slices.ContainsFunc(list.Items, func(o corev1.Node) bool { return o.Name != n.Name && q.same(id, o.Spec.ProviderID) }), nil
 }
 
-// fits reports whether the node shows the machine's provider ID, or, showing none,
-// one of its addresses.
+// fits reports whether the node has the machine's provider ID, or, without a provider ID, one of its
+// addresses.
 func (q Query) fits(n *corev1.Node) bool {
 	if n.Spec.ProviderID != "" {
 		return q.ProviderID != "" && q.same(q.ProviderID, n.Spec.ProviderID)
@@ -162,8 +154,8 @@ func (q Query) fits(n *corev1.Node) bool {
 	return slices.ContainsFunc(internalIPs(n), func(ip string) bool { return slices.Contains(q.InternalIPs, ip) })
 }
 
-// Named returns the node of the name q.Name, as the API server has it now, if it
-// is the machine's; nil without an error when it is not, or is not there.
+// Named returns the node with the name q.Name from the API server, if it is the machine's; nil without an
+// error if it is not, or does not exist.
 func (c *Cluster) Named(ctx context.Context, q Query) (*corev1.Node, error) {
 	if c == nil {
 		return nil, nil
@@ -179,7 +171,7 @@ func named(ctx context.Context, r client.Reader, q Query) (*corev1.Node, error) 
 	return n, nil
 }
 
-// Read returns the node of the name; nil without an error when there is none, or no name.
+// Read returns the node of the name; nil without an error if it does not exist, or without a name.
 func Read(ctx context.Context, r client.Reader, name string) (*corev1.Node, error) {
 	if name == "" {
 		return nil, nil
@@ -221,8 +213,7 @@ func (c *Cluster) byMark(ctx context.Context, q Query) (*corev1.Node, error) {
 	return c.only(ctx, q, "mark "+strings.Join(values, " or "), MarkIndex, values)
 }
 
-// only returns the one node that the index holds under any of the values, of those that
-// have what says.
+// only returns the one node that the index has under any of the values; what describes the values.
 func (c *Cluster) only(ctx context.Context, q Query, what, index string, values []string) (*corev1.Node, error) {
 	var found []corev1.Node
 	for _, v := range values {
@@ -243,7 +234,7 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 	return q.Only(found, what)
 }
 
-// one returns the only node that was found.
+// one returns the only found node.
 func one(found []corev1.Node, what string) (*corev1.Node, error) {
 	switch len(found) {
 	case 0:
@@ -258,11 +249,11 @@ func one(found []corev1.Node, what string) (*corev1.Node, error) {
 	return nil, fmt.Errorf("expected 1 node with %s, found %d: %s", what, len(found), strings.Join(names, ", "))
 }
 
-// clockSkew is by how far the clocks of two API servers may differ.
+// clockSkew is how much the clocks of two API servers may differ.
 const clockSkew = time.Minute
 
-// joinedSince are, of several nodes, those that were not there before the machine
-// was; all where none is: a machine may be declared for an instance that runs.
+// joinedSince returns, of several nodes, those that are not older than the machine; all if each is older: a
+// machine may be declared for a running instance.
 func (q Query) joinedSince(nodes []corev1.Node) []corev1.Node {
 	if len(nodes) < 2 || q.Created.IsZero() {
 		return nodes
@@ -276,19 +267,17 @@ func (q Query) joinedSince(nodes []corev1.Node) []corev1.Node {
 	return since
 }
 
-// Only is the one of several nodes that all show the same of the machine: where there are
-// several, the one that is not older than the machine. It is nil without nodes, and an error
-// that names them where that leaves several. What says what they show.
+// Only returns the machine's node among nodes with the same property of the machine: of several, the one that
+// is not older than the machine. It is nil without nodes, and an error with their names if several are left.
+// What describes the property.
 func (q Query) Only(nodes []corev1.Node, what string) (*corev1.Node, error) {
 	return one(q.joinedSince(nodes), what)
 }
 
-// Anothers reports whether the node, as it was read since it was found, is not the
-// machine's.
+// Anothers reports whether the node, which was read again since it was found, belongs to another machine.
 func (q Query) Anothers(n *corev1.Node) bool { return n != nil && q.anothers(n) != "" }
 
-// anothers says whose the node is where it is not the machine's, as
-// [Query.Taken] does.
+// anothers returns the owner of the node if that is not the machine, as [Query.Taken] does.
 func (q Query) anothers(n *corev1.Node) string {
 	switch {
 	case q.otherInstance(n):
@@ -299,7 +288,7 @@ func (q Query) anothers(n *corev1.Node) string {
 	return ""
 }
 
-// add adds to those found a node that says it is the machine's, if it can be.
+// add adds a node with the machine's properties to the found ones, if it can be the machine's.
 func (q Query) add(found []corev1.Node, n corev1.Node) ([]corev1.Node, error) {
 	if q.anothers(&n) != "" {
 		return found, nil
@@ -329,9 +318,8 @@ func (q Query) others(n *corev1.Node) bool {
 	return label != "" && label != name
 }
 
-// otherAPIs reports whether the node is marked as that of a machine of another API, and
-// as none of this one's. A provider ID says more than that: where it is the machine's,
-// the machine was declared in the other API before.
+// otherAPIs reports whether the node is marked as that of a machine of another API only. A provider ID counts
+// more: if it is the machine's, the machine was declared in the other API before.
 func (q Query) otherAPIs(n *corev1.Node) bool {
 	annotation, label := n.Annotations[MachineAnnotation] != "", n.Labels[MachineNameLabel] != ""
 	switch {
@@ -345,11 +333,10 @@ func (q Query) otherAPIs(n *corev1.Node) bool {
 	return false
 }
 
-// otherInstance reports whether the node shows another instance's provider ID,
-// which any is to a machine that never had one, whatever mark or name they share:
-// a namesake was there before.
-// Infrastructures, clouds and API groups do not agree on how to write one: on
-// case (Azure), on region or zone (AWS), on slashes (GCP).
+// otherInstance reports whether the node has another instance's provider ID, regardless of marks and names.
+// For a machine that never had an instance any provider ID is another's: the node belonged to an earlier
+// machine of the same name. Infrastructures, clouds and API groups write provider IDs in different forms:
+// they differ in case (Azure), in region or zone (AWS), in slashes (GCP).
 func (q Query) otherInstance(n *corev1.Node) bool {
 	switch {
 	case n.Spec.ProviderID == "":

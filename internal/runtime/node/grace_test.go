@@ -13,9 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 )
 
-// TestForceWaitsByItsOwnClock: a pod that was told to end within 30 s just before, by an
-// API server whose clock is a minute behind. A process that takes over, and one that
-// looks again, leave it its time.
+// TestForceWaitsByItsOwnClock: a pod was evicted just before with a grace period of 30 s, by an API server
+// whose clock is a minute behind. A process that takes over, and one that continues, leave it its time.
 func TestForceWaitsByItsOwnClock(t *testing.T) {
 	n, pod := node("w1"), podOn("w1", "web-0")
 	pod.Finalizers = []string{"example.com/slow"}

@@ -17,15 +17,15 @@ import (
 
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
 
-// IdentityKept is how old an answer about the identity may be where nothing final comes of
-// it. An address or an etcd may be exchanged under a running process.
+// IdentityKept is how old an answer about the identity may be for decisions that are not final. An address or
+// an etcd may be exchanged while a process runs.
 const IdentityKept = 5 * time.Second
 
-// NoIdentity is the identity of a cluster that has no namespace kube-system. A cluster that
-// machines joined has one, so that this is another one, or one that is being made.
+// NoIdentity is the identity of a cluster without the namespace kube-system. A cluster that machines joined
+// has one, so this is another cluster, or one that is being created.
 const NoIdentity = lifecycle.NoCluster
 
-// Identity tells a cluster from all others. It is safe for concurrent use.
+// Identity identifies a cluster. It is safe for concurrent use.
 type Identity struct {
 	// Live reads past caches.
 	Live  client.Reader
@@ -38,8 +38,8 @@ type Identity struct {
 	answered time.Time
 }
 
-// Lately is as UID, and an error where the cluster has not answered for as long as oldest: a
-// process that was just started knows nothing that an old answer could stand for.
+// Lately is like UID, but fails if the cluster has not answered for as long as oldest: a process that has
+// just started has no earlier answer to use.
 func (i *Identity) Lately(ctx context.Context, oldest time.Duration) (string, error) {
 	i.mu.Lock()
 	uid, at := i.uid, i.answered
@@ -50,11 +50,10 @@ func (i *Identity) Lately(ctx context.Context, oldest time.Duration) (string, er
 	return i.UID(ctx, 0)
 }
 
-// UID is that of the cluster's namespace kube-system, which no two clusters share and
-// which a restored etcd keeps; [NoIdentity] where there is no such namespace, and empty where
-// it may not be read, as by the roles of machine-controller-manager. The answer is at most
-// as old as oldest, or the last one where the cluster does not answer; zero asks now, and a
-// cluster that does not answer is an error.
+// UID returns the UID of the cluster's namespace kube-system, which no two clusters share and which a
+// restored etcd keeps; [NoIdentity] if there is no such namespace, and empty if reading it is denied, as with
+// the roles of machine-controller-manager. The answer is at most as old as oldest, or the last one if the
+// cluster does not answer; with zero the cluster is asked now, and UID fails if it does not answer.
 func (i *Identity) UID(ctx context.Context, oldest time.Duration) (string, error) {
 	i.mu.Lock()
 	uid, at := i.uid, i.at
@@ -69,13 +68,13 @@ func (i *Identity) UID(ctx context.Context, oldest time.Duration) (string, error
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.at = now; err == nil { // a cluster that does not answer has not become another one
+	if i.at = now; err == nil { // no answer does not mean another cluster
 		i.uid, i.answered = read, now
 	}
 	return i.uid, nil
 }
 
-// identityTimeout bounds the question: passes wait for it.
+// identityTimeout limits the request, because passes wait for it.
 const identityTimeout = 5 * time.Second
 
 func (i *Identity) read(ctx context.Context) (string, error) {

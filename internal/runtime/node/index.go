@@ -13,19 +13,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The indexes that [Cluster] reads by. That of pods by node is a field selector
-// that the API server knows too.
+// The indexes that [Cluster] needs. That of pods by node is also a field selector of the API server.
 const (
-	// ProviderIDIndex holds what the provider IDs of an instance have in common in all
-	// spellings ([provider.Tail]).
+	// ProviderIDIndex has the common part of the provider IDs of an instance in all spellings
+	// ([provider.Tail]).
 	ProviderIDIndex = "millwright.instance"
 	InternalIPIndex = "status.addresses.internalIP"
 	PodNodeIndex    = "spec.nodeName"
-	// MarkIndex holds what ties a node to its machine: "namespace/name" or the
-	// name alone, as the API has it.
+	// MarkIndex has the marks of a node for its machine: "namespace/name" or only the name, depending on the
+	// API.
 	MarkIndex = "millwright.mark"
-	// PodClaimIndex holds the names of the persistent volume claims that a pod
-	// uses, which are in its namespace.
+	// PodClaimIndex has the names of the persistent volume claims of a pod, which are in its namespace.
 	PodClaimIndex = "millwright.claim"
 	// The indexes of volume attachments, by node and by PersistentVolume.
 	AttachmentNodeIndex   = "spec.nodeName"
@@ -39,7 +37,7 @@ type Index struct {
 	Extract client.IndexerFunc
 }
 
-// Indexes are those that a cache behind [Cluster.Client] must have.
+// Indexes returns the indexes that the cache of [Cluster.Client] must have.
 func Indexes() []Index {
 	return []Index{
 		{&corev1.Node{}, ProviderIDIndex, providerID},
@@ -52,8 +50,8 @@ func Indexes() []Index {
 	}
 }
 
-// NodeIndexes are those over nodes alone, for who reads nothing else: an index over a kind
-// makes a cache watch it.
+// NodeIndexes returns the indexes of nodes only, for processes that read nothing else: an index over a kind
+// makes a cache watch the kind.
 func NodeIndexes() []Index {
 	return slices.DeleteFunc(Indexes(), func(i Index) bool {
 		_, is := i.Object.(*corev1.Node)
@@ -61,8 +59,7 @@ func NodeIndexes() []Index {
 	})
 }
 
-// SetupIndexes adds the indexes to a cache. It fails where one is there
-// already.
+// SetupIndexes adds the indexes to a cache. It fails if one exists already.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, i := range Indexes() {
 		if err := indexer.IndexField(ctx, i.Object, i.Name, i.Extract); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
-// Want is what callers of [Cluster] give: what a node is to carry for its machine.
+// Want has the metadata that a node gets from its machine.
 type Want = nodemeta.Want
 
-// MarkOf is the key by which w ties a node to its machine: [MachineAnnotation],
-// [MachineNameLabel], or empty.
+// MarkOf returns the key by which w ties a node to its machine: [MachineAnnotation], [MachineNameLabel], or
+// empty.
 func MarkOf(w Want) string {
 	if _, is := w.MarkAnnotations[MachineAnnotation]; is {
 		return MachineAnnotation
@@ -23,16 +23,14 @@ func MarkOf(w Want) string {
 	return ""
 }
 
-// remarked reports whether the node was marked as a machine's since it was looked at,
-// otherwise than w wants.
+// remarked reports whether the node was marked since it was read, for a different machine than w's.
 func remarked(w Want, seen, now *corev1.Node) bool {
 	differs := func(seen, now, want string) bool { return now != "" && now != seen && now != want }
 	return differs(seen.Annotations[MachineAnnotation], now.Annotations[MachineAnnotation], w.MarkAnnotations[MachineAnnotation]) ||
 		differs(seen.Labels[MachineNameLabel], now.Labels[MachineNameLabel], w.MarkLabels[MachineNameLabel])
 }
 
-// moved reports whether the node says otherwise than when it was looked at which instance it is
-// of, and is to be told.
+// moved reports whether the node's provider ID has changed since it was read, and w wants to set one.
 func moved(w Want, seen, now *corev1.Node) bool {
 	if w.ProviderID == "" {
 		return false

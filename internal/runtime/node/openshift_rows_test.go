@@ -58,8 +58,8 @@ func TestRowsOfOpenShiftControlPlane(t *testing.T) {
 func TestRowsOfEvictionAnswers(t *testing.T) {
 	for row, c := range map[string]struct {
 		answer error
-		// gone: the pod is not counted any more; again: it is asked again after the
-		// pause; fails: people are told of an error.
+		// gone: the pod does not count any more; again: it is evicted again after the pause; fails: an error
+		// is reported.
 		gone, again, fails bool
 		refusals           int
 	}{

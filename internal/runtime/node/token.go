@@ -16,11 +16,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// tokenAttempts is how many token ids are tried for one machine. Each is taken
-// with a chance of (tokens in the cluster) / 2.2 billion.
+// tokenAttempts is how many token ids are tried for one machine. Each is taken with a probability of (tokens
+// in the cluster) / 2.2 billion.
 const tokenAttempts = 8
 
-// TokenRequest asks for the bootstrap token of one machine.
+// TokenRequest requests the bootstrap token of one machine.
 type TokenRequest struct {
 	Machine provider.Ref
 	// Lifetime is how long the token is to be valid from now.
@@ -31,9 +31,8 @@ type TokenRequest struct {
 	Groups string
 }
 
-// BootData renders user data for the machine, with its bootstrap token where the user data
-// has a place for one, and there is a cluster to join. It reports whether a token was made
-// for that.
+// BootData renders user data for the machine, with its bootstrap token if the user data has a placeholder for
+// one, and there is a cluster to join. It reports whether a token was created for that.
 func (c *Cluster) BootData(ctx context.Context, userData []byte, t TokenRequest) (out []byte, tokenMade bool, err error) {
 	values := bootstrap.Values{MachineName: t.Machine.Name}
 	if c.Exists() && bootstrap.NeedsToken(userData) {
@@ -45,9 +44,8 @@ func (c *Cluster) BootData(ctx context.Context, userData []byte, t TokenRequest)
 	return out, values.Token != "", nil
 }
 
-// Token returns the machine's bootstrap token ("<id>.<secret>"), the same one
-// when asked again, as long as it exists. One that has less than half of its
-// lifetime left is prolonged. Empty when there is no cluster to join.
+// Token returns the machine's bootstrap token ("<id>.<secret>"), always the same one as long as it exists. A
+// token with less than half of its lifetime left is prolonged. Empty if there is no cluster to join.
 func (c *Cluster) Token(ctx context.Context, t TokenRequest) (string, error) {
 	if c == nil {
 		return "", nil
@@ -77,11 +75,11 @@ func tokenOwner(machine provider.Ref) bootstrap.Owner {
 	return bootstrap.Owner{Key: machine.Namespace + "/" + machine.Name, UID: machine.UID}
 }
 
-// offer creates the token, or returns the one there if it is the machine's.
-// ours is false when the id belongs to somebody else.
+// offer creates the token, or returns the existing one if it is the machine's. ours is false if the id
+// belongs to another owner.
 //
-// It looks before it writes. An instance may be asked for again and again, by processes
-// of which none lives long, and only the first of them has anything to write.
+// It reads before it writes. An instance may be requested repeatedly by short-lived processes, and only the
+// first of them has to write.
 func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.Duration) (got string, ours bool, err error) {
 	secret, have, ours, err := c.held(ctx, token.ID, token.Owner.UID)
 	if apierrors.IsNotFound(err) {
@@ -91,7 +89,7 @@ func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.D
 		if !apierrors.IsAlreadyExists(err) {
 			return "", false, fmt.Errorf("creating secret %s: %w", bootstrap.SecretKey(token.ID), err)
 		}
-		secret, have, ours, err = c.held(ctx, token.ID, token.Owner.UID) // another process was quicker
+		secret, have, ours, err = c.held(ctx, token.ID, token.Owner.UID) // another process was faster
 	}
 	if err != nil || !ours {
 		return "", false, err
@@ -108,9 +106,9 @@ func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.D
 	return have.String(), true, nil
 }
 
-// held reads the token with this id and reports whether it is the machine's.
-// What is not a well-formed token is nobody's. It reads past the cache: secrets
-// of a whole cluster are not worth caching for this.
+// held reads the token with this id and reports whether it is the machine's. A secret that is not a
+// well-formed token belongs to no machine. It reads past the cache: caching all secrets of a cluster for this
+// would be wasteful.
 func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secret, bootstrap.Token, bool, error) {
 	var secret corev1.Secret
 	if err := c.Live.Get(ctx, bootstrap.SecretKey(id), &secret); err != nil {
@@ -120,14 +118,12 @@ func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secr
 	return &secret, token, err == nil && token.Owner.UID == machineUID, nil
 }
 
-// DropToken deletes the machine's token, and reports whether there is none any more.
-// A token that was made under a later id because the first was taken, and is not any
-// more, is left to its expiration.
+// DropToken deletes the machine's token, and reports whether it does not exist any more. A token that was
+// created under a later id because the first was taken then is left to its expiration.
 //
-// Where joined is given, the token goes only if that node may have joined by it: one
-// that was there before is what is left of an instance that had the address or the
-// name, and the machine's own instance may still need the token. Both times are the
-// same API server's.
+// If joined is given, the token is deleted only if that node may have joined with it: an older node is left
+// over from an instance that had the address or the name, and the machine's own instance may still need the
+// token. Both times are from the same API server.
 func (c *Cluster) DropToken(ctx context.Context, machine provider.Ref, joined *corev1.Node) (gone bool, err error) {
 	if c == nil {
 		return true, nil
@@ -152,14 +148,14 @@ func (c *Cluster) DropToken(ctx context.Context, machine provider.Ref, joined *c
 	return true, nil
 }
 
-// TokenSecret is the secret with the bootstrap token of the machine with this UID, where it has one and no other machine had
-// taken its first ID.
+// TokenSecret returns the name of the secret with the bootstrap token of the machine with this UID, if it has
+// one and no other machine had taken its first ID.
 func TokenSecret(machineUID string) types.NamespacedName {
 	return bootstrap.SecretKey(bootstrap.TokenID(machineUID, 0))
 }
 
-// TokenOwner returns the machine for which the token with this id was made, empty
-// when nobody says so, and whether there is such a token at all.
+// TokenOwner returns the machine for which the token with this id was created, empty if unknown, and whether
+// the token exists.
 func TokenOwner(ctx context.Context, live client.Reader, id string) (owner bootstrap.Owner, exists bool, err error) {
 	var secret corev1.Secret
 	name := bootstrap.SecretKey(id)

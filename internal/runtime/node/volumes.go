@@ -13,16 +13,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 )
 
-// VolumeNamer is a provider that knows how nodes list its volumes: drains wait until a
-// volume is listed no more. It is asked for PersistentVolumes of which nothing else tells.
+// VolumeNamer is a provider that knows how nodes list its volumes: drains wait until a volume is no longer
+// listed. It is asked about PersistentVolumes without that information.
 type VolumeNamer interface {
-	// VolumeIDs returns parts of the names under which status.volumesAttached of a node
-	// lists the volume; none for a volume of another infrastructure.
+	// VolumeIDs returns parts of the names under which status.volumesAttached of a node lists the volume;
+	// none for a volume of another infrastructure.
 	VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error)
 }
 
-// volumes adds to the facts the volumes that the node's pods claim, and those
-// attached to it. A claim or a volume that does not exist is none to wait for.
+// volumes adds to the facts the volumes that the node's pods claim, and those attached to it. The drain does
+// not wait for a claim or a volume that does not exist.
 func (c *Cluster) volumes(ctx context.Context, f *drain.Facts) error {
 	var attachments storagev1.VolumeAttachmentList
 	if err := c.Client.List(ctx, &attachments, client.MatchingFields{AttachmentNodeIndex: f.Node.Name}); err != nil {
@@ -58,11 +58,11 @@ func (c *Cluster) volumes(ctx context.Context, f *drain.Facts) error {
 	return nil
 }
 
-// volumePatience is how long an infrastructure may take to tell how nodes list a volume.
+// volumePatience is how long an infrastructure may take to return how nodes list a volume.
 const volumePatience = 10 * time.Second
 
-// describe describes a PersistentVolume. How the node lists one that does not say so itself, the
-// infrastructure may know; where it fails to tell, the volume is followed by its attachments alone.
+// describe describes a PersistentVolume. If the volume does not show how the node lists it, the
+// infrastructure is asked; if that fails, only the volume's attachments are followed.
 func describe(ctx context.Context, known VolumeNamer, pv *corev1.PersistentVolume) drain.Volume {
 	v := drain.VolumeOf(pv)
 	if known == nil || v.ID != "" || v.Local {
@@ -76,8 +76,7 @@ func describe(ctx context.Context, known VolumeNamer, pv *corev1.PersistentVolum
 	return v
 }
 
-// follow adds to the facts where the volumes that left the node are wanted and
-// attached now.
+// follow adds to the facts where the volumes that left the node are used and attached now.
 func (c *Cluster) follow(ctx context.Context, f *drain.Facts, m drain.Memory) error {
 	for _, p := range m.Passages {
 		if p.Left.IsZero() || p.Inline || p.Shared {
@@ -102,7 +101,7 @@ func (c *Cluster) follow(ctx context.Context, f *drain.Facts, m drain.Memory) er
 	return nil
 }
 
-// detach deletes this very attachment, which asks for the detachment.
+// detach deletes this attachment, by UID, which requests the detachment.
 func (c *Cluster) detach(ctx context.Context, a drain.Attached) error {
 	o := &storagev1.VolumeAttachment{}
 	o.Name = a.Name
@@ -112,9 +111,8 @@ func (c *Cluster) detach(ctx context.Context, a drain.Attached) error {
 	return nil
 }
 
-// DrainsWaitingFor names the nodes whose drains may be waiting for a change of
-// the attachment: that of the node itself, and that of the node which the volume
-// came from.
+// DrainsWaitingFor returns the nodes whose drains may be waiting for a change of the attachment: its own
+// node, and the node from which the volume came.
 func (c *Cluster) DrainsWaitingFor(a *storagev1.VolumeAttachment) []string {
 	out := []string{a.Spec.NodeName}
 	if c == nil {
@@ -133,8 +131,8 @@ func (c *Cluster) DrainsWaitingFor(a *storagev1.VolumeAttachment) []string {
 	return slices.Compact(out)
 }
 
-// AttachmentMoved reports whether a change of a volume attachment is one that
-// drains wait for: its volume is attached, or not any more, or it is gone.
+// AttachmentMoved reports whether a change of a volume attachment matters to drains: its volume was attached
+// or detached, or the attachment was deleted.
 func AttachmentMoved(before, after *storagev1.VolumeAttachment) bool {
 	return before != nil && (after == nil || before.Status.Attached != after.Status.Attached)
 }

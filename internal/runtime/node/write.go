@@ -12,19 +12,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/nodemeta"
 )
 
-// conflicts is how often a write is planned anew from a live read after
-// somebody else was faster.
+// conflicts is how often a write is planned again from a live read after a conflict.
 const conflicts = 3
 
-// Apply brings the node in step with what is wanted: one merge patch, and one
-// of nodes/status before it where virtual capacity differs. It returns the node
-// as it is now and whether anything was written. The node given is not changed.
+// Apply brings the node to the wanted state: one merge patch, and one of nodes/status before it if virtual
+// capacity differs. It returns the node after the change and whether anything was written. The given node is
+// not changed.
 //
-// A patch carries the resource version only where it rewrites the list of
-// taints, takes a finalizer off or writes a provider ID; after a conflict the plan is
-// made again on what is there now. It stays a conflict where the node was marked as that of
-// another machine meanwhile, or shows another instance. A node that is gone, or was replaced by another of the
-// same name, is a NotFound error.
+// A patch has the resource version only if it rewrites the list of taints, removes a finalizer or writes a
+// provider ID; after a conflict the plan is made again on the current node. It stays a conflict if the node
+// was marked as that of another machine meanwhile, or has another instance. If the node was deleted, or
+// replaced by another one of the same name, the error is NotFound.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w nodemeta.Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
 		return n, false, nil
@@ -59,9 +57,8 @@ func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w nodemeta.Want) (*
 	return edited, true, nil
 }
 
-// applyCapacity writes nodes/status first, so that the record of it, which the
-// rest of the plan holds, is never ahead of the truth. The rest is planned on
-// what the API server answers.
+// applyCapacity writes nodes/status first, so that its record, which is in the rest of the plan, is never
+// ahead. The rest is planned on the answer of the API server.
 func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w nodemeta.Want) (*corev1.Node, bool, error) {
 	status := n.DeepCopy()
 	status.Status.Capacity = edited.Status.Capacity.DeepCopy()
@@ -76,11 +73,11 @@ func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w n
 	return after, true, err
 }
 
-// difference is what makes b of a. Taints are written as a whole list, and only
-// over the version that was looked at. A finalizer is taken off only there, too:
-// whether it may go depends on whether the node is on its way out. So is a provider
-// ID, which stays: another node may have taken the name. All else, new finalizers included, is merged entry by entry into whatever the node has
-// become meanwhile: one that joins is written by many.
+// difference returns the patch from a to b. Taints are written as a whole list, and only over the version
+// that was read. A finalizer is removed only there, too: that depends on whether the node is under deletion.
+// So is a provider ID, which cannot be changed later: another node may have taken the name. All other fields,
+// including new finalizers, are merged entry by entry into the current node: many components write a joining
+// node.
 func difference(a, b *corev1.Node) client.Patch {
 	if len(b.Finalizers) >= len(a.Finalizers) && a.Spec.ProviderID == b.Spec.ProviderID && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
 		return client.StrategicMergeFrom(a)
@@ -88,7 +85,7 @@ func difference(a, b *corev1.Node) client.Patch {
 	return client.MergeFromWithOptions(a, client.MergeFromWithOptimisticLock{})
 }
 
-// reread reads the node past the cache, and insists on the same object.
+// reread reads the node past the cache, and requires the same object.
 func reread(ctx context.Context, live client.Reader, n *corev1.Node) (*corev1.Node, error) {
 	var now corev1.Node
 	if err := live.Get(ctx, client.ObjectKeyFromObject(n), &now); err != nil {
@@ -100,8 +97,8 @@ func reread(ctx context.Context, live client.Reader, n *corev1.Node) (*corev1.No
 	return &now, nil
 }
 
-// unheld takes the finalizer off the node. It looks past the cache, which may
-// not show yet a finalizer that was put there just now.
+// unheld removes the finalizer from the node. It reads past the cache, which may not have a recent finalizer
+// yet.
 func (c *Cluster) unheld(ctx context.Context, n *corev1.Node, finalizer string) (*corev1.Node, error) {
 	if finalizer == "" {
 		return n, nil
@@ -114,9 +111,8 @@ func (c *Cluster) unheld(ctx context.Context, n *corev1.Node, finalizer string) 
 	return n, err
 }
 
-// Delete removes this very node, by UID; one that is gone, or whose name
-// another has taken, is no error. It takes the named finalizer off first, if it
-// is still there.
+// Delete deletes this node, by UID; it succeeds if the node does not exist, or if another one has its name.
+// It removes the named finalizer first, if it is still there.
 func (c *Cluster) Delete(ctx context.Context, n *corev1.Node, finalizer string) error {
 	if c == nil || n == nil {
 		return nil

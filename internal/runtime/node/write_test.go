@@ -114,8 +114,8 @@ func TestApplyAsksAnewWhoseItIs(t *testing.T) {
 	}
 }
 
-// A node that somebody deleted a moment ago, so that the cache does not show it,
-// keeps the finalizer while it is cordoned, or it would be gone before its pods.
+// A node that was deleted a moment ago, which the cache does not show yet, keeps the finalizer while it is
+// cordoned; otherwise it would disappear before its pods.
 func TestCordonKeepsTheFinalizerOfANodeThatIsDeletedMeanwhile(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, node("w1", func(n *corev1.Node) { n.Finalizers = []string{finalizer} }))
 	stale := w.read(t, "w1")
@@ -186,8 +186,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeleteMeansOneNode: a node that came back under its name is another. The
-// server has to be told which is meant: it may come back after the last look.
+// TestDeleteMeansOneNode: a node that was created again under the same name is another one. The request has
+// to name its UID: it may be created after the last read.
 func TestDeleteMeansOneNode(t *testing.T) {
 	var meant []*types.UID
 	w := newWorld(t, interceptor.Funcs{

@@ -8,51 +8,53 @@ import (
 	"time"
 )
 
-// An answer is late that takes patience longer than the fastest of its kind did lately: that one shows how far the API server is, and how
-// long its webhooks take, and the rest is the time that the write waited there. Where all wait for long, the fastest waits, too, so that it
-// excuses no more than farthest. Each answer in time lets grow more writes be under way, and each late one shrink fewer, more where it is
-// later, so that one in five is late where more are wanted, and the bound doubles or halves within some twenty rounds of answers. A refusal
-// for too much load halves it at once, no more often than the API server says when to come again.
+// An answer is late if it takes patience longer than the fastest recent answer of its kind: the fastest shows
+// the distance to the API server and the time of its webhooks, and the rest is the time that the write waited
+// there. If all answers are slow, the fastest is slow, too, so it excuses at most farthest. Each answer in
+// time raises the number of writes in progress by grow, and each late one lowers it by shrink, more if it is
+// later, so that one in five is late if more writes are wanted, and the limit doubles or halves within some
+// twenty rounds of answers. A refusal because of too much load halves it at once, but not again before the
+// time that the API server gave for a retry.
 const (
 	patience = 100 * time.Millisecond
 	farthest = 300 * time.Millisecond
 	grow     = 0.05
 	shrink   = 0.2
-	// mostLate bounds how many times patience an answer counts as late.
+	// mostLate limits the lateness of an answer, in multiples of patience.
 	mostLate = 5
 	first    = 32
 	least    = 16
 	most     = 400
-	// window is how long the fastest answer counts, and as long again until another takes its place.
+	// window is how long the fastest answer counts, and as long again until another replaces it.
 	window = 5 * time.Minute
 )
 
-// level is how many writes may be under way.
+// level is how many writes may be in progress.
 type level struct {
 	limit float64
-	// fastest are the fastest answers, by kind.
+	// fastest has the fastest answers, by kind.
 	fastest map[kind]*fastest
-	// overloadUntil is until when a further refusal is one of the same overload.
+	// overloadUntil is the time until which a further refusal belongs to the same overload.
 	overloadUntil time.Time
 }
 
 func newLevel() level { return level{limit: first, fastest: map[kind]*fastest{}} }
 
-// allows reports whether another write may begin while so many are under way.
+// allows reports whether another write may begin while so many are in progress.
 func (l *level) allows(under int) bool { return float64(under) < l.limit }
 
-// reply is what came of a write.
+// reply is the result of a write.
 type reply struct {
 	kind         kind
 	began, ended time.Time
-	// answered: there was an answer, of whatever kind. What has none says nothing.
+	// answered: there was an answer, of any kind. Without an answer nothing is learned.
 	answered bool
-	// retryAfter is after what time a server that refused the write for too much load may be asked again; 0: it did not refuse.
+	// retryAfter is how long to wait after a server refused the write because of too much load; 0: it did not.
 	retryAfter time.Duration
 }
 
-// learn adapts the level to what came of a write that ended while so many were under way, itself included. A level that is not used is not
-// tried, and does not grow.
+// learn adapts the level to the result of a write that ended while so many, including itself, were in
+// progress. A level that is not used is not tested, and does not grow.
 func (l *level) learn(r reply, under int) {
 	switch {
 	case !r.answered:
@@ -69,7 +71,7 @@ func (l *level) learn(r reply, under int) {
 	}
 }
 
-// lateness is how many times patience an answer is later than it could be, up to mostLate.
+// lateness returns how many times patience an answer is later than the fastest, up to mostLate.
 func (l *level) lateness(r reply) int64 {
 	f := l.fastest[r.kind]
 	if f == nil {
@@ -81,13 +83,13 @@ func (l *level) lateness(r reply) int64 {
 	return min(int64(waited/patience), mostLate)
 }
 
-// fastest is the fastest answer of the last window, and of the one before.
+// fastest is the fastest answer of the last window, and of the window before.
 type fastest struct {
 	last, before time.Duration
 	since        time.Time
 }
 
-// note adds an answer, and returns the fastest.
+// note records an answer, and returns the fastest.
 func (f *fastest) note(now time.Time, took time.Duration) time.Duration {
 	switch age := now.Sub(f.since); {
 	case age > 2*window:
@@ -99,11 +101,11 @@ func (f *fastest) note(now time.Time, took time.Duration) time.Duration {
 	return min(f.last, f.before)
 }
 
-// kind is a kind of writes that take alike: a method, and a resource with its subresource.
+// kind is a kind of writes with similar durations: a method, and a resource with its subresource.
 type kind struct{ method, resource string }
 
-// kindOf looks at the path of r, which is api/v1 or apis/GROUP/VERSION, behind a prefix where a proxy has one, and then
-// namespaces/NAMESPACE where there is one, RESOURCE, NAME and SUBRESOURCE.
+// kindOf parses the path of r, which is api/v1 or apis/GROUP/VERSION, after the prefix of a proxy if there is
+// one, and then namespaces/NAMESPACE for namespaced resources, RESOURCE, NAME and SUBRESOURCE.
 func kindOf(r *http.Request) kind {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if i := slices.IndexFunc(parts, func(s string) bool { return s == "api" || s == "apis" }); i < 0 {
@@ -125,11 +127,11 @@ func kindOf(r *http.Request) kind {
 	return k
 }
 
-// eviction is refused with the same code by a disruption budget, which says nothing of the load.
+// A disruption budget refuses an eviction with the same code, which does not depend on the load.
 const eviction = "pods/eviction"
 
-// retryAfter is after what time a server that refused a write of this kind for too much load may be asked again; 0: it did not refuse it for
-// that.
+// retryAfter returns how long to wait after a server refused a write of this kind because of too much load;
+// 0: it did not refuse it for that.
 func retryAfter(k kind, answer *http.Response) time.Duration {
 	if answer == nil || answer.StatusCode != http.StatusTooManyRequests || k.resource == eviction {
 		return 0

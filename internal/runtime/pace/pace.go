@@ -1,6 +1,6 @@
-// Package pace keeps a process from sending its API server more writes at once than that
-// answers in time: more of them do not make it faster, and keep it from its watches, so that every cache
-// falls behind. How many it answers in time is found out from its answers. Those that wait have turns ([turn.Line]).
+// Package pace limits the writes that a process sends to its API server at once to those that the server
+// answers in time: more do not make it faster, and delay its watches, so that every cache falls behind. The
+// limit is learned from the answers. Waiting writes have turns ([turn.Line]).
 package pace
 
 import (
@@ -16,14 +16,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
-// Wrap puts one bound around the writes of all clients of c, whoever of a process's
-// workers sends them.
+// Wrap sets one limit for the writes of all clients of c, from any worker of the process.
 func Wrap(c *rest.Config) {
 	l := newLine()
 	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return tripper{rt, l} })
 }
 
-// work is what a context says of the work that its writes are part of.
+// work describes, in a context, the work that its writes belong to.
 type work struct {
 	class turn.Class
 	// came is when the work began, as a number that only grows.
@@ -34,9 +33,9 @@ type workKey struct{}
 
 var begun atomic.Int64
 
-// WithClass returns a context whose writes wait for their turn under this class. Among those of the same class the writes of work that
-// began earlier go first: what is begun is finished before the next begins. The first call for a context says when its work began. Writes
-// without a class are [turn.Settled].
+// WithClass returns a context whose writes wait for their turn under this class. Within a class the writes of
+// work that began earlier go first, so that work is finished before the next begins. The first call for a
+// context sets when its work began. Writes without a class are [turn.Settled].
 func WithClass(ctx context.Context, class turn.Class) context.Context {
 	w := workOf(ctx)
 	w.class = class
@@ -50,7 +49,8 @@ func workOf(ctx context.Context) work {
 	return work{came: begun.Add(1)}
 }
 
-// line is where writes wait for those that are under way. What waits is a channel, which is closed when the write may begin.
+// line is where writes wait for those in progress. A waiting item is a channel, which is closed when the
+// write may begin.
 type line struct {
 	mu      sync.Mutex
 	level   level
@@ -80,16 +80,15 @@ func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// WrappedRoundTripper lets client-go find what is inside.
+// WrappedRoundTripper lets client-go find the wrapped tripper.
 func (t tripper) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// waits reports whether r is a write that others may come before. A lease that is late
-// is lost.
+// waits reports whether r is a write that may have to wait. A late renewal would lose the lease.
 func waits(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.Contains(r.URL.Path, "/leases")
 }
 
-// begin returns when a write may begin.
+// begin returns when the write may begin.
 func (l *line) begin(ctx context.Context) error {
 	l.mu.Lock()
 	if l.waiting.Len() == 0 && l.level.allows(l.under) {
@@ -108,7 +107,7 @@ func (l *line) begin(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-may: // its turn came meanwhile, and is another's
+	case <-may: // its turn came meanwhile, and passes to another write
 		l.under--
 		l.next()
 	default:
@@ -117,7 +116,7 @@ func (l *line) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// end notes that a write is over, and what came of it.
+// end records that a write is over, and its result.
 func (l *line) end(r reply) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +125,7 @@ func (l *line) end(r reply) {
 	l.next()
 }
 
-// next lets as many begin as may.
+// next lets as many writes begin as the limit allows.
 func (l *line) next() {
 	for l.waiting.Len() > 0 && l.level.allows(l.under) {
 		close(l.waiting.Pop())

@@ -37,7 +37,7 @@ func write(ctx context.Context, method, path string) *http.Request {
 	return r
 }
 
-// TestPaceLetsPass: reads and leases wait for nobody, and who gives up keeps nobody's place.
+// TestPaceLetsPass: reads and leases do not wait, and a cancelled write frees its place.
 func TestPaceLetsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{latency: time.Hour}
@@ -70,7 +70,7 @@ func TestPaceLetsPass(t *testing.T) {
 		if got := answered.Load(); got != 2 {
 			t.Errorf("%d of a read and a lease were answered", got)
 		}
-		cancel() // all give up
+		cancel() // all are cancelled
 		synctest.Wait()
 		if p.under != 0 || p.waiting.Len() != 0 {
 			t.Errorf("%d are under way and %d wait after all gave up", p.under, p.waiting.Len())

@@ -1,9 +1,10 @@
-// Package queue is the queue of controllers whose objects are not all equally urgent: of those that wait for a worker, the one whose turn it
-// is by [turn.Line] goes first.
+// Package queue is the queue of controllers whose objects are not equally urgent: of the objects that wait
+// for a worker, the one whose turn it is by [turn.Line] goes first.
 //
-// Everything else is client-go's: an object waits once, no two workers have it at the same time, and the metrics are the usual ones. One thing
-// differs: a pass that begins takes the place of all wakes that were asked for before, also of those that are not due yet. In client-go's
-// delaying queue these come later all the same, as passes that find nothing to do.
+// Everything else is client-go's: an object waits once, no two workers have it at the same time, and the
+// metrics are the usual ones. One difference: a pass that begins replaces all wakes that were requested
+// before, also those that are not due yet. In client-go's delaying queue those still come later, as passes
+// that find nothing to do.
 package queue
 
 import (
@@ -24,7 +25,7 @@ type request = reconcile.Request
 // Queue implements [workqueue.TypedRateLimitingInterface].
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[request]
-	// classOf says what kind of work a request is at the time that it begins to wait.
+	// classOf returns the class of a request when it begins to wait.
 	classOf func(request) turn.Class
 	limiter workqueue.TypedRateLimiter[request]
 	clock   clock.WithDelayedExecution
@@ -33,19 +34,19 @@ type Queue struct {
 	mu     sync.Mutex
 	line   turn.Line[request]
 	places map[request]*turn.Place[request]
-	// classes are those of requests that are about to wait.
+	// classes has the classes of requests that are about to wait.
 	classes map[request]turn.Class
 	pushed  int64
 	due     map[request]wake
 }
 
-// wake is one that is not due yet.
+// wake is a wake that is not due yet.
 type wake struct {
 	at    time.Time
 	timer clock.Timer
 }
 
-// Turn says what kind of work an object is that begins to wait.
+// Turn returns the class of an object that begins to wait.
 type Turn func(context.Context, types.NamespacedName) turn.Class
 
 // By returns a constructor of queues in which objects have turns, for controller-runtime's controllers.
@@ -56,10 +57,10 @@ func By(ctx context.Context, class Turn) Constructor {
 	}
 }
 
-// Constructor makes a queue that has a name, for metrics, and a limiter of retries.
+// Constructor creates a queue with a name, for metrics, and a limiter of retries.
 type Constructor = func(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request]
 
-// withTimers is what a queue needs of a clock.
+// withTimers is the part of a clock that a queue needs.
 type withTimers interface {
 	clock.WithTicker
 	clock.WithDelayedExecution
@@ -82,7 +83,7 @@ func (q *Queue) Add(r request) {
 	q.TypedRateLimitingInterface.Add(r)
 }
 
-// AddAfter lets a request wait for a worker from then on. Of several wakes that are not due yet, the first counts.
+// AddAfter lets a request wait for a worker after a delay. Of several wakes that are not due yet, the first counts.
 func (q *Queue) AddAfter(r request, after time.Duration) {
 	if after <= 0 {
 		q.Add(r)
@@ -103,16 +104,16 @@ func (q *Queue) AddAfter(r request, after time.Duration) {
 	q.due[r] = wake{at, q.clock.AfterFunc(after, func() { q.ring(r, at) })}
 }
 
-// AddRateLimited lets a request wait for a worker once the limiter lets it.
+// AddRateLimited lets a request wait for a worker once the limiter allows it.
 func (q *Queue) AddRateLimited(r request) { q.AddAfter(r, q.limiter.When(r)) }
 
-// ShutDown ends the queue. What is not due yet is dropped.
+// ShutDown ends the queue. Wakes that are not due yet are dropped.
 func (q *Queue) ShutDown() {
 	q.TypedRateLimitingInterface.ShutDown()
 	q.drop()
 }
 
-// ShutDownWithDrain ends the queue once no worker has an object in hand.
+// ShutDownWithDrain ends the queue once no worker processes an object.
 func (q *Queue) ShutDownWithDrain() {
 	q.TypedRateLimitingInterface.ShutDownWithDrain()
 	q.drop()
@@ -127,7 +128,7 @@ func (q *Queue) drop() {
 	clear(q.due)
 }
 
-// ring lets a request wait for a worker whose wake is due, unless a pass has begun meanwhile.
+// ring lets a request whose wake is due wait for a worker, unless a pass has begun meanwhile.
 func (q *Queue) ring(r request, at time.Time) {
 	q.mu.Lock()
 	w, waits := q.due[r]
@@ -137,11 +138,11 @@ func (q *Queue) ring(r request, at time.Time) {
 	q.mu.Unlock()
 	if waits {
 		q.classify(r)
-		q.TypedRateLimitingInterface.AddAfter(r, 0) // at once; a delayed wake is counted as a retry
+		q.TypedRateLimitingInterface.AddAfter(r, 0) // at once; a delayed wake counts as a retry
 	}
 }
 
-// classify notes the class of a request before the inner queue is locked, since classOf may take locks of its own.
+// classify stores the class of a request before the inner queue is locked, because classOf may take its own locks.
 func (q *Queue) classify(r request) {
 	class := q.classOf(r)
 	q.mu.Lock()
@@ -149,7 +150,7 @@ func (q *Queue) classify(r request) {
 	q.classes[r] = class
 }
 
-// storage is where requests of the inner queue wait, which calls it under its own lock.
+// storage holds the waiting requests of the inner queue, which calls it under its own lock.
 type storage Queue
 
 // Push implements [workqueue.Queue].
@@ -184,7 +185,7 @@ func (s *storage) Len() int {
 	return s.line.Len()
 }
 
-// Pop implements [workqueue.Queue]. The pass that begins takes the place of wakes that are not due yet.
+// Pop implements [workqueue.Queue]. The pass that begins replaces wakes that are not due yet.
 func (s *storage) Pop() request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

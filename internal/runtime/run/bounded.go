@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// callTime is how long an API server has for one request, the body of its answer
-// included. It ends requests itself after a minute; what stands in front of it, a proxy
-// or a load balancer, may hold them for ever, and a worker with each.
+// callTime is the time limit of one request to an API server, including the body of the answer. The server
+// itself ends requests after a minute; a proxy or a load balancer before it may hold them for ever, and a
+// worker with each.
 const callTime = 75 * time.Second
 
-// bound gives every request of c's clients a deadline but watches, which are to last.
+// bound gives every request of c's clients a deadline, except watches, which have to last.
 func bound(c *rest.Config, limit time.Duration) {
 	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return bounded{rt, limit} })
 }
@@ -39,7 +39,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// WrappedRoundTripper lets client-go find what is inside.
+// WrappedRoundTripper lets client-go find the wrapped tripper.
 func (b bounded) WrappedRoundTripper() http.RoundTripper { return b.RoundTripper }
 
 // boundedBody ends the request with its body.

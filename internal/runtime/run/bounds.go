@@ -17,21 +17,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// secretBounds asks an API server whether the process is kept from writing secrets of kube-system other than bootstrap
-// tokens, which admission policy millwright-machine-controller-secrets does: without it the right to create bootstrap
-// tokens is that of every account there. A policy that does not match, or is not there, says nothing by itself.
+// secretBounds asks an API server whether the process is kept from writing secrets of kube-system other than
+// bootstrap tokens, which admission policy millwright-machine-controller-secrets does: without it the
+// permission to create bootstrap tokens is the permission to get the token of every account there. A policy
+// that does not match, or does not exist, causes no error.
 type secretBounds struct {
 	client client.Client
 	events events.EventRecorder
 	clock  clock.Clock
 	log    logr.Logger
 	gauge  prometheus.Gauge
-	// unbounded is what was found last.
+	// unbounded is the last result.
 	unbounded bool
 }
 
-// WatchSecretBounds asks so from time to time in the target cluster, where bootstrap tokens are written, while the process
-// runs. Source is the name under which it is told.
+// WatchSecretBounds repeats that check in the target cluster, where bootstrap tokens are written, while the
+// process runs. Source is the source of its events.
 func WatchSecretBounds(p *Process, source string) error {
 	if p.Target == nil {
 		return nil
@@ -49,15 +50,15 @@ func WatchSecretBounds(p *Process, source string) error {
 }
 
 const (
-	// boundsPeriod is how often the question is asked: somebody may delete the policy.
+	// boundsPeriod is how often the check is repeated: an administrator may delete the policy.
 	boundsPeriod = 30 * time.Minute
-	// boundsPause is how long a policy may take from its installation until it holds.
+	// boundsPause is how long a policy may take from its installation until it is in force.
 	boundsPause = 15 * time.Second
 	// reasonUnbounded is the reason of the event on the namespace kube-system.
 	reasonUnbounded = "SecretsNotBounded"
 )
 
-// NewBoundsGauge makes a gauge, which is 1 while the process is not bounded.
+// NewBoundsGauge returns a gauge, which is 1 while the process is not bounded.
 func NewBoundsGauge() prometheus.Gauge {
 	return prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "millwright_secrets_unbounded",
@@ -65,7 +66,7 @@ func NewBoundsGauge() prometheus.Gauge {
 	})
 }
 
-// run asks until ctx ends.
+// run checks until ctx ends.
 func (w *secretBounds) run(ctx context.Context) error {
 	for {
 		unbounded, err := w.ask(ctx)
@@ -88,7 +89,7 @@ func (w *secretBounds) run(ctx context.Context) error {
 	}
 }
 
-// sleep reports whether ctx goes on.
+// sleep waits, and reports whether ctx is still active.
 func (w *secretBounds) sleep(ctx context.Context, d time.Duration) bool {
 	timer := w.clock.NewTimer(d)
 	defer timer.Stop()
@@ -100,8 +101,8 @@ func (w *secretBounds) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ask tries, in a dry run, to create a secret that the policy has to deny. A process that may not create secrets needs no
-// bounds.
+// ask tries, in a dry run, to create a secret that the policy has to deny. A process without the permission
+// to create secrets needs no bounds.
 func (w *secretBounds) ask(ctx context.Context) (unbounded bool, err error) {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, GenerateName: "millwright-policy-check-"}, Type: corev1.SecretTypeOpaque}
 	err = w.client.Create(ctx, s, client.DryRunAll)
@@ -111,7 +112,7 @@ func (w *secretBounds) ask(ctx context.Context) (unbounded bool, err error) {
 	return err == nil, err
 }
 
-// tell sets the gauge, and says so once when the process is not bounded.
+// tell sets the gauge, and reports once if the process is not bounded.
 func (w *secretBounds) tell(ctx context.Context, unbounded bool) {
 	w.gauge.Set(0)
 	if unbounded {
@@ -132,8 +133,8 @@ func (w *secretBounds) tell(ctx context.Context, unbounded bool) {
 	w.unbounded = unbounded
 }
 
-// mayTell reports whether the event may be stored, which the roles of the originals do not grant: the recorder would log an
-// error instead.
+// mayTell reports whether the event may be stored, which the roles of the originals do not allow: the
+// recorder would log an error instead.
 func (w *secretBounds) mayTell(ctx context.Context) bool {
 	r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 		Namespace: metav1.NamespaceDefault, Verb: "create", Group: "events.k8s.io", Resource: "events",

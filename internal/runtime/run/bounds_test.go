@@ -19,8 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// TestBounds: a policy that is not there, or about somebody else, is told of: by an event on kube-system, once, and by a
-// gauge for as long as it lasts; not in the first moments, in which a policy that was just installed does not hold yet.
+// TestBounds: a policy that does not exist, or concerns another account, is reported: by an event on
+// kube-system, once, and by a gauge for as long as it lasts; not in the first moments, in which a policy that
+// was just installed is not in force yet.
 func TestBounds(t *testing.T) {
 	away := errors.New("connection refused")
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no"))

@@ -16,10 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// dispensable are the objects of the cluster that machines join that drains can do
-// without, as those of the originals whose roles do not grant them. Whoever may not list
-// them waits for no volume, and leaves budgets to the API server, which asks them at each
-// eviction.
+// dispensable are the objects of the target cluster without which drains work, because the roles of the
+// originals do not allow them. A process that may not list them waits for no volume, and leaves budgets to
+// the API server, which checks them at each eviction.
 var dispensable = []struct {
 	object   client.Object
 	resource schema.GroupVersionResource
@@ -33,7 +32,7 @@ var dispensable = []struct {
 
 const waitForVolumes = "wait during drains until the volumes of pods that left are detached"
 
-// findDenied notes what of the dispensable the process may not list.
+// findDenied records which of the dispensable objects the process may not list.
 func (p *Process) findDenied(ctx context.Context) error {
 	for _, d := range dispensable {
 		may, err := p.MayList(ctx, p.Target.GetConfig(), d.resource, d.purpose)
@@ -47,8 +46,8 @@ func (p *Process) findDenied(ctx context.Context) error {
 	return nil
 }
 
-// informer makes the informer of a cache. What may not be listed is shown as nothing: a
-// cache that never fills would hold up the whole process.
+// informer creates the informer of a cache. Objects that may not be listed appear as an empty list: a cache
+// that never fills would block the whole process.
 func (p *Process) informer(lw cache.ListerWatcher, o runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	if p.denied[reflect.TypeOf(o)] {
 		lw = nothing{}

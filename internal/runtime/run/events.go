@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// Recorder tells events under the name of a source: as its API's original does, by
-// core/v1 or by events.k8s.io. The roles that users have grant no more than that.
+// Recorder sends events under the name of a source: like its API's original, by core/v1 or by events.k8s.io.
+// The roles of users allow no more.
 func (p *Process) Recorder(api string, m ctrl.Manager, source string) events.EventRecorder {
 	if known, _ := apis.Of(api); !known.CoreEvents {
 		return m.GetEventRecorder(source)
@@ -22,11 +22,11 @@ func (p *Process) Recorder(api string, m ctrl.Manager, source string) events.Eve
 	return coreEvents{p.events.NewRecorder(p.scheme, corev1.EventSource{Component: source})}
 }
 
-// burst is how many events of one source about one object are told at once: many machines of
-// one set are no noise.
+// burst is how many events of one source about one object are sent at once: events about many machines of one
+// set are legitimate.
 const burst = 250
 
-// tellCore begins to tell events by core/v1.
+// tellCore starts to send events by core/v1.
 func (p *Process) tellCore() error {
 	if p.events != nil {
 		return nil
@@ -40,11 +40,10 @@ func (p *Process) tellCore() error {
 	return nil
 }
 
-// coreEvents tells events by core/v1.
+// coreEvents sends events by core/v1.
 type coreEvents struct{ record.EventRecorder }
 
-// Eventf implements [events.EventRecorder]. Events of core/v1 know no related object and
-// no action.
+// Eventf implements [events.EventRecorder]. Events of core/v1 have no related object and no action.
 func (e coreEvents) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
 	e.EventRecorder.Eventf(regarding, kind, reason, note, args...)
 }

@@ -1,10 +1,9 @@
-// Package run is what every controller process has in common: flags, clients,
-// managers, leader election, metrics, health, events and logs.
+// Package run has what all controller processes share: flags, clients, managers, leader election, metrics,
+// health, events and logs.
 //
-// A process serves one or both APIs. Each API has a manager of its own, with
-// the lease, the namespace and the cache that its users expect; they share one
-// view of the cluster that machines join, and whatever else the process hands
-// to both.
+// A process serves one or both APIs. Each API has its own manager, with the lease, the namespace and the
+// cache that its users expect; they share one view of the cluster that machines join, and the process's other
+// objects.
 package run
 
 import (
@@ -30,20 +29,20 @@ import (
 // NoTarget as --target-kubeconfig says that machines join no cluster.
 const NoTarget = "none"
 
-// Place says whose place a program takes: what its flags default to.
+// Place has the defaults of a program's flags, by the program of an original that it replaces.
 type Place struct {
-	// APIs are those it serves; empty is every API whose kinds the control cluster has.
+	// APIs are the served APIs; empty is every API whose kinds the control cluster has.
 	APIs []string
-	// Metrics and Health are addresses. Where there is none for metrics, they are on Port of
-	// every address; where there is none for health, it is not served apart from them.
+	// Metrics and Health are addresses. Without one for metrics, they are on Port of every address; without
+	// one for health, it has no address of its own.
 	Metrics, Health string
 	Port            int
-	// Plain lets metrics be in plain HTTP unless asked for otherwise, as the originals' are.
+	// Plain serves metrics in plain HTTP by default, like the originals.
 	Plain bool
 }
 
-// PlaceOf is the place of the original's program of that name, among those that need an
-// infrastructure or those that need none. Other names serve every API on the port.
+// PlaceOf returns the defaults of the original's program of that name, among those that need an
+// infrastructure or among the others. Programs of other names serve every API on the port.
 func PlaceOf(name string, needsProvider bool, port int) Place {
 	p, api, known := apis.ProgramOf(name, needsProvider)
 	if !known {
@@ -52,10 +51,9 @@ func PlaceOf(name string, needsProvider bool, port int) Place {
 	return Place{APIs: []string{api}, Metrics: p.Metrics, Health: p.Health, Port: port, Plain: true}
 }
 
-// Flags are the flags of every controller process. The names are those of the
-// two systems whose place the process takes.
+// Flags are the flags of every controller process. The names are those of the two originals.
 type Flags struct {
-	// APIs are those to serve; once the process runs, those of them that are served.
+	// APIs are the APIs to serve; once the process runs, those of them that are served.
 	APIs              []string
 	Namespace         string
 	ControlKubeconfig string
@@ -68,8 +66,8 @@ type Flags struct {
 	Burst             int
 	ResyncPeriod      time.Duration
 	Election          Election
-	// SightTimeout and SightPeriod say when a cluster that does not answer
-	// freezes the controllers, and how often the clusters are looked at.
+	// SightTimeout and SightPeriod say when a cluster that does not answer freezes the controllers, and how
+	// often the clusters are probed.
 	SightTimeout, SightPeriod time.Duration
 
 	kubeconfig string
@@ -79,7 +77,7 @@ type Flags struct {
 	set        *pflag.FlagSet
 }
 
-// listening is where metrics are unless their address is given.
+// listening is the default address of metrics.
 type listening struct {
 	address string
 	port    int
@@ -93,10 +91,10 @@ type Election struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
-// defaultElection is that of machine.sapcloud.io's original.
+// defaultElection are the settings of machine.sapcloud.io's original.
 var defaultElection = Election{Enabled: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 
-// term is that of a process that takes part, and does not lead yet.
+// term returns the term of a process that takes part in the election, and does not lead yet.
 func (e Election) term(clk clock.WithTicker) *leading.Term {
 	if !e.Enabled {
 		return leading.NewTerm(0, 0, clk)
@@ -112,8 +110,8 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	fs.StringVar(&f.Namespace, "namespace", "", "control namespace; empty is every namespace for machine.openshift.io and \"default\" for machine.sapcloud.io")
 	fs.StringVar(&f.ControlKubeconfig, "control-kubeconfig", "", "kubeconfig of the cluster that holds the machine objects; empty is the target's, inClusterConfig this pod's")
 	fs.StringVar(&f.TargetKubeconfig, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty is --kubeconfig, \"none\" is no cluster")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the only cluster there is; empty is $KUBECONFIG, and this pod's where that is not set")
-	fs.IntVar(&f.Workers, "concurrent-syncs", 200, "objects of one kind that are worked on at once")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the only cluster; empty is $KUBECONFIG, or this pod's if that is not set")
+	fs.IntVar(&f.Workers, "concurrent-syncs", 200, "objects of one kind that are reconciled at once")
 	fs.IntVar(&f.Workers, "max-concurrent-reconciles", 200, "the same as --concurrent-syncs")
 	fs.StringVar(&f.MetricsAddress, "metrics-bind-address", p.Metrics, "address of the metrics endpoint, \"0\" for none; empty is --address and --port")
 	fs.StringVar(&f.HealthAddress, "health-addr", p.Health, "address of /healthz and /readyz; empty for none of its own")
@@ -122,36 +120,35 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	fs.BoolVar(&f.Profiling, "profiling", false, "serve /debug/pprof/ beside the metrics")
 	fs.Float32Var(&f.QPS, "kube-api-qps", 0, "requests per second to each API server; 0 leaves the limit to the server's priority and fairness")
 	fs.IntVar(&f.Burst, "kube-api-burst", 30, "burst of --kube-api-qps")
-	fs.DurationVar(&f.ResyncPeriod, "min-resync-period", 10*time.Minute, "how often every object is looked at although nothing changed")
+	fs.DurationVar(&f.ResyncPeriod, "min-resync-period", 10*time.Minute, "how often every object is reconciled without a change")
 	fs.BoolVar(&f.Election.Enabled, "leader-elect", defaultElection.Enabled, "wait for the lease before acting")
 	fs.StringVar(&f.Election.Namespace, "leader-elect-resource-namespace", "", "namespace of the lease; empty is the control namespace")
 	fs.DurationVar(&f.Election.LeaseDuration, "leader-elect-lease-duration", defaultElection.LeaseDuration, "how long others wait for a leader that does not renew")
 	fs.DurationVar(&f.Election.RenewDeadline, "leader-elect-renew-deadline", defaultElection.RenewDeadline, "how long a leader tries to renew before it stops; unless given, two thirds of the lease's duration, or 107s where that is longer than 107s")
 	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", defaultElection.RetryPeriod, "pause between attempts; unless given, two fifteenths of the lease's duration, or 26s where that is longer than 107s")
 	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
-	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
+	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are probed at least; a fifth of the timeout if that is shorter")
 	f.listening.plain = p.Plain
 	f.serving.addFlags(fs)
 	f.tracing.addFlags(fs)
 	f.addIgnored(fs)
 }
 
-// addIgnored accepts flags of the systems before us that mean nothing here, so
-// that their manifests work unchanged.
+// addIgnored accepts flags of the originals that have no effect here, so that their manifests work unchanged.
 func (f *Flags) addIgnored(fs *pflag.FlagSet) {
 	var ignored pflag.FlagSet
 	ignored.String("cloud-provider", "", "accepted, without effect")
 	ignored.String("kube-api-content-type", "application/vnd.kubernetes.protobuf", "accepted, without effect")
 	ignored.Duration("controller-start-interval", 0, "accepted, without effect")
 	ignored.Bool("contention-profiling", false, "accepted, without effect")
-	ignored.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases it is")
+	ignored.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases are always used")
 	ignored.String("feature-gates", "", "gates of webhooks; elsewhere accepted, without effect")
-	ignored.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
+	ignored.Bool("enable-pprof", false, "accepted, without effect: use --profiling")
 	ignored.VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	fs.AddFlagSet(&ignored)
 }
 
-// Complete checks the flags and fills in what follows from others.
+// Complete checks the flags and derives defaults from other flags.
 func (f *Flags) Complete() error {
 	if len(f.APIs) == 0 && f.set.Changed("apis") {
 		return fmt.Errorf("--apis: at least one is needed")
@@ -197,12 +194,11 @@ const (
 	retryPeriod   = 26 * time.Second
 )
 
-// completeElection lets the deadline and the pause follow from the lease's duration where
-// only that is given, as the originals do: a lease of two minutes outlasts an API server
-// that is away for one and a half.
+// completeElection derives the deadline and the pause from the lease's duration if only that is given, as the
+// originals do: a lease of two minutes outlasts an API server that is unavailable for one and a half.
 func (f *Flags) completeElection() error {
 	e := &f.Election
-	if e.LeaseDuration == 0 { // the original's word for its default
+	if e.LeaseDuration == 0 { // the original's value for its default
 		e.LeaseDuration = defaultElection.LeaseDuration
 	}
 	deadline, pause := e.LeaseDuration*2/3, e.LeaseDuration*2/15
@@ -223,7 +219,7 @@ func (f *Flags) completeElection() error {
 	return nil
 }
 
-// dashed lets flags be spelt with underscores.
+// dashed accepts flags with underscores.
 func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
@@ -231,7 +227,7 @@ func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 // Serves reports whether the process serves the API.
 func (f *Flags) Serves(api string) bool { return slices.Contains(f.APIs, api) }
 
-// NamespaceOf is the control namespace for the API; empty is all.
+// NamespaceOf returns the control namespace for the API; empty is all.
 func (f *Flags) NamespaceOf(api string) string {
 	if known, ok := apis.Of(api); ok && f.Namespace == "" && !f.set.Changed("namespace") {
 		return known.Namespace
@@ -239,8 +235,7 @@ func (f *Flags) NamespaceOf(api string) string {
 	return f.Namespace
 }
 
-// Configs are the clients' configurations of both clusters; target is nil
-// where machines join none.
+// Configs returns the clients' configurations of both clusters; target is nil if machines join none.
 func (f *Flags) Configs() (control, target *rest.Config, err error) {
 	if f.TargetKubeconfig != NoTarget {
 		if target, err = f.config(f.TargetKubeconfig); err != nil {
@@ -270,10 +265,10 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 	}
 	bound(c, callTime)
 	c.QPS, c.Burst = f.QPS, f.Burst
-	// The API server warns of the finalizers' names on every write; they are
-	// what clients depend on.
+	// The API server warns of the finalizers' names on every write; clients depend on those names.
 	c.WarningHandler = rest.NoWarnings{}
-	// To compress each event of a watch and each list costs both sides more time of a processor than it saves on the way.
+	// Compressing each event of a watch and each list costs both sides more processor time than it saves on
+	// the network.
 	c.DisableCompression = true
 	if f.QPS == 0 {
 		c.QPS = -1
@@ -281,10 +276,10 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 	return c, nil
 }
 
-// inCluster, as the path of a kubeconfig, is the pod's own.
+// inCluster, as the path of a kubeconfig, is the pod's own configuration.
 const inCluster = "inClusterConfig"
 
-// load reads the kubeconfig, or, where none is named, what is mounted into the pod.
+// load reads the kubeconfig, or, if none is named, the service account mounted into the pod.
 func load(rules *clientcmd.ClientConfigLoadingRules, pod bool) (*rest.Config, error) {
 	if pod || rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
 		c, err := rest.InClusterConfig()

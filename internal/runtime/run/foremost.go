@@ -10,22 +10,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Foremost registers metrics with the registry of controller-runtime, and serves those whose names are taken there in the place of
-// what has them. Code that a program links may bring the metrics of the original's controllers, which do not run here and count
-// nothing: packages of actuators register them as they are initialized, with other help, which no registry lets be replaced.
+// Foremost registers metrics with the registry of controller-runtime. Metrics whose names are taken there
+// replace the existing ones when they are served. Linked code may bring the metrics of the original's
+// controllers, which do not run here and count nothing: packages of actuators register them at
+// initialization, with other help, and a registry cannot replace them.
 type Foremost struct {
 	prometheus.Registerer
-	// ours are the metrics whose names are taken.
+	// ours are our metrics whose names are taken.
 	ours *prometheus.Registry
 }
 
-// Metrics registers what a process serves.
+// Metrics registers the metrics that a process serves.
 var Metrics = Foremost{Registerer: metrics.Registry, ours: prometheus.NewRegistry()}
 
 // Register implements [prometheus.Registerer].
 func (f Foremost) Register(c prometheus.Collector) error {
 	err := f.Registerer.Register(c)
-	if err == nil || prometheus.NewRegistry().Register(c) != nil { // by itself it is no metric either
+	if err == nil || prometheus.NewRegistry().Register(c) != nil { // alone it is not a valid metric either
 		return err
 	}
 	return f.ours.Register(c)
@@ -40,7 +41,7 @@ func (f Foremost) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// over gathers what inner has, and in its place what is ours.
+// over gathers the metrics of inner, replaced by ours where names are equal.
 func (f Foremost) over(inner prometheus.Gatherer) prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := inner.Gather()

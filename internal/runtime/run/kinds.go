@@ -20,28 +20,28 @@ import (
 )
 
 const (
-	// awaitPeriod is how often a process that serves nothing yet looks for kinds to serve.
+	// awaitPeriod is how often a process without an API to serve looks for kinds.
 	awaitPeriod = 2 * time.Second
-	// lackPeriod is how often one that does without something looks for that.
+	// lackPeriod is how often a process looks for the kinds and permissions that it lacks.
 	lackPeriod = 30 * time.Second
 )
 
-// lack is what the process does without.
+// lack is a kind or permission that the process lacks.
 type lack struct {
 	what string
-	// ended reports whether it is there by now.
+	// ended reports whether it is available now.
 	ended func(context.Context) bool
 }
 
-// surroundings are what the control cluster has, and the rights of the process in any.
+// surroundings has the kinds of the control cluster, and the permissions of the process in any cluster.
 type surroundings struct {
 	control *rest.Config
 	log     logr.Logger
 	lacks   []lack
 }
 
-// await waits until the control cluster has the kinds of an API that is to be served, and
-// keeps to the APIs that are there then.
+// await waits until the control cluster has the kinds of an API to serve, and then serves the APIs that are
+// available.
 func (p *Process) await(ctx context.Context) error {
 	wanted := p.Flags.APIs
 	for told := ""; ; {
@@ -71,8 +71,8 @@ func (p *Process) await(ctx context.Context) error {
 	}
 }
 
-// there are those of the wanted APIs that the control cluster has. One whose kinds have not
-// all been installed yet is not among them.
+// there returns the wanted APIs that the control cluster has. An API whose kinds are not all installed yet is
+// not included.
 func (c *surroundings) there(ctx context.Context, wanted []string) (there []string, err error) {
 	c.lacks = nil
 	for _, name := range wanted {
@@ -92,8 +92,8 @@ func (c *surroundings) there(ctx context.Context, wanted []string) (there []stri
 	return there, nil
 }
 
-// Has reports whether the control cluster has a kind. The process ends, to begin anew, when
-// one comes that it had not.
+// Has reports whether the control cluster has a kind. If a missing kind is installed later, the process ends
+// and restarts.
 func (c *surroundings) Has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
 	has, err := c.has(ctx, kind)
 	if err == nil && !has {
@@ -102,7 +102,7 @@ func (c *surroundings) Has(ctx context.Context, kind schema.GroupVersionKind) (b
 	return has, err
 }
 
-// has is [surroundings.Has], and tells nobody.
+// has is [surroundings.Has] without a log line.
 func (c *surroundings) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
 	has, err := c.discovers(ctx, kind)
 	if err == nil && !has {
@@ -134,9 +134,8 @@ func (c *surroundings) discovers(ctx context.Context, kind schema.GroupVersionKi
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind }), nil
 }
 
-// MayList reports whether the process may list the resources of all namespaces in the
-// cluster of in. The process ends, to begin anew, when it may and might not before. Purpose
-// says what is left undone.
+// MayList reports whether the process may list the resources of all namespaces in the cluster of in. If it
+// gets that permission later, the process ends and restarts. Purpose names what it cannot do without it.
 func (c *surroundings) MayList(ctx context.Context, in *rest.Config, r schema.GroupVersionResource, purpose string) (bool, error) {
 	err := listOne(ctx, in, r)
 	if !apierrors.IsForbidden(err) {
@@ -159,7 +158,7 @@ func listOne(ctx context.Context, c *rest.Config, r schema.GroupVersionResource)
 	return paths.Get().AbsPath(root, r.Resource).Param("limit", "1").Do(ctx).Error()
 }
 
-// pathClient asks an API server for paths, with the connection and the rights of c.
+// pathClient asks an API server for paths, with the connection and the permissions of c.
 func pathClient(c *rest.Config) (rest.Interface, error) {
 	c = rest.CopyConfig(c)
 	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
@@ -170,10 +169,10 @@ func pathClient(c *rest.Config) (rest.Interface, error) {
 	return client, nil
 }
 
-// errAnew ends a process that is to begin anew.
+// errAnew ends a process that has to restart.
 var errAnew = errors.New("begin anew")
 
-// watchLacks ends the process when something is there that it does without.
+// watchLacks ends the process when something that it lacks becomes available.
 func (c *surroundings) watchLacks(ctx context.Context) error {
 	lacks := c.lacks
 	for len(lacks) > 0 {

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// measured: client-go has one place for who is told of requests, and all clients read it.
+// measured: client-go has one global metric of requests, for all clients.
 var measured sync.Once
 
-// measureRequests has all clients of this program tell how long their requests take. It comes before the first of them.
+// measureRequests measures the requests of all clients of this program. It has to be called before the first request.
 func measureRequests() (err error) {
 	measured.Do(func() {
 		l := requestLatency{NewRequestLatency()}
@@ -33,13 +33,13 @@ func NewRequestLatency() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "rest_client_request_latency_seconds",
 		Help: "How long requests to API servers took, by verb and address, without names of objects and namespaces.",
-		// From 1 ms to half a second, as older clients of Kubernetes had it.
+		// From 1 ms to half a second, like older clients of Kubernetes.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 10),
 	}, []string{"verb", "url"})
 }
 
-// requestLatency has as many series as there are kinds of requests: client-go puts "{name}", "{namespace}" and "{value}" where an
-// address has what is one object's.
+// requestLatency has as many series as there are kinds of requests: client-go replaces names of objects and
+// namespaces in an address by "{name}", "{namespace}" and "{value}".
 type requestLatency struct{ *prometheus.HistogramVec }
 
 // Observe implements client-go's LatencyMetric.

@@ -29,14 +29,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
-// leasePoll is how often leader election looks at what is known of the lease.
-// That costs no request: the lease is watched, and renewed no more often than
-// the retry period says. A standby thus acts within half a second of the moment
-// at which the lease expires or is given up.
+// leasePoll is how often leader election reads the known lease. That costs no request: the lease is watched,
+// and renewed no more often than the retry period allows. So a standby acts within half a second after the
+// lease expires or is released.
 const leasePoll = 250 * time.Millisecond
 
-// lease is the lock of leader election. It tells a [leading.Term] what was confirmed.
-// One goroutine elects; another watches.
+// lease is the lock of leader election. It reports confirmed renewals to a [leading.Term]. One goroutine
+// elects; another watches.
 type lease struct {
 	// client has a timeout for each request, watcher none.
 	client, watcher           coordinationclient.LeaseInterface
@@ -44,17 +43,16 @@ type lease struct {
 	retry                     time.Duration
 	clock                     clock.WithTicker
 	term                      *leading.Term
-	// events takes what is told of the lease; may be nil.
+	// events records events about the lease; may be nil.
 	events events.EventRecorder
 
 	mu sync.Mutex
-	// known is the lease as last read, written or seen; watched says that it is
-	// kept up to date.
+	// known is the lease as last read, written or seen; watched says that a watch updates it.
 	known   *coordinationv1.Lease
 	watched bool
-	// told is the lease that leader election was last told of, or has written.
+	// told is the lease that leader election last got, or has written.
 	told *coordinationv1.Lease
-	// asked is when the API server was last asked, failed what came of that.
+	// asked is when the API server was last asked, failed the result.
 	asked  time.Time
 	failed error
 }
@@ -72,7 +70,7 @@ func newLease(config *rest.Config, namespace, name string, e Election, t *leadin
 	if err != nil {
 		return nil, fmt.Errorf("make a client for watching the lease: %w", err)
 	}
-	// One request that hangs must not cost the lease.
+	// One hanging request must not lose the lease.
 	config.Timeout = max(e.RenewDeadline/2, time.Second)
 	c, err := coordinationclient.NewForConfig(config)
 	if err != nil {
@@ -84,8 +82,8 @@ func newLease(config *rest.Config, namespace, name string, e Election, t *leadin
 	}, nil
 }
 
-// Identity implements [resourcelock.Interface]. Two processes of one host are
-// two, and so are two lives of one.
+// Identity implements [resourcelock.Interface]. Two processes of one host have two identities, and so have
+// two runs of one process.
 func (l *lease) Identity() string { return l.identity }
 
 // Describe implements [resourcelock.Interface].
@@ -104,7 +102,7 @@ func (l *lease) RecordEvent(what string) {
 	l.events.Eventf(about, nil, corev1.EventTypeNormal, "LeaderElection", "Elect", "%s %s", l.identity, what)
 }
 
-// state tells people who leads. Whoever stands by is as ready as who leads.
+// state reports the leader. A standby is as ready as the leader.
 func (l *lease) state(*http.Request) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +112,7 @@ func (l *lease) state(*http.Request) (string, error) {
 	case l.holder() == l.identity:
 		return "held by this process", nil
 	case l.holder() == "":
-		return "held by nobody", nil
+		return "it has no holder", nil
 	}
 	return "standing by, it is held by " + l.holder(), nil
 }
@@ -134,7 +132,7 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	return r, raw, err
 }
 
-// read asks the API server, or repeats what it said a moment ago.
+// read asks the API server, or repeats its answer of a moment ago.
 func (l *lease) read(ctx context.Context) error {
 	if l.tooSoon() && (l.failed != nil || l.known != nil) {
 		return l.failed
@@ -142,7 +140,7 @@ func (l *lease) read(ctx context.Context) error {
 	asked := l.clock.Now()
 	known, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	if err != nil && ctx.Err() != nil {
-		return err // nobody was asked, as far as the next who asks is concerned
+		return err // a cancelled request does not count as an answer
 	}
 	l.asked, l.failed = asked, err
 	if err != nil {
@@ -164,8 +162,8 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	})
 }
 
-// Update implements [resourcelock.Interface]. It replaces the lease that leader
-// election knows, and no other: the watch may know by then that somebody else leads.
+// Update implements [resourcelock.Interface]. It replaces only the lease that leader election knows: the
+// watch may know by then that another process leads.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,18 +181,17 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 		return apierrors.NewConflict(coordinationv1.Resource("leases"), l.name, fmt.Errorf("it is held by %q by now", l.holder()))
 	}
 	err := l.update(ctx, r)
-	// A renewal that was cut short may have been done, or be done yet: that is no
-	// reason to keep the lease.
+	// A cancelled renewal may have been carried out, or still be: that is no reason to keep the lease.
 	for !keeps && apierrors.IsConflict(err) && l.holds(ctx) {
 		err = l.update(ctx, r)
 	}
 	return err
 }
 
-// holder is who holds the lease that is known.
+// holder returns the holder of the known lease.
 func (l *lease) holder() string { return ptr.Deref(l.known.Spec.HolderIdentity, "") }
 
-// isTold reports whether leader election knows what is known.
+// isTold reports whether leader election has the known lease.
 func (l *lease) isTold() bool {
 	return l.told != nil && l.told.UID == l.known.UID && l.told.ResourceVersion == l.known.ResourceVersion
 }
@@ -212,8 +209,8 @@ func (l *lease) holds(ctx context.Context) bool {
 	return err == nil && l.holder() == l.identity
 }
 
-// write sends the record and tells the term what it means. The lock is held
-// meanwhile: there is nothing to say about a lease that is being written.
+// write sends the record and updates the term by the result. It holds the lock meanwhile: the state of a
+// lease that is being written is unknown.
 func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, send func(*coordinationv1.Lease) (*coordinationv1.Lease, error)) error {
 	if r.HolderIdentity != l.identity {
 		l.term.Ended()
@@ -224,9 +221,8 @@ func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, 
 	switch {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), ctx.Err() != nil:
-		// What is known is not what is there, or need not be where we gave up waiting
-		// ourselves: read it before the next try, which is not to wait. The watch may
-		// show first what was there before.
+		// The known lease is outdated, or may be after our own timeout: read it before the next try, without
+		// a delay. The watch may show an older state first.
 		l.known, l.watched, l.asked, l.failed = nil, false, time.Time{}, nil
 		return err
 	default:
@@ -239,8 +235,8 @@ func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, 
 	return nil
 }
 
-// Watch keeps what is known of the lease up to date until ctx ends. Where that is
-// not permitted, the lease is read once in a retry period instead.
+// Watch updates the known lease until ctx ends. Without the permission to watch, the lease is read once per
+// retry period instead.
 func (l *lease) Watch(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := l.watch(ctx); err != nil && ctx.Err() == nil {
@@ -276,9 +272,9 @@ func (l *lease) watch(ctx context.Context) error {
 	return nil
 }
 
-// saw takes down what the watch shows, unless more is known already. What was
-// known before the watch began is no more than that: a watch begins with what the
-// API server has by then, and where that is older, its store went back.
+// saw records the state of the watch, unless a newer one is known already. A state from before the watch does
+// not count as newer: a watch begins with the current state of the API server, and if that is older, its
+// store was restored.
 func (l *lease) saw(o *coordinationv1.Lease, deleted bool, before *coordinationv1.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

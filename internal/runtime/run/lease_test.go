@@ -120,7 +120,7 @@ func TestRenewalCountsFromSending(t *testing.T) {
 	endsAt(epoch.Add(4*time.Second + usual.RenewDeadline))
 }
 
-// TestOnlyConfirmedRenewalsCount: no answer may mean that nobody heard.
+// TestOnlyConfirmedRenewalsCount: a missing answer may mean that the request was lost.
 func TestOnlyConfirmedRenewalsCount(t *testing.T) {
 	r := newLeaseRig(t, "")
 	r.lead()
@@ -170,8 +170,8 @@ func TestReleaseEndsTheTermFirst(t *testing.T) {
 	}
 }
 
-// TestReleaseAfterRenewalCutShort: who is told to stop while it renews does not know
-// whether it did, and gives the lease up all the same. It never gives up another's.
+// TestReleaseAfterRenewalCutShort: a process that is asked to stop while it renews does not know whether the
+// renewal succeeded, and still releases the lease. It never releases another's.
 func TestReleaseAfterRenewalCutShort(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -325,10 +325,10 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNoLeaseIsTakenThatElectionHasNotSeen: leader election renews, takes or gives up
-// the lease that it was told of. Where the watch knows of another one by then, somebody
-// else leads: a process that was stopped for longer than its lease would take it back
-// from its successor, who would take it back again, and both would lead.
+// TestNoLeaseIsTakenThatElectionHasNotSeen: leader election renews, takes or releases the lease that it
+// knows. If the watch knows of a newer one by then, another process leads: a process that was stopped for
+// longer than its lease would take it back from its successor, which would take it back again, and both would
+// lead.
 func TestNoLeaseIsTakenThatElectionHasNotSeen(t *testing.T) {
 	giveUp := func(*leaseRig) resourcelock.LeaderElectionRecord {
 		return resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}

@@ -16,8 +16,8 @@ import (
 // LogFlags are the logging flags once they are parsed.
 type LogFlags struct{ config *logsapi.LoggingConfiguration }
 
-// AddLogFlags binds the logging flags of Kubernetes: --v and its kin, --log-flush-frequency,
-// --logging-format, and those that klog has had before.
+// AddLogFlags binds the logging flags of Kubernetes: --v and related flags, --log-flush-frequency,
+// --logging-format, and the former flags of klog.
 func AddLogFlags(fs *pflag.FlagSet) *LogFlags {
 	l := &LogFlags{logsapi.NewLoggingConfiguration()}
 	logsapi.AddFlags(l.config, fs)
@@ -36,7 +36,7 @@ func AddLogFlags(fs *pflag.FlagSet) *LogFlags {
 // AddVersion gives a program the command "version" and the flag --version.
 func AddVersion(c *cobra.Command) { version.AddTo(c) }
 
-// Apply begins to log as the flags say. It may be called once in a process.
+// Apply configures logging by the flags. It may be called once in a process.
 func (l *LogFlags) Apply() error {
 	if err := logsapi.ValidateAndApply(l.config, nil); err != nil {
 		return fmt.Errorf("--logging-format, --v: %w", err)

@@ -35,7 +35,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// Scheme knows the types of all APIs and of Kubernetes.
+// Scheme returns a scheme with the types of all APIs and of Kubernetes.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apis.AddToScheme} {
@@ -46,28 +46,27 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// Process is a controller process in the making.
+// Process is a controller process during its setup.
 type Process struct {
 	Flags   *Flags
 	Log     logr.Logger
 	Control *rest.Config
-	// Target is the cluster that machines join; nil when they join none.
+	// Target is the cluster that machines join; nil if they join none.
 	Target cluster.Cluster
 
-	// Prober looks at both clusters.
+	// Prober probes both clusters.
 	Prober *Prober
-	// Clock tells the time of the control cluster, for what was and will be written
-	// down there and in the other one.
+	// Clock is the time of the control cluster, for times that are written there and in the other one.
 	Clock *serverclock.Clock
-	// Tracer tells the lives of machines; nil where nobody asked for that.
+	// Tracer traces the lives of machines; nil if not configured.
 	Tracer Tracer
 
 	*surroundings
 	scheme   *runtime.Scheme
 	managers []ctrl.Manager
-	// caches are those of the control cluster, by API.
+	// caches are the caches of the control cluster, by API.
 	caches map[string]cache.Cache
-	// terms are those of the leases.
+	// terms are the terms of the leases.
 	terms    *Terms
 	leases   []*lease
 	indexed  bool
@@ -76,7 +75,7 @@ type Process struct {
 	denied   map[reflect.Type]bool
 	events   record.EventBroadcaster
 	beside   []func(context.Context) error
-	// traced ends the telling of lives.
+	// traced stops the tracing.
 	traced func()
 }
 
@@ -111,12 +110,12 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	return p, nil
 }
 
-// Queue makes the queue of a controller whose objects are not all equally urgent.
+// Queue returns the queue of a controller whose objects are not equally urgent.
 func Queue(ctx context.Context, class queue.Turn) queue.Constructor {
 	return queue.By(ctx, class)
 }
 
-// look makes the prober of both clusters.
+// look creates the prober of both clusters.
 func (p *Process) look() error {
 	probes, err := p.probes()
 	if err != nil {
@@ -143,9 +142,8 @@ func (p *Process) join(target *rest.Config) (cluster.Cluster, error) {
 	})
 }
 
-// Nodes is the cluster that machines join, to be changed while the process holds
-// the lease; nil when they join none. A process that asks for it watches nodes,
-// pods and budgets.
+// Nodes returns the cluster that machines join, for changes while the process holds the lease; nil if they
+// join none. A process that calls it watches nodes, pods and budgets.
 func (p *Process) Nodes(ctx context.Context, lease string) (*node.Cluster, error) {
 	if p.Target == nil {
 		return nil, nil
@@ -164,8 +162,8 @@ func (p *Process) Nodes(ctx context.Context, lease string) (*node.Cluster, error
 	return c, nil
 }
 
-// Identity is that of the cluster which machines join, the same for all that asks in the process: it is read once for
-// them. The process needs such a cluster.
+// Identity returns the identity of the cluster that machines join. All callers in the process share it, so it
+// is read once for them. The process needs such a cluster.
 func (p *Process) Identity() *node.Identity {
 	if p.identity == nil {
 		p.identity = &node.Identity{Live: p.Target.GetAPIReader(), Clock: p.Clock}
@@ -173,13 +171,13 @@ func (p *Process) Identity() *node.Identity {
 	return p.identity
 }
 
-// Term is that of the process as the holder of a lease.
+// Term returns the term of the process as the holder of a lease.
 func (p *Process) Term(lease string) *leading.Term {
 	return p.terms.of(lease, func() *leading.Term { return p.Flags.Election.term(clock.RealClock{}) })
 }
 
-// Manager makes a manager for one API, to lead under the given lease. All managers
-// of an API share a cache.
+// Manager creates a manager for one API, which leads under the given lease. All managers of an API share a
+// cache.
 func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 	f := p.Flags
 	namespace := f.NamespaceOf(api)
@@ -222,7 +220,7 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 	return m, nil
 }
 
-// cacheOf is the cache of an API, which one of its managers starts.
+// cacheOf returns the cache of an API, which one of its managers starts.
 func (p *Process) cacheOf(api string, c *rest.Config, o cache.Options) (cache.Cache, error) {
 	if known := p.caches[api]; known != nil {
 		return sharedCache{known}, nil
@@ -236,7 +234,7 @@ func (p *Process) cacheOf(api string, c *rest.Config, o cache.Options) (cache.Ca
 	return made, nil
 }
 
-// sharedCache is a cache that somebody else starts.
+// sharedCache is a cache that another manager starts.
 type sharedCache struct{ cache.Cache }
 
 // Start implements [cache.Cache].
@@ -245,7 +243,7 @@ func (sharedCache) Start(ctx context.Context) error {
 	return nil
 }
 
-// manager makes a manager whose lease tells its term.
+// manager creates a manager whose lease updates its term.
 func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	if !o.LeaderElection {
 		return ctrl.NewManager(p.Control, o)
@@ -266,8 +264,8 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	return m, nil
 }
 
-// ConditionsNamespace is where the ConfigMap is that health checks share, where
-// no control namespace is given.
+// ConditionsNamespace is the namespace of the ConfigMap that health checks share, without a control
+// namespace.
 const ConditionsNamespace = "openshift-machine-api"
 
 // commonConditions is the only ConfigMap that any controller reads.
@@ -278,12 +276,12 @@ func commonConditions(namespace string) map[client.Object]cache.ByObject {
 	}
 }
 
-// Home is the namespace of what the process keeps for itself, whichever APIs it serves.
+// Home returns the namespace of the process's own objects, for any APIs that it serves.
 func (p *Process) Home() string {
 	return cmp.Or(p.Flags.Election.Namespace, p.Flags.Namespace, podNamespace())
 }
 
-// podNamespace is where leases go that belong to no control namespace.
+// podNamespace returns the namespace of leases without a control namespace.
 func podNamespace() string {
 	if ns := os.Getenv("POD_NAMESPACE"); ns != "" {
 		return ns
@@ -291,7 +289,7 @@ func podNamespace() string {
 	return "kube-system"
 }
 
-// synced tells whether a cache is filled, without waiting for that.
+// synced reports whether a cache is filled, without waiting for it.
 func synced(c cache.Cache) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
@@ -303,11 +301,10 @@ func synced(c cache.Cache) func(*http.Request) (string, error) {
 	}
 }
 
-// Run lets setUp make managers, once there is an API to serve, and runs them until ctx
-// ends or one of them stops. Probes are answered from the beginning. A standby's
-// caches are as warm as the leader's. It returns when no change is under way any
-// more, also where the lease was lost: who calls the infrastructure hears what
-// came of it.
+// Run calls setUp to create managers, once there is an API to serve, and runs them until ctx ends or one of
+// them stops. Probes are answered from the beginning. A standby's caches are as warm as the leader's. Run
+// returns when no change is in progress any more, also after the lease was lost: calls to the infrastructure
+// get their answers.
 func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) error {
 	defer func() {
 		for t := range p.terms.each() {
@@ -339,10 +336,10 @@ func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) er
 	return err
 }
 
-// Beside runs f besides the managers, whoever leads.
+// Beside runs f in addition to the managers, without leader election.
 func (p *Process) Beside(f ...func(context.Context) error) { p.beside = append(p.beside, f...) }
 
-// start runs what was set up.
+// start runs the managers.
 func (p *Process) start(ctx context.Context, g *errgroup.Group) error {
 	p.health.moving(check{"looks at API servers", p.Prober.moves})
 	g.Go(func() error { return p.Prober.Start(ctx) })

@@ -22,13 +22,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// Probe asks a cluster something. NotFound is an answer as good as another. The
-// version is the resourceVersion of the API server's store at that moment; empty: it
-// is not told.
+// Probe sends a request to a cluster. NotFound is a valid answer. The version is the resourceVersion of the
+// API server's store at that moment; empty: unknown.
 type Probe func(context.Context) (version string, err error)
 
-// Prober looks at the clusters in turn, in the leader and in standbys, and
-// remembers what it saw. It is safe for concurrent use; one goroutine looks.
+// Prober probes the clusters in turn, in the leader and in standbys, and remembers the results. It is safe
+// for concurrent use; one goroutine probes.
 type Prober struct {
 	probes map[connectivity.Cluster]Probe
 	policy connectivity.Policy
@@ -36,22 +35,22 @@ type Prober struct {
 	log    logr.Logger
 	frozen prometheus.Gauge
 	state  atomic.Pointer[connectivity.State]
-	// looked is when the last look ended, by the process's own clock.
+	// looked is when the last probe ended, by the process's own clock.
 	looked atomic.Pointer[time.Time]
 	// told says that a freeze was logged.
 	told bool
-	// highest are the versions of the stores that were seen last.
+	// highest are the last known versions of the stores.
 	highest map[connectivity.Cluster]string
-	// ahead is what the control cluster's time had skipped when it answered last; nil
-	// before it did.
+	// ahead is how much time the control cluster's clock had skipped at its last answer; nil before the
+	// first.
 	ahead *time.Duration
 }
 
-// mostSetBack is how much longer than asked for this process may wait because the
-// clock of the API server was set back. API servers of one cluster differ by less.
+// mostSetBack is how much longer than intended this process may wait because the clock of the API server was
+// set back. API servers of one cluster differ by less.
 const mostSetBack = 10 * time.Minute
 
-// NewProber returns a prober that has not looked yet.
+// NewProber returns a prober before its first probe.
 func NewProber(probes map[connectivity.Cluster]Probe, p connectivity.Policy, clk *serverclock.Clock, log logr.Logger) *Prober {
 	l := &Prober{highest: map[connectivity.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
@@ -71,11 +70,10 @@ func (l *Prober) moved() {
 	l.looked.Store(&now)
 }
 
-// mostLate is how many intervals may pass without a look that ends.
+// mostLate is how many intervals may pass without the end of a probe.
 const mostLate = 10
 
-// moves tells when the last look ended: none takes longer than an interval, unless the
-// process stands still.
+// moves reports when the last probe ended: none takes longer than an interval, unless the process is blocked.
 func (l *Prober) moves(*http.Request) (string, error) {
 	since := l.clock.WithTicker.Since(*l.looked.Load()).Round(time.Second)
 	if since > mostLate*l.policy.Interval {
@@ -87,8 +85,8 @@ func (l *Prober) moves(*http.Request) (string, error) {
 // State implements [connectivity.Source].
 func (l *Prober) State() connectivity.State { return *l.state.Load() }
 
-// Start looks until ctx ends, or an API server or its clock has gone back: the manager
-// ends with it, and so does the process.
+// Start probes until ctx ends, or an API server or its clock has gone back: then the manager ends, and so
+// does the process.
 func (l *Prober) Start(ctx context.Context) error {
 	ticker := l.clock.NewTicker(l.policy.Interval)
 	defer ticker.Stop()
@@ -104,8 +102,8 @@ func (l *Prober) Start(ctx context.Context) error {
 	}
 }
 
-// Look asks every cluster once. None takes longer than half an interval. The error
-// says which of them has gone back to an older state, or an older time, than it had.
+// Look probes every cluster once. No probe takes longer than half an interval. The error says which of them
+// has gone back to an older state, or an older time.
 func (l *Prober) Look(ctx context.Context) error {
 	r := connectivity.Probe{Answers: map[connectivity.Cluster]connectivity.Answer{}}
 	r.At, r.Ahead = l.clock.Read()
@@ -116,7 +114,7 @@ func (l *Prober) Look(ctx context.Context) error {
 		r.Answers[c] = AnswerOf(why[c])
 	}
 	l.moved()
-	if ctx.Err() == nil { // else we end, not the clusters
+	if ctx.Err() == nil { // otherwise this process ends, not the clusters
 		before := l.State()
 		after := before.After(r)
 		l.state.Store(&after)
@@ -126,10 +124,9 @@ func (l *Prober) Look(ctx context.Context) error {
 	return nil
 }
 
-// setBack says that the API server that tells the time goes by an earlier one than
-// when it answered before. Objects of that time wait until it has come again, which
-// lets none of their timers end too early; what only this process remembers, when to
-// try again above all, must not wait so long.
+// setBack reports that the clock of the API server was set back since its last answer. Objects with later
+// times wait until their time has come again, which ends none of their timers early; times that only this
+// process remembers, above all those of retries, must not wait that long.
 func (l *Prober) setBack(answer connectivity.Answer) error {
 	if answer == connectivity.Unreachable {
 		return nil
@@ -144,10 +141,9 @@ func (l *Prober) setBack(answer connectivity.Answer) error {
 		"It ends, to begin anew", (*was - ahead).Round(time.Minute))
 }
 
-// wentBack says which API server has an older version of its store than before: it
-// was restored from a backup, or another one answers in its place. The watches of
-// the caches wait there for versions that are yet to come, and show nothing of what
-// happens until then; nobody closes them.
+// wentBack reports that an API server has an older version of its store than before: it was restored from a
+// backup, or another one answers instead. The watches of the caches wait there for versions in the future,
+// and show no change until then; no server closes them.
 func (l *Prober) wentBack(versions map[connectivity.Cluster]string) error {
 	for c, version := range versions {
 		was := l.highest[c]
@@ -155,7 +151,7 @@ func (l *Prober) wentBack(versions map[connectivity.Cluster]string) error {
 		switch {
 		case was == "":
 			l.highest[c] = version
-		case err != nil: // not told, or not comparable
+		case err != nil: // unknown, or not comparable
 		case order < 0:
 			return fmt.Errorf("the API server of the %s cluster went back from version %s to %s: it was restored, or is another one, "+
 				"and the caches of this process follow the one that was. It ends, to begin anew", c, was, version)
@@ -172,8 +168,8 @@ func (l *Prober) ask(ctx context.Context, probe Probe) (version string, err erro
 	return probe(ctx)
 }
 
-// AnswerOf reads what came of a question. Whoever is refused has reached the
-// server and learnt nothing.
+// AnswerOf classifies the result of a request. A refused request has reached the server without learning
+// anything.
 func AnswerOf(err error) connectivity.Answer {
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
@@ -184,7 +180,7 @@ func AnswerOf(err error) connectivity.Answer {
 	return connectivity.Unreachable
 }
 
-// tell logs changes, and nothing else.
+// tell logs changes only.
 func (l *Prober) tell(before, after connectivity.State, why map[connectivity.Cluster]error) {
 	for c, err := range why {
 		if a, b := before.Answer(c), after.Answer(c); a != b && (a != "" || b != connectivity.Reachable) {
@@ -202,8 +198,8 @@ func (l *Prober) tell(before, after connectivity.State, why map[connectivity.Clu
 	l.told = is
 }
 
-// Describe and Collect make a metric of the prober, which is true at any time:
-// a freeze begins between two looks.
+// Describe and Collect implement a metric of the prober, which is computed on demand: a freeze begins between
+// two probes.
 
 // Describe implements [prometheus.Collector].
 func (l *Prober) Describe(ch chan<- *prometheus.Desc) { l.frozen.Describe(ch) }
@@ -217,9 +213,8 @@ func (l *Prober) Collect(ch chan<- prometheus.Metric) {
 	l.frozen.Collect(ch)
 }
 
-// connectivityPolicy is what the flags ask for. A freeze takes five looks, as in the
-// original once it has become suspicious; the period bounds the time between
-// them from above.
+// connectivityPolicy returns the policy of the flags. A freeze takes five probes, as in the original once it
+// has become suspicious; the period is an upper limit of the time between them.
 func (f *Flags) connectivityPolicy() connectivity.Policy {
 	interval := max(f.SightTimeout/5, time.Second)
 	if f.SightPeriod > 0 {
@@ -228,10 +223,10 @@ func (f *Flags) connectivityPolicy() connectivity.Policy {
 	return connectivity.Policy{Timeout: f.SightTimeout, Interval: interval}
 }
 
-// probeName is the original's. No object can have it.
+// probeName is that of the original. No object can have this name.
 const probeName = "dummy_name"
 
-// controlPaths are what is asked of the control cluster, by API.
+// controlPath returns the probed path of the control cluster, by API.
 func controlPath(api, namespace string) string {
 	if namespace == "" {
 		namespace = "default"
@@ -242,8 +237,8 @@ func controlPath(api, namespace string) string {
 
 const targetPath = "/api/v1/nodes/" + probeName
 
-// getProbe reads a path, and lists one of what is beside it, with the connection
-// and the rights that the rest of the process has.
+// getProbe reads a path, and lists one object of its kind, with the connection and the permissions of the
+// rest of the process.
 func getProbe(c *rest.Config, path string) (Probe, error) {
 	r, err := pathClient(c)
 	if err != nil {
@@ -258,9 +253,9 @@ func getProbe(c *rest.Config, path string) (Probe, error) {
 	}, nil
 }
 
-// storeVersion is the version of the store from which a list is answered; empty where
-// that cannot be told. Lists that ask for no version are answered from the newest
-// state, by whichever API server of the cluster, so that it never falls.
+// storeVersion returns the version of the store from which a list is answered; empty if unknown. A list
+// without a required version is answered from the newest state, by any API server of the cluster, so it never
+// decreases.
 func storeVersion(ctx context.Context, r rest.Interface, path string) string {
 	raw, err := r.Get().AbsPath(path).Param("limit", "1").
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx).Raw()
@@ -274,7 +269,7 @@ func storeVersion(ctx context.Context, r rest.Interface, path string) string {
 	return list.ResourceVersion
 }
 
-// probes are those of the process's clusters.
+// probes returns the probes of the process's clusters.
 func (p *Process) probes() (map[connectivity.Cluster]Probe, error) {
 	api := p.Flags.APIs[0]
 	control, err := getProbe(p.Control, controlPath(api, p.Flags.NamespaceOf(api)))

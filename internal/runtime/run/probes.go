@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// probes answer kubelets and people, from the first second of a process on.
+// probes answers the kubelet's and users' probes, from the start of the process.
 type probes struct {
 	mu sync.Mutex
-	// waits is why nothing is served yet; empty: something is.
+	// waits is why no API is served yet; empty: one is.
 	waits string
-	// needs are what it takes to be ready, moves what has to go on while the process runs.
+	// needs are the checks of readiness, moves those of liveness.
 	needs, moves []check
 }
 
-// check is one of what a process needs.
+// check is one check of a process.
 type check struct {
 	name string
-	// state says how it is; the error why that is not enough. It does not wait.
+	// state returns the state, or an error if the check fails. It does not wait.
 	state func(*http.Request) (string, error)
 }
 
-// lacks notes why nothing is served yet; empty: something is.
+// lacks records why no API is served yet; empty: one is.
 func (p *probes) lacks(why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waits = why
 }
 
-// need adds to what it takes to be ready.
+// need adds a check of readiness.
 func (p *probes) need(c check) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.needs = append(p.needs, c)
 }
 
-// moving adds to what has to go on.
+// moving adds a check of liveness.
 func (p *probes) moving(c check) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,8 +59,8 @@ func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
 	tell(w, r, checks)
 }
 
-// live answers /livez: a process that has stopped moving is to be started anew. What it
-// waits for, and whom it cannot reach, are no reasons.
+// live answers /livez: a blocked process has to be restarted. A process that waits, or cannot reach a server,
+// does not.
 func (p *probes) live(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	checks := p.moves
@@ -72,8 +72,8 @@ func (p *probes) live(w http.ResponseWriter, r *http.Request) {
 	tell(w, r, checks)
 }
 
-// tell answers with a line for each check, as API servers do: "[+]" what is well, "[-]" what
-// is not, and with 503 where something is not.
+// tell answers with a line for each check, like API servers: "[+]" for a passed one, "[-]" for a failed one,
+// and with 503 if one has failed.
 func tell(w http.ResponseWriter, r *http.Request, checks []check) {
 	var lines strings.Builder
 	code := http.StatusOK

@@ -13,9 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// queueNames are the queues of the original of machine.sapcloud.io (section 7.3 of the Gardener notes), by the controllers
-// that do their work. Its other queues have no series: "node" and "machinetermination", whose work is done under "machine",
-// and those of the safety controllers, which are loops here, but for the part that marks nodes.
+// queueNames are the queues of the original of machine.sapcloud.io (section 7.3 of the Gardener notes), by
+// the controllers that do their work. Its other queues have no series: "node" and "machinetermination", whose
+// work belongs to "machine", and those of the safety controllers, which are loops here, except for the part
+// that marks nodes.
 var queueNames = map[string]string{
 	"machineset.machine.sapcloud.io":        "machineset",
 	"machinedeployment.machine.sapcloud.io": "machinedeployment",
@@ -25,12 +26,13 @@ var queueNames = map[string]string{
 	"node-without-machine":                  "machinesafetyorphanvms",
 }
 
-// queueBuckets is how many buckets the histograms of the original have: from 10 ns to 10 s. Controller-runtime has the same,
-// and some more behind them.
+// queueBuckets is how many buckets the histograms of the original have: from 10 ns to 10 s.
+// Controller-runtime has the same ones, and some longer ones.
 const queueBuckets = 10
 
-// Queues is a gatherer that tells of queues twice: as inner does, as workqueue_*{name,controller,priority}, and as dashboards
-// of machine.sapcloud.io know them, as mcm_workqueue_*{name}, with the names of the original's queues.
+// Queues is a gatherer that reports queues twice: like inner, as workqueue_*{name,controller,priority}, and
+// as dashboards of machine.sapcloud.io know them, as mcm_workqueue_*{name}, with the names of the original's
+// queues.
 type Queues struct{ inner prometheus.Gatherer }
 
 // NewQueues returns a gatherer over inner.
@@ -51,7 +53,7 @@ func (q Queues) Gather() ([]*dto.MetricFamily, error) {
 	return families, err
 }
 
-// renamed is a family of queues as the original has it. Series that differ in priority only are one there.
+// renamed returns a family of queues in the form of the original. It merges series that differ only in priority.
 func renamed(f *dto.MetricFamily) *dto.MetricFamily {
 	name := "mcm_" + f.GetName()
 	out := &dto.MetricFamily{Name: &name, Help: f.Help, Type: f.Type}
@@ -71,7 +73,7 @@ func renamed(f *dto.MetricFamily) *dto.MetricFamily {
 	return out
 }
 
-// relabelled is a copy of m for a queue. What the copy shares with m is not changed.
+// relabelled returns a copy of m for a queue. Data shared with m are not changed.
 func relabelled(m *dto.Metric, queue string) *dto.Metric {
 	label := "name"
 	out := &dto.Metric{Label: []*dto.LabelPair{{Name: &label, Value: &queue}}, Counter: m.Counter}
@@ -97,9 +99,9 @@ func labelOf(m *dto.Metric, name string) string {
 	return ""
 }
 
-// exposition lets the server of metrics answer with [Queues] over the registry of controller-runtime. The server has no other
-// way to serve more than that registry; a second set of queue metrics in the registry is not to be had, since client-go takes
-// one provider of them.
+// exposition makes the metrics server answer with [Queues] over the registry of controller-runtime. The
+// server can serve only that registry otherwise; a second set of queue metrics in the registry is not
+// possible, because client-go accepts one provider of them.
 func exposition(_ logr.Logger, other http.Handler) (http.Handler, error) {
 	all := promhttp.HandlerFor(NewQueues(Metrics.over(metrics.Registry)), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

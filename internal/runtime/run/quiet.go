@@ -5,20 +5,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Quiet is a log in which an error is something to look at: what happens in the best of
-// clusters is told at V(1). Others write the same object, and the pass is made again; and
-// who is told to end gives its lease up.
+// Quiet returns a log in which an error deserves attention: usual events of a healthy cluster are logged at
+// V(1). Examples are conflicts with other writers of the same object, after which the pass is repeated, and a
+// process that releases its lease because it was asked to end.
 func Quiet(log logr.Logger) logr.Logger {
 	sink := log.GetSink()
 	if deep, ok := sink.(logr.CallDepthLogSink); ok {
-		sink = deep.WithCallDepth(1) // whoever logs is one further up
+		sink = deep.WithCallDepth(1) // the caller is one frame further up
 	}
 	return log.WithSink(quietSink{sink})
 }
 
 type quietSink struct{ logr.LogSink }
 
-// endedAtStop is what controller-runtime says of errors after it was told to stop.
+// endedAtStop is controller-runtime's message about errors after it was asked to stop.
 const endedAtStop = "error received after stop sequence was engaged"
 
 // Error implements [logr.LogSink].
@@ -32,8 +32,8 @@ func (q quietSink) Error(err error, msg string, kv ...any) {
 	}
 }
 
-// Info implements [logr.LogSink]. It is there to be between whoever logs and what is inside, as
-// Error is: that looks for the line of code in the same place.
+// Info implements [logr.LogSink]. It adds one frame to the stack, like Error: the inner sink looks for the
+// caller at the same depth.
 func (q quietSink) Info(level int, msg string, kv ...any) { q.LogSink.Info(level, msg, kv...) }
 
 // WithValues implements [logr.LogSink].

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// mostReaders is how many answers about readers are kept, allowedFor and deniedFor for
-	// how long, as kube-apiserver's own webhooks do.
+	// mostReaders is how many answers about readers are kept, allowedFor and deniedFor how long, like
+	// kube-apiserver's own webhooks.
 	mostReaders = 256
 	allowedFor  = 5 * time.Minute
 	deniedFor   = 30 * time.Second
-	// askTime bounds a question to the API server.
+	// askTime is the timeout of a request to the API server.
 	askTime = 10 * time.Second
 )
 
@@ -35,9 +35,9 @@ var (
 	errDeniedReader  = errors.New("may not")
 )
 
-// readers asks the control cluster who may read what a process serves: a TokenReview says
-// who the bearer of a token is, a SubjectAccessReview whether that user may use the path.
-// The filter of controller-runtime does the same, and links an API server's parts for it.
+// readers asks the control cluster which clients may read what a process serves: a TokenReview identifies the
+// bearer of a token, a SubjectAccessReview says whether that user may use the path. The filter of
+// controller-runtime does the same, and links parts of an API server for it.
 type readers struct {
 	cluster kubernetes.Interface
 	known   *cache.LRUExpireCache
@@ -51,8 +51,8 @@ func newReaders(c *rest.Config, web *http.Client) (*readers, error) {
 	return &readers{cluster, cache.NewLRUExpireCache(mostReaders)}, nil
 }
 
-// OnlyReaders is the filter of a server that lets those have a page who may use its path in
-// the cluster of c. It implements [metricsserver.Options.FilterProvider].
+// OnlyReaders returns the filter of a server that answers only clients that may use its path in the cluster
+// of c. It implements [metricsserver.Options.FilterProvider].
 func OnlyReaders(c *rest.Config, web *http.Client) (metricsserver.Filter, error) {
 	may, err := newReaders(c, web)
 	if err != nil {
@@ -61,8 +61,8 @@ func OnlyReaders(c *rest.Config, web *http.Client) (metricsserver.Filter, error)
 	return func(_ logr.Logger, inner http.Handler) (http.Handler, error) { return may.only(inner), nil }, nil
 }
 
-// only lets inner answer those who may use the path. Others get 401 where nobody is known to
-// be the bearer, 403 where that user may not, 503 where nobody could be asked.
+// only lets inner answer clients that may use the path. Others get 401 if the bearer is unknown, 403 if that
+// user may not, 503 if the API server could not be asked.
 func (a *readers) only(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch err := a.ask(r); {
@@ -79,13 +79,13 @@ func (a *readers) only(inner http.Handler) http.Handler {
 	})
 }
 
-// question is what is asked; the token is there by its digest only.
+// question is the key of an answer; it has only the digest of the token.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
 }
 
-// ask returns whether r may have an answer. Answers are kept, but for failures.
+// ask returns an error unless r may have an answer. Answers are cached, except failures.
 func (a *readers) ask(r *http.Request) error {
 	token, bears := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bears || token == "" {

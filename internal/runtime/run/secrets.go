@@ -11,14 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// secretTTL is for how long a secret that was read is used again. A fleet of
-// 1000 machines with one class thus reads its secrets at most every two seconds,
-// and a rotated credential is seen within seconds.
+// secretTTL is how long a secret that was read is used again. So a fleet of 1000 machines with one class
+// reads its secrets at most every two seconds, and a rotated credential is seen within seconds.
 const secretTTL = 2 * time.Second
 
-// newClient is the managers' client: everything but secrets is read from
-// caches. A cache of secrets would need to list all of a namespace; reading by
-// name needs no more than the names.
+// newClient returns the managers' client: everything but secrets is read from caches. A cache of secrets
+// would need the permission to list all of a namespace; reading by name needs only the names.
 func newClient(c *rest.Config, o client.Options) (client.Client, error) {
 	o.Cache.DisableFor = append(o.Cache.DisableFor, &corev1.Secret{})
 	inner, err := client.New(c, o)
@@ -42,8 +40,7 @@ type seenSecret struct {
 	at     time.Time
 }
 
-// Get reads a secret at most once per secretTTL, and what is not a secret from
-// the cache.
+// Get reads a secret at most once per secretTTL, and other objects from the cache.
 func (c *secretCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	s, ok := o.(*corev1.Secret)
 	if !ok || len(opts) > 0 {
@@ -64,7 +61,7 @@ func (c *secretCache) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return nil
 }
 
-// remember keeps what was read and drops what is out of date.
+// remember stores a secret and drops outdated ones.
 func (c *secretCache) remember(key client.ObjectKey, s seenSecret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

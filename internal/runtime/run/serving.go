@@ -19,18 +19,18 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// serving says how metrics are served.
+// serving has the settings of the metrics server.
 type serving struct {
-	// secure is HTTPS, for whoever may get the path in the control cluster.
+	// secure means HTTPS, for clients that may get the path in the control cluster.
 	secure  bool
 	certDir string
-	// minVersion and suites are of every port with TLS.
+	// minVersion and suites apply to every port with TLS.
 	minVersion, suites string
 }
 
 func (s *serving) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.secure, secureFlag, true,
-		"serve metrics over HTTPS, to whoever may get the path /metrics in the control cluster; unless given, over HTTP where their address is of the loopback interface, or the program has the name of an original, whose metrics are")
+		"serve metrics over HTTPS, to clients that may get the path /metrics in the control cluster; the default is HTTP if their address is of the loopback interface, or if the program has the name of an original that uses HTTP")
 	fs.StringVar(&s.certDir, "metrics-cert-dir", "", "folder with the certificate of the metrics (tls.crt, tls.key), which is read again when it changes; empty is a self-signed one")
 	fs.StringVar(&s.minVersion, "tls-min-version", "", "lowest TLS version of metrics and webhooks: VersionTLS12 or VersionTLS13")
 	fs.StringVar(&s.suites, "tls-cipher-suites", "", "cipher suites of metrics and webhooks, by their IANA names; those of TLS 1.3 cannot be chosen")
@@ -38,7 +38,7 @@ func (s *serving) addFlags(fs *pflag.FlagSet) {
 
 const secureFlag = "metrics-secure"
 
-// completeServing decides about HTTPS where the user did not.
+// completeServing sets the default for HTTPS.
 func (f *Flags) completeServing() error {
 	s := &f.serving
 	mayBePlain := f.listening.plain || f.MetricsAddress == "0" || loopback(f.MetricsAddress)
@@ -46,13 +46,13 @@ func (f *Flags) completeServing() error {
 	case !f.set.Changed(secureFlag):
 		s.secure = !mayBePlain
 	case !s.secure && !mayBePlain:
-		return fmt.Errorf("--%s=false: metrics in plain HTTP need an address of the loopback interface, not %s: anybody could read them", secureFlag, f.MetricsAddress)
+		return fmt.Errorf("--%s=false: metrics in plain HTTP need an address of the loopback interface, not %s: any client could read them", secureFlag, f.MetricsAddress)
 	}
 	_, err := s.tls()
 	return err
 }
 
-// tls are the settings of every port with TLS.
+// tls returns the settings of every port with TLS.
 func (s *serving) tls() (func(*tls.Config), error) {
 	var suites []string
 	if s.suites != "" {
@@ -61,8 +61,8 @@ func (s *serving) tls() (func(*tls.Config), error) {
 	return TLSOf(s.minVersion, suites)
 }
 
-// TLSOf are the settings that the flags --tls-min-version and --tls-cipher-suites name. An empty
-// version is TLS 1.2, no suites are those of Go. The error names the flag.
+// TLSOf returns the settings of the flags --tls-min-version and --tls-cipher-suites. An empty version is TLS
+// 1.2; without suites Go's defaults apply. The error names the flag.
 func TLSOf(version string, suites []string) (func(*tls.Config), error) {
 	lowest, err := cliflag.TLSVersion(version)
 	if err != nil {
@@ -77,7 +77,7 @@ func TLSOf(version string, suites []string) (func(*tls.Config), error) {
 	return func(c *tls.Config) { c.MinVersion, c.CipherSuites = lowest, known }, nil
 }
 
-// TLS are the settings of every port with TLS: what the flags ask for.
+// TLS returns the settings of the flags for every port with TLS.
 func (f *Flags) TLS() (func(*tls.Config), error) { return f.serving.tls() }
 
 func loopback(address string) bool {
@@ -113,8 +113,8 @@ func (p *Process) answer(ctx context.Context, g *errgroup.Group) error {
 	return nil
 }
 
-// filter lets the server of metrics answer with the queues of the originals too, and asks
-// the control cluster, where it is secure, whether a caller may have anything but health.
+// filter makes the metrics server answer with the queues of the originals too, and, over HTTPS, asks the
+// control cluster whether a client may have anything but health.
 func (s *serving) filter(c *rest.Config, web *http.Client) (metricsserver.Filter, error) {
 	if !s.secure {
 		return exposition, nil
@@ -142,9 +142,9 @@ func (s *serving) filter(c *rest.Config, web *http.Client) (metricsserver.Filter
 	}, nil
 }
 
-// handlers are those beside /metrics: users of machine.sapcloud.io expect the
-// health of the process on the same port. What tells more than metrics, or changes
-// something, is there for those who were asked who they are, or on demand.
+// handlers are those in addition to /metrics: users of machine.sapcloud.io expect the health of the process
+// on the same port. Handlers that show more than metrics, or change something, require authentication, or a
+// flag.
 func (p *Process) handlers() map[string]http.Handler {
 	out := p.health.handlers()
 	if p.Flags.Profiling || p.Flags.serving.secure {
@@ -158,8 +158,8 @@ func (p *Process) handlers() map[string]http.Handler {
 	return out
 }
 
-// setVerbosity changes --v of the running process, as the components of Kubernetes do:
-// curl -X PUT -d 4 https://.../debug/flags/v
+// setVerbosity changes --v of the running process, like the components of Kubernetes: curl -X PUT -d 4
+// https://.../debug/flags/v
 func setVerbosity(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)

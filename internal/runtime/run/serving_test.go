@@ -33,8 +33,8 @@ func TestServingFlags(t *testing.T) {
 		{"on the machine itself", "machine-controller-kubemark", "--address=::1", false, ""},
 		{"there too, when asked to", "machine-controller-kubemark", "--address=127.0.0.1 --metrics-secure", true, ""},
 		{"every address is not the machine itself", "machine-controller-kubemark", "--metrics-bind-address=:8080", true, ""},
-		{"a name could be anybody's", "machine-controller-kubemark", "--metrics-bind-address=node:8080 --metrics-secure=false", false, everybody + "node:8080: anybody could read them"},
-		{"everybody may not read them", "machine-controller-kubemark", "--metrics-secure=false", false, everybody + "0.0.0.0:10259: anybody could read them"},
+		{"a name could be anybody's", "machine-controller-kubemark", "--metrics-bind-address=node:8080 --metrics-secure=false", false, everybody + "node:8080: any client could read them"},
+		{"everybody may not read them", "machine-controller-kubemark", "--metrics-secure=false", false, everybody + "0.0.0.0:10259: any client could read them"},
 		{"none", "machine-controller-kubemark", "--metrics-bind-address=0 --metrics-secure=false", false, ""},
 		{"in the place of an original", "machineset-controller", "", false, ""},
 		{"in the place of an original, when asked to", "machineset-controller", "--metrics-secure", true, ""},
@@ -87,7 +87,7 @@ func TestTLSFlags(t *testing.T) {
 	}
 }
 
-// TestReaders: who may read is asked once for a while; that nobody could be asked is never remembered, and lets nobody in.
+// TestReaders: permissions are cached for a while; a failed check is never cached, and denies access.
 func TestReaders(t *testing.T) {
 	failing := errors.New("down")
 	var reviews int

@@ -8,12 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// slim are the objects of the target cluster that are kept without what no
-// controller looks at, and of volumes and claims only what drains look at. A node
-// lists up to 50 images, and a pod is mostly
-// containers: with them a fleet of 1000 nodes and 30 000 pods would take
-// gigabytes. What is left out is never written either: patches are made of
-// differences between two slim objects.
+// slim returns the objects of the target cluster that are cached without the fields that no controller reads,
+// and volumes and claims with only the fields that drains read. A node lists up to 50 images, and a pod is
+// mostly containers: with them a fleet of 1000 nodes and 30 000 pods would take gigabytes. Omitted fields are
+// never written either: patches are differences between two slim objects.
 func slim() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&corev1.Node{}: {Transform: without(func(o *corev1.Node) { o.Status.Images = nil })},
@@ -35,7 +33,7 @@ func slim() map[client.Object]cache.ByObject {
 func slimVolume(o *corev1.PersistentVolume) {
 	is := o.Spec
 	o.Labels, o.Annotations, o.Status = nil, nil, corev1.PersistentVolumeStatus{}
-	// What a volume is, a [node.VolumeNamer] may be asked about.
+	// A [node.VolumeNamer] may need the source of a volume.
 	o.Spec = corev1.PersistentVolumeSpec{AccessModes: is.AccessModes, PersistentVolumeSource: is.PersistentVolumeSource}
 	if c := is.CSI; c != nil {
 		o.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: c.Driver, VolumeHandle: c.VolumeHandle}
@@ -50,7 +48,7 @@ func slimClaim(o *corev1.PersistentVolumeClaim) {
 	o.Spec = corev1.PersistentVolumeClaimSpec{VolumeName: o.Spec.VolumeName}
 }
 
-// without makes a transform that takes off managed fields and what strip does.
+// without returns a transform that removes managed fields and applies strip.
 func without[T client.Object](strip func(T)) clientgocache.TransformFunc {
 	common := cache.TransformStripManagedFields()
 	return func(in any) (any, error) {

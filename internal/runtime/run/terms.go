@@ -10,9 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
-// Terms are those of the leases that a process leads under or stands by for. It
-// implements [prometheus.Collector]: millwright_leading has a series for each lease.
-// It is safe for concurrent use.
+// Terms are the terms of the leases that a process holds or stands by for. It implements
+// [prometheus.Collector]: millwright_leading has a series for each lease. It is safe for concurrent use.
 type Terms struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
@@ -25,7 +24,7 @@ func NewTerms() *Terms {
 		"1 while this process leads under the lease, or without election; 0 while it stands by, or its lease was not renewed in time.", []string{"lease"}, nil)}
 }
 
-// of is the term of a lease, which begin makes where there is none yet.
+// of returns the term of a lease, which begin creates if it does not exist yet.
 func (t *Terms) of(lease string, begin func() *leading.Term) *leading.Term {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
-// TestLeadingIsShown: whoever stands by says so, and nobody says that he leads when
-// another may.
+// TestLeadingIsShown: a standby reports that it stands by, and no process reports that it leads when another
+// one may.
 func TestLeadingIsShown(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
 	all := NewTerms()

@@ -17,8 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// Tracer tells the lives of machines, as [trace.Lives] does. Those who use one say which part of
-// it they use.
+// Tracer traces the lives of machines, like [trace.Lives]. Users declare the part of it that they need.
 type Tracer interface {
 	Born(uid string, created time.Time, about ...any)
 	Did(uid, name string, from time.Time, err error, about ...any)
@@ -27,7 +26,7 @@ type Tracer interface {
 	Call(ctx context.Context, c decorate.Call, do func(context.Context) error) error
 }
 
-// tracing says where traces go.
+// tracing has the destination of traces.
 type tracing struct {
 	endpoint string
 	rate     int
@@ -43,14 +42,14 @@ func (t *tracing) check() error {
 	if t.rate < 0 || t.rate > trace.Million {
 		return fmt.Errorf("--tracing-sampling-rate-per-million: must be from 0 to %d, not %d", trace.Million, t.rate)
 	}
-	if t.endpoint == "" { // what the environment says is no reason not to keep machines
+	if t.endpoint == "" { // an invalid environment must not stop the controllers
 		return nil
 	}
 	_, err := otlp.CollectorOf(t.endpoint, os.Getenv)
 	return err
 }
 
-// start returns nil, and nothing to stop, where nobody asked for traces.
+// start returns a nil tracer if tracing is not configured.
 func (t *tracing) start(clk clock.PassiveClock, log logr.Logger) (Tracer, func(), error) {
 	where, err := otlp.CollectorOf(t.endpoint, os.Getenv)
 	var sender *otlp.Sender

@@ -1,14 +1,13 @@
-// Package serverclock tells the time by the API server that a process works for.
+// Package serverclock returns the time of the API server that a process works for.
 //
-// Most times that controllers compare with the present were written by the API
-// server (creation, deletion) or by another controller of ours, which may run on
-// another machine. One clock for all of them is worth more than a right one: a
-// process whose own clock is an hour ahead has every timer run out at once, one
-// whose clock is behind makes tokens that have expired.
+// Most times that controllers compare with the present were written by the API server (creation, deletion) or
+// by another controller of Millwright, which may run on another host. One clock for all of them is more
+// important than a correct one: in a process whose own clock is an hour ahead every timer would end at once,
+// and one whose clock is behind would create expired tokens.
 //
-// Each answer of the API server says when it was written (RFC 9110, section
-// 6.6.1), in whole seconds. Between answers time goes on by the clock of the
-// process that nobody sets; its wall clock is only used before the first answer.
+// Each answer of the API server has the time at which it was written (RFC 9110, section 6.6.1), in whole
+// seconds. Between answers time continues by the monotonic clock of the process; its wall clock is only used
+// before the first answer.
 package serverclock
 
 import (
@@ -20,22 +19,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Slack is by how much the API server may differ from what is told before that
-// changes: several API servers of one cluster do not agree to the second.
+// Slack is how much the API server may differ from the returned time before that changes: several API servers
+// of one cluster do not agree to the second.
 const Slack = 2 * time.Second
 
-// Precision is that of the time in an answer.
+// Precision is the precision of the time in an answer.
 const Precision = time.Second
 
-// loud is from which correction on people are told.
+// loud is the correction from which on it is logged.
 const loud = 10 * time.Second
 
-// Clock tells the API server's time. Timers and tickers are those of the process's
-// own clock. It is safe for concurrent use.
+// Clock returns the API server's time. Timers and tickers are those of the process's own clock. It is safe
+// for concurrent use.
 type Clock struct {
 	clock.WithTicker
 	log logr.Logger
-	// began is what was told first.
+	// began is the first pair.
 	began pair
 
 	mu   sync.Mutex
@@ -45,7 +44,7 @@ type Clock struct {
 // pair is one moment by two clocks.
 type pair struct{ server, own time.Time }
 
-// New returns a clock that goes by own until an API server has answered.
+// New returns a clock that uses own until an API server has answered.
 func New(own clock.WithTicker, log logr.Logger) *Clock {
 	now := own.Now()
 	at := pair{server: now.Round(0), own: now}
@@ -64,8 +63,8 @@ func (c *Clock) now() time.Time { return c.told.server.Add(c.WithTicker.Since(c.
 // Since implements [clock.PassiveClock].
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Read returns the time, and how much more time was told since the clock began than has
-// passed. Both are of one moment, whatever an answer says meanwhile.
+// Read returns the time, and how much more time has passed by this clock than by the process's own since the
+// clock began. Both are of one moment, also if an answer arrives meanwhile.
 func (c *Clock) Read() (now time.Time, ahead time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +72,8 @@ func (c *Clock) Read() (now time.Time, ahead time.Duration) {
 	return now, now.Sub(c.began.server) - c.WithTicker.Since(c.began.own)
 }
 
-// Answered takes down that the API server wrote an answer at date, to a question
-// that was sent at that time by the process's own clock.
+// Answered records that the API server wrote an answer at date, to a request that was sent at that time by
+// the process's own clock.
 func (c *Clock) Answered(sent, date time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,11 +88,11 @@ func (c *Clock) Answered(sent, date time.Time) {
 		return
 	}
 	if by := told.Sub(c.told.server); by.Abs() >= loud {
-		c.log.Info("the time is the API server's: what was told before was wrong, or the API server's clock was set", "ahead", by.Round(time.Second).String())
+		c.log.Info("the time follows the API server: the time used before was wrong, or the API server's clock was set", "ahead", by.Round(time.Second).String())
 	}
 }
 
-// Wrap has the clock listen to the answers that rt gets.
+// Wrap makes the clock read the answers of rt.
 func (c *Clock) Wrap(rt http.RoundTripper) http.RoundTripper { return listener{rt, c} }
 
 type listener struct {
@@ -114,5 +113,5 @@ func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// WrappedRoundTripper lets client-go find what is inside.
+// WrappedRoundTripper lets client-go find the wrapped tripper.
 func (l listener) WrappedRoundTripper() http.RoundTripper { return l.RoundTripper }

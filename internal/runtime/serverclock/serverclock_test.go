@@ -17,7 +17,7 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
-// exact is by how much the time that is told may be wrong.
+// exact is how much the returned time may be wrong.
 const exact = 3 * time.Second
 
 // ahead is how much time was skipped.
@@ -67,7 +67,7 @@ func TestTimeIsTheServers(t *testing.T) {
 	})
 }
 
-// TestTimeGoesOnBetweenAnswers by the clock that nobody sets.
+// TestTimeGoesOnBetweenAnswers by the monotonic clock.
 func TestTimeGoesOnBetweenAnswers(t *testing.T) {
 	began := time.Now()
 	clk := serverclock.New(clock.RealClock{}, logr.Discard())
@@ -104,8 +104,8 @@ func TestSeveralServers(t *testing.T) {
 	}
 }
 
-// TestAnswersAreHeard: every answer of an API server has a date, and a clock that is
-// far off is told of once.
+// TestAnswersAreHeard: every answer of an API server has a date, and a clock that is far off is reported
+// once.
 func TestAnswersAreHeard(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()

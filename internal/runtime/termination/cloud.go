@@ -12,11 +12,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 )
 
-// Clouds makes the sources of the clouds that are known, by the name that
-// --provider has for each.
+// Clouds creates the sources of the known clouds, by the name that --provider has for each.
 type Clouds map[string]func() Source
 
-// Names are the clouds' names, in order.
+// Names returns the clouds' names, in order.
 func (c Clouds) Names() []string {
 	var names []string
 	for name := range c {
@@ -26,11 +25,11 @@ func (c Clouds) Names() []string {
 	return names
 }
 
-// schemes of provider IDs, where they are not the name of the cloud.
+// schemes are the schemes of provider IDs that differ from the name of the cloud.
 var schemes = map[string]string{"gce": "gcp"}
 
-// ByNode is the source of the cloud that the node's spec.providerID names. The
-// node is asked until it says.
+// ByNode is the source of the cloud that the node's spec.providerID names. It reads the node until the field
+// is set.
 type ByNode struct {
 	Clouds Clouds
 	Nodes  Nodes

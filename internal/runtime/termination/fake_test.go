@@ -21,7 +21,7 @@ import (
 
 var begin = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// cloud is a metadata service: it says what it was told to say.
+// cloud is a metadata service: it returns the configured answers.
 type cloud struct {
 	mu     sync.Mutex
 	report interruption.Report

@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 )
 
-// Metrics count what a watcher does. A nil *Metrics counts nothing.
+// Metrics counts the actions of a watcher. A nil *Metrics counts nothing.
 type Metrics struct {
 	looks   *prometheus.CounterVec
 	answer  prometheus.Gauge
@@ -16,7 +16,7 @@ type Metrics struct {
 	writes  *prometheus.CounterVec
 }
 
-// NewMetrics makes and registers the metrics.
+// NewMetrics creates and registers the metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	const prefix = "millwright_termination_handler_"
 	m := &Metrics{

@@ -1,10 +1,9 @@
-// Package termination watches for notices that a cloud gives about the
-// instance it runs on, and tells them on the instance's node.
+// Package termination watches for a cloud's notices about the instance it runs on, and reports them on the
+// instance's node.
 //
-// It keeps on: a metadata service or an API server that is away is asked again,
-// and what was noticed is not forgotten meanwhile. What follows from a notice
-// is decided in internal/engine/interruption, and what is done about the node by the
-// machine health checks that look for its conditions.
+// It keeps trying: an unavailable metadata service or API server is called again, and a notice is not
+// forgotten meanwhile. The consequences of a notice are decided in internal/engine/interruption; machine
+// health checks act on the conditions of the node.
 package termination
 
 import (
@@ -25,44 +24,42 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 )
 
-// Source asks one cloud.
+// Source reads the notices of one cloud.
 type Source interface {
-	// Look reports what is announced. It may wait up to hold for news. The
-	// error says what could not be learned; the report has what could.
+	// Look returns the notices. It may wait up to hold for news. The error names the unknown facts; the
+	// report has the known ones.
 	Look(ctx context.Context, hold time.Duration) (interruption.Report, error)
 }
 
-// Nodes is what is needed of the client of nodes.
+// Nodes is the part of the client of nodes that a watcher needs.
 type Nodes interface {
 	Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Node, error)
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*corev1.Node, error)
 }
 
-// Options are what a watcher needs. All are required but Metrics.
+// Options are the inputs of a watcher. All but Metrics are required.
 type Options struct {
 	Source Source
 	Nodes  Nodes
 	// Node is the name of the node whose instance this is.
 	Node  string
 	Clock clock.Clock
-	// Interval is the time from one look to the next.
+	// Interval is the time between two reads of the metadata service.
 	Interval time.Duration
 	Log      logr.Logger
 	Metrics  *Metrics
 }
 
 const (
-	// retry is the time between two attempts to write a notice to the node:
-	// instances have as little as 30 s.
+	// retry is the time between two attempts to write a notice to the node: instances have as little as 30 s.
 	retry = time.Second
-	// farewell is how long the watcher still tries that once it was told to
-	// end. An instance that goes ends its processes first.
+	// farewell is how long the watcher still tries that after it was asked to end. An instance ends its
+	// processes before it terminates.
 	farewell = 30 * time.Second
-	// remember is how long the node is believed to be as it was seen, while it
-	// says something of ours.
+	// remember is how long the last observation of the node is used while the node has one of our conditions.
 	remember = time.Minute
-	// stuck is how much longer than the interval a turn may take: the longest
-	// answer of a metadata service takes 150 s.
+	// stuck is how much longer than the interval a turn may take: the longest answer of a metadata service
+	// takes 150 s.
 	stuck = 4 * time.Minute
 )
 
@@ -70,7 +67,7 @@ const (
 type Watcher struct {
 	Options
 	known interruption.Report
-	// node is the node as it was seen or written last, at seen; nil before.
+	// node is the node as it was read or written last, at seen; nil before.
 	node *interruption.Node
 	seen time.Time
 	// pending says that a notice is not on the node yet.
@@ -82,15 +79,15 @@ type Watcher struct {
 	trouble error
 }
 
-// New makes a watcher.
+// New returns a watcher.
 func New(o Options) *Watcher {
 	w := &Watcher{Options: o, told: map[string]string{}, trouble: errors.New("the metadata service was not asked yet")}
 	w.turned = o.Clock.Now()
 	return w
 }
 
-// Run watches until ctx is done. Then it looks a last time, and ends when there
-// is nothing left to tell, at the latest after 30 seconds.
+// Run watches until ctx is done. Then it reads the notices a last time, and ends when all are reported, at
+// the latest after 30 seconds.
 func (w *Watcher) Run(ctx context.Context) {
 	var due time.Time
 	for ctx.Err() == nil {
@@ -112,7 +109,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.farewell(context.WithoutCancel(ctx))
 }
 
-// hold is how long a look may wait for news.
+// hold returns how long a read may wait for news.
 func (w *Watcher) hold() time.Duration {
 	if w.pending {
 		return 0
@@ -124,7 +121,7 @@ func (w *Watcher) farewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	end := w.Clock.Now().Add(farewell)
-	// What is known is told before anything else is asked.
+	// Known notices are reported before the next request.
 	trouble := w.apply(ctx)
 	if !w.pending {
 		trouble = w.lastLook(ctx)
@@ -143,7 +140,7 @@ func (w *Watcher) farewell(ctx context.Context) {
 	}
 }
 
-// lastLook does not wait as long for an answer as there is time to tell it.
+// lastLook leaves time to report the answer.
 func (w *Watcher) lastLook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, farewell/3)
 	defer cancel()
@@ -160,11 +157,11 @@ func (w *Watcher) wait(ctx context.Context, t time.Time) {
 	}
 }
 
-// look asks the cloud and adds what it says to what is known.
+// look reads the notices and merges them with the known ones.
 func (w *Watcher) look(ctx context.Context, hold time.Duration) error {
 	r, err := w.Source.Look(ctx, hold)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil // it was not the service that ended the look
+		return nil // it was not the service that ended the request
 	}
 	w.Metrics.looked(err, w.Clock.Now())
 	w.known = interruption.Merge(w.known, r)
@@ -176,10 +173,10 @@ func (w *Watcher) look(ctx context.Context, hold time.Duration) error {
 	return err
 }
 
-// apply brings the node in step with what is known.
+// apply updates the node by the known notices.
 func (w *Watcher) apply(ctx context.Context) error {
 	wrote, err := w.write(ctx)
-	// A node that is gone has nobody to be told.
+	// A deleted node needs no report.
 	w.pending = err != nil && !apierrors.IsNotFound(err) && len(w.known.Notices) > 0
 	if wrote || err != nil {
 		w.Metrics.wrote(err)
@@ -231,19 +228,18 @@ func (w *Watcher) believe(n *corev1.Node) {
 	w.node, w.seen = &node, w.Clock.Now()
 }
 
-// outdated reports whether the node has to be read again: what stands on it, or
-// has to, may have been taken away. At rest nothing does, and nothing is read.
+// outdated reports whether the node has to be read again: its conditions, or those that it should have, may
+// have been removed. Without notices it has none of our conditions, and is not read.
 func (w *Watcher) outdated() bool {
 	return (w.node.Stands() || len(w.known.Notices) > 0) && w.Clock.Now().Sub(w.seen) >= remember
 }
 
-// patchOf is a strategic merge patch: conditions are merged by type, so that
-// the kubelet's own are neither lost nor held up. It holds for this very node,
-// not for another one that has taken its name.
+// patchOf returns a strategic merge patch: conditions are merged by type, so that the kubelet's own are
+// neither lost nor delayed. It applies to this node only, not to another one of the same name.
 func patchOf(n *corev1.Node, c interruption.Change) ([]byte, error) {
 	meta, body := map[string]any{"uid": n.UID}, map[string]any{}
 	if c.Deadline != nil {
-		var value any // null takes an annotation away
+		var value any // null removes an annotation
 		if *c.Deadline != "" {
 			value = *c.Deadline
 		}
@@ -256,8 +252,8 @@ func patchOf(n *corev1.Node, c interruption.Change) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// tell logs what is wrong with one of the two sides when that changes: a
-// service that is away for an hour is asked 720 times.
+// tell logs a problem of one of the two sides when it changes: a service that is unavailable for an hour is
+// called 720 times.
 func (w *Watcher) tell(side string, err error) {
 	text := ""
 	if err != nil {
@@ -274,14 +270,14 @@ func (w *Watcher) tell(side string, err error) {
 	w.Log.Info("It works again", "side", side)
 }
 
-// turn records that a turn is over, and what was wrong.
+// turn records that a turn is over, and its problem.
 func (w *Watcher) turn(trouble error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turned, w.trouble = w.Clock.Now(), trouble
 }
 
-// Live fails when the watcher does not go on any more.
+// Live fails if the watcher is blocked.
 func (w *Watcher) Live() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,7 +287,7 @@ func (w *Watcher) Live() error {
 	return nil
 }
 
-// Ready fails unless the last turn could do all it had to.
+// Ready fails unless the last turn was successful.
 func (w *Watcher) Ready() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

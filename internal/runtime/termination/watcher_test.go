@@ -97,8 +97,8 @@ func TestKeepsOn(t *testing.T) {
 	}
 }
 
-// A notice that cannot be told is tried again every second, also when the
-// metadata service is away by then.
+// A notice that cannot be reported is retried every second, also when the metadata service is unavailable by
+// then.
 func TestRetriesWriting(t *testing.T) {
 	refused := errors.New("the API server is away")
 	w := start(t, func(w *world) {
@@ -160,8 +160,8 @@ func TestTellsAgain(t *testing.T) {
 	}
 }
 
-// Once the node is gone there is nobody to tell, and no reason to stay; one that
-// comes back is told.
+// After the deletion of the node there is nothing to report, and no reason to stay; a node that is created
+// again gets the report.
 func TestNodeIsGone(t *testing.T) {
 	gone := apierrors.NewNotFound(corev1.Resource("nodes"), "n")
 	w := start(t, func(w *world) {

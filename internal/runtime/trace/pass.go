@@ -12,33 +12,33 @@ import (
 type part struct {
 	name string
 	kind oteltrace.SpanKind
-	// from and to are when it began and ended; to is zero while it goes on.
+	// from and to are when it began and ended; to is zero while it continues.
 	from, to time.Time
-	// within is the part that it is part of; -1: the pass itself.
+	// within is the part that contains it; -1: the pass itself.
 	within int
-	// failure is of which kind; empty: none.
+	// failure is the kind of the failure; empty: success.
 	failure string
 	// about are keys and values.
 	about []any
 }
 
-// pass takes down the parts of a pass over a machine until it is known whether it did anything:
-// one that did not is not told of.
+// pass collects the parts of a pass over a machine until it is known whether the pass did anything: otherwise
+// it is not recorded.
 type pass struct {
 	lives *Lives
-	// life is where spans of the machine's life are told.
+	// life is the context for spans of the machine's life.
 	life  context.Context
 	began time.Time
 
 	mu    sync.Mutex
 	parts []part
-	// did says that there is something to tell.
+	// did says that the pass has to be recorded.
 	did bool
-	// over is where parts are told that end after the pass; nil before that.
+	// over is the context for parts that end after the pass; nil before that.
 	over context.Context
 }
 
-// place is where in which pass a context is.
+// place is the position of a context in a pass.
 type place struct {
 	pass   *pass
 	within int
@@ -46,14 +46,14 @@ type place struct {
 
 type placeKey struct{}
 
-// placeOf is where the context is; its pass is nil where that is in none.
+// placeOf returns the position of the context; its pass is nil outside of a pass.
 func placeOf(ctx context.Context) place {
 	at, _ := ctx.Value(placeKey{}).(place)
 	return at
 }
 
-// Pass begins a pass over the machine of that UID. Over ends it, and tells of it where a part
-// did something or failed.
+// Pass begins a pass over the machine of that UID. Over ends it, and records it if a part did something or
+// failed.
 func (l *Lives) Pass(ctx context.Context, uid string) (inner context.Context, over func(about ...any)) {
 	life, kept := l.within(uid)
 	if !kept {
@@ -63,13 +63,13 @@ func (l *Lives) Pass(ctx context.Context, uid string) (inner context.Context, ov
 	return context.WithValue(ctx, placeKey{}, place{p, -1}), p.end
 }
 
-// Step begins a part of the pass that ctx is in. Over ends it: did says that there is something
-// to tell, err why it failed.
+// Step begins a part of the pass that ctx is in. Over ends it: did says that it has to be recorded, err is
+// its failure.
 func (l *Lives) Step(ctx context.Context, name string) (inner context.Context, over func(did bool, err error, about ...any)) {
 	return placeOf(ctx).begin(ctx, name, oteltrace.SpanKindInternal)
 }
 
-// begin begins a part. A context that is in no pass stays as it is.
+// begin begins a part. A context outside of a pass stays as it is.
 func (at place) begin(ctx context.Context, name string, kind oteltrace.SpanKind) (context.Context, func(bool, error, ...any)) {
 	p := at.pass
 	if p == nil {
@@ -91,12 +91,12 @@ func (p *pass) endPart(n int, did bool, err error, about []any) {
 	switch {
 	case p.over == nil:
 		p.did = p.did || tells
-	case tells: // a call that somebody gave up waiting for
+	case tells: // a call that the caller stopped waiting for
 		p.lives.tell(p.over, *one)
 	}
 }
 
-// end tells of the pass.
+// end records the pass.
 func (p *pass) end(about ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// tell tells a part that is over, within that of ctx, and returns where parts of it are told.
+// tell records a finished part, within that of ctx, and returns the context for its own parts.
 func (l *Lives) tell(ctx context.Context, one part) context.Context {
 	from := one.from
-	if from.IsZero() || from.After(one.to) { // another process's clock said when it began
+	if from.IsZero() || from.After(one.to) { // another process's clock set its beginning
 		from = one.to
 	}
 	ctx, span := l.spans.Start(ctx, one.name,
@@ -31,7 +31,7 @@ func (l *Lives) tell(ctx context.Context, one part) context.Context {
 	return ctx
 }
 
-// attributes are those of keys and values. What is empty is not known, and left out.
+// attributes returns those of keys and values. Empty values are unknown, and left out.
 func attributes(about []any) []attribute.KeyValue {
 	out := make([]attribute.KeyValue, 0, len(about)/2)
 	for i := 1; i < len(about); i += 2 {
@@ -42,8 +42,7 @@ func attributes(about []any) []attribute.KeyValue {
 	return out
 }
 
-// failureOf is the kind of a failure. Its text is not told: that of a provider may have anything
-// in it.
+// failureOf returns the kind of a failure. Its text is not recorded: that of a provider may contain anything.
 func failureOf(err error) string {
 	if err == nil {
 		return ""
@@ -57,11 +56,11 @@ func failureOf(err error) string {
 	return string(provider.Transient)
 }
 
-// changes are the verbs of calls that are told of wherever they are made. Those that only ask
-// are told with what else a pass did.
+// changes are the verbs of calls that are always recorded. Calls that only read are recorded together with a
+// pass that did something.
 var changes = map[string]bool{decorate.Create: true, decorate.Delete: true, decorate.Initialize: true, decorate.Maintain: true, decorate.Power: true}
 
-// Call is a [decorate.Around] that takes down calls to the infrastructure.
+// Call is a [decorate.Around] that records calls to the infrastructure.
 func (l *Lives) Call(ctx context.Context, c decorate.Call, do func(context.Context) error) error {
 	name := "provider " + c.Verb
 	about := []any{"provider", c.Provider, "verb", c.Verb, "providerID", c.Ref.ProviderID}

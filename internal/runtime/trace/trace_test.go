@@ -139,7 +139,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestLateCall: a call that nobody waited for is told once it is over, within its pass.
+// TestLateCall: a call that its caller stopped waiting for is recorded once it is over, within its pass.
 func TestLateCall(t *testing.T) {
 	l, clk, told := process(Million)
 	ctx, over := l.Pass(t.Context(), uid)
@@ -152,7 +152,7 @@ func TestLateCall(t *testing.T) {
 	check(t, told, "Create < Pass (0s) error.type=Transient failed: Transient", "Pass <  (0s)", "provider create < Pass (1m0s)")
 }
 
-// TestCallApart: a call that changes something is told wherever it is made.
+// TestCallApart: a call that changes something is recorded wherever it is made.
 func TestCallApart(t *testing.T) {
 	l, _, told := process(Million)
 	for _, verb := range []string{decorate.Find, decorate.List, decorate.Delete} {

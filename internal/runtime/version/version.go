@@ -1,4 +1,4 @@
-// Package version says which version of Millwright a program is of.
+// Package version returns the version of Millwright of a program.
 package version
 
 import (
@@ -12,9 +12,8 @@ import (
 // release is set by the linker in releases: "v1.2.3".
 var release string
 
-// String is the version, the commit and what it was built with:
-// "v1.2.3 (0123456789ab, go1.26.0, linux/amd64)". Builds that are no release are "devel", and a
-// commit with changes on top has a "+".
+// String returns the version, the commit and the build environment: "v1.2.3 (0123456789ab, go1.26.0,
+// linux/amd64)". Builds other than releases are "devel", and a commit with local changes has a "+".
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	return of(release, info)

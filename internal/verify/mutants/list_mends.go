@@ -85,13 +85,13 @@ var mendMutants = []Mutant{
 		Note: "two listings satisfy the grace period; statement 2 is not asked of it, as the judge asks for the grace period, at whose ends two looks are",
 	},
 	{
-		ID: "orphan/others-collected", File: "whose.go", Func: "sweep.bar",
+		ID: "orphan/others-collected", File: "ownership.go", Func: "sweep.bar",
 		From:      "case !s.policy.Owns(owner):",
 		To:        "case false:",
 		Statement: 2, Finds: "TestOwners", Note: "what another control plane made is removed",
 	},
 	{
-		ID: "orphan/unowned-collected", File: "whose.go", Func: "sweep.bar",
+		ID: "orphan/unowned-collected", File: "ownership.go", Func: "sweep.bar",
 		From:  `case owner == "":`,
 		To:    "case false:",
 		Finds: "TestOwners", Note: "what does not say who made it is removed; statement 2 holds, as what does not say who made it counts as another's",

@@ -10,7 +10,7 @@ var orphanMutants = []Mutant{
 		Like: "dying doubles",
 	},
 	{
-		ID: "orphan/denied-is-complete", File: "believe.go", Func: "doubt",
+		ID: "orphan/denied-is-complete", File: "listing.go", Func: "distrust",
 		From:      "if l.Err != nil {",
 		To:        "if false {",
 		Statement: 6, Like: "forsaken", Note: "a listing that failed half-way is taken for a complete one",

@@ -189,7 +189,7 @@ func TestOrphans(t *testing.T) {
 
 	stray, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: "uid-lost", Namespace: s.ns, Name: "lost"})
 	s.must("plant", err)
-	about := s.told("OrphanQuarantined", stray.ID+" (lost): no machine has it")
+	about := s.told("OrphanQuarantined", stray.ID+" (lost): it has no machine")
 	if !slices.Contains(s.instances(), stray.ID) {
 		t.Error("removed before its time")
 	}
@@ -209,7 +209,7 @@ func TestOrphans(t *testing.T) {
 	theirs.Owner = "another"
 	other, err := s.cloud.Plant(t.Context(), theirs, provider.Instance{UID: "uid-theirs", Namespace: s.ns, Name: "theirs"})
 	s.must("plant another's", err)
-	s.told("OrphanNotDeleted", other.ID+" (theirs): no machine has it; it was made by another control plane, another")
+	s.told("OrphanNotDeleted", other.ID+" (theirs): it has no machine; it was created by another control plane, another")
 	wanted = append(wanted, other.ID)
 	slices.Sort(wanted)
 

@@ -1,6 +1,5 @@
 // Package handler is the program termination-handler. It runs on every node whose instance the cloud may
-// take back. It watches the cloud's metadata service and tells what is
-// announced by conditions of the node.
+// reclaim. It watches the cloud's metadata service and reports notices as conditions of the node.
 package handler
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/termination/metadata"
 )
 
-// Command is the program as a command.
+// Command returns the program as a command.
 func Command() *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -89,8 +88,7 @@ func (o *options) clouds() termination.Clouds {
 	}
 }
 
-// run watches until ctx is done. Only an address that is taken, or is none, ends
-// it with an error.
+// run watches until ctx is done. Only an address that is in use, or invalid, ends it with an error.
 func (o *options) run(ctx context.Context) error {
 	config := o.awaitConfig(ctx)
 	if config == nil {
@@ -124,13 +122,12 @@ func (o *options) source(nodes termination.Nodes) termination.Source {
 	return &termination.ByNode{Clouds: clouds, Nodes: nodes, Node: o.node}
 }
 
-// requestTimeout bounds a call to an API server: a connection that died with
-// its network would otherwise hold up everything.
+// requestTimeout limits a call to an API server: otherwise a connection that died with its network would
+// block everything.
 const requestTimeout = 10 * time.Second
 
-// awaitConfig reads the kubeconfig until it can be read: that of a kubelet which
-// is about to join names certificates that it does not have yet. It returns nil
-// when ctx is done.
+// awaitConfig retries until the kubeconfig is valid: that of a kubelet which is about to join names
+// certificates that do not exist yet. It returns nil when ctx is done.
 func (o *options) awaitConfig(ctx context.Context) *rest.Config {
 	for {
 		config, err := o.config()

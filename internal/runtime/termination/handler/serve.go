@@ -23,7 +23,7 @@ func endpoints(w *termination.Watcher, registry *prometheus.Registry) http.Handl
 	return mux
 }
 
-// serve opens the addresses that are asked for, and returns what closes them.
+// serve opens the configured addresses, and returns a function that closes them.
 func (o *options) serve(w *termination.Watcher, registry *prometheus.Registry) (stop func(), err error) {
 	var open []*http.Server
 	stop = func() {
@@ -51,7 +51,7 @@ func (o *options) serve(w *termination.Watcher, registry *prometheus.Registry) (
 	return stop, nil
 }
 
-// answer is 200 while check passes, else 503 and why.
+// answer responds with 200 while check passes, otherwise with 503 and the error.
 func answer(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if err := check(); err != nil {

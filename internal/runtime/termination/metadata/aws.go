@@ -23,13 +23,12 @@ type AWS struct {
 	expires time.Time
 }
 
-// NewAWS makes a client; an empty base is [LinkLocal]. It serves one caller at
-// a time.
+// NewAWS returns a client; an empty base is [LinkLocal]. It serves one caller at a time.
 func NewAWS(h *http.Client, base string, c clock.PassiveClock) *AWS {
 	return &AWS{service: newService(h, base), clock: c}
 }
 
-// What the service is asked.
+// The paths of the service.
 const (
 	awsToken       = "/latest/api/token"
 	awsInstance    = "/latest/meta-data/instance-id"
@@ -39,15 +38,15 @@ const (
 	awsMaintenance = "/latest/meta-data/events/maintenance/scheduled"
 )
 
-// The life of a token: what is asked for, the longest there is, and how long
-// before its end another one is fetched.
+// The lifetime of a token: the requested one, the longest possible, and how long before its end another one
+// is fetched.
 const (
 	tokenLife   = 6 * time.Hour
 	tokenMargin = time.Minute
 )
 
-// awsItem is an item that is there, with status 200, while there is a notice,
-// and answered with 404 while there is none.
+// awsItem is an item that exists, with status 200, while there is a notice, and otherwise is answered with
+// 404.
 type awsItem struct {
 	kind interruption.Kind
 	path string
@@ -61,10 +60,9 @@ var awsItems = []awsItem{
 	{interruption.Maintenance, awsMaintenance, awsScheduledEvents},
 }
 
-// Look asks every item; once the instance is marked for termination, nothing
-// else matters any more, and time is short. That an item is missing counts only
-// when the same service also knows which instance this is: something else that
-// answers 404 to everything has taken nothing back.
+// Look reads every item; once the instance is marked for termination, it stops, because the other items no
+// longer matter and time is short. A missing item counts only if the same service also knows this instance:
+// another server that answers 404 to everything has not withdrawn a notice.
 func (a *AWS) Look(ctx context.Context, _ time.Duration) (interruption.Report, error) {
 	r := interruption.Report{Clear: map[interruption.Kind]bool{}}
 	var errs []error
@@ -107,7 +105,7 @@ func (a *AWS) item(ctx context.Context, item awsItem) ([]interruption.Notice, er
 	return notices, nil
 }
 
-// authentic fails unless the service says which instance this is.
+// authentic fails unless the service knows which instance this is.
 func (a *AWS) authentic(ctx context.Context) error {
 	q := request{method: http.MethodGet, path: awsInstance, within: quick}
 	answer, err := a.ask(ctx, q)
@@ -122,10 +120,9 @@ func (a *AWS) authentic(ctx context.Context) error {
 	return nil
 }
 
-// ask asks with a token. One that is refused was revoked before its time, as
-// after a change of the instance's metadata options: another one is fetched,
-// once. Where none is to be had the service is asked without, as it was before
-// there were tokens; it answers 401 where it insists on one.
+// ask sends a request with a token. A refused token was revoked early, for example after a change of the
+// instance's metadata options: then another one is fetched, once. If none can be fetched the request is sent
+// without, as before tokens existed; a service that requires one answers 401.
 func (a *AWS) ask(ctx context.Context, q request) (reply, error) {
 	for try := 0; ; try++ {
 		tokenless := a.renew(ctx)
@@ -149,7 +146,7 @@ func (a *AWS) ask(ctx context.Context, q request) (reply, error) {
 	}
 }
 
-// renew fetches a token unless there is one that holds for a while.
+// renew fetches a token unless the present one is valid for a while.
 func (a *AWS) renew(ctx context.Context) error {
 	now := a.clock.Now()
 	if a.token != "" && now.Before(a.expires.Add(-tokenMargin)) {
@@ -183,9 +180,8 @@ func isToken(text string) bool {
 	return text != "" && len(text) < 1024 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' })
 }
 
-// awsTerminationTime is positive whatever the value, as in the original: where
-// it is not a time the instance goes all the same, for another reason. A page
-// is not a value: somebody else has answered.
+// awsTerminationTime returns a notice for any value, as in the original: if it is not a time the instance
+// still ends, for another reason. A page is not a value: it comes from another server.
 func awsTerminationTime(body string) ([]interruption.Notice, error) {
 	body = strings.TrimSpace(body)
 	if len(body) > 64 || strings.ContainsAny(body, "<>{}\n") {
@@ -225,11 +221,10 @@ func awsRebalanceNotice(body string) ([]interruption.Notice, error) {
 	}}, nil
 }
 
-// awsEventTime is how scheduled events write their times.
+// awsEventTime is the format of times in scheduled events.
 const awsEventTime = "2 Jan 2006 15:04:05 MST"
 
-// awsScheduledEvents reads a list of events; those that are over are in it for
-// a while, and so is an empty list.
+// awsScheduledEvents reads a list of events; it contains past ones for a while, and may be empty.
 func awsScheduledEvents(body string) ([]interruption.Notice, error) {
 	var events []struct {
 		Code, State, NotBefore, Description string

@@ -12,8 +12,7 @@ import (
 
 const awsHeader = "X-aws-ec2-metadata-token"
 
-// imds is a double of the service that insists on tokens, as instances are made
-// today.
+// imds is a simulator of the service that requires tokens, as for new instances today.
 type imds struct {
 	*double
 	token string // what is accepted

@@ -15,23 +15,21 @@ import (
 // Azure is the instance metadata service of Azure, with its Scheduled Events.
 type Azure struct {
 	service service
-	// version is the API version of Scheduled Events that is served here; empty
-	// while it is not known.
+	// version is the API version of Scheduled Events that is served here; empty while unknown.
 	version string
-	// name is that of this virtual machine; empty while it is not known.
+	// name is that of this virtual machine; empty while unknown.
 	name string
 	// warm says that Scheduled Events have answered before.
 	warm bool
 }
 
-// NewAzure makes a client; an empty base is [LinkLocal]. It serves one caller
-// at a time.
+// NewAzure returns a client; an empty base is [LinkLocal]. It serves one caller at a time.
 func NewAzure(h *http.Client, base string) *Azure {
 	return &Azure{service: newService(h, base)}
 }
 
-// The versions of Scheduled Events, the one to prefer first: the other is for
-// regions and clouds that do not have it yet.
+// The versions of Scheduled Events, the preferred one first: the other one is for regions and clouds that do
+// not have it yet.
 var azureVersions = []string{"2024-07-09", "2020-07-01"}
 
 const (
@@ -39,9 +37,8 @@ const (
 	azureName   = "/metadata/instance/compute/name?api-version=2021-02-01&format=text"
 )
 
-// azureFirst is how long the first answer may take: asking for the first time
-// turns Scheduled Events on for the virtual machine, which takes up to two
-// minutes.
+// azureFirst is how long the first answer may take: the first request enables Scheduled Events for the
+// virtual machine, which takes up to two minutes.
 const azureFirst = 150 * time.Second
 
 var azureHeader = map[string]string{"Metadata": "true"}
@@ -57,7 +54,7 @@ var azureKinds = map[string]interruption.Kind{
 	"Freeze":                      interruption.Maintenance,
 }
 
-// azureDocument is what Scheduled Events answers.
+// azureDocument is the answer of Scheduled Events.
 type azureDocument struct {
 	Events []azureEvent `json:"Events"`
 }
@@ -69,9 +66,8 @@ type azureEvent struct {
 	Description string
 }
 
-// Look reads the events that are about this virtual machine: the list is about
-// all those of its scale set or availability set. A list that has been read has
-// all there are.
+// Look reads the events about this virtual machine: the list has those of its whole scale set or availability
+// set. A list is always complete.
 func (z *Azure) Look(ctx context.Context, _ time.Duration) (interruption.Report, error) {
 	if err := z.learnName(ctx); err != nil {
 		return interruption.Report{}, fmt.Errorf("learn the name of this virtual machine: %w", err)
@@ -93,7 +89,7 @@ func (z *Azure) Look(ctx context.Context, _ time.Duration) (interruption.Report,
 	return r, nil
 }
 
-// learnName asks for the name that events use.
+// learnName reads the name that events use.
 func (z *Azure) learnName(ctx context.Context) error {
 	if z.name != "" {
 		return nil
@@ -114,8 +110,7 @@ func (z *Azure) learnName(ctx context.Context) error {
 	return nil
 }
 
-// notice is what an event says about this virtual machine. A type that is not
-// known says that something will happen to it: that is work on it.
+// notice returns the part of an event about this virtual machine. An unknown type counts as maintenance.
 func (z *Azure) notice(e azureEvent) (n interruption.Notice, mine bool) {
 	for _, resource := range e.Resources {
 		mine = mine || strings.EqualFold(resource, z.name)
@@ -157,7 +152,7 @@ func (z *Azure) events(ctx context.Context) (azureDocument, error) {
 	return azureDocument{}, errors.Join(errs...)
 }
 
-// patience is how long an answer of Scheduled Events may take.
+// patience returns how long an answer of Scheduled Events may take.
 func (z *Azure) patience() time.Duration {
 	if z.warm {
 		return quick
@@ -165,8 +160,8 @@ func (z *Azure) patience() time.Duration {
 	return azureFirst
 }
 
-// eventsIn reads the list in one version. Missing says that this version is not
-// served: 404, or 400 as the service answers versions that it does not know.
+// eventsIn reads the list in one version. Missing says that this version is not served: 404, or 400, with
+// which the service answers unknown versions.
 func (z *Azure) eventsIn(ctx context.Context, version string) (document azureDocument, missing bool, err error) {
 	q := request{method: http.MethodGet, path: azureEvents + version, header: azureHeader, within: z.patience()}
 	answer, err := z.service.do(ctx, q)

@@ -17,12 +17,11 @@ import (
 // GCP is the metadata server of Compute Engine.
 type GCP struct {
 	service service
-	// etag is the state of "preempted" that was seen last.
+	// etag is the state of "preempted" of the last answer.
 	etag string
 }
 
-// NewGCP makes a client; an empty base is [LinkLocal]. It serves one caller at
-// a time.
+// NewGCP returns a client; an empty base is [LinkLocal]. It serves one caller at a time.
 func NewGCP(h *http.Client, base string) *GCP {
 	return &GCP{service: newService(h, base)}
 }
@@ -34,12 +33,11 @@ const (
 	gcpGoogle      = "Google"
 )
 
-// gcpGrace is what an instance has from the moment of its preemption.
+// gcpGrace is the time of an instance from the moment of its preemption.
 const gcpGrace = 30 * time.Second
 
-// Look asks for preemption, waiting up to hold for it to change, and then for
-// maintenance, which does not matter to an instance that is preempted. The
-// first look of all does not wait.
+// Look reads the preemption, waiting up to hold for a change, and then the maintenance, which does not matter
+// to a preempted instance. The first call does not wait.
 func (g *GCP) Look(ctx context.Context, hold time.Duration) (interruption.Report, error) {
 	r := interruption.Report{Clear: map[interruption.Kind]bool{interruption.Rebalance: true}}
 	preempted, err := g.preempted(ctx, hold)
@@ -89,9 +87,8 @@ func (g *GCP) preempted(ctx context.Context, hold time.Duration) (bool, error) {
 	return value == "TRUE", nil
 }
 
-// maintenance is the event that is planned: a word such as
-// TERMINATE_ON_HOST_MAINTENANCE, empty for NONE. Machine types that know no
-// maintenance lack the item.
+// maintenance returns the planned event: a word such as TERMINATE_ON_HOST_MAINTENANCE, empty for NONE.
+// Machine types without maintenance lack the item.
 func (g *GCP) maintenance(ctx context.Context) (event string, err error) {
 	q := gcpRequest(gcpMaintenance)
 	answer, err := g.ask(ctx, q)
@@ -118,7 +115,7 @@ func gcpRequest(path string) request {
 	return request{method: http.MethodGet, path: path, header: map[string]string{gcpFlavor: gcpGoogle}, within: quick}
 }
 
-// ask accepts an answer from the server only: it marks each of them.
+// ask accepts only answers of the metadata server, which marks each of them.
 func (g *GCP) ask(ctx context.Context, q request) (reply, error) {
 	answer, err := g.service.do(ctx, q)
 	if err == nil && answer.header.Get(gcpFlavor) != gcpGoogle {

@@ -62,7 +62,7 @@ func TestGCP(t *testing.T) {
 	}
 }
 
-// TRUE from somebody who is not the metadata server means nothing.
+// TRUE from another server than the metadata server means nothing.
 func TestGCPAnswersAreMarked(t *testing.T) {
 	d := gcpDouble(t, map[string]page{"GET " + gcpPreempted: {body: "TRUE"}, "GET " + gcpMaintenance: {status: 404}})
 	d.dress = nil
@@ -86,8 +86,7 @@ func TestGCPWaitsForChange(t *testing.T) {
 	}
 }
 
-// After an error nobody knows what the last state was: the next look does not
-// wait for a change of it.
+// After an error the last state is unknown: the next read does not wait for a change of it.
 func TestGCPDoesNotWaitAfterAnError(t *testing.T) {
 	const waiting = "GET " + gcpPreempted + "?last_etag=e1&timeout_sec=5&wait_for_change=true"
 	d := gcpDouble(t, map[string]page{waiting: {status: http.StatusServiceUnavailable}})

@@ -1,9 +1,8 @@
-// Package metadata asks the metadata services of clouds, over HTTP, what they
-// announce about the instance that it runs on.
+// Package metadata reads notices about the instance that it runs on from the metadata services of clouds,
+// over HTTP.
 //
-// A look brings what is known, and an error that says what is not. A service
-// that is away, denies, answers in parts or in words that it does not use has
-// said nothing: neither that there is a notice nor that there is none.
+// A report has the known facts, and the error names the unknown ones. A service that is unavailable, denies,
+// or answers partially or in an unknown form has reported nothing: neither a notice nor its absence.
 package metadata
 
 import (
@@ -17,19 +16,17 @@ import (
 	"time"
 )
 
-// LinkLocal is where the metadata services of all three clouds are.
+// LinkLocal is the address of the metadata services of all three clouds.
 const LinkLocal = "http://169.254.169.254"
 
-// quick is how long a question may take that the service answers from memory.
+// quick is the timeout of requests that the service answers from memory.
 const quick = 5 * time.Second
 
-// maxBody bounds an answer, in bytes: the longest that is known has some
-// kilobytes.
+// maxBody is the limit of an answer, in bytes: the longest known one has some kilobytes.
 const maxBody = 1 << 20
 
-// NewHTTP makes a client for metadata services. It uses no proxy, whatever the
-// environment says: only the host itself is asked. It follows no redirection:
-// these services have none.
+// NewHTTP returns a client for metadata services. It uses no proxy, even if the environment names one: the
+// service is on the host itself. It follows no redirection: these services have none.
 func NewHTTP() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -56,7 +53,7 @@ func newService(h *http.Client, base string) service {
 	return service{h, strings.TrimRight(base, "/")}
 }
 
-// request is one question.
+// request is one request.
 type request struct {
 	method, path string
 	header       map[string]string
@@ -64,14 +61,14 @@ type request struct {
 	within time.Duration
 }
 
-// reply is a whole answer.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do asks. An error means that there was no whole answer, whatever its status.
+// do sends a request. An error means that there was no complete answer, of any status.
 func (s service) do(ctx context.Context, q request) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.within)
 	defer cancel()
@@ -97,12 +94,12 @@ func (s service) do(ctx context.Context, q request) (reply, error) {
 	return reply{answer.StatusCode, answer.Header, string(body)}, nil
 }
 
-// refused is the error of an answer with a status that says nothing.
+// refused returns the error for an answer with a status without information.
 func (q request) refused(a reply) error {
 	return fmt.Errorf("%s %s: the metadata service answered %d %s", q.method, q.path, a.status, http.StatusText(a.status))
 }
 
-// strange is the error of an answer that the service does not use.
+// strange returns the error for an answer in an unknown form.
 func (q request) strange(what string, a reply) error {
 	const most = 60
 	body := a.body
@@ -112,7 +109,7 @@ func (q request) strange(what string, a reply) error {
 	return fmt.Errorf("%s %s: the answer is not %s: %q", q.method, q.path, what, body)
 }
 
-// timedOut reports whether nobody answered in time.
+// timedOut reports whether no answer came in time.
 func timedOut(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()

@@ -133,8 +133,8 @@ func clear(kinds ...interruption.Kind) map[interruption.Kind]bool {
 
 var all = clear(interruption.Kinds...)
 
-// Whatever a proxy is set, the host itself is asked; and whoever sends the
-// question elsewhere is not the metadata service.
+// For any configured proxy, the host itself is asked; a server that redirects the request is not the metadata
+// service.
 func TestOnlyTheHostIsAsked(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	h := NewHTTP()

@@ -18,12 +18,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// client is the HTTP of OTLP. That of OpenTelemetry brings gRPC and its gateway along.
+// client is the HTTP client of OTLP. That of OpenTelemetry depends on gRPC and its gateway.
 type client struct {
 	where Collector
 	http  *http.Client
 	log   logr.Logger
-	// failing says that people know that nothing can be sent.
+	// failing says that a failure to send has been reported.
 	failing atomic.Bool
 }
 
@@ -49,10 +49,10 @@ func (c *client) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements [otlptrace.Client]. What cannot be sent is dropped. That is told once,
-// and not an error: OpenTelemetry would tell each.
+// UploadTraces implements [otlptrace.Client]. Spans that cannot be sent are dropped. That is logged once, and
+// not returned as an error: OpenTelemetry would log each.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// The message of the service's call has the same field, and none besides.
+	// The request message of the service has the same field, and no other.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return fmt.Errorf("encode spans: %w", err)
@@ -76,7 +76,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 func zipped(body []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	_, _ = w.Write(body) // a buffer takes all
+	_, _ = w.Write(body) // writes to a buffer succeed
 	_ = w.Close()
 	return out.Bytes()
 }
@@ -84,7 +84,7 @@ func zipped(body []byte) []byte {
 // firstPause is the pause before a batch is sent again; it doubles.
 const firstPause = time.Second
 
-// send repeats what may succeed, until ctx ends.
+// send retries until success, a final failure, or the end of ctx.
 func (c *client) send(ctx context.Context, body []byte) error {
 	for pause := firstPause; ; pause *= 2 {
 		again, err := c.post(ctx, body)
@@ -99,7 +99,7 @@ func (c *client) send(ctx context.Context, body []byte) error {
 	}
 }
 
-// post sends the batch once, and says whether it may be sent again after an error.
+// post sends the batch once, and returns whether it may be sent again after an error.
 func (c *client) post(ctx context.Context, body []byte) (again bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.where.URL.String(), bytes.NewReader(body))
 	if err != nil {

@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// Collector is where spans go.
+// Collector is the destination of spans.
 type Collector struct {
-	// URL is that of the traces, path included; nil: nobody takes them.
+	// URL is the URL for traces, including the path; nil: there is no collector.
 	URL *url.URL
-	// Headers go with every request. They may have credentials in them.
+	// Headers are sent with every request. They may have credentials.
 	Headers http.Header
 	Gzip    bool
 	// Timeout is how long one batch may take, with all its repetitions.
 	Timeout time.Duration
-	// authority is a file with the certificates of who may vouch for the collector; empty: as
-	// the system says. certificate and key are files with those of this process.
+	// authority is a file with the certificates that verify the collector; empty: those of the system.
+	// certificate and key are files with those of this process.
 	authority, certificate, key string
 }
 
 // defaultTimeout is that of the specification of OTLP exporters.
 const defaultTimeout = 10 * time.Second
 
-// CollectorOf is the collector at endpoint, or else the one that the variables of OpenTelemetry
-// name ($OTEL_EXPORTER_OTLP_ENDPOINT and its kin), which say all the rest.
+// CollectorOf returns the collector at endpoint, otherwise the one of OpenTelemetry's environment variables
+// ($OTEL_EXPORTER_OTLP_ENDPOINT and related ones), which have all other settings.
 func CollectorOf(endpoint string, env func(string) string) (Collector, error) {
 	of := func(name string) string {
 		return cmp.Or(env("OTEL_EXPORTER_OTLP_TRACES_"+name), env("OTEL_EXPORTER_OTLP_"+name))
@@ -65,7 +65,7 @@ func CollectorOf(endpoint string, env func(string) string) (Collector, error) {
 	return c, c.addHeaders(of("HEADERS"))
 }
 
-// urlOf is where traces are sent; nil: nobody said.
+// urlOf returns the destination of traces; nil: not configured.
 func urlOf(endpoint string, env func(string) string) (*url.URL, error) {
 	if env("OTEL_SDK_DISABLED") == "true" && endpoint == "" || env("OTEL_TRACES_EXPORTER") == "none" && endpoint == "" {
 		return nil, nil
@@ -91,7 +91,7 @@ func urlOf(endpoint string, env func(string) string) (*url.URL, error) {
 	return u, nil
 }
 
-// addHeaders takes in "a=b,c=d", of which values are escaped as in URLs.
+// addHeaders adds the headers in "a=b,c=d", whose values are escaped as in URLs.
 func (c *Collector) addHeaders(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -107,7 +107,7 @@ func (c *Collector) addHeaders(text string) error {
 	return nil
 }
 
-// tls is how the collector is known, and this process to it.
+// tls returns the settings that verify the collector, and identify this process to it.
 func (c *Collector) tls() (*tls.Config, error) {
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.authority != "" {

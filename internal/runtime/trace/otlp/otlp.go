@@ -1,7 +1,7 @@
 // Package otlp sends spans to a collector of OpenTelemetry: OTLP over HTTP, in protobuf.
 //
-// What is sent waits in a queue that is bounded. While the collector does not answer, spans are
-// dropped; nobody who makes them ever waits.
+// Spans wait in a bounded queue. While the collector does not answer, spans are dropped; creating a span
+// never waits.
 package otlp
 
 import (
@@ -17,14 +17,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options of a sender.
+// Options are the inputs of a sender.
 type Options struct {
-	// Where is the collector, and how it is asked.
+	// Where is the collector, and its settings.
 	Where Collector
-	// Service and Version are the program's. $OTEL_SERVICE_NAME and $OTEL_RESOURCE_ATTRIBUTES
-	// go before them.
+	// Service and Version are those of the program. $OTEL_SERVICE_NAME and $OTEL_RESOURCE_ATTRIBUTES override
+	// them.
 	Service, Version string
-	// IDs gives spans their IDs.
+	// IDs generates the IDs of spans.
 	IDs sdktrace.IDGenerator
 	Log logr.Logger
 }
@@ -32,7 +32,7 @@ type Options struct {
 // Sender sends spans.
 type Sender struct{ spans *sdktrace.TracerProvider }
 
-// Start begins to send. The collector need not be there.
+// Start starts a sender. The collector need not be available.
 func Start(ctx context.Context, o Options) (*Sender, error) {
 	client, err := newClient(o.Where, o.Log)
 	if err != nil {
@@ -52,15 +52,15 @@ func Start(ctx context.Context, o Options) (*Sender, error) {
 	)}, nil
 }
 
-// Tracer makes spans that are sent.
+// Tracer creates spans that are sent.
 func (s *Sender) Tracer() trace.Tracer { return s.spans.Tracer("github.com/millwright-dev/millwright") }
 
 // patience is how long the last spans of a process may take.
 const patience = 2 * time.Second
 
-// Stop sends what is left, as far as the collector takes it at once.
+// Stop sends the remaining spans, if the collector accepts them at once.
 func (s *Sender) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = s.spans.Shutdown(ctx) // what cannot be sent is dropped, as ever; the client has told so
+	_ = s.spans.Shutdown(ctx) // unsent spans are dropped, as always; the client has logged it
 }

@@ -6,14 +6,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// doubt says why nothing may be concluded from a listing; empty when it is
-// believed. Losing sight is not losing machines: a listing that ended early, or
-// that shows much less than the last one did or than machines have recorded,
-// is of something else, or a lie.
+// distrust returns why nothing may be concluded from a listing; empty if the listing is trusted. A listing that
+// ended early, or that has far fewer instances than the last one or than machines have recorded, shows
+// another scope or is wrong: it does not prove that machines are lost.
 //
-// That there is much less is believed when two listings say so: a fleet may
-// shrink.
-func doubt(m Memory, l Listing, c *census) (why string, next Memory) {
+// A much smaller number is trusted when two listings in a row show it: a fleet may shrink.
+func distrust(m Memory, l Listing, c *census) (why string, next Memory) {
 	if l.Err != nil {
 		return fmt.Sprintf("the listing is incomplete (%s): %v", provider.KindOf(l.Err), l.Err), m
 	}

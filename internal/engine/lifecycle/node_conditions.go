@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// How much of a node's conditions is told. A kubelet writes as many as it likes,
-// and what is told ends up in the cluster of the machines, which may be another.
+// Limits for the reported conditions of a node. A kubelet can write any number, and the report may be stored
+// in the cluster of the machines, which may be another one.
 const (
 	mostConditions     = 40
 	mostConditionBytes = 16 << 10
@@ -20,9 +20,8 @@ const (
 	mostSentence       = 150 // of its message
 )
 
-// Telling are the conditions of a node that are worth telling: all, unless they
-// are more than 40 or 16 KiB. Then they are those that come first and whose types
-// are of a sane length, with their texts cut: Ready, those that the policy and
+// Telling returns the conditions of a node to report: all, unless they are more than 40 or 16 KiB. Then it
+// returns the first ones with types of a normal length, and their texts cut: Ready, those that the policy and
 // the caller name, and the others by type.
 func Telling(n *corev1.Node, p Policy, named ...corev1.NodeConditionType) []corev1.NodeCondition {
 	if n == nil {
@@ -60,8 +59,7 @@ func sizeOf(list []corev1.NodeCondition) (bytes int) {
 	return bytes
 }
 
-// Conditions puts a node's conditions into one line, and says how many are left
-// out.
+// Conditions joins a node's conditions into one line, and counts those left out.
 func Conditions(n *corev1.Node, p Policy) string {
 	told := Telling(n, p)
 	out := make([]string, 0, len(told)+1)

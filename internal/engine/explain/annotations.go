@@ -6,8 +6,8 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Doubting adds to an answer what is wrong with annotations of ours on the object: it is not
-// in order where one has no effect, or not the one that was meant.
+// Doubting adds the invalid Millwright annotations of the object to an answer. The object is not in order if
+// such an annotation has no effect, or an unintended one.
 func (a Answer) Doubting(doubts []millwright.Doubt) Answer {
 	if len(doubts) == 0 {
 		return a
@@ -34,7 +34,7 @@ func doubted(d millwright.Doubt) string {
 	return reasonUnreadableKey
 }
 
-// annotation is the key in "metadata.annotations[key]".
+// annotation returns the key in "metadata.annotations[key]".
 func annotation(field string) string {
 	_, key, found := strings.Cut(field, "[")
 	if !found {

@@ -12,23 +12,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// CheckFacts are what is stored about a health check.
+// CheckFacts are the stored facts about a health check.
 type CheckFacts struct {
 	Subject
 	Created time.Time
 	// Machines is the API group of the machines that it selects.
 	Machines string
-	// Paused says that somebody stopped it.
+	// Paused says that a user paused it.
 	Paused bool
-	// Expected and Healthy count machines. Meaningless unless Seen, which says that
-	// a controller has looked at the check.
+	// Expected and Healthy count machines. Meaningless unless Seen, which says that a controller has
+	// processed the check.
 	Expected, Healthy int
 	Seen              bool
 	Said              []postmortem.Statement
 	// Rivals are other health checks that select some of its machines.
 	Rivals []string
-	// Controller is what is to look after the check; its zero value where nobody
-	// asked.
+	// Controller is the controller that manages the check; the zero value if it was not looked up.
 	Controller Controller
 	Gaps       []string
 }
@@ -72,32 +71,31 @@ func (f *CheckFacts) finding(now time.Time) finding {
 	return finding{key: "AllHealthy"}
 }
 
-// doubtsCluster are the reasons of a check that does not believe the target cluster.
+// doubtsCluster are the reasons of a check that does not trust the target cluster.
 var doubtsCluster = map[string]bool{
 	string(lifecycle.ReasonTargetReplaced): true, string(lifecycle.ReasonNodeDoubted): true, string(health.ReasonClusterUnknown): true,
 }
 
-// machinesStart is the reason of a check that may remedy nothing while machines start, as lenses have it.
+// machinesStart is the reason of a check that remediates nothing while machines start, in the words of lenses.
 const machinesStart = "MachinesStart"
 
-// setController is what people call what looks after sets, deployments and health
-// checks.
+// setController is the name, in messages, of the controller of sets, deployments and health checks.
 const setController = "machine-controller-manager"
 
-// ClassFacts are what is stored about a class of machines.
+// ClassFacts are the stored facts about a class of machines.
 type ClassFacts struct {
 	Subject
 	Deleted time.Time
 	// Users are the machines, sets and deployments that refer to it.
 	Users []string
-	// Absent are secrets to which it refers and that do not exist.
+	// Absent are the referenced secrets that do not exist.
 	Absent []string
 	Gaps   []string
 }
 
 // Class explains a class of machines at the time now.
 func Class(now time.Time, f ClassFacts) Answer {
-	used := "nothing refers to it"
+	used := "no object refers to it"
 	if n := len(f.Users); n > 0 {
 		used = "it is used by " + strings.Join(f.Users[:min(n, mostNames)], ", ")
 		if more := n - mostNames; more > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// What nobody wants goes only if we made it for a machine that we would see, or if
-// somebody names it.
+// An instance without a machine is removed only if we created it for a machine that we would see, or if a
+// user names it.
 func TestOwners(t *testing.T) {
 	by := func(owner, namespace string) provider.Instance {
 		return inst("i-1", "uid-1", "m-1", func(i *provider.Instance) { i.Owner, i.Namespace = owner, namespace })
@@ -27,7 +27,7 @@ func TestOwners(t *testing.T) {
 		why    orphan.Reason
 		says   string
 	}{
-		"ours":                            {"nobody has it", by(us, ns), nil, orphan.Remove, orphan.ReasonStray, "no machine has it"},
+		"ours":                            {"nobody has it", by(us, ns), nil, orphan.Remove, orphan.ReasonStray, "it has no machine"},
 		"ours, of a namespace we see":     {"nobody has it", by(us, ns), []func(*orphan.Policy){limited}, orphan.Remove, orphan.ReasonStray, ""},
 		"ours, of another namespace":      {"its machine is not ours to see", by(us, "other"), []func(*orphan.Policy){limited}, orphan.Keep, orphan.ReasonNotSeen, "other"},
 		"ours, of all namespaces":         {"we see them all", by(us, "other"), nil, orphan.Remove, orphan.ReasonStray, ""},
@@ -36,7 +36,7 @@ func TestOwners(t *testing.T) {
 		"no owner is none of them":        {"an empty name is no name", by("", ns), []func(*orphan.Policy){func(p *orphan.Policy) { p.Also = []string{""} }}, orphan.Quarantine, orphan.ReasonNoOwner, ""},
 		"another's":                       {"it has machines of its own", by("them", ns), nil, orphan.Quarantine, orphan.ReasonOtherOwner, "another control plane, them"},
 		"another's, of another namespace": {"it is told all the same", by("them", "other"), []func(*orphan.Policy){limited}, orphan.Quarantine, orphan.ReasonOtherOwner, ""},
-		"nobody's":                        {"an older version made it", by("", ""), nil, orphan.Quarantine, orphan.ReasonNoOwner, `annotation millwright.dev/approve-orphan-removal: "aws:///eu-1a/i-1" allows to remove it`},
+		"nobody's":                        {"an older version made it", by("", ""), nil, orphan.Quarantine, orphan.ReasonNoOwner, `annotation millwright.dev/approve-orphan-removal: "aws:///eu-1a/i-1" allows its removal`},
 		"nobody's, limited":               {"it does not say where its machine is", by("", ""), []func(*orphan.Policy){limited}, orphan.Quarantine, orphan.ReasonNoOwner, ""},
 		"we do not know who we are":       {"it may be anybody's", by("them", ns), []func(*orphan.Policy){anonymous}, orphan.Quarantine, orphan.ReasonOwnerUnknown, "kube-system"},
 		"neither says who":                {"no name is no match", by("", ns), []func(*orphan.Policy){anonymous}, orphan.Quarantine, orphan.ReasonOwnerUnknown, ""},
@@ -71,8 +71,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// The instances of others in a scope that is shared keep nobody from removing its
-// own.
+// The instances of other control planes in a shared scope keep no control plane from removing its own.
 func TestOthersAreNoMass(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -84,7 +83,7 @@ func TestOthersAreNoMass(t *testing.T) {
 	}
 }
 
-// An orphan that works has workloads: it goes only if somebody names it.
+// An orphan with a Ready node has workloads: it is removed only if a user names it.
 func TestReadyNodes(t *testing.T) {
 	tests := map[string]struct {
 		reason string

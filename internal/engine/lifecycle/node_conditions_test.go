@@ -55,8 +55,8 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// TestTellingIsBounded: whatever a node reports, what is told of it is small,
-// and the same again when it is told of what was told.
+// TestTellingIsBounded: for any node, the reported conditions are small, and reporting the reported
+// conditions gives the same.
 func TestTellingIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := &corev1.Node{}
