@@ -28,10 +28,10 @@ func (a API) MachineLease(plugin string) string {
 // LinkLease that of the links between machines and nodes.
 func (a API) SetLease() string { return a.leases.prefix + a.leases.sets + a.leases.suffix }
 
-// CheckLease: see [API.SetLease].
+// CheckLease is described at [API.SetLease].
 func (a API) CheckLease() string { return a.leases.prefix + a.leases.checks + a.leases.suffix }
 
-// LinkLease: see [API.SetLease].
+// LinkLease is described at [API.SetLease].
 func (a API) LinkLease() string { return a.leases.prefix + a.leases.links + a.leases.suffix }
 
 // LeadsMachines reports whether a machine controller of the API, of any provider,

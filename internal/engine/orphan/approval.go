@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// ApproveAnnotation, on the object that holds a class, approves the removal of that many of its instances
+// ApproveAnnotation on the object that holds a class approves the removal of that many of its instances
 // without a machine at once: "12". It is a number, so that a forgotten approval does not approve everything
 // for ever. Provider IDs approve the removal of those instances, created by any control plane, and also if
 // their nodes are ready: "aws:///eu-1a/i-1". Several entries are separated by commas.
