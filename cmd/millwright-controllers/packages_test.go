@@ -25,13 +25,7 @@ import (
 )
 
 // TestMain starts an API server without CRDs: packages bring theirs.
-func TestMain(m *testing.M) {
-	code := devplanetest.Main(m, devplanetest.Options{NoCRDs: true})
-	if builtIn != "" {
-		os.RemoveAll(builtIn)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{NoCRDs: true})) }
 
 const namespace = "millwright-system"
 

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,35 +30,14 @@ func read(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// builtIn is the folder of [built], once it exists.
-var builtIn string
-
-// built is where the packages of this repository are, which are built once.
-var built = sync.OnceValues(func() (dir string, err error) {
-	root, err := devplanetest.RepositoryRoot()
-	if err != nil {
-		return "", err
-	}
-	if dir, err = os.MkdirTemp("", "packages"); err != nil {
-		return "", err
-	}
-	builtIn = dir
-	c := exec.Command("go", "run", "./hack/packages", "-out", dir)
-	c.Dir = root
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return dir, nil
-})
-
 // packaged returns the path of a file or folder of the packages.
 func packaged(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := built()
+	root, err := devplanetest.RepositoryRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, name)
+	return devplanetest.Packages(t, root, name)
 }
 
 // TestPackages: the one file is what kubectl makes of config/default.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,43 +26,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-func TestMain(m *testing.M) {
-	code := devplanetest.Main(m, devplanetest.Options{NoCRDs: true})
-	if builtIn != "" {
-		os.RemoveAll(builtIn)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{NoCRDs: true})) }
 
 const namespace = "millwright-system"
 
 var root = filepath.Join("..", "..")
 
-// builtIn is the folder of [built], once it exists.
-var builtIn string
-
-// built is where the packages of this repository are, which are built once.
-var built = sync.OnceValues(func() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "packages"); err != nil {
-		return "", err
-	}
-	builtIn = dir
-	c := exec.Command("go", "run", "./hack/packages", "-out", dir)
-	c.Dir = root
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return dir, nil
-})
-
 // packaged returns the path of a file or folder of the packages.
 func packaged(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, filepath.FromSlash(name))
+	return devplanetest.Packages(t, root, name)
 }
 
 func loaded(t *testing.T) *chart.Chart {

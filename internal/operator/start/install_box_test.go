@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
 // others installs the kinds of other components that a release's manifests have: that of constraints as it is published, of the rest the names.
@@ -52,6 +54,9 @@ func (b *box) release(dir string) {
 	b.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	b.must(err)
+	if len(files) == 0 {
+		b.Fatalf("%s has no files", dir)
+	}
 	slices.Sort(files)
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -88,7 +93,7 @@ func TestRelease(t *testing.T) {
 		}
 		b.must(b.Delete(t.Context(), object))
 	}
-	b.release("../../../install")
+	b.release(devplanetest.Packages(t, filepath.Join("..", "..", ".."), "install"))
 	var images corev1.ConfigMap
 	b.must(b.Get(t.Context(), client.ObjectKey{Namespace: home, Name: "machine-api-operator-images"}, &images))
 	b.say(images.Data["images.json"])

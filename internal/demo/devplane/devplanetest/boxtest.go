@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ var shared struct {
 func Main(m *testing.M, options Options) int {
 	shared.options = &options
 	code := m.Run()
-	if err := stop(); err != nil {
+	if err := errors.Join(stop(), removePackages()); err != nil {
 		fmt.Fprintln(os.Stderr, "devplanetest:", err)
 		return max(code, 1)
 	}

@@ -1,0 +1,45 @@
+package devplanetest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// packages is the folder of what users install, which is built once for the tests of a package and removed by [Main].
+var packages struct {
+	sync.Once
+	dir string
+	out []byte
+	err error
+}
+
+// Packages returns the path of a file or folder of what users install (millwright.yaml, install, charts/millwright), built from config/ of the repository at root.
+func Packages(t testing.TB, root, name string) string {
+	t.Helper()
+	packages.Do(func() {
+		if packages.dir, packages.err = os.MkdirTemp("", "millwright-packages-"); packages.err != nil {
+			return
+		}
+		c := exec.Command("go", "run", "./hack/packages", "-out", packages.dir)
+		c.Dir = root
+		packages.out, packages.err = c.CombinedOutput()
+	})
+	if packages.err != nil {
+		t.Fatalf("build packages: %v\n%s", packages.err, packages.out)
+	}
+	path := filepath.Join(packages.dir, filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func removePackages() error {
+	if packages.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(packages.dir)
+}
