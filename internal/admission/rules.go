@@ -29,7 +29,7 @@ const (
 
 // Rules are the rules of one cluster.
 type Rules struct {
-	// Admitter has the rules of the infrastructure; nil: there are none, and provider specs are not
+	// Admitter has the rules of the infrastructure; nil: no rules, and provider specs are not
 	// checked.
 	Admitter admit.Admitter
 	Platform admit.Platform

@@ -48,7 +48,7 @@ type Options struct {
 }
 
 // Keeper has the certificate to serve. A certificate in the folder has precedence, and is read again when
-// the file changes. If there is none, and no other controller writes a CA into the webhook configurations,
+// the file changes. If the folder has no certificate, and no other controller writes a CA into the webhook configurations,
 // the process creates a certificate, keeps it in the secret, which all replicas share, and writes its CA
 // into the webhook configurations.
 type Keeper struct {
@@ -154,7 +154,7 @@ func (k *Keeper) read(ctx context.Context) (bool, error) {
 	crt, key := filepath.Join(k.Dir, certFile), filepath.Join(k.Dir, keyFile)
 	for _, file := range []string{crt, key} {
 		if _, err := os.Stat(file); err != nil {
-			return false, nil //nolint:nilerr // a file that is not there, or not to be seen, is none
+			return false, nil //nolint:nilerr // a file that cannot be read is treated as absent
 		}
 	}
 	files, err := certwatcher.New(crt, key)
@@ -172,7 +172,7 @@ func (k *Keeper) read(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// make serves the certificate of the secret, or a new one if there is none, and returns the CAs to trust.
+// make serves the certificate of the secret, or a new one if the secret has no certificate, and returns the CAs to trust.
 func (k *Keeper) make(ctx context.Context, names []string) ([]byte, error) {
 	s := &corev1.Secret{}
 	s.Namespace, s.Name = k.Secret.Namespace, k.Secret.Name

@@ -44,7 +44,6 @@ type Material struct {
 // Renewed is m, valid for names at now: DNS names and IP addresses, at least one. Parts of m that are
 // missing, unreadable, about to expire or do not match are created again, and the others stay. Clients that
 // have the bundle of m trust the served certificate, if that bundle was still valid.
-// has the bundle of m, if that was still good.
 func (m Material) Renewed(now time.Time, names []string) (Material, error) {
 	old := readSigner(m)
 	signer := old

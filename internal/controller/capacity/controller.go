@@ -6,7 +6,6 @@
 // which it skips by their controller reference. This controller skips them too, which saves a write for
 // each set of a rollout. A set keeps the annotations that it had before a deployment adopted it; they are
 // brought up to date when the deployment releases it.
-// and is brought in step when it is let go of.
 package capacity
 
 import (

@@ -205,7 +205,7 @@ func (m market) failure(asks lifecycle.Asks, tried int, err error) error {
 	return m.memory.shortages.partly(m.account(), vain)
 }
 
-// choiceNamed is the choice with that name; nil if there is none.
+// choiceNamed is the choice with that name; nil if the class has no such choice.
 func choiceNamed(choices []provider.Choice, name string) *provider.Choice {
 	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == name }); n >= 0 {
 		return &choices[n]
@@ -214,7 +214,7 @@ func choiceNamed(choices []provider.Choice, name string) *provider.Choice {
 }
 
 // sees learns from the machine's instances about the choice that they were created from: a running instance
-// shows that there is capacity, one that was accepted and has failed shows that there is none. late is that
+// shows that there is capacity, one that was accepted and has failed shows a shortage. late is that
 // of [choice.Seen].
 func (m market) sees(all []provider.Instance, late bool) {
 	for _, i := range all {

@@ -66,7 +66,7 @@ func (i *infrastructure) place() lifecycle.Origin {
 	return lifecycle.Origin{Cluster: i.class.Cluster, Region: i.class.Region, Zone: i.class.Zone}
 }
 
-// account is the account of the credentials; empty if there is none to report.
+// account is the account of the credentials; empty if it cannot be reported.
 func (i *infrastructure) account(ctx context.Context) (string, error) {
 	if i.session == nil {
 		return "", nil

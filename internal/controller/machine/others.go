@@ -27,7 +27,7 @@ type others[M client.Object] struct {
 	targetless bool
 }
 
-// older is a machine that is older and has recorded the same instance; nil if there is none.
+// older is a machine that is older and has recorded the same instance; nil if no machine is.
 func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	recorded := o.mine.Recorded.ProviderID
 	list := o.Dialect.NewList()
@@ -44,7 +44,7 @@ func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	return nil, nil
 }
 
-// claimant names the machine that has more right to an instance than this one; empty if there is none. It
+// claimant names the machine that has more right to an instance than this one; empty if no machine has. It
 // is called only for instances that do not carry this machine's UID.
 func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
 	rivals := map[string]lifecycle.Rival{}

@@ -112,7 +112,7 @@ func (p asker[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 	return nil
 }
 
-// choose chooses the next request, if there is none.
+// choose chooses the next request, if none is open.
 func (p asker[M]) choose(ctx context.Context) {
 	if p.world.Asks.Open() != nil {
 		return

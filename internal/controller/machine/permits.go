@@ -47,7 +47,7 @@ func (p permits) blocker(group string) (key types.NamespacedName, known bool) {
 	return key, known
 }
 
-// note remembers the blocker of a group; a zero name means there is none.
+// note remembers the blocker of a group; a zero name means no blocker.
 func (p permits) note(group string, blocker types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

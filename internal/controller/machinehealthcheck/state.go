@@ -62,7 +62,7 @@ type state struct {
 	sharedWith map[string]bool
 }
 
-// remember is the cohort of c; it is a new one if there is none yet or the selection changed.
+// remember is the cohort of c; it is a new one if c has no cohort yet or the selection changed.
 func (r *Reconciler[C]) remember(key types.NamespacedName, c C) *state {
 	r.mu.Lock()
 	defer r.mu.Unlock()

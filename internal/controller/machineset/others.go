@@ -51,7 +51,7 @@ func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) 
 	return replicas.DisruptionOf(o.now, v.Set, members, v.Policy), nil
 }
 
-// parent reads the deployment that controls the set; nil if there is none. An owner that does not exist,
+// parent reads the deployment that controls the set; nil if no deployment does. An owner that does not exist,
 // has another kind, or has only the same name is not the parent.
 func (o others[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
 	ref := metav1.GetControllerOfNoCopy(o.object)

@@ -120,7 +120,7 @@ func (s Scene) byAddress(claimants []lifecycle.Machine) Verdict {
 		"expected 1 machine with an internal IP of node %s, found %d: %s", s.Node.Name, len(able), strings.Join(keys, ", "))}
 }
 
-// holder is the machine that has recorded this very node; nil if there is none. A record that contradicts
+// holder is the machine that has recorded this very node; nil if no machine has. A record that contradicts
 // the node's provider ID is out of date, or was written before the node showed the ID.
 func (s Scene) holder(n *corev1.Node) *lifecycle.Machine {
 	var held []lifecycle.Machine

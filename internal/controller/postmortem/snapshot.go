@@ -172,7 +172,7 @@ func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, s
 	return i, s.console(ctx, session, ref, *i)
 }
 
-// own is the machine's instance; nil if there is none.
+// own is the machine's instance; nil if it does not exist.
 func (s *snapshot[M]) own(all []provider.Instance) *provider.Instance {
 	i := slices.IndexFunc(all, func(i provider.Instance) bool {
 		return s.view.Recorded.ProviderID != "" && i.ProviderID == s.view.Recorded.ProviderID

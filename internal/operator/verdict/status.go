@@ -173,7 +173,7 @@ func (r Reporter) set(s *configv1.ClusterOperatorStatus, to configv1.ClusterOper
 	*was = to
 }
 
-// condition is the condition of a type, to be changed in place; nil if there is none.
+// condition is the condition of a type, to be changed in place; nil if it does not exist.
 func condition(s configv1.ClusterOperatorStatus, kind configv1.ClusterStatusConditionType) *configv1.ClusterOperatorStatusCondition {
 	i := slices.IndexFunc(s.Conditions, func(c configv1.ClusterOperatorStatusCondition) bool { return c.Type == kind })
 	if i < 0 {
