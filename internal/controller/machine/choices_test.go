@@ -308,8 +308,8 @@ func TestGivenUpIsAShortage(t *testing.T) {
 
 // TestGivenUpBeforeARestart: a new process does not know the requests of its predecessor. The instance says
 // where it is, and the earliest time at which it may have failed, if its machine has failed by then.
-// Otherwise a process that often crashes requests the same choice for each machine that replaces one (world
-// 100202056).
+// Otherwise a process that often crashes requests the same choice for each machine that replaces one
+// (world 100202056).
 func TestGivenUpBeforeARestart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
