@@ -165,7 +165,8 @@ func says(t *testing.T, what string, err error, webhook, refusal string) {
 	}
 }
 
-// TestWebhooksOfARealServer: what clients read, and what goes on while nobody answers.
+// TestWebhooksOfARealServer: the messages that clients read, and the writes that succeed while no webhook
+// answers.
 func TestWebhooksOfARealServer(t *testing.T) {
 	b := startBox(t)
 	stop := b.serve(t)

@@ -17,26 +17,27 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// Admitters judge the specs of an infrastructure each, by the type that Infrastructure objects have.
+// Admitters validate provider specs, one for each infrastructure, by the type in Infrastructure objects.
 type Admitters = map[string]admit.Admitter
 
-// Cluster is what a cluster says of where it runs.
+// Cluster has the facts about where a cluster runs.
 type Cluster struct {
-	// Type is that of its infrastructure, as Infrastructure objects spell it: "AWS". Empty: not known.
+	// Type is the type of its infrastructure, as Infrastructure objects spell it: "AWS". Empty: unknown.
 	Type     string
 	Platform admit.Platform
 }
 
-// The objects that say so. A cluster without config.openshift.io has neither.
+// The objects with these facts. A cluster without config.openshift.io has neither.
 var (
 	infrastructures = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "infrastructures"}
 	dnses           = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "dnses"}
 )
 
-// clusterObject is the name of either.
+// clusterObject is the name of both.
 const clusterObject = "cluster"
 
-// clusterOf reads the objects, each nil where there is none. What they do not say is as given.
+// clusterOf reads the facts from the objects, each nil if it does not exist. Facts that they lack are as
+// given.
 func clusterOf(infrastructure, dns map[string]any, given Cluster) Cluster {
 	c := given
 	status := func(path ...string) string {
@@ -56,26 +57,26 @@ func clusterOf(infrastructure, dns map[string]any, given Cluster) Cluster {
 	return c
 }
 
-// Facts follow what a cluster says of itself.
+// Facts follow the facts about a cluster.
 type Facts struct {
 	client dynamic.Interface
 	given  Cluster
-	// last is what was said last.
+	// last are the facts of the last read.
 	last atomic.Pointer[Cluster]
 	seen struct{ infrastructure, dns map[string]any }
 }
 
-// NewFacts reads by c; given are the facts that hold where the cluster does not say otherwise.
+// NewFacts reads by c; given are the facts that hold unless the cluster says otherwise.
 func NewFacts(c dynamic.Interface, given Cluster) *Facts {
 	f := &Facts{client: c, given: given}
 	f.last.Store(&given)
 	return f
 }
 
-// Now is what the cluster said last.
+// Now returns the facts of the last read.
 func (f *Facts) Now() Cluster { return *f.last.Load() }
 
-// Refresh reads the objects, for one caller at a time. What cannot be read is as it was.
+// Refresh reads the objects, for one caller at a time. Objects that cannot be read keep their last facts.
 func (f *Facts) Refresh(ctx context.Context) error {
 	err := errors.Join(
 		f.read(ctx, infrastructures, &f.seen.infrastructure),
@@ -91,7 +92,7 @@ func (f *Facts) read(ctx context.Context, of schema.GroupVersionResource, into *
 	switch {
 	case err == nil:
 		*into = o.Object
-	case apierrors.IsNotFound(err): // neither the object, or its kind
+	case apierrors.IsNotFound(err): // neither the object nor its kind exists
 		*into = nil
 	default:
 		return fmt.Errorf("read %s %s: %w", of.Resource, clusterObject, err)

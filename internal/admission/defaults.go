@@ -7,15 +7,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// Defaults are what an object is to have besides what it says.
+// Defaults are the fields that an object is to have in addition to its own.
 type Defaults struct {
 	// Labels are to be added.
 	Labels map[string]string
-	// Spec is to take the place of the provider spec; nil: that stays as it is.
+	// Spec replaces the provider spec; nil: that stays as it is.
 	Spec []byte
 }
 
-// DefaultMachine fills in what m leaves out. Faults are those for which nothing can be filled in.
+// DefaultMachine fills in the fields that m lacks. Faults are the reasons why a field cannot be filled in.
 func (r Rules) DefaultMachine(m *machinev1.Machine) (Defaults, field.ErrorList) {
 	d, faults := r.defaultSpec(m.Spec.ProviderSpec, about(m))
 	if _, has := m.Labels[machinev1.MachineClusterIDLabel]; !has && r.Platform.ID != "" {
@@ -24,7 +24,8 @@ func (r Rules) DefaultMachine(m *machinev1.Machine) (Defaults, field.ErrorList) 
 	return d, faults
 }
 
-// DefaultMachineSet fills in what the template of s leaves out. Its labels stay as they are: the selector goes by them.
+// DefaultMachineSet fills in the fields that the template of s lacks. Its labels stay as they are: the
+// selector depends on them.
 func (r Rules) DefaultMachineSet(s *machinev1.MachineSet) (Defaults, field.ErrorList) {
 	return r.defaultSpec(s.Spec.Template.Spec.ProviderSpec, admit.Request{})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// fakeSpec is the spec of an infrastructure that is none.
+// fakeSpec is the spec of a fake infrastructure.
 type fakeSpec struct {
 	metav1.TypeMeta   `json:",inline"`
 	Size              string                  `json:"size,omitempty"`
@@ -68,7 +68,7 @@ func (fakeAdmitter) Admit(a admit.Request) (warnings []string, faults field.Erro
 	return warnings, faults
 }
 
-// plainAdmitter leaves it to nobody to warn of unknown fields.
+// plainAdmitter does not warn of unknown fields.
 type plainAdmitter struct{ admit.Admitter }
 
 // good is a spec that nothing is wrong with.

@@ -24,11 +24,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Options are what handlers need.
+// Options are the options of handlers.
 type Options struct {
-	// Admitters have the rules of infrastructures, by the type of platform: "AWS". A type that is not there has no rules.
+	// Admitters have the rules of infrastructures, by the type of platform: "AWS". A type without an entry
+	// has no rules.
 	Admitters Admitters
-	// Cluster is what the cluster says of itself at present.
+	// Cluster returns the present facts about the cluster.
 	Cluster func() Cluster
 	// Secrets reads secrets by name.
 	Secrets client.Reader
@@ -63,8 +64,8 @@ func Handlers(o Options) map[string]http.Handler {
 
 type handler struct{ Options }
 
-// hook makes a webhook of a function. What the function cannot judge is allowed, with a warning: a webhook that fails is to keep
-// nobody from working, as one that is down keeps nobody.
+// hook makes a webhook from a function. An object that the function cannot judge is allowed, with a
+// warning: a failing webhook must not block any user, and one that is down does not either.
 func (h handler) hook(judge func(context.Context, webhook.Request) (webhook.Response, error)) http.Handler {
 	return &webhook.Webhook{Handler: webhook.HandlerFunc(func(ctx context.Context, r webhook.Request) (answer webhook.Response) {
 		fail := func(err error) {
@@ -85,7 +86,7 @@ func (h handler) hook(judge func(context.Context, webhook.Request) (webhook.Resp
 	})}
 }
 
-// rules are those of the cluster as it is now.
+// rules are the rules for the present facts about the cluster.
 func (h handler) rules() Rules {
 	c := h.Cluster()
 	return Rules{Admitter: h.Admitters[c.Type], Platform: c.Platform}
@@ -125,7 +126,7 @@ func (h handler) validateMachineSet(ctx context.Context, r webhook.Request) (web
 	return h.answer(ctx, r, h.rules().MachineSet(s, old), s), nil
 }
 
-// warn warns of what controllers will find wrong with an object, and refuses nothing.
+// warn warns of the faults that controllers will report on an object, and refuses nothing.
 func (h handler) warn(r webhook.Request, o client.Object) (webhook.Response, error) {
 	if err := decode(r.Object.Raw, o); err != nil {
 		return webhook.Response{}, err
@@ -133,7 +134,7 @@ func (h handler) warn(r webhook.Request, o client.Object) (webhook.Response, err
 	return webhook.Allowed("").WithWarnings(h.faults(o)...), nil
 }
 
-// faults are what controllers will find wrong with o, unless it is on its way out.
+// faults are the faults that controllers will report on o, unless it is under deletion.
 func (h handler) faults(o client.Object) (out []string) {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -149,7 +150,7 @@ func (h handler) faults(o client.Object) (out []string) {
 	return out
 }
 
-// answer tells the verdict. An object that is accepted may still not be what controllers can work with.
+// answer returns the verdict. Controllers may still be unable to use an accepted object.
 func (h handler) answer(ctx context.Context, r webhook.Request, v Verdict, o client.Object) webhook.Response {
 	warnings := append(v.Warnings, h.lacks(ctx, r, v.Credentials)...)
 	if len(v.Faults) > 0 {
@@ -158,7 +159,7 @@ func (h handler) answer(ctx context.Context, r webhook.Request, v Verdict, o cli
 	return webhook.Allowed("").WithWarnings(distinct(append(warnings, h.faults(o)...))...)
 }
 
-// lacks warns of a secret that does not exist. Of one that cannot be looked for nothing is known.
+// lacks warns of a secret that does not exist. If the secret cannot be read, there is no warning.
 func (h handler) lacks(ctx context.Context, r webhook.Request, ref provider.SecretRef) []string {
 	if ref.Name == "" {
 		return nil
@@ -176,7 +177,7 @@ func (h handler) lacks(ctx context.Context, r webhook.Request, ref provider.Secr
 	return nil
 }
 
-// distinct leaves out what was said before.
+// distinct removes repeated messages.
 func distinct(warnings []string) (out []string) {
 	for _, w := range warnings {
 		if !slices.Contains(out, w) {
@@ -186,7 +187,7 @@ func distinct(warnings []string) (out []string) {
 	return out
 }
 
-// written are the object as it is to be, and as it was; the latter nil where it is new.
+// written are the new object and the old one; the latter is nil on creation.
 func written[O any](r webhook.Request) (now, old *O, err error) {
 	now = new(O)
 	if err := decode(r.Object.Raw, now); err != nil {

@@ -1,10 +1,10 @@
-// Package admission judges machines, sets and what makes them in the moment they are written: it fills in
-// defaults, refuses what cannot work, and warns of what is probably not meant. It answers API servers
-// as webhooks, and keeps the certificate that they ask for.
+// Package admission validates machines, sets and the objects that create them when they are written: it
+// fills in defaults, refuses objects that cannot work, and warns of probable mistakes. It serves API
+// servers as webhooks, and maintains the certificate for that.
 //
-// The rules are pure. What they say of a provider spec is its infrastructure's [admit.Admitter].
-// Nothing that a deletion or a change of size needs is refused: an update is refused for
-// what it changes, and told in warnings of what was wrong before.
+// The rules are pure. The [admit.Admitter] of an infrastructure has those for its provider spec. A write
+// that a deletion or a change of size needs is never refused: an update is refused only for its own
+// changes, and earlier faults become warnings.
 package admission
 
 import (
@@ -20,31 +20,32 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// Labels that make a machine one of the control plane, by their value.
+// Labels whose value makes a machine one of the control plane.
 const (
 	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
 	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
 	controlPlane = "master"
 )
 
-// Rules are those of one cluster.
+// Rules are the rules of one cluster.
 type Rules struct {
-	// Admitter has those of the infrastructure; nil: there are none, and provider specs are not looked at.
+	// Admitter has the rules of the infrastructure; nil: no rules, and provider specs are not
+	// checked.
 	Admitter admit.Admitter
 	Platform admit.Platform
 }
 
-// Verdict is what came of judging an object.
+// Verdict is the result of the validation of an object.
 type Verdict struct {
-	// Faults refuse it, Warnings are for whoever wrote it.
+	// Faults refuse it, Warnings go to the user who wrote it.
 	Faults   field.ErrorList
 	Warnings []string
-	// Credentials is the secret that the spec names, to be looked for: whether it exists is not known here. Without a
-	// name there is none to look for; without a namespace it is in the object's.
+	// Credentials is the secret that the spec names, which the caller has to look up. Without a name there
+	// is no secret to look up; without a namespace the object's own is meant.
 	Credentials provider.SecretRef
 }
 
-// Machine judges m, which is to take the place of old; a nil old: m is new.
+// Machine validates m, which is to replace old; a nil old: m is new.
 func (r Rules) Machine(m, old *machinev1.Machine) Verdict {
 	deleting := m.DeletionTimestamp != nil
 	same := old != nil && sameSpec(m.Spec.ProviderSpec, old.Spec.ProviderSpec)
@@ -59,13 +60,13 @@ func (r Rules) Machine(m, old *machinev1.Machine) Verdict {
 	return v
 }
 
-// about tells an admitter whose spec it judges.
+// about says to an admitter whose spec it validates.
 func about(m *machinev1.Machine) admit.Request {
 	return admit.Request{Machine: m.Name, ControlPlane: m.Labels[roleLabel] == controlPlane || m.Labels[typeLabel] == controlPlane}
 }
 
-// MachineSet judges s, which is to take the place of old; a nil old: s is new. Its template is judged as a machine
-// without a name and without labels.
+// MachineSet validates s, which is to replace old; a nil old: s is new. Its template is validated as a
+// machine without a name and without labels.
 func (r Rules) MachineSet(s, old *machinev1.MachineSet) Verdict {
 	var chosen Verdict
 	chosen.Faults = selects(s)
@@ -83,8 +84,8 @@ func (r Rules) MachineSet(s, old *machinev1.MachineSet) Verdict {
 	return v
 }
 
-// spare turns faults into warnings where what is at fault stands as it stood before: whoever puts an annotation on
-// a machine or scales a set has not written it. Nor is a secret looked for again with each of their writes.
+// spare turns faults into warnings if the faulty field is unchanged: a client that annotates a machine or
+// scales a set has not written it. Nor is a secret looked up again with each such write.
 func (v *Verdict) spare(unchanged bool) {
 	if !unchanged {
 		return
@@ -96,7 +97,7 @@ func (v *Verdict) spare(unchanged bool) {
 	v.Faults = nil
 }
 
-// selects says what is wrong with the selector of s.
+// selects returns the faults of the selector of s.
 func selects(s *machinev1.MachineSet) (out field.ErrorList) {
 	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
 	switch {
@@ -108,7 +109,8 @@ func selects(s *machinev1.MachineSet) (out field.ErrorList) {
 	return out
 }
 
-// changedHooks says which hooks a machine has that it had not before: none may come, and any may go, once it is being deleted.
+// changedHooks returns the hooks that a machine has gained: once it is under deletion, hooks may be removed
+// but not added.
 func changedHooks(now, old machinev1.LifecycleHooks) (out field.ErrorList) {
 	path := field.NewPath("spec", "lifecycleHooks")
 	check := func(at, name string, now, old []machinev1.LifecycleHook) {

@@ -18,25 +18,26 @@ import (
 // Configurations are the names of the webhook configurations whose webhooks are served here; config/webhook has them.
 var Configurations = []string{"machine-api", "millwright-warnings"}
 
-// period is how often facts and certificates are looked at, unless asked for another.
+// period is the default pause between two checks of facts and certificates.
 const period = 30 * time.Second
 
-// ServerOptions are what a server needs.
+// ServerOptions are the options of a server.
 type ServerOptions struct {
-	// Host and Port are where it listens; an empty host is every address.
+	// Host and Port are the address that it listens on; an empty host means every address.
 	Host string
 	Port int
-	// TLS sets what the certificate does not, versions and ciphers; nil: as Go has it, from version 1.2.
+	// TLS sets everything but the certificate, such as versions and ciphers; nil: Go's defaults, from
+	// version 1.2.
 	TLS func(*tls.Config)
-	// CertDir may have a certificate; Secret keeps one that the process makes for want of that.
+	// CertDir may have a certificate; otherwise Secret keeps one that the process creates.
 	CertDir string
 	Secret  client.ObjectKey
-	// Period is how often both are looked at, and what the cluster says of itself; 0 is 30 s.
+	// Period is the pause between two checks of both, and of the facts about the cluster; 0 is 30 s.
 	Period time.Duration
 	// Client and Objects read and write past any cache.
 	Client  client.Client
 	Objects dynamic.Interface
-	// Given is what holds where the cluster does not say otherwise.
+	// Given are the facts that hold unless the cluster says otherwise.
 	Given Cluster
 	// Admitters have the rules of infrastructures, by [Cluster].Type.
 	Admitters Admitters
@@ -44,14 +45,15 @@ type ServerOptions struct {
 	Log       logr.Logger
 }
 
-// Server serves the webhooks. It fails softly: whatever keeps it from serving is logged once, and the process goes on.
+// Server serves the webhooks. It fails softly: the reason why it cannot serve is logged once, and the
+// process continues.
 type Server struct {
 	ServerOptions
 	facts *Facts
 	certs *certs.Keeper
 }
 
-// NewServer makes a server that does nothing until it is run.
+// NewServer returns a server that does nothing until it is run.
 func NewServer(o ServerOptions) *Server {
 	o.Period = cmp.Or(o.Period, period)
 	return &Server{
@@ -62,9 +64,10 @@ func NewServer(o ServerOptions) *Server {
 	}
 }
 
-// Run serves until ctx ends. It listens as soon as there is a certificate: until then a connection is refused at once.
+// Run serves until ctx ends. It listens as soon as there is a certificate: until then connections are
+// refused at once.
 func (s *Server) Run(ctx context.Context) error {
-	_ = s.facts.Refresh(ctx) // so that the first request finds them; what goes wrong is told below
+	_ = s.facts.Refresh(ctx) // so that the first request finds them; an error is reported below
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
@@ -85,12 +88,12 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow keeps the facts about the cluster.
+// follow keeps the facts about the cluster up to date.
 func (s *Server) follow(ctx context.Context) {
 	s.repeat(ctx, "Cannot read what the cluster says of its infrastructure; webhooks go by what is known", s.facts.Refresh)
 }
 
-// repeat does something again and again, and logs what goes wrong when that is something new.
+// repeat calls a function again and again, and logs its errors when they change.
 func (s *Server) repeat(ctx context.Context, complaint string, do func(context.Context) error) {
 	told := ""
 	for {
@@ -111,7 +114,7 @@ func (s *Server) repeat(ctx context.Context, complaint string, do func(context.C
 	}
 }
 
-// listen serves until ctx ends or the port is not to be had.
+// listen serves until ctx ends or the port is not available.
 func (s *Server) listen(ctx context.Context) error {
 	server := webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, TLSOpts: []func(*tls.Config){s.configure}})
 	for path, h := range Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Clock: s.Clock, Log: s.Log}) {
@@ -122,7 +125,7 @@ func (s *Server) listen(ctx context.Context) error {
 
 func (s *Server) configure(c *tls.Config) {
 	c.GetCertificate = s.certs.GetCertificate
-	// The streams of HTTP/2 are of no use here, and have been a means of denying service.
+	// The streams of HTTP/2 have no use here, and have been used for denial of service.
 	c.NextProtos = []string{"http/1.1"}
 	c.MinVersion = tls.VersionTLS12
 	if s.TLS != nil {

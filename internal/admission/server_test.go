@@ -42,7 +42,7 @@ func (l *lines) with(part string) (n int) {
 	return n
 }
 
-// TestATakenPortStopsNobody: it is told once, and the webhooks are served once the port is free.
+// TestATakenPortStopsNobody: it is reported once, and the webhooks are served once the port is free.
 func TestATakenPortStopsNobody(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// specPath is where an admitter finds the fields of a spec; the spec as a whole is at its child "value".
+// specPath is the path of the fields of a spec for an admitter; the whole spec is at its child "value".
 var specPath = field.NewPath("providerSpec")
 
-// spec judges a provider spec, of which about tells whose it is.
+// spec validates a provider spec; about says whose it is.
 func (r Rules) spec(s machinev1.ProviderSpec, about admit.Request) (v Verdict) {
 	if r.Admitter == nil {
 		return v
@@ -51,13 +51,13 @@ func (r Rules) spec(s machinev1.ProviderSpec, about admit.Request) (v Verdict) {
 	return v
 }
 
-// Texts that clients look for, and by which a warning is known that an admitter has given already.
+// Texts that clients look for, and by which a repeated warning of an admitter is recognized.
 const (
 	wrongKind    = "incorrect GroupVersionKind for "
 	unknownField = "Unknown field ("
 )
 
-// called warns of a spec that calls itself something else than the infrastructure's.
+// called warns of a spec whose kind is not that of the infrastructure.
 func (r Rules) called(spec []byte, said []string) []string {
 	kinds := r.Admitter.Kinds()
 	var is metav1.TypeMeta
@@ -77,7 +77,7 @@ func (r Rules) unknown(spec []byte, said []string) []string {
 	if !ok || mentions(said, unknownField) {
 		return nil
 	}
-	// As the original reads specs, names of fields in any case are those of the type.
+	// The original matches the names of fields without regard to case, and so does this function.
 	decoder := json.NewDecoder(bytes.NewReader(spec))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(shaper.SpecShape())
@@ -111,7 +111,7 @@ func required() *field.Error {
 	return field.Required(specPath.Child("value"), "a value must be provided")
 }
 
-// sameSpec reports whether two specs say the same.
+// sameSpec reports whether two specs are equal.
 func sameSpec(a, b machinev1.ProviderSpec) bool {
 	if absent(a) || absent(b) {
 		return absent(a) && absent(b)
@@ -125,7 +125,7 @@ func sameSpec(a, b machinev1.ProviderSpec) bool {
 
 func sameSelector(a, b *metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// sameLabels reports whether what [selects] looks at is as it was.
+// sameLabels reports whether the labels that [selects] reads are unchanged.
 func sameLabels(s, old *machinev1.MachineSet) bool {
 	return sameSelector(&s.Spec.Selector, &old.Spec.Selector) && maps.Equal(s.Spec.Template.Labels, old.Spec.Template.Labels)
 }

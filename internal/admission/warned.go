@@ -9,11 +9,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// warnedKinds are those of which nothing is refused, in any API: their originals have no webhooks.
+// warnedKinds are the kinds of which no object is refused, in any API: their originals have no webhooks.
 var warnedKinds = map[string]bool{"MachineDeployment": true, "MachineHealthCheck": true, "MachineClass": true}
 
-// warned are the empty objects of those kinds, by the path at which they are judged:
-// "/warn-machine-openshift-io-v1beta1-machinedeployment". The older kind of health check is of no API of machines.
+// warned are the empty objects of those kinds, by the path of their webhook:
+// "/warn-machine-openshift-io-v1beta1-machinedeployment". The older kind of health check belongs to no API
+// of machines.
 func warned() map[string]func() client.Object {
 	out := map[string]func() client.Object{}
 	add := func(group, version, kind string, newObject func() client.Object) {

@@ -19,15 +19,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/operands"
 )
 
-// applier writes operands: by server-side apply, and where that is not permitted by create and update, which is what the original's
-// roles grant.
+// applier writes operands: by server-side apply, and, if that is not permitted, by create and update, which
+// the original's roles grant.
 type applier struct {
 	client.Client
 	ways *ways
 }
 
-// applyAll applies each operand, and goes on where one fails: webhooks first, so that nothing is stored unjudged once there are
-// programs that judge.
+// applyAll applies each operand, and continues after a failure: webhooks first, so that no object is stored
+// without validation once the programs run.
 func (a applier) applyAll(ctx context.Context, want operands.Operands) error {
 	all := []client.Object{want.Validating, want.Mutating}
 	if r := want.Remediation; r != nil {
@@ -53,7 +53,7 @@ func (a applier) applyAll(ctx context.Context, want operands.Operands) error {
 	return errors.Join(failed...)
 }
 
-// manifest is an operand as it is applied: only what it says.
+// manifest is an operand as it is applied, with only the fields that it sets.
 func (a applier) manifest(of client.Object) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
 	gvk, err := apiutil.GVKForObject(of, a.Client.Scheme())
@@ -86,13 +86,13 @@ func dropNulls(in any) {
 	}
 }
 
-// apply makes the object on the server say what want says, and in its spec no more than that.
+// apply brings the object on the server to the fields of want, and removes all others from its spec.
 func (a applier) apply(ctx context.Context, want *unstructured.Unstructured) error {
 	return a.ways.patchOr(want.GroupVersionKind().GroupKind().String(),
 		func() error { return a.patch(ctx, want) }, func() error { return a.update(ctx, want) })
 }
 
-// patch does it by server-side apply.
+// patch does so by server-side apply.
 func (a applier) patch(ctx context.Context, want *unstructured.Unstructured) error {
 	want = want.DeepCopy()
 	live := &unstructured.Unstructured{}
@@ -112,8 +112,9 @@ func (a applier) patch(ctx context.Context, want *unstructured.Unstructured) err
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(Name), client.ForceOwnership)
 }
 
-// adopt makes the operator the owner of what others wrote into the spec, so that what it does not apply goes: a container that
-// somebody added, or what an earlier operator had that updated objects instead of applying them.
+// adopt makes the operator the owner of the fields that others wrote into the spec, so that fields which it
+// does not apply are removed: a container that another client added, or fields of an earlier operator that
+// updated objects instead of applying them.
 func (a applier) adopt(ctx context.Context, live *unstructured.Unstructured) error {
 	before := live.GetManagedFields()
 	entries, foreign := []metav1.ManagedFieldsEntry{}, sets.New[string]()
@@ -135,8 +136,8 @@ func (a applier) adopt(ctx context.Context, live *unstructured.Unstructured) err
 	return a.Client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
 }
 
-// isForeign reports whether somebody else, or the operator by other means, wrote something into the spec that has to go. What
-// service CAs put into webhooks and what asks for a restart stays.
+// isForeign reports whether another client, or the operator by other means, wrote something into the spec
+// that has to be removed. CAs in webhooks and requests for a restart stay.
 func isForeign(e metav1.ManagedFieldsEntry) bool {
 	if e.Subresource != "" || e.FieldsV1 == nil || e.Manager == Name && e.Operation == metav1.ManagedFieldsOperationApply {
 		return false
@@ -148,7 +149,7 @@ func isForeign(e metav1.ManagedFieldsEntry) bool {
 	return written(fields["f:spec"]) || written(fields["f:webhooks"])
 }
 
-// written reports whether fields are of somebody who wrote more than others may.
+// written reports whether fields belong to a client that wrote more than others may.
 func written(fields any) bool {
 	inner, _ := fields.(map[string]any)
 	for name, deeper := range inner {
@@ -163,7 +164,8 @@ func written(fields any) bool {
 	return false
 }
 
-// keepBundles takes over what webhooks trust: whoever serves or certifies them put that in. It reports whether there is any.
+// keepBundles keeps the CAs of webhooks, which the server of the webhooks or the service CA writes. It
+// reports whether there are any.
 func keepBundles(live, want *unstructured.Unstructured) (kept bool) {
 	bundles := map[any]any{}
 	hooks, _, _ := unstructured.NestedSlice(live.Object, "webhooks")

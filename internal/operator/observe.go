@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/operands"
 )
 
-// cluster is the name of what there is one of in a cluster.
+// cluster is the name of objects of which a cluster has one.
 const cluster = "cluster"
 
 // groups are the versions that the API server serves, by group.
@@ -41,10 +41,10 @@ func (o *Operator) groups() (groups, error) {
 	return out, nil
 }
 
-// openshift reports whether the cluster has config.openshift.io, of whichever version.
+// openshift reports whether the cluster has config.openshift.io, in any version.
 func (g groups) openshift() bool { return len(g[configv1.GroupName]) > 0 }
 
-// check says which CRDs are missing, or of another version.
+// check returns the CRDs that are missing, or have another version.
 func (g groups) check(gv schema.GroupVersion) error {
 	switch has := g[gv.Group]; {
 	case len(has) == 0:
@@ -55,7 +55,7 @@ func (g groups) check(gv schema.GroupVersion) error {
 	return nil
 }
 
-// get reads an object; there is false where there is none, or no such kind.
+// get reads an object; there is false if the object or its kind does not exist.
 func get(ctx context.Context, c client.Client, key client.ObjectKey, into client.Object) (there bool, err error) {
 	err = c.Get(ctx, key, into)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
@@ -67,7 +67,7 @@ func get(ctx context.Context, c client.Client, key client.ObjectKey, into client
 	return true, nil
 }
 
-// observe reads all that operands follow from.
+// observe reads all facts that operands depend on.
 func (o *Operator) observe(ctx context.Context, g groups) (operands.Facts, error) {
 	f := operands.Facts{Namespace: o.Namespace, Release: o.Release, TLS: operands.Intermediate(), Gates: operands.DefaultGates()}
 	if err := g.check(machinev1.GroupVersion); err != nil {
@@ -110,7 +110,7 @@ func (o *Operator) given(f *operands.Facts) (err error) {
 	return nil
 }
 
-// configured are the facts that objects of config.openshift.io tell.
+// configured are the facts in the objects of config.openshift.io.
 func (o *Operator) configured(ctx context.Context, f *operands.Facts) error {
 	key := client.ObjectKey{Name: cluster}
 	var infrastructure configv1.Infrastructure
@@ -146,7 +146,7 @@ func (o *Operator) configured(ctx context.Context, f *operands.Facts) error {
 	return err
 }
 
-// trustedCA is the hash of the bundle that programs trust besides their own; empty where there is none.
+// trustedCA is the hash of the bundle that programs trust besides their own; empty if it does not exist.
 func (o *Operator) trustedCA(ctx context.Context) (string, error) {
 	var bundle corev1.ConfigMap
 	there, err := get(ctx, o.Client, client.ObjectKey{Namespace: o.Namespace, Name: operands.TrustedCAConfigMap}, &bundle)

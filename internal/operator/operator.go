@@ -1,7 +1,9 @@
-// Package operator keeps what runs the controllers of machine.openshift.io as it should be in a cluster, and tells how that
-// is: package operands decides what there should be, package verdict what is said, and this one looks, applies and tells.
+// Package operator keeps the programs that run the controllers of machine.openshift.io in their intended
+// state, and reports on them: package operands decides the intended objects, package verdict the report,
+// and this package reads, applies and reports.
 //
-// There is one key, and it is never dropped: what failed is tried again for ever, at most half a minute later.
+// There is one key, and it is never dropped: a failed pass is repeated for ever, at most half a minute
+// later.
 package operator
 
 import (
@@ -26,13 +28,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/verdict"
 )
 
-// Name is that of the operator, of its lease, its Deployment, and of the owner of the fields that it applies.
+// Name is the name of the operator, of its lease, its Deployment, and of its field manager.
 const Name = "machine-api-operator"
 
-// resync is when to look although nothing changed: after this time, or up to twice that.
+// resync is the time, up to twice that, after which a pass runs without an event.
 const resync = 10 * time.Minute
 
-// Options are what an operator is made of.
+// Options are the options of an operator.
 type Options struct {
 	// Client reads the API server and no cache: passes are rare.
 	Client    client.Client
@@ -41,36 +43,36 @@ type Options struct {
 	Clock     clock.PassiveClock
 	// Namespace is that of the operands, and of the operator.
 	Namespace string
-	// Release is the version of the payload; empty: not known.
+	// Release is the version of the payload; empty: unknown.
 	Release string
 	// ImagesFile is read at each pass.
 	ImagesFile string
 	// Given are the facts of a cluster without config.openshift.io.
 	Given Given
-	// SawTLS is told the profile of the cluster at each pass; may be nil.
+	// SawTLS receives the profile of the cluster at each pass; may be nil.
 	SawTLS func(operands.TLS)
 }
 
-// Given are facts of a cluster that does not tell them itself.
+// Given are the facts about a cluster that does not report them itself.
 type Given struct{ Platform, ClusterID string }
 
 // Operator is the controller.
 type Operator struct {
 	Options
-	// said is what was last said, where the cluster keeps less than all of that.
+	// said is the last report, if the cluster keeps less than all of it.
 	said configv1.ClusterOperatorStatus
-	// refused says that said could not be stored where it belongs.
+	// refused says that said could not be stored in its proper place.
 	refused bool
 	ways    *ways
 }
 
-// New makes an operator.
+// New returns an operator.
 func New(o Options) *Operator { return &Operator{Options: o, ways: &ways{clock: o.Clock}} }
 
 // Scheme adds the types of config.openshift.io to a scheme.
 func Scheme(to *runtime.Scheme) error { return configv1.Install(to) }
 
-// Reconcile makes one pass. There is one request.
+// Reconcile makes one pass. There is only one request.
 func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	groups, err := o.groups()
 	if err != nil {
@@ -81,7 +83,7 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 	untold = errors.Join(untold, told.say(ctx, status, events))
 	after, message, err := o.pass(ctx, groups, status)
 	if someIs(untold, apierrors.IsForbidden) {
-		err = errors.Join(err, untold) // to be said wherever something can be said
+		err = errors.Join(err, untold) // so that it is reported wherever possible
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -101,7 +103,8 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{RequeueAfter: wait.Jitter(resync, 1)}, untold
 }
 
-// pass makes the cluster as it should be. Where that is done, after is 0 and the message is what to say of it.
+// pass brings the cluster to its intended state. Once that is done, after is 0 and the message describes
+// it.
 func (o *Operator) pass(ctx context.Context, groups groups, status configv1.ClusterOperatorStatus) (after time.Duration, message string, err error) {
 	facts, err := o.observe(ctx, groups)
 	if err != nil {
@@ -133,19 +136,20 @@ func (o *Operator) reporter() verdict.Reporter {
 	return verdict.Reporter{Now: o.Clock.Now(), Release: o.Release, Namespace: o.Namespace}
 }
 
-// lacksMachines reports whether all that is missing are machines, which come without the operator.
+// lacksMachines reports whether only machines are missing, which appear without the operator.
 func lacksMachines(err error) bool {
 	var shortage *verdict.ShortageError
 	return errors.As(err, &shortage)
 }
 
-// atOnce reports whether an error is no passing trouble: bad input, a right that is not there, a kind that is not, machines that are waited for.
+// atOnce reports whether an error is permanent: invalid input, a missing right, a missing kind, or machines
+// that are waited for.
 func atOnce(err error) bool {
 	var fault *operands.FaultError
 	return errors.As(err, &fault) || lacksMachines(err) || someIs(err, apierrors.IsForbidden) || someIs(err, meta.IsNoMatchError)
 }
 
-// someIs reports whether a test holds for any of the errors that one is made of.
+// someIs reports whether a test holds for any of the errors that one consists of.
 func someIs(err error, test func(error) bool) bool {
 	if err == nil {
 		return false
@@ -166,7 +170,7 @@ func someIs(err error, test func(error) bool) bool {
 	return false
 }
 
-// rollout judges the operands that are there.
+// rollout judges the existing operands.
 func (o *Operator) rollout(ctx context.Context, want operands.Operands) (verdict.Wait, error) {
 	d := &appsv1.Deployment{}
 	there, err := get(ctx, o.Client, client.ObjectKeyFromObject(want.Controllers), d)
@@ -190,7 +194,7 @@ func (o *Operator) rollout(ctx context.Context, want operands.Operands) (verdict
 	return verdict.DaemonSet(ds)
 }
 
-// workers says why there are not machines enough to call an installation done.
+// workers says why there are too few machines to call an installation done.
 func (o *Operator) workers(ctx context.Context) error {
 	var sets machinev1.MachineSetList
 	var machines machinev1.MachineList

@@ -38,7 +38,7 @@ func TestVersionsOfCRDs(t *testing.T) {
 	}
 }
 
-// TestAtOnce: what time does not mend is said at once, wherever in an error it is.
+// TestAtOnce: a permanent fault is reported at once, at any level of an error.
 func TestAtOnce(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", errors.New("no"))
 	for name, c := range map[string]struct {

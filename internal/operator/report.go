@@ -22,21 +22,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/verdict"
 )
 
-// report is where one pass tells how it went.
+// report stores the result of one pass.
 type report struct {
 	reporter verdict.Reporter
 	before   configv1.ClusterOperatorStatus
 	about    client.Object
 	events   record.EventRecorder
-	// places store a status, the first that may; empty: nothing keeps one.
+	// places store a status, the first that may; empty: there is no place.
 	places []func(context.Context, configv1.ClusterOperatorStatus) error
-	// refused says that what was said last could not be stored where it belongs.
+	// refused says that the last report could not be stored in its proper place.
 	refused bool
-	// remember takes what is said, and the same.
+	// remember takes the report, and whether it was refused.
 	remember func(s configv1.ClusterOperatorStatus, refused bool)
 }
 
-// say stores a status that is not what was said before, and then tells what changed. Where no status may be stored events tell it all the same.
+// say stores a status that has changed, and then records the changes as events. If no status may be stored,
+// events still report it.
 func (r *report) say(ctx context.Context, s configv1.ClusterOperatorStatus, events []verdict.Event) error {
 	if equality.Semantic.DeepEqual(s, r.before) && !r.refused {
 		return nil
@@ -56,7 +57,8 @@ func (r *report) say(ctx context.Context, s configv1.ClusterOperatorStatus, even
 	return nil
 }
 
-// store stores a status in the first place that may be written, and returns what the places before it refused.
+// store stores a status in the first place that may be written, and returns the errors of the places before
+// it.
 func (r *report) store(ctx context.Context, s configv1.ClusterOperatorStatus) (refusal, err error) {
 	var refused []error
 	for _, write := range r.places {
@@ -72,8 +74,9 @@ func (r *report) store(ctx context.Context, s configv1.ClusterOperatorStatus) (r
 	return errors.Join(refused...), nil
 }
 
-// report finds where to tell: ClusterOperator machine-api, or the operator's own Deployment where there is no such kind, or no right to
-// it. With an error nothing can be stored, and what was said last is what this process remembers.
+// report finds the place for the report: ClusterOperator machine-api, or the operator's own Deployment if
+// there is no such kind, or no right to it. With an error nothing can be stored, and this process only
+// remembers its last report.
 func (o *Operator) report(ctx context.Context, g groups) (*report, error) {
 	r := &report{reporter: o.reporter(), before: o.said, refused: o.refused, events: o.Events}
 	r.remember = func(s configv1.ClusterOperatorStatus, refused bool) { o.said, o.refused = s, refused }
@@ -126,7 +129,7 @@ func (o *Operator) storeOnClusterOperator(ctx context.Context, co *configv1.Clus
 
 func missing(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// clusterOperator reads ClusterOperator machine-api, and makes it where there is none.
+// clusterOperator reads ClusterOperator machine-api, and creates it if it does not exist.
 func (o *Operator) clusterOperator(ctx context.Context) (*configv1.ClusterOperator, error) {
 	co := &configv1.ClusterOperator{}
 	co.Name = operands.WebhooksName
@@ -146,10 +149,12 @@ func (o *Operator) self() *appsv1.Deployment {
 	return d
 }
 
-// ownPrefix begins the types of conditions on the operator's own Deployment: those without it are about its pods.
+// ownPrefix begins the types of conditions on the operator's own Deployment: types without it are about its
+// pods.
 const ownPrefix = "Operands"
 
-// onItself tells on the operator's own Deployment, where it has one, and remembers the version that was reached.
+// onItself reports on the operator's own Deployment, if it has one, and remembers the version that was
+// reached.
 func (o *Operator) onItself(ctx context.Context, r *report) error {
 	d := o.self()
 	r.about = d
@@ -167,7 +172,7 @@ func (o *Operator) onItself(ctx context.Context, r *report) error {
 	return nil
 }
 
-// storeOnItself stores a status on the operator's own Deployment, where it has one.
+// storeOnItself stores a status on the operator's own Deployment, if it has one.
 func (o *Operator) storeOnItself(ctx context.Context, s configv1.ClusterOperatorStatus) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		d := o.self()

@@ -92,8 +92,8 @@ func (p *passing) said(t *testing.T, kind configv1.ClusterStatusConditionType) s
 	return ""
 }
 
-// TestOrder: section 7.3, steps 3 to 6. Webhooks and policies come before the programs that judge by them, and those before the handler; what
-// is refused stops nothing after it, and all of that is told.
+// TestOrder: section 7.3, steps 3 to 6. Webhooks and policies come before the programs that use them, and
+// those before the handler; a refused operand blocks none of the later ones, and all of that is reported.
 func TestOrder(t *testing.T) {
 	const deployment, daemonSet = "Deployment machine-api-controllers", "DaemonSet machine-api-termination-handler"
 	hooks := []string{"ValidatingWebhookConfiguration machine-api", "MutatingWebhookConfiguration machine-api"}
@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 		configv1.NonePlatformType:    nil,
 	} {
 		p := newPassing(t, platform)
-		_, _ = p.Reconcile(t.Context(), ctrl.Request{}) // nobody runs what was applied, which is another test's
+		_, _ = p.Reconcile(t.Context(), ctrl.Request{}) // no controller runs the applied objects, which another test covers
 		if !slices.Equal(p.applied, want) {
 			t.Errorf("%s: applied %q, want %q", platform, p.applied, want)
 		}

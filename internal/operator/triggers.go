@@ -25,21 +25,22 @@ import (
 )
 
 const (
-	// imagesPoll is how often the images file is looked at.
+	// imagesPoll is the pause between two reads of the images file.
 	imagesPoll = 2 * time.Second
-	// groupsPoll is how often a cluster without config.openshift.io is asked whether it has that by now.
+	// groupsPoll is the pause between two checks whether a cluster without config.openshift.io has it now.
 	groupsPoll = 10 * time.Second
 	// firstRetry and lastRetry bound the pauses between passes that fail.
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 )
 
-// trigger is a kind whose objects of some names make a pass.
+// trigger is a kind whose objects, by name, start a pass.
 type trigger struct {
 	kind  schema.GroupVersionKind
 	names []string
 }
 
-// configurationTriggers are what operands follow from and what is said of them, in a cluster with config.openshift.io.
+// configurationTriggers are the objects that operands and the report depend on, in a cluster with
+// config.openshift.io.
 func configurationTriggers() []trigger {
 	config := func(kind string, names ...string) trigger {
 		return trigger{configv1.GroupVersion.WithKind(kind), names}
@@ -67,12 +68,12 @@ func operandTriggers() []trigger {
 	}
 }
 
-// limiter paces passes that fail. It never gives up.
+// limiter paces failed passes. It never stops retrying.
 func limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
 }
 
-// SetupWithManager adds the operator to a manager. Clock paces looks at the images file.
+// SetupWithManager adds the operator to a manager. Clock paces the reads of the images file.
 func (o *Operator) SetupWithManager(mgr ctrl.Manager, clk clock.WithTicker) error {
 	c, err := controller.New(Name, mgr, controller.Options{
 		Reconciler: o, MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
@@ -95,7 +96,7 @@ func (o *Operator) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: o.Namespace, Name: Name}}
 }
 
-// watchConfiguration watches config.openshift.io from the moment on at which the cluster has it.
+// watchConfiguration watches config.openshift.io from the moment at which the cluster has it.
 func (o *Operator) watchConfiguration(ctx context.Context, clk clock.WithTicker, w watcher) {
 	ticker := clk.NewTicker(groupsPoll)
 	defer ticker.Stop()
@@ -113,7 +114,7 @@ func (o *Operator) watchConfiguration(ctx context.Context, clk clock.WithTicker,
 	w.watch(ctx, configurationTriggers())
 }
 
-// watchImages calls changed whenever the images file says something else, comes or goes.
+// watchImages calls changed whenever the images file changes, appears or disappears.
 func (o *Operator) watchImages(ctx context.Context, clk clock.WithTicker, changed func()) {
 	read := func() []byte {
 		raw, err := os.ReadFile(o.ImagesFile)

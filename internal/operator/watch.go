@@ -21,13 +21,15 @@ import (
 )
 
 const (
-	// readAgain is how often objects are read that may not be watched: the original's roles grant no more than get on Infrastructures.
+	// readAgain is the pause between two reads of objects that may not be watched: the original's roles
+	// grant no more than get on Infrastructures.
 	readAgain = 10 * time.Second
-	// askAgain is how often the operator asks whether it may watch a kind, as a multiple of readAgain: somebody may grant or revoke it.
+	// askAgain is how often the operator checks whether it may watch a kind, as a multiple of readAgain: an
+	// administrator may grant or revoke the right.
 	askAgain = 30
 )
 
-// watcher asks for a pass when something changes.
+// watcher starts a pass when something changes.
 type watcher struct {
 	in   cache.Cache
 	live client.Client
@@ -38,7 +40,7 @@ type watcher struct {
 	pass      reconcile.Request
 }
 
-// watch begins to watch triggers. Nothing waits for that: a pass reads what it needs.
+// watch begins to watch triggers. No pass waits for that: a pass reads the objects that it needs.
 func (w watcher) watch(ctx context.Context, triggers []trigger) {
 	for _, t := range triggers {
 		go w.follow(ctx, t)
@@ -58,7 +60,7 @@ func (w watcher) follow(ctx context.Context, t trigger) {
 			var err error
 			if may, why, err = w.may(ctx, t); err != nil {
 				log.Error(err, "Not known whether objects may be watched: they are read from time to time", "every", readAgain.String())
-				n = -1 // ask again next time
+				n = -1 // check again next time
 			} else if !may {
 				log.Info("Objects may not be watched: they are read from time to time", "every", readAgain.String(), "why", why)
 			}
@@ -85,7 +87,7 @@ func (w watcher) follow(ctx context.Context, t trigger) {
 	}
 }
 
-// may reports whether the operator may list and watch a kind; if not, why says what it may not.
+// may reports whether the operator may list and watch a kind; if not, why names the missing right.
 func (w watcher) may(ctx context.Context, t trigger) (may bool, why string, err error) {
 	m, err := w.live.RESTMapper().RESTMapping(t.kind.GroupKind(), t.kind.Version)
 	if err != nil {
@@ -109,7 +111,7 @@ func (w watcher) may(ctx context.Context, t trigger) (may bool, why string, err 
 	return true, "", nil
 }
 
-// start starts a watch, which goes on by itself.
+// start starts a watch, which continues by itself.
 func (w watcher) start(ctx context.Context, t trigger) error {
 	of := &metav1.PartialObjectMetadata{}
 	of.SetGroupVersionKind(t.kind)

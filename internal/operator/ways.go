@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patchAgain is for how long a kind that may not be patched is updated, before the operator tries to patch it again: somebody may
-// have granted the right meanwhile.
+// patchAgain is how long a kind that may not be patched is updated, before the operator tries to patch it
+// again: an administrator may have granted the right meanwhile.
 const patchAgain = 10 * time.Minute
 
-// ways remembers which kinds may not be patched. The original's roles grant get, create and update on what it writes in the whole
-// cluster.
+// ways remembers which kinds may not be patched. The original's roles grant get, create and update on the
+// operands in the whole cluster.
 type ways struct {
 	clock clock.PassiveClock
 
@@ -26,7 +26,8 @@ type ways struct {
 	refused map[string]time.Time
 }
 
-// patchOr patches, and where the kind may not be patched, updates. With an error that forbids both, it is both errors.
+// patchOr patches, or updates if the kind may not be patched. If both are forbidden, it returns both
+// errors.
 func (w *ways) patchOr(kind string, patch, update func() error) error {
 	w.mu.Lock()
 	at, refused := w.refused[kind]
@@ -41,7 +42,7 @@ func (w *ways) patchOr(kind string, patch, update func() error) error {
 	}
 	err := update()
 	if apierrors.IsForbidden(err) {
-		w.note(kind, false) // either right will do: try both next time, and say both
+		w.note(kind, false) // either right suffices: try both next time, and report both
 		return errors.Join(first, err)
 	}
 	return err
@@ -60,8 +61,9 @@ func (w *ways) note(kind string, refused bool) {
 	delete(w.refused, kind)
 }
 
-// update makes the object on the server say what want says by create and update. An update with nothing to change writes nothing: the
-// API server fills in the defaults that want leaves out, and finds what it has.
+// update brings the object on the server to the fields of want by create and update. An update without a
+// change writes nothing: the API server fills in the defaults that want lacks, and finds the object
+// unchanged.
 func (a applier) update(ctx context.Context, want *unstructured.Unstructured) error {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(want.GroupVersionKind())
@@ -99,7 +101,7 @@ func merged(live, want map[string]string) map[string]string {
 	return out
 }
 
-// keepRestart takes over what asks for a restart of the pods, which is no drift.
+// keepRestart keeps requests for a restart of the pods, which are no drift.
 func keepRestart(live, want *unstructured.Unstructured) {
 	at := []string{"spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt"}
 	if said, _, _ := unstructured.NestedString(live.Object, at...); said != "" {

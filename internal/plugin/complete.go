@@ -13,12 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// completionTime is how long a shell waits for names: nobody waits for a cluster
-// that does not answer before he types on.
+// completionTime is how long a shell waits for names: a user types on if a cluster does not answer.
 const completionTime = 3 * time.Second
 
-// complete offers kinds, and the names that there are of a kind: "machine/mill-a",
-// or "mill-a" after "machine".
+// complete offers kinds, and the existing names of a kind: "machine/mill-a", or "mill-a" after "machine".
 func (w *why) complete(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	kind, _, slash := strings.Cut(begun, "/")
 	before := kind + "/"
@@ -66,7 +64,7 @@ func (w *why) completeFlags(c *cobra.Command) {
 	}
 }
 
-// offer asks a cluster; who cannot be asked offers nothing.
+// offer asks a cluster; if that fails, it offers nothing.
 func (w *why) offer(c *cobra.Command, ask func(context.Context, collect.Clusters) []string) []string {
 	clusters, _, err := w.clusters()
 	if err != nil {
@@ -89,7 +87,7 @@ func (w *why) contexts() []string {
 	return sets.List(sets.KeySet(config.Contexts))
 }
 
-// begins are those of names that begin like that.
+// begins are the names with that prefix.
 func begins(like string, names []string) (out []string) {
 	for _, n := range names {
 		if strings.HasPrefix(n, like) {

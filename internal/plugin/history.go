@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// History is the command that shows the life of a machine; program is what people call it by.
+// History is the command that shows the life of a machine; program is its name for users.
 func History(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	w := newWhy(streams)
 	c := &cobra.Command{

@@ -10,18 +10,18 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 )
 
-// Output are the flags with which kubectl prints for scripts, for documents that are no
-// objects: -o json, yaml, jsonpath and templates.
+// Output are kubectl's output flags for scripts, for documents that are not objects: -o json, yaml,
+// jsonpath and templates.
 type Output struct{ flags *genericclioptions.PrintFlags }
 
-// NewOutput asks for no format: a person reads.
+// NewOutput has no format set: a person reads.
 func NewOutput() Output {
 	f := genericclioptions.NewPrintFlags("")
 	f.NamePrintFlags = nil // a document has no name
 	return Output{f}
 }
 
-// As is a format that was asked for.
+// As sets a format.
 func (o Output) As(format string) Output {
 	o.flags.OutputFormat = &format
 	return o
@@ -30,10 +30,10 @@ func (o Output) As(format string) Output {
 // AddFlags adds them to a command.
 func (o Output) AddFlags(c *cobra.Command) { o.flags.AddFlags(c) }
 
-// Formats are those that there are.
+// Formats are the allowed formats.
 func (o Output) Formats() []string { return o.flags.AllowedFormats() }
 
-// Printer prints one document for scripts; nil where a person reads.
+// Printer prints one document for scripts; nil if a person reads.
 func (o Output) Printer() (printers.ResourcePrinter, error) {
 	if *o.flags.OutputFormat == "" && *o.flags.TemplatePrinterFlags.TemplateArgument == "" {
 		return nil, nil
@@ -41,8 +41,7 @@ func (o Output) Printer() (printers.ResourcePrinter, error) {
 	return o.flags.ToPrinter()
 }
 
-// Document lets content be printed as objects are. It has a kind and no version: it is
-// not stored anywhere.
+// Document prints content as objects are printed. It has a kind and no version: it is not stored anywhere.
 func Document(api, kind string, content any) runtime.Object {
 	return &document{schema.GroupVersionKind{Group: api, Kind: kind}, content}
 }
@@ -61,5 +60,5 @@ func (d *document) MarshalJSON() ([]byte, error) { return json.Marshal(d.content
 // SetGroupVersionKind changes nothing.
 func (d *document) SetGroupVersionKind(schema.GroupVersionKind) {}
 
-// GroupVersionKind tells printers that the kind is known.
+// GroupVersionKind returns the kind for printers.
 func (d *document) GroupVersionKind() schema.GroupVersionKind { return d.kind }

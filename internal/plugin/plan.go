@@ -33,17 +33,17 @@ type plan struct {
 	class    string
 	patch    string
 	remove   bool
-	// connect is how clusters are reached.
+	// connect connects to clusters.
 	connect func() (survey.Clusters, string, error)
 	now     func() time.Time
-	// patience is how long steps are looked at; what is left then is not.
+	// patience is how long steps are simulated; later steps are left out.
 	patience time.Duration
 }
 
-// mostPatience is a time after which a person asks whether anything is going on.
+// mostPatience is the time after which a user wonders whether the command still works.
 const mostPatience = 5 * time.Second
 
-// Plan is the command that says what a change does before it is made; program is what people call it by.
+// Plan is the command that shows the effects of a change beforehand; program is its name for users.
 func Plan(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	p := newPlan(streams)
 	return p.command(program)
@@ -142,7 +142,7 @@ func (p *plan) run(c *cobra.Command, args []string) error {
 	return err
 }
 
-// check refuses what contradicts itself.
+// check refuses contradictory flags.
 func (p *plan) check(c *cobra.Command, args []string) error {
 	asked := 0
 	for _, name := range []string{"replicas", "class", "patch", "delete"} {
@@ -167,7 +167,7 @@ func (p *plan) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// manifests tries what kubectl apply would do.
+// manifests tries the effect of kubectl apply.
 func (p *plan) manifests(ctx context.Context, c survey.Clusters, namespace string, report *forecast.Report) (out []survey.Trial, err error) {
 	for _, name := range p.files {
 		docs, skipped, err := p.open(name, namespace)
@@ -253,7 +253,7 @@ func oneOf(found []client.Object, asked string, gaps []string) (client.Object, e
 	return nil, fmt.Errorf("%s may be one of several, -n and --api choose: %s", asked, strings.Join(all, ", "))
 }
 
-// change is the patch that the flags ask for.
+// change is the patch from the flags.
 func (p *plan) change(cmd *cobra.Command, o client.Object) ([]byte, error) {
 	id := project.ObjectOf(o)
 	group := id.Kind == "MachineSet" || id.Kind == "MachineDeployment"
@@ -291,7 +291,7 @@ func set(into map[string]any, value any, path ...string) {
 	into[path[len(path)-1]] = value
 }
 
-// foretell reads what the changes concern, and says what comes of them.
+// foretell reads the objects that the changes concern, and predicts the effects.
 func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.Trial, report *forecast.Report) error {
 	var about []forecast.Object
 	var changes []project.Change
@@ -316,10 +316,10 @@ func (p *plan) foretell(ctx context.Context, c survey.Clusters, trials []survey.
 	return ctx.Err()
 }
 
-// grown is how many times as many machines, and how many more, are so many that the number may be mistyped.
+// grown is the factor, and the number of additional machines, from which the number may be a typing error.
 const grownTimes, grownBy = 10, 50
 
-// wild warns of a change to far more machines.
+// wild warns of a change to a far greater number of machines.
 func wild(c project.Change) []string {
 	was, _ := project.Replicas(c.Before)
 	is, ok := project.Replicas(c.After)
@@ -333,7 +333,7 @@ func wild(c project.Change) []string {
 	return []string{fmt.Sprintf("%s goes from %d to %d machines%s: see that the number is meant", project.ObjectOf(c.After), was, is, times)}
 }
 
-// controlled warns of a change that a deployment undoes.
+// controlled warns of a change that a deployment reverts.
 func controlled(c project.Change) []string {
 	o := c.About()
 	ref := metav1.GetControllerOfNoCopy(o)

@@ -89,7 +89,7 @@ func TestPlanEndsInTime(t *testing.T) {
 	}
 }
 
-// TestPlanEndsOnSignal: a plan that takes long ends when it is told to, and says nothing then.
+// TestPlanEndsOnSignal: a long plan ends on a signal, and prints nothing then.
 func TestPlanEndsOnSignal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()

@@ -1,6 +1,5 @@
-// Package plugin is the kubectl plugin, whose commands are also the development
-// tool's. It reads clusters with the rights of whoever runs it. Only the commands of
-// rollout change something, and that is one field of one deployment each.
+// Package plugin is the kubectl plugin, whose commands are also the development tool's. It reads clusters
+// with the user's rights. Only the commands of rollout write, and each writes one field of one deployment.
 package plugin
 
 import (
@@ -15,19 +14,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
-// ErrReported ends a program with an exit code, the message having been printed
-// already.
+// ErrReported ends a program with an exit code; its message is printed already.
 var ErrReported = errors.New("reported")
 
-// name is what people call the plugin by.
+// name is the plugin's name for users.
 const name = "kubectl machine"
 
-// completer is the name under which kubectl asks for the completions of a plugin:
-// a link of that name to this program is enough.
+// completer is the name under which kubectl requests the completions of a plugin: a link with that name to
+// this program is enough.
 const completer = "kubectl_complete-machine"
 
-// Run runs the command line, of which the first word is the program, and returns
-// the exit code.
+// Run runs the command line, whose first word is the program, and returns the exit code.
 func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams) int {
 	c := &cobra.Command{
 		Use:           "kubectl-machine",
@@ -50,8 +47,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 	return code
 }
 
-// arguments are those of a command line, as kubectl calls a plugin or its
-// completer.
+// arguments are the arguments of a command line, as kubectl calls a plugin or its completer.
 func arguments(line []string) []string {
 	args := []string{}
 	if len(line) == 0 {

@@ -30,10 +30,11 @@ type preflighting struct {
 	serves, rights []string
 }
 
-// errBlocked ends a preflight that found something in the way.
+// errBlocked ends a preflight that found a block.
 var errBlocked = &exit{code: 1, told: true, err: errors.New("something stands in the way")}
 
-// Preflight is the command that says whether Millwright may take the place of an original; program is what people call it by.
+// Preflight is the command that says whether Millwright may replace an original; program is its name for
+// users.
 func Preflight(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return (&preflighting{plan: newPlan(streams)}).command(program)
 }
@@ -144,7 +145,7 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 	return f, nil
 }
 
-// ofObjects leaves out who leads, which is judged by the leases themselves.
+// ofObjects leaves out the leaders, who are judged by the leases themselves.
 func ofObjects(gaps []collect.Gap) (out []string) {
 	for _, g := range gaps {
 		if !g.Leading {
@@ -177,8 +178,8 @@ func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Sub
 	return nil
 }
 
-// foreseen is what the controllers do about each deployment and set that is not about to go, if
-// nobody changes anything.
+// foreseen is what the controllers do about each deployment and set that is not under deletion, if no
+// client changes anything.
 func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []collect.Explained) (map[forecast.Object]string, []string, error) {
 	var about []forecast.Object
 	var changes []project.Change
@@ -199,7 +200,7 @@ func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []co
 	return out, read.Unknown, nil
 }
 
-// summary is one sentence about a plan; empty where nothing happens.
+// summary is one sentence about a plan; empty if nothing happens.
 func summary(plan forecast.Plan) string {
 	if plan.Nothing() {
 		return ""
@@ -211,7 +212,7 @@ func summary(plan forecast.Plan) string {
 	return fmt.Sprintf("%s (plan %s/%s -n %s --patch {} has the steps)", text, strings.ToLower(plan.Root.Kind), plan.Root.Name, plan.Root.Namespace)
 }
 
-// askRights asks for what --rights names.
+// askRights checks the rights that --rights names.
 func (p *preflighting) askRights(ctx context.Context, c client.Client, api string, f *preflight.Facts) error {
 	skip := unused(api, f.Definitions)
 	for _, asked := range p.rights {
@@ -229,7 +230,7 @@ func (p *preflighting) askRights(ctx context.Context, c client.Client, api strin
 	return nil
 }
 
-// unused are the APIs that the cluster does not have, or that nobody asked about.
+// unused are the APIs that the cluster does not have, or that were not asked about.
 func unused(api string, definitions []preflight.Definition) (out []string) {
 	for _, name := range apis.Names() {
 		present := slices.ContainsFunc(definitions, func(d preflight.Definition) bool { return d.Present && strings.HasSuffix(d.Name, "."+name) })

@@ -24,12 +24,12 @@ type steering struct {
 	// why connects, and reads the flags that all commands have.
 	*why
 	*choice
-	// connect is how the cluster is reached; home is the namespace of the context.
+	// connect connects to the cluster; home is the namespace of the context.
 	connect func() (c client.Client, home string, err error)
 	clock   ticking
 }
 
-// ticking is a clock that can be waited by.
+// ticking is a clock with timers.
 type ticking interface {
 	Now() time.Time
 	After(time.Duration) <-chan time.Time
@@ -42,7 +42,7 @@ func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) 
 
 const deploymentKind = "MachineDeployment"
 
-// Rollout are the commands that steer rollouts of machine deployments; program is what people call it by.
+// Rollout are the commands that control rollouts of machine deployments; program is their name for users.
 func Rollout(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return rolloutCommands(program, func() *steering {
 		r := &steering{why: newWhy(streams), choice: newChoice(), clock: wallClock{}}
@@ -88,7 +88,7 @@ metadata.annotations of the provider's spec, which every provider has and none r
 	return c
 }
 
-// trial is a deployment with a patch made, in memory.
+// trial is a deployment with a patch applied, in memory.
 type trial = func(patch map[string]any) (steer.Deployment, error)
 
 // simple is a command that makes one change and has no flags of its own.
@@ -113,7 +113,7 @@ func (r *steering) simple(program, verb, short, long string, decide func(time.Ti
 	return c
 }
 
-// command does something about each deployment that is named.
+// command acts on each deployment that is named.
 func (r *steering) command(program, verb, short, long, example string, do func(context.Context, client.Client, survey.Deployed) error) *cobra.Command {
 	c := &cobra.Command{
 		Use:               verb + " (machinedeployment/<name>... | machinedeployment -l <selector> | -f <file>)",
@@ -127,7 +127,7 @@ func (r *steering) command(program, verb, short, long, example string, do func(c
 				return err
 			}
 			found, failed := r.chosen(c.Context(), k, home, args)
-			if len(found) == 0 && len(failed) == 0 { // and kubectl does not fail either
+			if len(found) == 0 && len(failed) == 0 { // kubectl does not fail either
 				_, err = fmt.Fprintf(r.ErrOut, "No resources found in %s namespace.\n", r.place(home))
 				return err
 			}
@@ -171,7 +171,7 @@ func (r *steering) questions(args []string) (out []collect.Question, err error) 
 	return out, nil
 }
 
-// about does it about one.
+// about acts on one deployment.
 func (r *steering) about(ctx context.Context, k client.Client, o client.Object, do func(context.Context, client.Client, survey.Deployed) error) error {
 	d, err := survey.Sets(ctx, k, o)
 	if err == nil {
@@ -206,7 +206,7 @@ func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q c
 	return nil, fmt.Errorf("machinedeployment/%s not found in namespace %s%s", q.Name, q.Namespace, elsewhere(ctx, r.clock.Now(), k, q))
 }
 
-// elsewhere names the namespaces that have it, where they may be read.
+// elsewhere names the namespaces that have it, if they may be read.
 func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Question) string {
 	home := q.Namespace
 	q.Namespace, q.Home = "", home
@@ -221,13 +221,13 @@ func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Qu
 	return ": want " + strings.Join(all, " or ") + "?"
 }
 
-// titled names an object as kubectl does where it changes one.
+// titled names an object as kubectl does after a change.
 func titled(o client.Object) string {
 	api, kind := apis.KindOf(o)
 	return strings.ToLower(kind) + "." + api + "/" + o.GetName()
 }
 
-// write makes a change; dry is kubectl's word for how much of it.
+// write makes a change; dry is kubectl's word for the kind of dry run.
 func write(ctx context.Context, k client.Client, o client.Object, change steer.Change, dry string) error {
 	if change.Patch == nil || dry == dryClient {
 		return nil
@@ -251,7 +251,7 @@ func (r *steering) say(format string, args ...any) error {
 	return err
 }
 
-// client connects with the right to write.
+// client connects with write access.
 func (r *steering) client() (client.Client, string, error) {
 	read, home, err := r.clusters()
 	if err != nil {

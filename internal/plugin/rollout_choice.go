@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// choice are the flags that choose deployments by what they have in common.
+// choice are the flags that select deployments by common properties.
 type choice struct {
 	files    genericclioptions.FileNameFlags
 	selector string
@@ -35,7 +35,7 @@ func (c *choice) addFlags(to *cobra.Command) {
 	to.Flags().StringVarP(&c.selector, "selector", "l", "", "labels of the machine deployments, as for kubectl: pool=a, pool!=a, 'pool in (a,b)'")
 }
 
-// chosen are the deployments that a command is about. What is wrong with one of them keeps nobody from the others.
+// chosen are the deployments that a command is about. An error about one of them does not block the others.
 func (r *steering) chosen(ctx context.Context, k client.Client, home string, args []string) (found []client.Object, failed []error) {
 	selector, err := labels.Parse(r.selector)
 	if err != nil {
@@ -104,7 +104,8 @@ func (r *steering) place(home string) string {
 	return home
 }
 
-// inFiles are the deployments that manifests name. Nothing else of them counts: what is stored is steered.
+// inFiles are the deployments that manifests name. Only the names count: the command acts on the stored
+// objects.
 func (r *steering) inFiles() (out []collect.Question, err error) {
 	options := r.files.ToOptions()
 	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &options).Flatten().Do().Infos()

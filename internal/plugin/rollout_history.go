@@ -21,11 +21,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
-// changeCause is the annotation in which people note why they made a change. Controllers hand it from
-// a deployment to its set.
+// changeCause is the annotation in which users note why they made a change. Controllers copy it from a
+// deployment to its set.
 const changeCause = "kubernetes.io/change-cause"
 
-// kubectl's words for trials.
+// kubectl's words for dry runs.
 const dryNone, dryClient, dryServer = "none", "client", "server"
 
 // takenUp is how long undo waits for the controller.
@@ -86,7 +86,7 @@ func (r *steering) history(d survey.Deployed, revision int64) error {
 	return err
 }
 
-// historyTable is at most as wide as the terminal, and as long as it has to be.
+// historyTable is at most as wide as the terminal, and as long as needed.
 func historyTable(all []steer.Revision, size terminal.Size) []string {
 	columns := []terminal.Column{{Title: "REVISION"}, {Title: "MACHINESET"}, {Title: "MACHINES"}, {Title: "CHANGE-CAUSE"}}
 	for _, revision := range all {
@@ -111,7 +111,7 @@ func causeOf(d survey.Deployed, set string) string {
 	return ""
 }
 
-// templateOf is that of a set, without the label that tells the sets of a deployment apart.
+// templateOf is the template of a set, without the label that distinguishes the sets of a deployment.
 func templateOf(d survey.Deployed, set string) (map[string]any, error) {
 	for _, s := range d.Sets {
 		if s.GetName() != set {
@@ -167,7 +167,7 @@ func (r *steering) undo(ctx context.Context, k client.Client, d survey.Deployed,
 	return r.followUndo(ctx, k, d, change)
 }
 
-// followUndo waits for a short while until the controller has taken the request up.
+// followUndo waits for a short while until the controller has read the request.
 func (r *steering) followUndo(ctx context.Context, k client.Client, d survey.Deployed, change steer.Change) error {
 	for until := r.clock.Now().Add(takenUp); r.clock.Now().Before(until); {
 		var err error

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// lookAgain is how long a watch waits between two looks.
+	// lookAgain is the pause between two reads of a watch.
 	lookAgain = time.Second
-	// standsStill is how long a rollout says the same until it is told what it waits for.
+	// standsStill is how long a rollout makes no progress until the command prints what it waits for.
 	standsStill = 20 * time.Second
 )
 
@@ -86,7 +86,7 @@ func because(p steer.Progress) string {
 	return "; it says: " + p.Why
 }
 
-// again reads a deployment and its sets anew.
+// again reads a deployment and its sets again.
 func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Deployed, error) {
 	o, uid := d.Object.DeepCopyObject().(client.Object), d.Object.GetUID()
 	err := k.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -99,15 +99,15 @@ func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Depl
 	return survey.Sets(ctx, k, o)
 }
 
-// telling prints what is new.
+// telling prints new lines.
 type telling struct {
 	*steering
 	text, why string
 	since     time.Time
 }
 
-// tell prints a line that differs from the last one, and, where a rollout stands still,
-// what it says about itself.
+// tell prints a line that differs from the last one, and, if a rollout makes no progress, the deployment's
+// own message.
 func (t *telling) tell(now time.Time, p steer.Progress) error {
 	if p.Text != t.text {
 		t.text, t.since = p.Text, now

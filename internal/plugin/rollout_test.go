@@ -97,7 +97,8 @@ func TestRolloutRefuses(t *testing.T) {
 	}
 }
 
-// TestRolloutPauses: several are paused at once, the mistakes among them are told, and the others are done.
+// TestRolloutPauses: several are paused at once; the errors among them are reported, and the others are
+// paused.
 func TestRolloutPauses(t *testing.T) {
 	k := rollClient("gardener")
 	out, err := rolled(t, k, &stepClock{now: planNow}, "pause", "md/none", "md/fleet")
@@ -204,7 +205,8 @@ func TestRolloutStatusWatches(t *testing.T) {
 	}
 }
 
-// TestRolloutHistoryFits: the table fits into 80 columns, and loses nothing where nobody reads it on a screen.
+// TestRolloutHistoryFits: the table fits into 80 columns, and loses nothing if it is not printed to a
+// terminal.
 func TestRolloutHistoryFits(t *testing.T) {
 	all := []steer.Revision{
 		{Number: 9, Set: "mill-worker-europe-west1-b-4f7d2", Cause: "bigger machines, as was asked for in the ticket of last Tuesday"},

@@ -33,7 +33,7 @@ type why struct {
 	tree, all   bool
 }
 
-// Why is the command that explains objects; program is what people call it by.
+// Why is the command that explains objects; program is its name for users.
 func Why(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return newWhy(streams).command(program)
 }
@@ -116,7 +116,7 @@ func (w *why) run(ctx context.Context, args []string) error {
 	return tell(w.Out, answer, p, now)
 }
 
-// question reads "machine/x", or "machine x" as kubectl does; nothing asks about the
+// question reads "machine/x", or "machine x" as kubectl does; without arguments it asks about the
 // namespace, or about all.
 func (w *why) question(args []string) (collect.Question, error) {
 	everywhere := w.all && len(args) == 0
@@ -163,7 +163,7 @@ func (w *why) clusters() (c collect.Clusters, home string, err error) {
 	return c, home, nil
 }
 
-// cluster is what the kubeconfig calls the cluster of the context.
+// cluster is the kubeconfig's name for the cluster of the context.
 func (w *why) cluster() string {
 	raw, err := w.config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *why) cluster() string {
 	return cmp.Or(*w.config.ClusterName, c.Cluster)
 }
 
-// noServer is where kubectl goes that was told of no cluster.
+// noServer is kubectl's default server if no cluster is configured.
 const noServer = "localhost:8080"
 
 func reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
@@ -191,8 +191,8 @@ func reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
 	return client.New(c, client.Options{Scheme: run.Scheme()})
 }
 
-// tell prints the answer, through p where a script reads it. Where there is nothing
-// to explain, the command fails after having said so.
+// tell prints the answer, through p if a script reads it. If there is nothing to explain, the command fails
+// after having said so.
 func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.Time) (err error) {
 	if p != nil {
 		err = p.PrintObj(Document(a.API, a.Kind, a), out)
@@ -205,7 +205,7 @@ func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.
 	return err
 }
 
-// tree is that of the answer, and fits into the terminal where there is one.
+// tree is the tree of the answer, and fits into the terminal if there is one.
 func tree(out io.Writer, a explain.Answer, now time.Time) string {
 	if a.Tree == nil {
 		return ""

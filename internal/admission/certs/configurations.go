@@ -13,20 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Annotations on a webhook configuration that ask others to put their CAs in: OpenShift's service CA, and cert-manager with
-// the several spellings that begin so.
+// Annotations on a webhook configuration that request a CA from another controller: OpenShift's service CA,
+// and cert-manager with the several spellings that begin so.
 const (
 	serviceCA   = "service.beta.openshift.io/inject-cabundle"
 	certManager = "cert-manager.io/inject-"
 )
 
-// configuration is a webhook configuration of either kind, and how each webhook in it is called.
+// configuration is a webhook configuration of either kind, with the client configuration of each of its
+// webhooks.
 type configuration struct {
 	object client.Object
 	calls  []*admissionregistrationv1.WebhookClientConfig
 }
 
-// configurations are those of the names that there are.
+// configurations are the existing ones among the names.
 func configurations(ctx context.Context, r client.Reader, names []string) (out []configuration, err error) {
 	for _, name := range names {
 		key := client.ObjectKey{Name: name}
@@ -56,7 +57,7 @@ func configurations(ctx context.Context, r client.Reader, names []string) (out [
 	return out, nil
 }
 
-// theirs reports whether somebody else puts a CA into it.
+// theirs reports whether another controller writes the CA into it.
 func (c configuration) theirs() bool {
 	for key := range c.object.GetAnnotations() {
 		if key == serviceCA || strings.HasPrefix(key, certManager) {
@@ -84,7 +85,7 @@ func hosts(all []configuration) (out []string) {
 	return slices.Compact(out)
 }
 
-// trust puts the bundle into every webhook, and reports whether any lacked it.
+// trust writes the bundle into every webhook, and reports whether any lacked it.
 func (c configuration) trust(bundle []byte) (changed bool) {
 	for _, call := range c.calls {
 		if !bytes.Equal(call.CABundle, bundle) {

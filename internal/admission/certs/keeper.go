@@ -37,19 +37,20 @@ type Options struct {
 	Dir string
 	// Client reads and writes secrets and webhook configurations past any cache.
 	Client client.Client
-	// Secret keeps what the process makes itself.
+	// Secret keeps the certificate that the process creates.
 	Secret client.ObjectKey
-	// Configurations are the names of those whose webhooks the process serves.
+	// Configurations are the names of the webhook configurations whose webhooks the process serves.
 	Configurations []string
-	// Period is how often all this is looked at.
+	// Period is the pause between two checks.
 	Period time.Duration
 	Clock  clock.Clock
 	Log    logr.Logger
 }
 
-// Keeper has a certificate at hand. One that the folder has counts, and is read again when the file changes. Where it
-// has none, and nobody else tells API servers whom to trust, the process makes one, keeps it in the
-// secret, which all replicas share, and writes its CA into the webhook configurations.
+// Keeper has the certificate to serve. A certificate in the folder has precedence, and is read again when
+// the file changes. If the folder has no certificate, and no other controller writes a CA into the webhook configurations,
+// the process creates a certificate, keeps it in the secret, which all replicas share, and writes its CA
+// into the webhook configurations.
 type Keeper struct {
 	Options
 	files *certwatcher.CertWatcher
@@ -59,13 +60,13 @@ type Keeper struct {
 	told  string
 }
 
-// New makes a keeper that has no certificate yet.
+// New returns a keeper that has no certificate yet.
 func New(o Options) *Keeper { return &Keeper{Options: o, ready: make(chan struct{})} }
 
 // Ready is closed as soon as there is a certificate.
 func (k *Keeper) Ready() <-chan struct{} { return k.ready }
 
-// GetCertificate is for [tls.Config]. It is not to be called before the keeper is ready.
+// GetCertificate is for [tls.Config]. Do not call it before the keeper is ready.
 func (k *Keeper) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := k.made.Load(); c != nil {
 		return c, nil
@@ -73,7 +74,7 @@ func (k *Keeper) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 	return k.files.GetCertificate(hello)
 }
 
-// Run keeps a certificate until ctx ends. What stands in the way is logged once, and tried again.
+// Run keeps a certificate until ctx ends. An error is logged once, and the step is tried again.
 func (k *Keeper) Run(ctx context.Context) {
 	for {
 		k.tell(k.pass(ctx))
@@ -87,12 +88,12 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// nobody says why no certificate is needed yet, which is no failure: a cluster may do without webhooks.
+// nobody says why no certificate is needed yet, which is no failure: a cluster may have no webhooks.
 type nobody string
 
 func (n nobody) Error() string { return string(n) }
 
-// tell logs what stands in the way when that is something new.
+// tell logs an error if it is new.
 func (k *Keeper) tell(err error) {
 	text := ""
 	if err != nil {
@@ -145,7 +146,7 @@ func (k *Keeper) pass(ctx context.Context) error {
 	return nil
 }
 
-// read follows the files of the folder once there are any, and reports whether there are.
+// read follows the files of the folder once they exist, and reports whether they do.
 func (k *Keeper) read(ctx context.Context) (bool, error) {
 	if k.files != nil {
 		return true, nil
@@ -153,7 +154,7 @@ func (k *Keeper) read(ctx context.Context) (bool, error) {
 	crt, key := filepath.Join(k.Dir, certFile), filepath.Join(k.Dir, keyFile)
 	for _, file := range []string{crt, key} {
 		if _, err := os.Stat(file); err != nil {
-			return false, nil //nolint:nilerr // a file that is not there, or not to be seen, is none
+			return false, nil //nolint:nilerr // a file that cannot be read is treated as absent
 		}
 	}
 	files, err := certwatcher.New(crt, key)
@@ -171,7 +172,7 @@ func (k *Keeper) read(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// make serves what the secret has, or what is made for want of that, and returns the CAs to trust.
+// make serves the certificate of the secret, or a new one if the secret has no certificate, and returns the CAs to trust.
 func (k *Keeper) make(ctx context.Context, names []string) ([]byte, error) {
 	s := &corev1.Secret{}
 	s.Namespace, s.Name = k.Secret.Namespace, k.Secret.Name
@@ -211,7 +212,7 @@ func (k *Keeper) save(ctx context.Context, s *corev1.Secret, m Material, missing
 	return k.Client.Update(ctx, s)
 }
 
-// open lets those go on who wait for the first certificate.
+// open releases the callers that wait for the first certificate.
 func (k *Keeper) open() {
 	select {
 	case <-k.ready:

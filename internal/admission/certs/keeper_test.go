@@ -90,7 +90,7 @@ func validating(name string, annotations map[string]string) *admissionregistrati
 	return c
 }
 
-// bundles are the CAs that webhooks of a configuration are told.
+// bundles are the CAs in the webhooks of a configuration.
 func (w *world) bundles(t *testing.T, name string) (out [][]byte) {
 	t.Helper()
 	c := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -169,7 +169,7 @@ func TestRotatesWithoutRestart(t *testing.T) {
 	}
 }
 
-// TestWhatStandsInTheWayIsToldOnce: and the keeper goes on once it is gone.
+// TestWhatStandsInTheWayIsToldOnce: and the keeper continues once the cause is removed.
 func TestWhatStandsInTheWayIsToldOnce(t *testing.T) {
 	w := newWorld(t, validating("machine-api", nil))
 	w.denied = true

@@ -1,5 +1,6 @@
-// Package certs keeps the certificate by which API servers know our webhooks: from files that somebody
-// else renews, or one that the process makes itself, with a CA that it tells the API server.
+// Package certs maintains the certificate by which API servers recognize Millwright's webhooks: from files
+// that another controller renews, or one that the process creates itself, with a CA that it publishes to
+// the API server.
 package certs
 
 import (
@@ -22,26 +23,27 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// How long what we make is good for. Either is renewed when a third of that is left: a CA thus stays in the bundle for longer than
-// what it signed is served.
+// The lifetimes of created certificates. Each is renewed when a third of its life is left: a CA thus stays
+// in the bundle for longer than the certificates that it signed are served.
 const (
 	caLife   = 2 * 365 * 24 * time.Hour
 	certLife = 90 * 24 * time.Hour
-	// skew is by how much clocks may be behind ours.
+	// skew is how far other clocks may be behind.
 	skew = time.Hour
 )
 
-// Material is a certificate, and what vouches for it; all PEM.
+// Material is a certificate with its CAs; all PEM.
 type Material struct {
-	// Bundle are the CAs to trust. The first one signs, with CAKey; others signed what may still be served.
+	// Bundle are the CAs to trust. The first one signs, with CAKey; the others have signed certificates
+	// that may still be served.
 	Bundle, CAKey []byte
 	// Cert and Key are to be served.
 	Cert, Key []byte
 }
 
-// Renewed is m, good for names at now: DNS names and IP addresses, at least one. Whatever of m is missing, cannot be read, is about
-// to expire or does not fit is made anew, and the rest is as it was. What it serves is trusted by whoever
-// has the bundle of m, if that was still good.
+// Renewed is m, valid for names at now: DNS names and IP addresses, at least one. Parts of m that are
+// missing, unreadable, about to expire or do not match are created again, and the others stay. Clients that
+// have the bundle of m trust the served certificate, if that bundle was still valid.
 func (m Material) Renewed(now time.Time, names []string) (Material, error) {
 	old := readSigner(m)
 	signer := old
@@ -67,14 +69,14 @@ func (m Material) Equal(o Material) bool {
 	return bytes.Equal(m.Bundle, o.Bundle) && bytes.Equal(m.CAKey, o.CAKey) && bytes.Equal(m.Cert, o.Cert) && bytes.Equal(m.Key, o.Key)
 }
 
-// signer is a CA with its key; without a certificate: none.
+// signer is a CA with its key; without a certificate it is empty.
 type signer struct {
 	cert            *x509.Certificate
 	key             crypto.Signer
 	certPEM, keyPEM []byte
 }
 
-// readSigner is the CA of m that signs; none where it cannot be read.
+// readSigner is the CA of m that signs; empty if it is unreadable.
 func readSigner(m Material) signer {
 	pair, err := tls.X509KeyPair(m.Bundle, m.CAKey)
 	if err != nil {
@@ -92,7 +94,7 @@ func (s signer) usable(now time.Time) bool {
 	return s.cert != nil && !now.Before(s.cert.NotBefore) && now.Before(s.cert.NotAfter)
 }
 
-// due reports whether a certificate has a third of its life left, or less.
+// due reports whether a third of a certificate's life is left, or less.
 func due(now time.Time, c *x509.Certificate) bool {
 	return now.After(c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore) / 3))
 }
@@ -111,7 +113,7 @@ func living(now time.Time, bundle []byte) (out []byte) {
 	return out
 }
 
-// serves reports whether m's certificate is good for the names, trusted by its bundle, and not due.
+// serves reports whether m's certificate is valid for the names, trusted by its bundle, and not due.
 func serves(now time.Time, m Material, names []string) bool {
 	pair, err := tls.X509KeyPair(m.Cert, m.Key)
 	if err != nil {
@@ -129,7 +131,7 @@ func serves(now time.Time, m Material, names []string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool { return c.VerifyHostname(n) != nil })
 }
 
-// issue makes a certificate for the names.
+// issue creates a certificate for the names.
 func (m *Material) issue(now time.Time, by signer, names []string) error {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: names[0]},
@@ -167,7 +169,7 @@ func newCA(now time.Time) (signer, error) {
 	return made, nil
 }
 
-// sign makes a key and a certificate for it, signed by a CA; nil: by itself.
+// sign creates a key and a certificate for it, signed by a CA; nil: self-signed.
 func sign(template *x509.Certificate, by *signer) (made signer, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestRenewed(t *testing.T) {
 		m            Material
 		after        time.Duration
 		names        []string
-		ca, cert     bool // are made anew
+		ca, cert     bool // are created again
 		trustsBefore bool
 	}{
 		{"nothing is due", first, 30 * day, []string{service}, false, false, true},
@@ -93,8 +93,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// TestRotationIsNotNoticed: looked at once a month or more often, for years, what is served is trusted by whoever has the present bundle
-// or the one before.
+// TestRotationIsNotNoticed: if the certificate is checked once a month or more often, for years, every
+// client that has the present bundle or the one before trusts it.
 func TestRotationIsNotNoticed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, m := epoch, Material{}

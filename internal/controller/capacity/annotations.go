@@ -23,7 +23,7 @@ const (
 	GPUAnnotation = "machine.openshift.io/GPU"
 )
 
-// Annotations that belong to the user too, whose values win.
+// Annotations that the user may write as well. The user's values win.
 const (
 	// LabelsAnnotation is a list of labels, "key=value" separated by commas.
 	LabelsAnnotation = "capacity.cluster-autoscaler.kubernetes.io/labels"
@@ -31,25 +31,25 @@ const (
 	TaintsAnnotation = "capacity.cluster-autoscaler.kubernetes.io/taints"
 	// DiskAnnotation is the ephemeral storage as a quantity.
 	DiskAnnotation = "capacity.cluster-autoscaler.kubernetes.io/ephemeral-disk"
-	// GPUTypeAnnotation is the resource by which pods ask for accelerators, and
-	// GPUCountAnnotation how many of it there are.
+	// GPUTypeAnnotation is the resource by which pods request accelerators, and GPUCountAnnotation is their
+	// number.
 	GPUTypeAnnotation  = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
 	GPUCountAnnotation = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 )
 
-// Annotations of ours.
+// Millwright's own annotations.
 const (
-	// OwnAnnotation repeats what of the annotations that the user may write is ours: an
-	// object with the value of each, or our part of its list. So it can be told from
-	// the user's when the template changes.
+	// OwnAnnotation repeats the controller's part of the annotations that the user may write as well: an
+	// object with the value of each, or with the controller's part of its list. When the template changes,
+	// it tells the controller's part from the user's.
 	OwnAnnotation = millwright.Capacity
-	// formerAnnotation repeated what of the list of labels is ours: one label. It is
-	// read once, and taken off.
+	// formerAnnotation repeated the controller's part of the list of labels: one label. It is read once,
+	// and removed.
 	formerAnnotation = millwright.Capacity + "-labels"
 )
 
-// annotate returns the annotations of a set whose machines are of this size,
-// given those it has. Equal input gives equal output, to the letter.
+// annotate returns the annotations of a set whose machines have this size, given the annotations that it
+// has. Equal input gives equal output, byte for byte.
 func annotate(have map[string]string, size provider.Size) map[string]string {
 	out := maps.Clone(have)
 	if out == nil {
@@ -102,21 +102,21 @@ func taints(size provider.Size) (out []string) {
 	return out
 }
 
-// labelKey is what of a label there is one of.
+// labelKey identifies a label: its key.
 func labelKey(label string) string {
 	k, _, _ := strings.Cut(label, "=")
 	return k
 }
 
-// taintKey is what of a taint there is one of: the key and the effect.
+// taintKey identifies a taint: the key and the effect.
 func taintKey(taint string) string {
 	rest, effect, _ := strings.Cut(taint, ":")
 	return labelKey(rest) + ":" + effect
 }
 
-// ownOf reads what of the annotations is ours. What cannot be read says that nothing is.
+// ownOf reads the controller's part of the annotations. If it is unreadable, no part is the controller's.
 func ownOf(have map[string]string) (own map[string]string) {
-	if there, _ := millwright.Read(have).JSON(OwnAnnotation, &own); there { // a person may have edited it
+	if there, _ := millwright.Read(have).JSON(OwnAnnotation, &own); there { // a user may have edited it
 		return own
 	}
 	if label, ok := have[formerAnnotation]; ok {
@@ -125,14 +125,14 @@ func ownOf(have map[string]string) (own map[string]string) {
 	return nil
 }
 
-// merge puts what is ours among what is the user's.
+// merge puts the controller's entries among the user's.
 type merge struct {
 	out map[string]string
-	// was is what was ours, own is what is by now.
+	// was holds the controller's entries of the last pass, own those of this one.
 	was, own map[string]string
 }
 
-// value sets an annotation, unless the user has; an empty one takes ours off.
+// value sets an annotation unless the user has set it. An empty value removes the controller's.
 func (m merge) value(key, want string) {
 	if has, ok := m.out[key]; ok && has != m.was[key] {
 		return
@@ -144,8 +144,8 @@ func (m merge) value(key, want string) {
 	m.out[key], m.own[key] = want, want
 }
 
-// list puts the wanted entries into a list, in the place of those that were ours, unless
-// the user's have the same key.
+// list puts the wanted entries into a list, in place of the controller's former ones, unless the user's
+// have the same key.
 func (m merge) list(key string, want []string, keyOf func(string) string) {
 	before, ours := split(m.out[key]), split(m.was[key])
 	now := slices.DeleteFunc(slices.Clone(before), func(e string) bool { return slices.Contains(ours, e) })
@@ -174,12 +174,12 @@ func (m merge) list(key string, want []string, keyOf func(string) string) {
 	}
 }
 
-// write notes what is ours.
+// write stores the controller's part in OwnAnnotation.
 func (m merge) write() {
 	delete(m.out, formerAnnotation)
 	delete(m.out, OwnAnnotation)
 	if len(m.own) > 0 {
-		text, _ := json.Marshal(m.own) // strings have no errors
+		text, _ := json.Marshal(m.own) // marshaling strings cannot fail
 		m.out[OwnAnnotation] = string(text)
 	}
 }

@@ -1,13 +1,11 @@
-// Package capacity tells the autoscaler what the machines of a
-// machine.openshift.io MachineSet or MachineDeployment would offer, so that it
-// can scale them from zero: as annotations, from the provider's
-// [provider.Sizer].
+// Package capacity shows the autoscaler the size of the machines of a machine.openshift.io MachineSet or
+// MachineDeployment, so that it can scale them from zero. It writes the answer of the provider's
+// [provider.Sizer] as annotations.
 //
-// The autoscaler looks at the object that it scales. The sets of a deployment
-// are none: it scales their deployment, and passes them over by their
-// controller reference. They are left alone, which saves a write for each set
-// of a rollout. What one of them brought along from before it was adopted stays,
-// and is brought in step when it is let go of.
+// The autoscaler reads the object that it scales. It scales a deployment, not the sets of the deployment,
+// which it skips by their controller reference. This controller skips them too, which saves a write for
+// each set of a rollout. A set keeps the annotations that it had before a deployment adopted it; they are
+// brought up to date when the deployment releases it.
 package capacity
 
 import (
@@ -36,15 +34,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// SlowRetry is how long what only the user or the infrastructure's operator
-// can mend is left alone: an unknown instance type may become known. A corrected
-// secret is seen sooner.
+// SlowRetry is the pause after a failure that only the user or the operator of the infrastructure can fix,
+// for example an unknown instance type, which may become known. A corrected secret is seen sooner.
 const SlowRetry = 10 * time.Minute
 
-// ConflictRetry is when to look again at what somebody else changed meanwhile.
+// ConflictRetry is the pause after a conflict with another client's write.
 const ConflictRetry = time.Second
 
-// Bounds of the pause after a failure that may pass.
+// Bounds of the pause after a failure that may be temporary.
 const (
 	minRetry = time.Second
 	maxRetry = 2 * time.Minute
@@ -57,7 +54,7 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Client reads such objects from a cache and writes their annotations.
 	Client client.Client
-	// Resolver reads what machines are made from.
+	// Resolver reads the class of each machine.
 	Resolver dialect.Resolver[client.Object]
 	// Provider sizes them. One without [provider.Sizer] leaves all sets alone.
 	Provider provider.Provider
@@ -69,9 +66,9 @@ type Reconciler struct {
 	Options
 
 	mu sync.Mutex
-	// told is the fault that people were last told about, by object.
+	// told is the fault that was last reported, by object.
 	told map[types.NamespacedName]string
-	// waiters are the objects whose size could not be told.
+	// waiters are the objects whose size could not be determined.
 	waiters enqueue.Waiters
 }
 
@@ -108,14 +105,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	err = r.write(ctx, o, size)
 	if apierrors.IsConflict(err) {
-		// Somebody else's change is no trouble, and may not wake us: of most
-		// changes we hear nothing.
+		// A write by another client is no failure, and may not start another pass: the watch filters out
+		// most changes.
 		return reconcile.Result{RequeueAfter: ConflictRetry}, nil
 	}
 	return reconcile.Result{}, err
 }
 
-// later tries again soon what may be over soon, and slowly what was told.
+// later retries a temporary failure soon, and a reported fault after SlowRetry.
 func later(err error) (reconcile.Result, error) {
 	if passing(err) {
 		return reconcile.Result{}, err
@@ -123,7 +120,7 @@ func later(err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: SlowRetry}, nil
 }
 
-// corrected are the objects whose machines are made from something else by now.
+// corrected are the objects whose class or credentials have changed since they failed.
 func (r *Reconciler) corrected(ctx context.Context) []reconcile.Request {
 	once := r.Resolver.Once()
 	return r.waiters.Corrected(func(key types.NamespacedName, _ enqueue.Mark) (enqueue.Mark, bool) {
@@ -135,7 +132,7 @@ func (r *Reconciler) corrected(ctx context.Context) []reconcile.Request {
 	})
 }
 
-// size asks the provider; false where it cannot know. Unread says what of the class could not be read.
+// size asks the provider; false if the provider cannot know. Unread is the error of the resolver.
 func (r *Reconciler) size(ctx context.Context, class dialect.Class, unread error) (provider.Size, bool, error) {
 	if unread != nil {
 		// Every error of the resolver begins with the field of the machine.
@@ -164,8 +161,8 @@ func inTemplate(err error) error {
 	return err
 }
 
-// passing reports whether err may be over soon: a call failed, or the
-// infrastructure or the API server asked for patience.
+// passing reports whether err may be temporary: a call failed, or the infrastructure or the API server
+// asked to retry later.
 func passing(err error) bool {
 	if apierrors.IsNotFound(err) {
 		return false
@@ -177,7 +174,7 @@ func passing(err error) bool {
 	return false
 }
 
-// write patches the annotations that differ, if any do.
+// write patches the annotations that differ, if any.
 func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.Size) error {
 	want := annotate(o.GetAnnotations(), size)
 	if maps.Equal(want, o.GetAnnotations()) {
@@ -185,7 +182,7 @@ func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.S
 	}
 	after := o.DeepCopyObject().(client.Object)
 	after.SetAnnotations(want)
-	// The list of labels is the user's too: do not write over a change of it.
+	// The user may write the list of labels too: do not overwrite such a change.
 	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write capacity annotations: %w", err)
@@ -193,8 +190,7 @@ func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.S
 	return nil
 }
 
-// tell says once what is wrong with an object, and forgets it when it is
-// mended.
+// tell reports an object's fault once, and forgets it when it is fixed.
 func (r *Reconciler) tell(o client.Object, name types.NamespacedName, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +221,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// changed leaves out changes that say nothing about the size of a machine.
+// changed filters out changes that do not affect the size of a machine.
 func (r *Reconciler) changed(e event.UpdateEvent) bool {
 	return r.Kind.Differ(e.ObjectOld, e.ObjectNew)
 }

@@ -113,8 +113,8 @@ func TestWritesOnce(t *testing.T) {
 	}
 }
 
-// TestSomebodyElseWrites: what changes between the look and the write is looked
-// at again, although the change may be one that wakes nobody.
+// TestSomebodyElseWrites: an object that changes between the read and the write is reconciled again,
+// although the watch may filter out that change.
 func TestSomebodyElseWrites(t *testing.T) {
 	var f *fixture
 	meddling := true

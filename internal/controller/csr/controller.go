@@ -42,10 +42,10 @@ type Approver struct {
 	// cluster. Fleet counts all of them.
 	Machines func(context.Context, approval.Subject) ([]approval.Machine, error)
 	Fleet    func(context.Context) (int, error)
-	// Latest is one of them as its API server has it now; false where it is gone.
+	// Latest reads one of them from its API server; false if it does not exist.
 	Latest func(context.Context, approval.Machine) (approval.Machine, bool, error)
-	// Refused is told, once per change, why a machine's request is not
-	// granted; may be nil.
+	// Refused is called, once per change, with the reason why a machine's request is not granted; may be
+	// nil.
 	Refused func(m approval.Machine, reason, message string)
 	// Events records the same on the machine; may be nil.
 	Events events.EventRecorder
@@ -59,13 +59,13 @@ type Approver struct {
 
 	mu   sync.Mutex
 	told map[string]told // by request name
-	// toldOf is how many of these were said of the requests of each joiner.
+	// toldOf is how many of these are about requests of each joiner.
 	toldOf  map[string]int
 	counted counts
 }
 
-// Reconcile looks at one request. A request that has to wait is looked at again
-// after a quarter of its age, and at once when a machine it may be for changes.
+// Reconcile judges one request. A request that has to wait is judged again after a quarter of its age, and
+// at once when a machine that it may be for changes.
 func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	ctx = pace.WithClass(ctx, turn.Joining)
 	var r certificatesv1.CertificateSigningRequest
@@ -100,27 +100,27 @@ func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: again(now, &r, d)}, nil
 }
 
-// Bounds of how soon a waiting request is looked at again.
+// Bounds of the pause before a waiting request is judged again.
 const (
 	againLeast = 500 * time.Millisecond
 	againMost  = time.Minute
 )
 
-// again is a quarter of the request's age: one made 10 s ago is looked at after
-// 2.5 s, one made an hour ago after a minute.
+// again is a quarter of the request's age: a request created 10 s ago is judged again after 2.5 s, one
+// created an hour ago after a minute.
 func again(now time.Time, r *certificatesv1.CertificateSigningRequest, d approval.Decision) time.Duration {
 	age := now.Sub(r.CreationTimestamp.Time)
 	switch {
 	case d.Verdict == approval.Wait:
 		return min(max(age/4, againLeast), againMost)
 	case d.Verdict == approval.Refuse && others(d) && age < quiet:
-		return quiet - max(age, 0) // to tell of it then
+		return quiet - max(age, 0) // to report it then
 	}
 	return 0
 }
 
-// decide judges a request. A node's identity is granted only when the machine itself
-// says the same as its cache, which may not show yet that the machine has a node or is
+// decide judges a request. It grants a node's identity only if the machine as the API server has it leads
+// to the same decision as the cached one: the cache may not show yet that the machine has a node or is
 // being deleted.
 func (a *Approver) decide(ctx context.Context, now time.Time, r *certificatesv1.CertificateSigningRequest) (approval.Decision, error) {
 	f, err := a.observe(ctx, r)
@@ -146,7 +146,7 @@ func (a *Approver) decide(ctx context.Context, now time.Time, r *certificatesv1.
 // observe collects what the decision needs.
 func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (approval.Facts, error) {
 	f := approval.Facts{Request: r}
-	// Who is asked for comes from the form alone, and is looked up before the form is checked.
+	// The requested node comes from the form alone, and is looked up before the form is checked.
 	f.Certificate, f.ParseErr = a.readings.read(r)
 	var err error
 	if f.Machines, err = a.Machines(ctx, approval.Subject{Node: approval.NodeName(f)}); err != nil {
@@ -155,8 +155,8 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 	if err = a.observeCounts(ctx, &f); err != nil {
 		return f, err
 	}
-	// Who asks comes first: only for those who may is a signature checked, and
-	// the API server asked.
+	// The requestor is checked first: only for a permitted requestor does the approver check a signature
+	// and ask the API server.
 	if !approval.WorthReading(a.Clock.Now(), f, a.Policy) {
 		return f, nil
 	}
@@ -169,9 +169,8 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 	return f, err
 }
 
-// observeJoining looks at what matters to a node that is not there yet. Both
-// answers come past the cache: granting by a stale one would hand out another
-// node's identity.
+// observeJoining reads the facts that matter for a node that does not exist yet. Both answers come from the
+// API server: a grant by a stale cache would hand out another node's identity.
 func (a *Approver) observeJoining(ctx context.Context, f *approval.Facts) error {
 	var err error
 	if id := approval.TokenID(f.Request); id != "" {
@@ -200,7 +199,7 @@ func nodeExists(ctx context.Context, r client.Reader, name string) (bool, error)
 	return err == nil, nil
 }
 
-// addOwner adds the machine for which the token was made, where it does not name the node.
+// addOwner adds the machine for which the token was created, if the token does not name the node.
 func (a *Approver) addOwner(ctx context.Context, f *approval.Facts) error {
 	if f.TokenOwner == "" || slices.ContainsFunc(f.Machines, func(m approval.Machine) bool { return m.Key() == f.TokenOwner }) {
 		return nil
@@ -216,15 +215,14 @@ func (a *Approver) addOwner(ctx context.Context, f *approval.Facts) error {
 	return nil
 }
 
-// nodeName is the node that a request is for; empty when it cannot be read.
+// nodeName is the node that a request is for; empty if it is unreadable.
 func (a *Approver) nodeName(r *certificatesv1.CertificateSigningRequest) string {
 	f := approval.Facts{Request: r}
 	f.Certificate, f.ParseErr = a.readings.read(r)
 	return approval.NodeName(f)
 }
 
-// approve grants the request. A conflict is returned: the request is judged
-// anew.
+// approve grants the request. It returns a conflict, and the request is judged again.
 func (a *Approver) approve(ctx context.Context, r *certificatesv1.CertificateSigningRequest, d approval.Decision) error {
 	now := metav1.NewTime(a.Clock.Now())
 	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{

@@ -168,8 +168,8 @@ func TestApprovesOnceTheMachineIsKnown(t *testing.T) {
 	}
 }
 
-// TestTokenOfAnEarlierMachine: names come again, as those of machines of a control
-// plane do. The token of the machine before does not let anybody in as the next.
+// TestTokenOfAnEarlierMachine: names are used again, for example those of machines of a control plane. The
+// token of an earlier machine does not admit a node for the next machine of its name.
 func TestTokenOfAnEarlierMachine(t *testing.T) {
 	s := newScene(t, joining(t, "csr-1", "w1", "abcdef"), tokenOf("abcdef", "ns/m1"))
 	s.machines = []approval.Machine{machine("m1", "w1")}
@@ -270,8 +270,8 @@ func TestLimitIsTheOneThatDecides(t *testing.T) {
 	}
 }
 
-// TestOldestPending: how long somebody has waited is told of requests too that are too old to
-// count against the limit, and of nobody once all are decided.
+// TestOldestPending: the metric also counts requests that are too old to count against the limit, and falls
+// to zero once all are decided.
 func TestOldestPending(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
@@ -341,8 +341,7 @@ func TestRelevant(t *testing.T) {
 	}
 }
 
-// TestUnreadNodeIsNotAbsent: as long as nobody can say whether the node exists,
-// it gets no certificate.
+// TestUnreadNodeIsNotAbsent: as long as it is unknown whether the node exists, it gets no certificate.
 func TestUnreadNodeIsNotAbsent(t *testing.T) {
 	s := newScene(t, joining(t, "csr-1", "node-1", "abcdef"), tokenOf("abcdef", "ns/m-1"))
 	s.machines = []approval.Machine{machine("m-1", "node-1")}

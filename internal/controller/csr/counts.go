@@ -13,24 +13,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// With each request that a joining fleet sends, all machines, nodes and waiting requests
-// would be counted. Earlier counts are good for a time while they stop nothing, those of the
-// waiting ones only where they are many.
+// Without reuse, each request that a joining fleet sends would count all machines, nodes and waiting
+// requests. Earlier counts are reused for a time as long as they block no request; those of the waiting
+// requests only if they are many.
 const (
 	fleetAge   = 10 * time.Second
 	joinersAge = time.Second
 	fewWaiting = 100
 )
 
-// counts are the last ones. A time of zero: never counted.
+// counts are the last ones. A zero time means never counted.
 type counts struct {
 	machines, nodes int
 	fleetAt         time.Time
-	// waiting is the number of requests, joiners are who sent them.
+	// waiting is the number of requests, joiners are their senders.
 	waiting   int
 	joiners   approval.Joiners
 	joinersAt time.Time
-	// due says that a request settled since, and will be looked at again to count.
+	// due says that a request was settled since, and that another pass will count.
 	due bool
 }
 
@@ -45,7 +45,7 @@ func fresh(now, at time.Time, age time.Duration) bool {
 	return !at.IsZero() && old >= 0 && old < age
 }
 
-// observeCounts sets the counts of f. What stops everything is counted now.
+// observeCounts sets the counts of f. A limit that blocks all requests is counted now.
 func (a *Approver) observeCounts(ctx context.Context, f *approval.Facts) (err error) {
 	now, user := a.Clock.Now(), f.Request.Spec.Username
 	c := a.lastCounts()
@@ -71,8 +71,8 @@ func (a *Approver) lastCounts() counts {
 	return a.counted
 }
 
-// settled counts the requests that still wait, since one less does. Where many wait they are counted once a second: the first
-// request that settles after a count is looked at again then.
+// settled counts the requests that still wait, after one was settled. If many wait, they are counted once a
+// second: the first request that settles after a count is reconciled again then.
 func (a *Approver) settled(ctx context.Context) (reconcile.Result, error) {
 	a.mu.Lock()
 	later, due := a.counted.joinersFresh(a.Clock.Now()), a.counted.due

@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// RequestsOf are the pending requests of the machine with this UID, or of nodes
-// of these names, each with what is to be said of it now. Nothing is decided. A
-// request that cannot be judged is reported without a verdict, and the error.
+// RequestsOf are the pending requests of the machine with this UID, or of nodes with these names, each with
+// its present verdict. It grants no request. A request that cannot be judged is reported without a verdict,
+// and with the error.
 func (a *Approver) RequestsOf(ctx context.Context, uid string, nodes ...string) (out []postmortem.Request, err error) {
 	var list certificatesv1.CertificateSigningRequestList
 	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {

@@ -15,10 +15,11 @@ type Fleet interface {
 	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
 }
 
-// Fleets are those of all APIs.
+// Fleets are the fleets of all APIs.
 type Fleets []Fleet
 
-// New returns an approver for the machines of fleets, with the default policy. Its clients and recorders are the caller's to set.
+// New returns an approver for the machines of fleets, with the default policy. The caller sets its clients
+// and recorders.
 func New(fleets Fleets, clk clock.PassiveClock) *Approver {
 	return &Approver{Clock: clk, Policy: approval.DefaultPolicy(), Machines: fleets.machines, Fleet: fleets.count, Latest: fleets.latest}
 }

@@ -129,7 +129,8 @@ func TestToldWithoutAMachine(t *testing.T) {
 	}
 }
 
-// TestOthersMayApprove: a request of another approver's is told of only when that one has had its time.
+// TestOthersMayApprove: a request that another approver handles is reported only after that approver had
+// its time.
 func TestOthersMayApprove(t *testing.T) {
 	s := newScene(t, strangers(1, 1)...)
 	if _, again := s.reconcile(t, "stranger-0"); again != quiet || len(s.onRequests.Events) > 0 {

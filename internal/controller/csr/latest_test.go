@@ -12,9 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// TestMachineIsAskedPastTheCache: the cache of machines may be behind, and a node's
-// identity is not given by what it shows. Another machine of the same name is none that
-// the request is for.
+// TestMachineIsAskedPastTheCache: the cache of machines may be stale, and does not decide about a node's
+// identity. A request for a machine is not granted for another machine of the same name.
 func TestMachineIsAskedPastTheCache(t *testing.T) {
 	tests := []struct {
 		reason string
@@ -54,8 +53,7 @@ func TestMachineIsAskedPastTheCache(t *testing.T) {
 	}
 }
 
-// TestUnreadMachineGetsNoNode: as long as nobody can say what the machine is, nobody
-// joins for it.
+// TestUnreadMachineGetsNoNode: as long as the machine cannot be read, no node joins for it.
 func TestUnreadMachineGetsNoNode(t *testing.T) {
 	s := newScene(t, joining(t, "csr-1", "w1", "abcdef"), tokenOf("abcdef", "ns/m1"))
 	s.machines = []approval.Machine{machine("m1", "w1")}

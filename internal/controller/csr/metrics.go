@@ -36,8 +36,8 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// pending shows n joiners that count against the limit, and the oldest of all kubelets'
-// requests that wait, recent or not.
+// pending sets the number of joiners that count against the limit, and the creation time of the oldest
+// waiting request of any kubelet, recent or not.
 func (m *Metrics) pending(n int, waiting []certificatesv1.CertificateSigningRequest) {
 	if m == nil {
 		return

@@ -10,9 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// readings remembers what requests hold, so that each is read once and its
-// signature checked once, however often it is judged: what a request holds never
-// changes. The zero value is ready for use.
+// readings remembers the content of requests, which never changes. Each request is parsed once and its
+// signature checked once, however often it is judged. The zero value is ready for use.
 type readings struct {
 	mu  sync.Mutex
 	all map[string]*reading // by name
@@ -25,17 +24,16 @@ type reading struct {
 	verified bool
 }
 
-// mostReadings bounds what is remembered: where more requests wait, a few are
-// read again.
+// mostReadings bounds the memory: if more requests wait, some are parsed again.
 const mostReadings = 2000
 
-// read is what a request holds, whoever sent it.
+// read is the content of a request, from any sender.
 func (s *readings) read(r *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	m := s.of(r)
 	return m.c, m.err
 }
 
-// verified is what a request holds whose sender has the key.
+// verified is the content of a request whose sender has the key.
 func (s *readings) verified(r *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	m := s.of(r)
 	if m.err != nil || m.verified {

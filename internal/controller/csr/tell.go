@@ -12,28 +12,28 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// quiet is how long a request may wait before that is worth telling: a node
-// usually asks moments before its machine is known under its name.
+// quiet is how long a request may wait before it is reported: a node usually sends it moments before its
+// machine is known by its name.
 const quiet = 10 * time.Second
 
-// told is what was last said about a request, and for whom it is.
+// told is the last report about a request, and the machine that the request is for.
 type told struct {
 	verdict approval.Verdict
 	reason  approval.Reason
 	message string
 	node    string
 	machine string
-	// joiner is who made the request, see [joinerOf].
+	// joiner is the sender of the request, see [joinerOf].
 	joiner string
 	said   bool
 }
 
-// mostTold is how many requests of one joiner get an event of their own at a time. Each
-// takes a write, and whoever may make requests may make many.
+// mostTold is how many requests of one joiner get their own event at a time. Each event takes a write, and
+// one client may create many requests.
 const mostTold = approval.PendingShare
 
-// tell says why a request is not granted, once per change: on the request itself, and on
-// the machine where it is known.
+// tell reports why a request is not granted, once per change: on the request itself, and on the machine if
+// that is known.
 func (a *Approver) tell(ctx context.Context, now time.Time, r *certificatesv1.CertificateSigningRequest, d approval.Decision) {
 	t := told{verdict: d.Verdict, reason: d.Reason, message: d.Message, node: d.NodeName, joiner: joinerOf(r, d)}
 	if d.Machine != nil {
@@ -65,14 +65,14 @@ func (a *Approver) tell(ctx context.Context, now time.Time, r *certificatesv1.Ce
 	}
 }
 
-// others reports whether another approver may well approve the request in a moment, as
-// kube-controller-manager does.
+// others reports whether another approver, such as kube-controller-manager, may well approve the request in
+// a moment.
 func others(d approval.Decision) bool {
 	return d.Reason == approval.ReasonUntrusted || d.Reason == approval.ReasonClientDisabled
 }
 
-// joinerOf names who made a request: the requestor and, where it is one whom several nodes
-// share, the node. Of a requestor who may not ask at all the node says nothing.
+// joinerOf names the sender of a request: the requestor and, if several nodes share that requestor, the
+// node. If the requestor may not request certificates at all, the node is ignored.
 func joinerOf(r *certificatesv1.CertificateSigningRequest, d approval.Decision) string {
 	if d.Reason == approval.ReasonUntrusted {
 		return r.Spec.Username
@@ -80,15 +80,15 @@ func joinerOf(r *certificatesv1.CertificateSigningRequest, d approval.Decision) 
 	return r.Spec.Username + " " + d.NodeName
 }
 
-// reference names a request in events. Objects of a typed client do not say their kind.
+// reference names a request in events. Objects of a typed client have no kind set.
 func reference(r *certificatesv1.CertificateSigningRequest) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: certificatesv1.SchemeGroupVersion.String(), Kind: "CertificateSigningRequest", Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion,
 	}
 }
 
-// news remembers t and reports whether it is to be said, and whether few enough requests
-// of the same joiner have been told of.
+// news remembers t. It reports whether t is new, and whether few enough requests of the same joiner have
+// been reported.
 func (a *Approver) news(name string, t told) (news, few bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +103,7 @@ func (a *Approver) news(name string, t told) (news, few bool) {
 	return t.said && before != t, few
 }
 
-// count keeps how many requests of each joiner have been told of.
+// count keeps how many requests of each joiner have been reported.
 func (a *Approver) count(t told, by int) {
 	if !t.said {
 		return

@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// The index of requests of our kinds that wait for a decision.
+// The index of waiting requests of the kubelet's signers.
 const (
 	PendingIndex = "millwright.pending"
 	pendingValue = "true"
@@ -48,19 +48,19 @@ func Pending(o client.Object) []string {
 type MachineSource struct {
 	Cache  cache.Cache
 	Object client.Object
-	// Machine views an object of the kind; false when there is nothing to see.
+	// Machine views an object of the kind; false if the object has no machine to view.
 	Machine func(client.Object) (approval.Machine, bool)
 }
 
 // Options are how the controller runs.
 type Options struct {
-	// Cache is that of the cluster whose requests are approved.
+	// Cache is the cache of the cluster whose requests are approved.
 	Cache cache.Cache
 	// Machines are the kinds of machines.
 	Machines []MachineSource
-	// Workers is how many requests are judged at a time; zero means 10.
+	// Workers is how many requests are judged concurrently; zero means 10.
 	Workers int
-	// Name is the controller's; empty means "certificate-approver".
+	// Name is the controller's name; empty means "certificate-approver".
 	Name string
 }
 
@@ -82,8 +82,7 @@ func (a *Approver) Setup(mgr manager.Manager, o Options) error {
 	c, err := controller.New(name, mgr, controller.Options{
 		Reconciler:              a,
 		MaxConcurrentReconciles: workers,
-		// One bucket for all would let 1000 nodes that join at once wait for
-		// minutes.
+		// One shared rate limit would let 1000 nodes that join at once wait for minutes.
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, time.Minute),
 	})
 	if err != nil {
@@ -105,8 +104,8 @@ func (a *Approver) Setup(mgr manager.Manager, o Options) error {
 	return nil
 }
 
-// Concerned are the waiting requests that a change of the machine may settle; none
-// where there is nothing to see of it.
+// Concerned are the waiting requests that a change of the machine may settle; none if there is no machine
+// to view.
 func (a *Approver) Concerned(m approval.Machine, ok bool) []reconcile.Request {
 	if !ok {
 		return nil
@@ -118,8 +117,8 @@ func (a *Approver) Concerned(m approval.Machine, ok bool) []reconcile.Request {
 	return out
 }
 
-// Relevant passes requests of our kinds while they wait, and the moment at
-// which they are settled or gone.
+// Relevant passes requests of the kubelet's signers while they wait, and the event by which they are
+// settled or deleted.
 func Relevant() predicate.Predicate {
 	relevant := func(o client.Object) bool {
 		r, ok := o.(*certificatesv1.CertificateSigningRequest)

@@ -19,22 +19,25 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// CorrectionPause is how long after a look for corrections the next one is due. A look that takes long, since many objects with many secrets
-// wait, is followed by a longer pause, so that no more than a twentieth of the time is spent on it.
+// CorrectionPause is the least pause between two searches for corrections. A long search, with many objects
+// and many secrets, is followed by a longer pause, so that searching takes no more than a twentieth of the
+// time.
 const (
 	CorrectionPause = 2 * time.Second
 	lookShare       = 20
 )
 
-// Mark stands for what an object is made from: of two that are equal the same would come.
+// Mark stands for the class and credentials that an object is created from: equal marks would lead to the
+// same result.
 type Mark struct {
-	// Class is of its class.
+	// Class is the mark of its class.
 	Class provider.ClientKey
-	// Source is that of a session that was opened from the class ([provider.Traits]); empty: it takes nothing else.
+	// Source is the mark of a session that was opened from the class ([provider.Traits]); empty: the
+	// session reads nothing else.
 	Source provider.ClientKey
 }
 
-// incomplete is the mark of a class of which something could not be read, for whatever reason.
+// incomplete is the mark of a class that could not be read completely, for any reason.
 const incomplete provider.ClientKey = "incomplete"
 
 // MarkOf marks a class, as a resolver returned it.
@@ -50,22 +53,25 @@ func MarkOf(class dialect.Class, err error) Mark {
 	return Mark{Class: provider.KeyOf(class.Credentials, string(class.Spec), class.Absent, also...)}
 }
 
-// corrected reports whether something else may come of what an object is made from by now. What cannot be read corrects nothing.
+// corrected reports whether the class or credentials of an object have changed since it was marked. An
+// unreadable class corrects nothing.
 func (m Mark) corrected(now Mark) bool {
 	return now.Class != incomplete && now.Class != m.Class || now.Source != "" && m.Source != "" && now.Source != m.Source
 }
 
-// Waiters are the objects that wait because of what they are made from: credentials that are denied, user data that lacks a key, a secret that
-// does not exist or may not be read. Nothing tells when that is corrected: roles let controllers read secrets by name, and not list them, so
-// that they are not watched. While objects wait, and only then, what they are made from is read again every few seconds.
+// Waiters are the objects that wait because of their class or secrets: credentials are denied, user data
+// lacks a key, or a secret does not exist or may not be read. No watch reports the correction: roles let
+// controllers get secrets by name, but not list or watch them. While objects wait, and only then, their
+// classes and secrets are read again every few seconds.
 //
-// Each has the mark of what it was made from when it began to wait. The zero value has none. It is safe for concurrent use.
+// Each waiter has the mark from the time when it began to wait. The zero value has no waiters. It is safe
+// for concurrent use.
 type Waiters struct {
 	mu    sync.Mutex
 	marks map[types.NamespacedName]Mark
 }
 
-// Wait notes that an object waits, and forgets it for a mark that is zero.
+// Wait notes that an object waits; a zero mark removes the object.
 func (w *Waiters) Wait(key types.NamespacedName, m Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +85,8 @@ func (w *Waiters) Wait(key types.NamespacedName, m Mark) {
 	w.marks[key] = m
 }
 
-// Corrected are the objects that wait and are made from something else by now, which now tells; false where it cannot.
+// Corrected are the waiting objects whose mark has changed. The function now returns the present mark;
+// false if it is unknown.
 func (w *Waiters) Corrected(now func(key types.NamespacedName, was Mark) (Mark, bool)) (all []reconcile.Request) {
 	for key, was := range w.all() {
 		if is, known := now(key, was); known && was.corrected(is) {
@@ -96,8 +103,8 @@ func (w *Waiters) all() map[types.NamespacedName]Mark {
 	return maps.Clone(w.marks)
 }
 
-// Corrections adds the objects that look returns to a controller's queue, from time to time while the controller runs. The clock tells how long a
-// look takes.
+// Corrections adds the objects that look returns to a controller's queue, from time to time while the
+// controller runs. The clock measures how long a search takes.
 func Corrections(c clock.PassiveClock, look func(ctx context.Context) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		var next time.Time

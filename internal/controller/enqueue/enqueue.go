@@ -1,6 +1,6 @@
-// Package enqueue says whom a change concerns. A shell has one function for all the
-// objects that it watches, which a manager calls, and the simulator as well: a
-// wake that is missing is missing there, too.
+// Package enqueue says which objects a change concerns. A controller has one function for all the objects
+// that it watches. The manager and the simulator both call it, so a missing wake is missing in the
+// simulator too.
 package enqueue
 
 import (
@@ -18,8 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Request is an object to look at again, and how long to gather what else happens
-// before.
+// Request is an object to reconcile, and how long to wait for further changes first.
 type Request struct {
 	reconcile.Request
 	After time.Duration
@@ -30,8 +29,7 @@ func For(o client.Object) Request {
 	return Request{Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// ForSpecChange wakes an object where what it asks for changed: those are the wakes of the
-// objects that a shell is there for.
+// ForSpecChange wakes an object whose spec changed: the object that the controller reconciles.
 func ForSpecChange(before, after client.Object) []Request {
 	if !SpecChanged(before, after) {
 		return nil
@@ -42,9 +40,9 @@ func ForSpecChange(before, after client.Object) []Request {
 // reportPause is how long after a write of its status an object is looked at again.
 const reportPause = time.Second
 
-// Reported wakes an object as [ForSpecChange] does, and after a pause where something else
-// of it was written. That is its status: a write that was given up for lost may
-// arrive when the pass after it has found nothing to do, and would stand for ever.
+// Reported wakes an object as [ForSpecChange] does, and after a pause if another part of it was written.
+// That part is its status: a write that was considered lost may arrive after the next pass has found
+// nothing to do, and would stay for ever.
 func Reported(before, after client.Object) []Request {
 	if own := ForSpecChange(before, after); own != nil {
 		return own
@@ -54,7 +52,7 @@ func Reported(before, after client.Object) []Request {
 	return []Request{w}
 }
 
-// Either is the object that a change is about: as it is, or as it was last.
+// Either is the object that a change is about: the present one, or the last known one.
 func Either(before, after client.Object) client.Object {
 	if after == nil {
 		return before
@@ -62,7 +60,7 @@ func Either(before, after client.Object) client.Object {
 	return after
 }
 
-// Requests wakes all of these after a while.
+// Requests wakes all of these after a delay.
 func Requests(requests []reconcile.Request, after time.Duration) []Request {
 	out := make([]Request, len(requests))
 	for i, req := range requests {
@@ -71,8 +69,8 @@ func Requests(requests []reconcile.Request, after time.Duration) []Request {
 	return out
 }
 
-// Func returns whom a change of one object concerns. Before is nil for an object
-// that came into being, after for one that is gone.
+// Func returns the objects that a change of one object concerns. Before is nil for a created object, after
+// for a deleted one.
 type Func func(ctx context.Context, before, after client.Object) []Request
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -109,10 +107,9 @@ func (f Func) enqueue(ctx context.Context, before, after client.Object, q queue)
 	}
 }
 
-// SpecChanged reports whether people or other controllers changed what an object asks
-// for, or whose it is. It leaves out the status, which only its own controller
-// writes, and the bookkeeping that the API server adds. The same version again is
-// the cache's regular reminder.
+// SpecChanged reports whether a user or another controller changed the spec or the ownership of an object.
+// It ignores the status, which only its own controller writes, and the bookkeeping that the API server
+// adds. The same version again is a resync of the cache.
 func SpecChanged(before, after client.Object) bool {
 	if before == nil || after == nil {
 		return true
@@ -127,7 +124,7 @@ func SpecChanged(before, after client.Object) bool {
 		!maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
-// ControllerOf is the UID of an object's controller, empty when it has none.
+// ControllerOf is the UID of an object's controller; empty if it has none.
 func ControllerOf(o client.Object) types.UID {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return ref.UID

@@ -1,9 +1,8 @@
-// Package expectations remembers the creations and deletions of a controller that got
-// no answer, so that it never asks for the same twice under another name. What got an
-// answer is package written's.
+// Package expectations remembers the creations and deletions of a controller that got no answer, so that it
+// never creates the same object twice under two names. Package written handles those that got an answer.
 //
-// It reads no clock and makes no call. An [Expectations] belongs to one owner and is
-// not safe for concurrent use: reconciles of one owner never overlap.
+// It reads no clock and makes no call. An [Expectations] belongs to one owner and is not safe for
+// concurrent use: reconciles of one owner never overlap.
 package expectations
 
 import (
@@ -15,21 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lingers is for how long after a write without an answer that may yet happen. An API
-// server gives a request up after a minute, unless it is told otherwise.
+// Lingers is how long a write without an answer may still take effect. By default an API server aborts a
+// request after a minute.
 const Lingers = 2 * time.Minute
 
-// Expectations is what may have happened to the objects of one owner, or may yet. The
-// zero value has seen nothing yet: it distrusts the cache until a live read was entered
-// with [Expectations.Live].
+// Expectations are the writes to the objects of one owner that may have taken effect or may still do so.
+// The zero value has seen no object yet: it distrusts the cache until [Expectations.Live] has entered a
+// live read.
 type Expectations struct {
 	unknown         map[string]struct{}
 	deletionPending map[types.UID]time.Time
 	trusted         bool
 }
 
-// ExpectDeletion enters that a deletion of the object may have happened or may yet
-// happen: it is to be asked for again before any other.
+// ExpectDeletion enters that a deletion of the object may have happened or may still happen: it is to be
+// requested again before any other.
 func (l *Expectations) ExpectDeletion(now time.Time, uid types.UID) {
 	if l.deletionPending == nil {
 		l.deletionPending = map[types.UID]time.Time{}
@@ -37,11 +36,11 @@ func (l *Expectations) ExpectDeletion(now time.Time, uid types.UID) {
 	l.deletionPending[uid] = now
 }
 
-// DeletionKnown enters that the object is going.
+// DeletionKnown enters that the object is being deleted.
 func (l *Expectations) DeletionKnown(uid types.UID) { delete(l.deletionPending, uid) }
 
-// DeletionPending returns for how long that holds yet, unless it is settled before; zero: it was
-// not entered, or settled since, or has not happened within [Lingers].
+// DeletionPending returns how long the deletion may still be pending; zero: it was not entered, has been
+// settled since, or has not happened within [Lingers].
 func (l *Expectations) DeletionPending(now time.Time, uid types.UID) time.Duration {
 	at, ok := l.deletionPending[uid]
 	if !ok {
@@ -50,9 +49,8 @@ func (l *Expectations) DeletionPending(now time.Time, uid types.UID) time.Durati
 	return max(0, at.Add(Lingers).Sub(now))
 }
 
-// CreationUnknown enters that a creation under this name may have happened or may yet
-// happen. The name is to be used again for the next creation, so that it can
-// happen only once.
+// CreationUnknown enters that a creation under this name may have happened or may still happen. The next
+// creation has to use the name again, so that only one can succeed.
 func (l *Expectations) CreationUnknown(name string) {
 	if l.unknown == nil {
 		l.unknown = map[string]struct{}{}
@@ -64,22 +62,22 @@ func (l *Expectations) CreationUnknown(name string) {
 // CreationKnown enters that the creation under this name happened, or cannot.
 func (l *Expectations) CreationKnown(name string) { delete(l.unknown, name) }
 
-// UnknownCreations returns the names to be used again, in order. A refusal of the
-// second attempt says nothing about the first: a name stays unsure until
-// [Expectations.CreationKnown] or until a live listing shows it.
+// UnknownCreations returns the names to use again, in order. If the second attempt is refused, the outcome
+// of the first is still unknown: a name stays here until [Expectations.CreationKnown] or until a live
+// listing shows it.
 func (l *Expectations) UnknownCreations() []string { return slices.Sorted(maps.Keys(l.unknown)) }
 
 // Observe strikes off the deletions that a listing of the owner's objects shows.
 func (l *Expectations) Observe(listed []client.Object) {
 	for _, o := range listed {
 		if o.GetDeletionTimestamp() != nil {
-			delete(l.deletionPending, o.GetUID()) // it happened; a server that goes back undoes that
+			delete(l.deletionPending, o.GetUID()) // it happened; a server that is restored undoes that
 		}
 	}
 }
 
-// Trusted reports whether creating by the cache is safe once it shows what was
-// written. It is not before the first live read, nor after a reply was lost.
+// Trusted reports whether the cache is a safe basis for creations once it shows all writes. It is not
+// before the first live read, nor after a reply was lost.
 func (l *Expectations) Trusted() bool { return l.trusted }
 
 // Live enters a live listing of the owner's objects.
@@ -88,7 +86,7 @@ func (l *Expectations) Live(live []client.Object) {
 	l.Observe(live)
 	for _, o := range live {
 		if o.GetDeletionTimestamp() == nil {
-			delete(l.unknown, o.GetName()) // one that is going may be of an earlier creation, and leaves the name free
+			delete(l.unknown, o.GetName()) // an object under deletion may be of an earlier creation, and frees the name
 		}
 	}
 }

@@ -81,8 +81,7 @@ func TestDoomed(t *testing.T) {
 	}
 }
 
-// TestDoomEnds: what has not happened by the time that the API server gives up does not
-// happen any more.
+// TestDoomEnds: a write that has not happened when the API server aborts the request does not happen later.
 func TestDoomEnds(t *testing.T) {
 	var l Expectations
 	l.ExpectDeletion(now, "a")

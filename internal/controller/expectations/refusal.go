@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Refused reports whether err is the API server's no, so that nothing was and
-// nothing will be written. Any other failure leaves that open.
+// Refused reports whether the API server refused the request with err, so that it has written nothing and
+// will write nothing. Any other failure leaves that open.
 func Refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -18,8 +18,8 @@ func Refused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
 }
 
-// OnlyConflicts reports whether err is made of nothing but refusals to write
-// over somebody else's change. Whoever meets only those looks again.
+// OnlyConflicts reports whether err consists of conflicts with other clients' writes only. The caller then
+// reads again.
 func OnlyConflicts(err error) bool {
 	if err == nil {
 		return false

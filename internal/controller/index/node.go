@@ -13,9 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Node is the index over machines by what is known of their nodes: its keys are
-// [NodeNameKey], [NodeIPKey] and [ProviderIDKey]. It also finds the machines that may
-// have an instance, by [ClaimKeys].
+// Node is the index over machines by their known nodes: its keys are [NodeNameKey], [NodeIPKey] and
+// [ProviderIDKey]. It also finds the machines that may have an instance, by [ClaimKeys].
 const Node = "millwright.node"
 
 // NodeNameKey is the key of machines that have recorded a node of the name, compared as in DNS.
@@ -24,9 +23,9 @@ func NodeNameKey(name string) string { return "name/" + approval.FoldName(name) 
 // NodeIPKey is the key of machines that have recorded an internal IP.
 func NodeIPKey(ip string) string { return "ip/" + ip }
 
-// ProviderIDKey is the key by which the machines of a provider ID are found, whoever
-// spelled it: "tail/<what follows its last slash, in lower case>". It is empty where
-// nothing follows. Machines of another instance may share it.
+// ProviderIDKey is the key of the machines with a provider ID, in any spelling: "tail/<the part after its
+// last slash, in lower case>". It is empty if that part is empty. Machines of another instance may share
+// it.
 func ProviderIDKey(id string) string {
 	tail := provider.Tail(id)
 	if tail == "" {
@@ -38,11 +37,10 @@ func ProviderIDKey(id string) string {
 // UIDKey is the key of the machine with the UID.
 func UIDKey(uid string) string { return "uid/" + uid }
 
-// NameKey is the key of the machines with the name, whatever their namespace.
+// NameKey is the key of the machines with the name, in any namespace.
 func NameKey(name string) string { return "machine/" + name }
 
-// ClaimKeys are those by which a machine may have an instance with the UID, name and
-// provider ID.
+// ClaimKeys are the keys of the machines that may have an instance with the UID, name and provider ID.
 func ClaimKeys(uid, name, providerID string) (out []string) {
 	if uid != "" {
 		out = append(out, UIDKey(uid))
@@ -77,8 +75,8 @@ func NodeKeys[M client.Object](lens dialect.Machines[M]) client.IndexerFunc {
 	}
 }
 
-// Each calls see with each machine that c has under a key of [Node], a machine of several keys
-// more than once. What is seen is the cache's own, and may only be read.
+// Each calls see with each machine that c has under a key of [Node]; a machine with several keys is seen
+// more than once. The machines belong to the cache and may only be read.
 func Each[M client.Object](ctx context.Context, c client.Reader, lens dialect.Machines[M], keys []string, see func(M)) error {
 	for _, key := range keys {
 		list := lens.NewList()

@@ -1,6 +1,6 @@
-// Package index has the field indexes by which more than one controller reads: what
-// each is called, how its keys are computed, and how it is registered. An index that
-// one controller alone reads by stays with that controller.
+// Package index has the field indexes that more than one controller uses: their names, how their keys are
+// computed, and how they are registered. An index that only one controller uses stays in the package of
+// that controller.
 package index
 
 import (
@@ -25,8 +25,8 @@ func OwnerKeys(o client.Object) []string {
 	return []string{NoOwner}
 }
 
-// SetupOwner registers [Owner] for the kind of m. It fails where the index is there
-// already: who runs the controllers calls it once for all that read by it.
+// SetupOwner registers [Owner] for the kind of m. It fails if the index exists already: the program that
+// runs the controllers calls it once for all of them.
 func SetupOwner(ctx context.Context, indexer client.FieldIndexer, m client.Object) error {
 	if err := indexer.IndexField(ctx, m, Owner, OwnerKeys); err != nil {
 		return fmt.Errorf("index %T by owner: %w", m, err)

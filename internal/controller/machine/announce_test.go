@@ -78,7 +78,7 @@ func TestTerminating(t *testing.T) {
 	}
 }
 
-// A drain does not depend on what is told about it.
+// A drain does not depend on the reports about it.
 func TestTerminatingUnwritten(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()

@@ -19,15 +19,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instance is what was last seen of a machine's instance. Certificates are
-// checked against it, because not every API records addresses, and what a
-// kubelet says of its own node proves nothing.
+// instance is the last known state of a machine's instance. Certificates are checked against it, because
+// not every API records addresses, and what a kubelet reports about its own node proves nothing.
 type instance struct {
 	nodeName  string
 	addresses []corev1.NodeAddress
 }
 
-// saw notes what the infrastructure says.
+// saw notes the answer of the infrastructure.
 func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,8 +38,7 @@ func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	}
 }
 
-// instanceOf is what was seen of the instance of o, and nothing of what was seen of
-// that of an earlier machine of its name.
+// instanceOf is the last known state of the instance of o, without that of an earlier machine of its name.
 func (m memory) instanceOf(o client.Object) instance {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +58,7 @@ func (i instance) hosts() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
 }
 
-// setInstance replaces what was seen of the instance of r, and indexes its host names; the lock is held.
+// setInstance replaces the known state of the instance of r, and indexes its host names; the lock is held.
 func (m memory) setInstance(r *remembered, now instance) {
 	for _, host := range r.instance.hosts() {
 		if left := slices.DeleteFunc(m.hosts[host], func(uid types.UID) bool { return uid == r.uid }); len(left) > 0 {
@@ -75,8 +73,8 @@ func (m memory) setInstance(r *remembered, now instance) {
 	}
 }
 
-// hasNamed reports whether the instance of another machine than that with the UID was seen
-// with the host name, which caches may not show on that machine yet.
+// hasNamed reports whether an instance with the host name was seen for another machine than the one with
+// the UID. Caches may not show that on the other machine yet.
 func (m memory) hasNamed(uid, host string) bool {
 	return slices.ContainsFunc(m.named(host), func(of types.UID) bool { return string(of) != uid })
 }
@@ -88,8 +86,8 @@ func (m memory) named(host string) []types.UID {
 	return slices.Clone(m.hosts[approval.FoldName(host)])
 }
 
-// Approvals are the machines that a certificate request may be about, ordered by namespace
-// and name. Only those are looked at, so that a request costs the same in a fleet of any size.
+// Approvals are the machines that a certificate request may be about, ordered by namespace and name. It
+// reads only those, so that a request costs the same in a fleet of any size.
 func (r *Reconciler[M]) Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error) {
 	found := map[types.UID]approval.Machine{}
 	err := index.Each(ctx, r.Client, r.Dialect, r.memory.subjectKeys(s), func(m M) {
@@ -103,8 +101,8 @@ func (r *Reconciler[M]) Approvals(ctx context.Context, s approval.Subject) ([]ap
 	return slices.SortedFunc(maps.Values(found), func(a, b approval.Machine) int { return strings.Compare(a.Key(), b.Key()) }), nil
 }
 
-// subjectKeys are those under which [index.Node] has the machines that a request may be
-// about. What was seen of an instance is in no object yet, so that its machine is found by UID.
+// subjectKeys are the keys under which [index.Node] has the machines that a request may be about. No object
+// has the last known state of an instance yet, so its machine is found by UID.
 func (m memory) subjectKeys(s approval.Subject) (keys []string) {
 	if s.Node != "" {
 		keys = append(keys, index.NodeNameKey(s.Node))
@@ -127,8 +125,7 @@ func (r *Reconciler[M]) Fleet(ctx context.Context) (int, error) {
 	return meta.LenList(list), nil
 }
 
-// Latest is one of them as the API server has it now; false where it is gone, or is of
-// another API.
+// Latest reads one of them from the API server; false if it does not exist, or is of another API.
 func (r *Reconciler[M]) Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error) {
 	m := r.Dialect.New()
 	if own := r.reference(m); own.APIVersion != shown.Ref.APIVersion || own.Kind != shown.Ref.Kind {

@@ -11,10 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
-// TestApprovalIsOfThisMachine: a machine was made again under its name, and the worker
-// that makes its instance has not come to it. What is known is its predecessor's: a
-// certificate for that would be good for addresses of which nobody knows whose they
-// will be, and a node of that name could join for a machine that has no instance.
+// TestApprovalIsOfThisMachine: a machine was created again under its name, and no worker has created its
+// instance yet. The known state is its predecessor's: a certificate for that would be valid for addresses
+// of an unknown later owner, and a node of that name could join for a machine that has no instance.
 func TestApprovalIsOfThisMachine(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { approvalIsOfThisMachine(openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { approvalIsOfThisMachine(gardenerRig(t)) })

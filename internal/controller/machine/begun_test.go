@@ -30,8 +30,7 @@ func TestStepsOfADeletion(t *testing.T) {
 	t.Run("gardener", func(t *testing.T) { stepsOfADeletion(gardenerRig(t), 1) })
 }
 
-// reworded is how often the API words anew that a drain is over once nobody looks
-// at it any more.
+// reworded is how often the API changes its text that a drain is over, once no pass checks it any more.
 func stepsOfADeletion[M client.Object](g *rig[M], reworded int) {
 	g.settle()
 	g.pod("db-0", true)

@@ -13,13 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// overtakenDelay is after what time a machine is looked at again that somebody else wrote
-// in the middle of a pass.
+// overtakenDelay is the pause before a machine is reconciled again that another client wrote during a pass.
 const overtakenDelay = time.Second
 
-// read returns the machine as the process wrote it last or as the cache has it since. Where
-// the machine is gone, and the cache does not show that yet, wait is for how long to wait
-// for the cache.
+// read returns the machine as the process wrote it last or as the cache has it since. If the machine does
+// not exist, and the cache does not show that yet, wait is how long to wait for the cache.
 func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key client.ObjectKey) (m M, wait time.Duration, err error) {
 	m = r.Dialect.New()
 	if err := own.Get(ctx, key, m); err != nil {
@@ -39,11 +37,10 @@ func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key clien
 	return r.pastCache(ctx, mem, m)
 }
 
-// pastCache returns the machine as the API server has it now.
+// pastCache reads the machine from the API server.
 //
-// A server whose data were restored goes back: it has the object as it was before our
-// last write, which has not happened by now. What was remembered of the machine is
-// forgotten then, but for what was asked of the infrastructure.
+// A restored server goes back: it has the object in its state before the process's last write, which is
+// undone. The memory of the machine is then dropped, except for the requests sent to the infrastructure.
 func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M) (now M, wait time.Duration, err error) {
 	now = r.Dialect.New()
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(shown), now)
@@ -65,8 +62,8 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 	return now, 0, nil
 }
 
-// outdated reports whether the machine is not what the cache shows, where the decision depends on that:
-// again is when to look again then, at what the API server has.
+// outdated reports whether the machine differs from the cached one and the decision depends on that: again
+// is then when to look again, at the API server's version.
 func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
 	shown := lifecycle.Shown{OwnWrite: o.memory.versions.Known(o.m) && !o.own.Hides(o.m.GetUID()), RemovalAccepted: !o.mem.removal.since.IsZero()}
 	if !next.NeedsLiveRead(shown) {

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// obstacle is why a deletion does not get on; empty when it does, or waits for
-// nothing but pods that are ending and an instance that is being removed.
+// obstacle is why a deletion makes no progress; empty if it does, or waits only for pods that are
+// terminating and an instance that is being removed.
 func obstacle(out lifecycle.Outcome) string {
 	switch out.Reason {
 	case lifecycle.ReasonDrainBlockedHook, lifecycle.ReasonTerminateHook, lifecycle.ReasonDeletionNeedsHelp,
@@ -28,10 +28,9 @@ func obstacle(out lifecycle.Outcome) string {
 	return ""
 }
 
-// blocked is machine_deletion_blocked_seconds: a series for each machine whose
-// deletion is blocked, as long as it is. It counts from when this process first
-// saw the machine blocked for that reason, and at the time it is read, because
-// nothing may happen to a blocked machine for hours.
+// blocked is machine_deletion_blocked_seconds: a series for each machine as long as its deletion is
+// blocked. It counts from when this process first saw the machine blocked for that reason, and is computed
+// at each scrape, because a blocked machine may have no event for hours.
 type blocked struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
@@ -58,8 +57,7 @@ func newBlocked() *blocked {
 	}
 }
 
-// note says that a machine is blocked for a reason, or with an empty one that it
-// is not.
+// note records why a machine is blocked; an empty reason records that it is not.
 func (b *blocked) note(key blockedKey, reason string, c clock.PassiveClock) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// mostTries is how many choices one pass asks for in vain.
+// mostTries is how many failed choices one pass may request.
 const mostTries = 5
 
-// shortages are what the accounts of all machines were found to lack. Losing it costs
-// a question for each.
+// shortages are the known shortages of the accounts of all machines. Losing them costs one request for
+// each.
 type shortages struct {
 	mu       sync.Mutex
 	accounts map[string]choice.Shortages
@@ -51,7 +51,7 @@ func (s *shortages) any() bool {
 	return len(s.waiting) > 0
 }
 
-// pick chooses for one machine; others see at once that it tries.
+// pick chooses for one machine; other machines see at once that it tries.
 func (s *shortages) pick(account string, now time.Time, choices []provider.Choice) choice.Picked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,20 +79,19 @@ func (s *shortages) partly(account string, tried []provider.Choice) error {
 	return choice.Partly(s.accounts[account], tried, lifecycle.FirstDelay)
 }
 
-// market is where one machine's instance is asked for: of its class, or of one of the
-// choices of that.
+// market is where one machine's instance is requested: with the class itself, or with one of its choices.
 type market struct {
 	infra  *infrastructure
 	ref    provider.Ref
 	memory memory
-	// self is what is remembered of the machine, mem the part of it that is about orders.
+	// self is the memory of the machine, mem its part about orders.
 	self *remembered
 	mem  *request
-	// siblings are the owner's machines as they are listed.
+	// siblings are the owner's machines from the list.
 	siblings func(context.Context) []choice.Sibling
-	// in is the account in which it is asked for; empty where that is not known.
+	// in is the account of the request; empty if it is unknown.
 	in string
-	// pause is how long what is exhausted is left alone at first.
+	// pause is the first pause before an exhausted choice is requested again.
 	pause time.Duration
 	clock clock.PassiveClock
 	log   logr.Logger
@@ -109,8 +108,8 @@ func (s *instances[M]) market() market {
 	}
 }
 
-// account names what shares shortages: the account in which the machine's instance is
-// asked for, or, where the infrastructure does not tell it, the credentials.
+// account is the key by which machines share shortages: the account of the machine's instance or, if the
+// infrastructure does not report it, the credentials.
 func (m market) account() string {
 	if m.in != "" {
 		return "account/" + m.in
@@ -118,8 +117,8 @@ func (m market) account() string {
 	return "credentials/" + string(provider.KeyOf(m.infra.class.Credentials, "", ""))
 }
 
-// offered closes the open one of asks where the class does not offer it any more, and where no instance can come of it yet and this
-// process found out since it chose it that it is exhausted.
+// offered closes the open one of asks if the class does not offer it any more, or if it cannot lead to an
+// instance yet and this process has learned, since it chose it, that it is exhausted.
 func (m market) offered(asks lifecycle.Asks) lifecycle.Asks {
 	choices := m.choices()
 	asks = asks.Offered(choices)
@@ -133,7 +132,7 @@ func (m market) offered(asks lifecycle.Asks) lifecycle.Asks {
 	return asks
 }
 
-// next is asks and what is asked for after them: the class, or its first choice that is not exhausted.
+// next returns asks with the next request added: the class, or its first choice that is not exhausted.
 func (m market) next(ctx context.Context, asks lifecycle.Asks) (lifecycle.Asks, error) {
 	now, name := m.clock.Now(), ""
 	if choices := m.choices(); len(choices) > 0 {
@@ -148,7 +147,8 @@ func (m market) next(ctx context.Context, asks lifecycle.Asks) (lifecycle.Asks, 
 	return asks, nil
 }
 
-// pick picks from the choices as they are listed, or, where some are equal, in the order that spreads the owner's machines.
+// pick picks from the choices in the order of the list or, if some are equal, in the order that spreads the
+// owner's machines.
 func (m market) pick(ctx context.Context, now time.Time, choices []provider.Choice) choice.Picked {
 	account := m.account()
 	if !choice.Spreads(choices) {
@@ -159,8 +159,9 @@ func (m market) pick(ctx context.Context, now time.Time, choices []provider.Choi
 	})
 }
 
-// buy sends the open one of asks, and returns what is known of them then. Only the answer that it is exhausted closes it: after any
-// other the machine's instances are looked for first, and the same is asked for again.
+// buy sends the open one of asks, and returns the known instances afterwards. Only an answer that the
+// choice is exhausted closes it: after any other answer the machine's instances are looked for first, and
+// the same choice is requested again.
 func (m market) buy(ctx context.Context, want provider.Want, asks lifecycle.Asks) (provider.Instance, lifecycle.Asks, error) {
 	ask, began := *asks.Open(), m.clock.Now()
 	want.Choice, want.Attempt = ask.Choice, ask.Attempt
@@ -173,7 +174,7 @@ func (m market) buy(ctx context.Context, want provider.Want, asks lifecycle.Asks
 		return i, asks, err
 	}
 	asks = asks.Close(provider.Exhausted, m.mem.lost)
-	if ask.Choice == "" { // what is asked for next is known, and is stored with the failure
+	if ask.Choice == "" { // the next request is known, and is stored with the failure
 		asks = asks.Next(now, "")
 		m.mem.chose(asks, now)
 		return i, asks, err
@@ -185,8 +186,8 @@ func (m market) buy(ctx context.Context, want provider.Want, asks lifecycle.Asks
 	return i, asks, err
 }
 
-// failure is what the answer err to the last of asks comes to, where the pass has asked so many times in vain: nothing as long as it
-// asks for other choices.
+// failure turns err, the answer to the last of asks, into a failure of the pass if the pass has tried too
+// often; it returns nothing as long as the pass requests other choices.
 func (m market) failure(asks lifecycle.Asks, tried int, err error) error {
 	switch {
 	case asks.Open() != nil:
@@ -204,7 +205,7 @@ func (m market) failure(asks lifecycle.Asks, tried int, err error) error {
 	return m.memory.shortages.partly(m.account(), vain)
 }
 
-// choiceNamed is the choice of that name; nil where there is none.
+// choiceNamed is the choice with that name; nil if the class has no such choice.
 func choiceNamed(choices []provider.Choice, name string) *provider.Choice {
 	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == name }); n >= 0 {
 		return &choices[n]
@@ -212,9 +213,9 @@ func choiceNamed(choices []provider.Choice, name string) *provider.Choice {
 	return nil
 }
 
-// sees takes in what the machine's instances say of the choice that they were made of:
-// there is room for one that runs, and none for one that was accepted and given up. late
-// is that of [choice.Seen].
+// sees learns from the machine's instances about the choice that they were created from: a running instance
+// shows that there is capacity, one that was accepted and has failed shows a shortage. late is that
+// of [choice.Seen].
 func (m market) sees(all []provider.Instance, late bool) {
 	for _, i := range all {
 		if i.UID != m.ref.UID || !m.mem.order.News(i) {
@@ -227,7 +228,7 @@ func (m market) sees(all []provider.Instance, late bool) {
 	}
 }
 
-// learn lets all machines of the account know.
+// learn reports a result to all machines of the account.
 func (m market) learn(a choice.Answer) {
 	if a.Err != nil {
 		m.log.Info("a choice is exhausted", "choice", a.Choice.Name, "scope", provider.ScopeOf(a.Err), "accepted", a.GivenUp, "why", a.Err.Error())
@@ -236,7 +237,7 @@ func (m market) learn(a choice.Answer) {
 	m.memory.shortages.answered(m.account(), a)
 }
 
-// choices are those of the class for the machine; none where it has no several.
+// choices are the choices of the class for the machine; empty if the class has no several choices.
 func (m market) choices() []provider.Choice {
 	out := choice.Rotate(m.infra.traits().Choices, m.ref.UID)
 	for n := range out {

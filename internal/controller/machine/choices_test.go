@@ -48,7 +48,7 @@ func exhausted(s provider.Scope, names ...string) func(string) error {
 	}
 }
 
-// TestNextChoice: what is exhausted is passed over within the pass, and nobody hears of it.
+// TestNextChoice: an exhausted choice is passed over within the pass, without an event.
 func TestNextChoice(t *testing.T) {
 	g := openshiftRig(t)
 	asked := chooses(g, zones("a", "b", "c"), exhausted(provider.ScopeType, "a"))
@@ -172,8 +172,9 @@ func TestOtherChoiceIsOver(t *testing.T) {
 	}
 }
 
-// TestOtherChoiceOfNobody: a machine for which nobody asked yet is made at once, however old it is. One that lost its finalizer by
-// hand was asked for, and nobody knows of one that an original held.
+// TestOtherChoiceOfNobody: a machine whose instance was not requested yet is created at once, however old
+// it is. One whose finalizer was removed by hand was requested, and for one that an original managed that
+// is unknown.
 func TestOtherChoiceOfNobody(t *testing.T) {
 	says := func(origin string) func(*machinev1.Machine) {
 		return func(m *machinev1.Machine) { dialect.SetAnnotation(m, dialect.OriginAnnotation, origin) }
@@ -205,8 +206,8 @@ func TestOtherChoiceOfNobody(t *testing.T) {
 	}
 }
 
-// TestAccountExhausted: no zone is tried when the account has no quota; all choices are told, once each, and the infrastructure is
-// asked again when that may help.
+// TestAccountExhausted: no zone is tried if the account has no quota; each choice is reported once, and the
+// infrastructure is asked again when that may help.
 func TestAccountExhausted(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
 	asked := chooses(g, zones("a", "b", "c"), exhausted(provider.ScopeAccount))
@@ -274,8 +275,9 @@ func nth(g *rig[*machinev1.Machine], n int) {
 	}
 }
 
-// TestGivenUpIsAShortage: what was accepted and given up for want of capacity no other machine asks for, neither at once nor when
-// the pause of a refusal would be over, and once one runs everybody asks for it again.
+// TestGivenUpIsAShortage: if an instance was accepted and failed for lack of capacity, no other machine
+// requests that choice, neither at once nor after the pause of a refusal; once one runs, all machines
+// request it again.
 func TestGivenUpIsAShortage(t *testing.T) {
 	g := openshiftRig(t)
 	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
@@ -304,9 +306,10 @@ func TestGivenUpIsAShortage(t *testing.T) {
 	wants("what was given up long ago says nothing new", 7, "a", "b", "b", "a", "b", "a", "a")
 }
 
-// TestGivenUpBeforeARestart: a new process does not know what its predecessor asked for. The instance says where it is, and since when
-// at the earliest it may have been given up, when its machine has failed by then. Otherwise a process that often crashes asks for
-// the same for each machine that replaces one (world 100202056).
+// TestGivenUpBeforeARestart: a new process does not know the requests of its predecessor. The instance says
+// where it is, and the earliest time at which it may have failed, if its machine has failed by then.
+// Otherwise a process that often crashes requests the same choice for each machine that replaces one
+// (world 100202056).
 func TestGivenUpBeforeARestart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -352,8 +355,8 @@ func TestGivenUpBeforeARestart(t *testing.T) {
 	}
 }
 
-// TestReplacedElsewhere: the machine that comes in the place of one whose instance was given up does not ask for the same, although
-// its API gives a creation longer than a shortage lasts.
+// TestReplacedElsewhere: the machine that replaces one whose instance failed does not request the same
+// choice, although its API gives a creation longer than a shortage lasts.
 func TestReplacedElsewhere(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
 	asked := chooses(g, zones("a", "b"), func(string) error { return nil })

@@ -30,7 +30,7 @@ func made(id, uid string, ago time.Duration) provider.Instance {
 	}
 }
 
-// nameless is i where nobody can foretell the node's name.
+// nameless is i if the infrastructure cannot foretell the node's name.
 func nameless(i provider.Instance) provider.Instance {
 	i.NodeName = ""
 	return i
@@ -178,8 +178,8 @@ func duplicateUnrecorded[M client.Object](t *testing.T, g *rig[M]) {
 	}
 }
 
-// TestAdoption: what another implementation made is taken over only where it is
-// nobody else's, and what is strange about it is said (C36).
+// TestAdoption: an instance of another implementation is taken over only if it has no other owner, and its
+// differences are reported (C36).
 func TestAdoption(t *testing.T) {
 	other := func(name, id string, edits ...func(*machinev1.Machine)) *machinev1.Machine {
 		m := openshiftMachine(edits...)
@@ -293,8 +293,8 @@ func refused(t *testing.T, g *rig[*machinev1.Machine], phase string, told []stri
 	}
 }
 
-// TestAdoptionSaysWhatIsStrange: an instance that is not what its class says is
-// recorded all the same, and that is told once.
+// TestAdoptionSaysWhatIsStrange: an instance that differs from its class is recorded anyway, and that is
+// reported once.
 func TestAdoptionSaysWhatIsStrange(t *testing.T) {
 	for name, uid := range map[string]string{"adopted": "", "created before the class changed": "uid-1"} {
 		t.Run(name, func(t *testing.T) {

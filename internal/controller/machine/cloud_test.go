@@ -21,14 +21,14 @@ type cloud struct {
 	findErr, createErr, deleteErr error
 	listErr                       error
 	replyLost                     bool
-	// deletions is how often Delete is to be called until the instance is gone.
+	// deletions is how often Delete has to be called until the instance is terminated.
 	deletions int
 	lag       time.Duration
 	// traits are those of sessions besides lag.
 	traits provider.Traits
 	// account is the one that credentials open; empty: it cannot be named.
 	account string
-	// forgets: what is gone is not found any more.
+	// forgets: a terminated instance is not found any more.
 	forgets bool
 	// differs is what instances differ in from their class.
 	differs []string

@@ -13,8 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// awaitsCorrection is the mark of what a machine is made from, if it waits because something failed; zero: it does not wait, or not for long.
-// Which failures a correction of class, secrets or bundles would end is not asked: a try costs little.
+// awaitsCorrection is the mark of the machine's class, if the machine waits because of a failure; zero: it
+// does not wait, or not for long. It does not matter which failures a correction of class, secrets or
+// bundles would end: a retry costs little.
 func awaitsCorrection(tried tries, out lifecycle.Outcome) enqueue.Mark {
 	w := out.World
 	failed := false
@@ -29,8 +30,8 @@ func awaitsCorrection(tried tries, out lifecycle.Outcome) enqueue.Mark {
 	return mark
 }
 
-// Corrections looks for machines that wait after a failure and are made from something else by now: secrets are not watched, nor is what else
-// sessions are opened from.
+// Corrections looks for machines that wait after a failure and whose class has changed since: secrets are
+// not watched, nor are the other sources from which sessions are opened.
 type Corrections[M client.Object] struct{ *Reconciler[M] }
 
 // Look returns those machines.
@@ -50,7 +51,8 @@ func (r Corrections[M]) Look(ctx context.Context) []reconcile.Request {
 	})
 }
 
-// sourceOf is what a session is opened from besides its class; empty where that cannot be told. Each is opened once for all machines of a class.
+// sourceOf is the source from which a session is opened besides its class; empty if it is unknown. Each
+// session is opened once for all machines of a class.
 func (r Corrections[M]) sourceOf(ctx context.Context, class dialect.Class, known map[provider.ClientKey]provider.ClientKey) provider.ClientKey {
 	key := dialect.ClassKey(class.Class)
 	if _, ok := known[key]; !ok {

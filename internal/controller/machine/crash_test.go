@@ -206,9 +206,8 @@ func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
 	return o.seen
 }
 
-// TestCrashPoints: whichever effect of a life is the last one before the process
-// is killed, and whichever reply is lost, there is one instance, it is recorded,
-// and in the end there is none.
+// TestCrashPoints: whichever effect of a life is the last one before the process is killed, and whichever
+// reply is lost, there is one instance, it is recorded, and in the end no instance is left.
 func TestCrashPoints(t *testing.T) {
 	inBothAPIs(t, crashes{
 		needs: []string{"make ", "initialize", "remove"},

@@ -314,8 +314,8 @@ func TestTokenOutlivesAnOlderNode(t *testing.T) {
 	}
 }
 
-// TestTokenIsDroppedInTheEnd: a token that could not be taken away is tried again,
-// also by the next process, and whatever the user data says meanwhile.
+// TestTokenIsDroppedInTheEnd: the deletion of a token that failed is tried again, also by the next process,
+// and whatever the user data says meanwhile.
 func TestTokenIsDroppedInTheEnd(t *testing.T) {
 	for _, r := range []struct {
 		reason string
@@ -371,7 +371,7 @@ func TestUserDataMissing(t *testing.T) {
 	}
 }
 
-// TestReleaseWaitsForToken: nobody thinks of the token of a machine that is gone.
+// TestReleaseWaitsForToken: after the release of a machine nothing would delete its token.
 func TestReleaseWaitsForToken(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string

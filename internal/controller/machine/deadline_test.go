@@ -100,8 +100,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// A deadline that has passed without harm to the node was wrong: its pods leave as
-// ever, and nothing is given up.
+// A deadline that has passed without harm to the node was wrong: its pods leave as usual, and the machine
+// does not fail.
 func TestForgottenDeadline(t *testing.T) { bothLeave(t, forgotten, forgotten) }
 
 func forgotten[M client.Object](g *rig[M]) {

@@ -11,11 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// listingAge is how long what a scope listed answers for other machines of it: a
-// fleet that is not seen does not list the scope once for each machine.
+// listingAge is how long the listing of a scope is reused for its other machines: in a fleet whose
+// instances are not listed, not every machine lists the scope again.
 const listingAge = 30 * time.Second
 
-// listings are what scopes listed lately, by [dialect.ScopeKey].
+// listings are the last listings of scopes, by [dialect.ScopeKey].
 type listings struct {
 	mu  sync.Mutex
 	all map[string]listing
@@ -44,8 +44,8 @@ func (l *listings) note(key string, one listing) {
 	l.all[key] = one
 }
 
-// doubt says why the infrastructure is not believed where it is about to be that it does
-// not have this machine's instance: it does not list those of other machines either.
+// doubt says why the infrastructure is not trusted when it reports that it does not have this machine's
+// instance: it does not list those of other machines either.
 func (s *instances[M]) doubt(ctx context.Context) string {
 	if !s.world.AbsenceMatters(s.view, s.policy) {
 		return ""

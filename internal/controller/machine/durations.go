@@ -13,12 +13,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// durations are the mcm_* gauges of how long something last took for a machine of a deployment, and what is counted beside
-// them (section 7.2 of the Gardener notes). All labels are always there; what is not known is empty (C5). Machines without
-// a deployment are not measured.
+// durations are the mcm_* gauges of durations for a machine of a deployment, with the counters beside them
+// (section 7.2 of the Gardener notes). All labels are always present; an unknown value is empty (C5).
+// Machines without a deployment are not measured.
 type durations struct {
 	created, initialized, joined, deleted, drained *prometheus.GaugeVec
-	// unjoined counts machines that were given up because no node joined for them in time.
+	// unjoined counts machines that failed because no node joined for them in time.
 	unjoined *prometheus.CounterVec
 	groups   *groups
 }
@@ -47,7 +47,7 @@ func newDurations(r prometheus.Registerer) durations {
 
 func rounded(d time.Duration) float64 { return d.Round(time.Second).Seconds() }
 
-// measure takes down how long it took what a pass over a machine brought to its end.
+// measure records the durations of the steps that a pass over a machine completed.
 func (t teller[M]) measure(ctx context.Context, out lifecycle.Outcome) {
 	_, deployment := t.Dialect.Group(t.m)
 	if t.Metrics == nil || deployment == "" {
@@ -100,24 +100,23 @@ func (d *durations) forget(over []group) {
 	}
 }
 
-// rememberedGroups are those of which a machine was deleted last: they keep their
-// series. Others do while they have machines, since with every rollout there may
-// be a set with a new name.
+// rememberedGroups is how many groups keep their series after their machines: those of the last deletions.
+// Other groups have series while they have machines, since every rollout may create a set with a new name.
 const rememberedGroups = 100
 
-// groups are the deployments and sets that have series, the one of which a machine
-// was deleted last at the end. One of which none was deleted has its machines still.
+// groups are the deployments and sets that have series; those with the latest deletion come last. A group
+// without a deletion still has its machines.
 type groups struct {
 	mu  sync.Mutex
 	all []group
-	// most is how many there may be before it is asked which of them are left.
+	// most is the number of groups above which the existing ones are looked up.
 	most int
 }
 
 type group struct{ api, namespace, name string }
 
-// deleted puts g at the end. It returns the groups of the same API that are over.
-// living tells which have machines; nil: nobody knows.
+// deleted moves g to the end. It returns the groups of the same API that have ended. living returns the
+// groups that have machines; nil: unknown.
 func (s *groups) deleted(g group, living func() map[group]bool) (over []group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *groups) deleted(g group, living func() map[group]bool) (over []group) {
 	return over
 }
 
-// livingGroups are those that have machines; nil when they cannot be told.
+// livingGroups are the groups that have machines; nil if they are unknown.
 func (r *Reconciler[M]) livingGroups(ctx context.Context) map[group]bool {
 	list := r.Dialect.NewList()
 	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

@@ -96,15 +96,15 @@ func TestBlockedIsMeasured(t *testing.T) {
 	expectSeries(t, registry, "refused by the cloud", name, map[string]float64{"machine.openshift.io m-1 machines TerminateFailed": 1})
 	expectSeries(t, registry, "refused by the cloud", "mapi_instance_delete_failed", map[string]float64{"m-1 machines Denied": 1})
 
-	// Somebody else takes the finalizer off.
+	// Another client removes the finalizer.
 	g.change(func(m *machinev1.Machine) { m.Finalizers = nil })
 	g.pass()
 	expectSeries(t, registry, "gone", name, nil)
 	expectSeries(t, registry, "gone", "mapi_instance_delete_failed", nil)
 }
 
-// TestDurationsAreForgotten: with every rollout there may be a set of another name,
-// and those that are gone have no series for ever.
+// TestDurationsAreForgotten: every rollout may create a set with another name, and deleted sets do not keep
+// their series for ever.
 func TestDurationsAreForgotten(t *testing.T) {
 	g := openshiftRig(t)
 	registry := prometheus.NewRegistry()

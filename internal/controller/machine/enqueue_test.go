@@ -17,9 +17,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestWakesOfAStatus: what we write ourselves wakes nobody, or each write would
-// cost another question to the infrastructure; what somebody else wrote does, since
-// that may be a write of ours, or of who led before, which came late.
+// TestWakesOfAStatus: a controller's own write does not wake the machine, or each write would cost another
+// request to the infrastructure; a write by another client does, since that may be a late write of this
+// process or of the former leader.
 func TestWakesOfAStatus(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()
@@ -61,8 +61,8 @@ func TestNodeOfAnotherSpellingWakes(t *testing.T) {
 	}
 }
 
-// TestOwnWritesWakeNobody: a pass goes by what was written before the cache shows that, so
-// that nobody waits for the cache. It is looked whether the cache ever shows it.
+// TestOwnWritesWakeNobody: a pass reads its own writes before the cache shows them, so that no pass waits
+// for the cache. A later check finds out whether the cache ever shows them.
 func TestOwnWritesWakeNobody(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
 	g.pass()

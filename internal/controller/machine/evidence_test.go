@@ -57,10 +57,9 @@ func existsSays(m *machinev1.Machine) string {
 
 func operationSays(m *v1alpha1.Machine) string { return m.Status.LastOperation.Description }
 
-// TestAnotherAccount: the credentials are replaced by those of another account,
-// which says in all honesty that there is nothing. The node is Ready and has a
-// pod: the machine does not fail, and once it is deleted, the pod is moved and
-// node, object and instance stay, until the credentials are mended.
+// TestAnotherAccount: the credentials are replaced by those of another account, which correctly reports
+// that it has no instance. The node is Ready and has a pod: the machine does not fail, and once it is
+// deleted, the pod is evicted, and node, object and instance stay until the credentials are fixed.
 func TestAnotherAccount(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
 		anotherAccount(openshiftRig(t), existsSays, func(m *machinev1.Machine) bool { return ptr.Deref(m.Status.Phase, "") == "Running" })
@@ -219,8 +218,8 @@ func TestRemovedUnheard(t *testing.T) {
 	}
 }
 
-// TestJoinedUnseenAndDenied: a node that joined since the cache has stopped speaks for
-// an instance that the infrastructure does not list, also where nobody foretold its name.
+// TestJoinedUnseenAndDenied: a node that has joined since the cache stopped is evidence for an instance
+// that the infrastructure does not list, even if its name was not foretold.
 func TestJoinedUnseenAndDenied(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -347,8 +346,8 @@ func TestNamesakeElsewhere(t *testing.T) {
 	}
 }
 
-// TestJoinedUnseen: a node that joined since the cache has stopped is drained, also
-// where nobody foretold its name.
+// TestJoinedUnseen: a node that has joined since the cache stopped is drained, even if its name was not
+// foretold.
 func TestJoinedUnseen(t *testing.T) {
 	for _, foretold := range []bool{true, false} {
 		g := openshiftRig(t)

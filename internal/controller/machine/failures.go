@@ -10,9 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// failures are mapi_instance_{create,update,delete}_failed (section 9.1 of the OpenShift notes): how often the
-// infrastructure failed a machine. Their reasons are kinds of errors, and their series go with their machine: the original
-// has one for each text of an error, for ever.
+// failures are mapi_instance_{create,update,delete}_failed (section 9.1 of the OpenShift notes): how often
+// the infrastructure failed a machine. Their reasons are kinds of errors, and their series end with their
+// machine: the original keeps a series for each error text for ever.
 type failures struct{ create, update, remove *prometheus.CounterVec }
 
 func newFailures(r prometheus.Registerer) failures {
@@ -28,14 +28,14 @@ func newFailures(r prometheus.Registerer) failures {
 	}
 }
 
-// count counts what the infrastructure failed at in a pass over a machine.
+// count counts the failure of the infrastructure in a pass over a machine.
 func (f failures) count(machine types.NamespacedName, was lifecycle.Machine, out lifecycle.Outcome) {
 	if vec, err := f.of(was, out); err != nil {
 		vec.WithLabelValues(machine.Name, machine.Namespace, string(provider.KindOf(err))).Inc()
 	}
 }
 
-// of returns what failed, and with which error; a pass fails at one thing at most.
+// of returns the failed operation, with its error; a pass fails in at most one.
 func (f failures) of(was lifecycle.Machine, out lifecycle.Outcome) (*prometheus.CounterVec, error) {
 	w := out.World
 	switch {
@@ -53,7 +53,7 @@ func (f failures) of(was lifecycle.Machine, out lifecycle.Outcome) (*prometheus.
 	return nil, nil
 }
 
-// forget ends the series of a machine that is gone.
+// forget ends the series of a deleted machine.
 func (f failures) forget(machine types.NamespacedName) {
 	for _, v := range []*prometheus.CounterVec{f.create, f.update, f.remove} {
 		v.DeletePartialMatch(prometheus.Labels{"name": machine.Name, "namespace": machine.Namespace})

@@ -81,7 +81,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 }
 
-// A creation that never came to a call is nobody's failure but ours.
+// A creation that never led to a call is not a failure of the infrastructure.
 func TestMissingUserDataIsNoFailedCreate(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
 	registry := g.measures()

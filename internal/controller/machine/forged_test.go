@@ -178,8 +178,8 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 	}
 }
 
-// TestForgedNodeOfAnUnseenName: the same, where m-2 has written the name down, caches do not
-// show that yet, and nobody can list instances for m-1, whose account is closed to it.
+// TestForgedNodeOfAnUnseenName: the same, if m-2 has recorded the name, caches do not show that yet, and
+// instances cannot be listed for m-1, whose account is closed.
 func TestForgedNodeOfAnUnseenName(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -289,9 +289,8 @@ func TestStandInForetellsNothing(t *testing.T) {
 	}
 }
 
-// TestDeniedInstanceOfAnUnseenNode: a machine on its way out, whose node's name nobody
-// knows, is not let go for an empty answer while its node reports, though the cache
-// does not show that node yet.
+// TestDeniedInstanceOfAnUnseenNode: a machine under deletion whose node's name is unknown is not released
+// because of an empty answer while its node reports, though the cache does not show that node yet.
 func TestDeniedInstanceOfAnUnseenNode(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
@@ -356,8 +355,8 @@ func TestForcedDeletionOfAnUntoldNode(t *testing.T) {
 	}
 }
 
-// TestForgedNodeWhileBlind: whose a node is that merely says so is not decided while
-// nobody can ask the infrastructure, for want of credentials or of an answer.
+// TestForgedNodeWhileBlind: the owner of a node that only claims to be a machine's is not decided while the
+// infrastructure cannot be asked, because credentials or an answer are missing.
 func TestForgedNodeWhileBlind(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { forgedWhileBlind(t, openshiftRig) })
 	t.Run("gardener", func(t *testing.T) { forgedWhileBlind(t, gardenerRig) })
@@ -386,7 +385,7 @@ func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...
 			g.cloud.openErr = func(provider.Class) error { return tt.openErr }
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
 			g.forge(n, tt.forgery)
-			g.clock.Step(time.Hour) // nor is it given up for want of a node
+			g.clock.Step(time.Hour) // nor does it fail for lack of a node
 			g.some(3)
 			if v := g.lens.View(g.read()); (v.Recorded.NodeName == "node-2") != tt.taken || v.Stage == lifecycle.StageFailed {
 				t.Errorf("stage %s, the machine's node is %q", v.Stage, v.Recorded.NodeName)
@@ -447,8 +446,8 @@ func TestNodeOfANamesake(t *testing.T) {
 	}
 }
 
-// TestForgedNodeWhileDenied: the same, while the infrastructure tells nobody anything for
-// good. What it told before is the names of the machine's own host.
+// TestForgedNodeWhileDenied: the same, while the infrastructure denies every answer for good. Its earlier
+// answers are the names of the machine's own host.
 func TestForgedNodeWhileDenied(t *testing.T) {
 	for _, tt := range []struct {
 		reason string

@@ -8,8 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// distrust is why a pass waits because the target cluster is not believed; empty where it
-// does not.
+// distrust is why a pass waits because the target cluster is not trusted; empty if it does not wait.
 func distrust(out lifecycle.Outcome) string {
 	if out.Reason == lifecycle.ReasonTargetReplaced || out.Reason == lifecycle.ReasonNodeDoubted {
 		return string(out.Reason)
@@ -17,8 +16,8 @@ func distrust(out lifecycle.Outcome) string {
 	return ""
 }
 
-// frozen is millwright_machines_frozen: how many machines wait for that, by the last pass over
-// each. There is no series where none does.
+// frozen is millwright_machines_frozen: how many machines wait for that, by the last pass over each. A
+// reason without such machines has no series.
 type frozen struct {
 	desc *prometheus.Desc
 	mu   sync.Mutex
@@ -35,7 +34,7 @@ func newFrozen() *frozen {
 	}
 }
 
-// note says why a machine waits, or with an empty reason that it does not.
+// note records why a machine waits; an empty reason records that it does not.
 func (f *frozen) note(key blockedKey, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 )
 
-// TestFrozenIsCounted: machines that wait because the target cluster is not believed are
-// counted by why, until they go on or are gone.
+// TestFrozenIsCounted: machines that wait because the target cluster is not trusted are counted by reason,
+// until they continue or are deleted.
 func TestFrozenIsCounted(t *testing.T) {
 	const name = "millwright_machines_frozen"
 	g := gardenerRig(t)

@@ -15,9 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// A kubelet reports two thousand conditions, and one of those that nobody asked
-// about flips: some are copied into the cluster of the machines, which may be
-// another, and a flip of the others costs no write.
+// A kubelet reports two thousand conditions, and one of those that no policy names flips: some are copied
+// into the cluster of the machines, which may be another one, and a flip of the others costs no write.
 func TestConditionsOfANodeAreBounded(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// identity is the provider ID that the machine's node is to be given; empty: none. Where it
-// cannot be told whose the node is, it is asked again. A node that was recorded once is not
-// asked about otherwise, and two that show one ID would both be nobody's to an autoscaler.
+// identity is the provider ID for the machine's node; empty: none. If it is unknown whose the node is, the
+// infrastructure is asked again. A node that was recorded once is otherwise not checked. If two nodes
+// showed one ID, an autoscaler could assign neither to a machine.
 func (w *whose[M]) identity(ctx context.Context, n *corev1.Node) (id string, unsure bool) {
 	if id = w.world.Identity(w.view, n); id == "" {
 		return "", false

@@ -39,8 +39,8 @@ func (g *rig[M]) shows(name string) string {
 	return n.Spec.ProviderID
 }
 
-// TestNodeIsIdentified: where nobody else does it, the node of a machine is given its provider ID as soon as it is known, in
-// the write that brings it in step, and is left alone from then on.
+// TestNodeIsIdentified: if no other controller does so, the node of a machine is given its provider ID as
+// soon as that is known, in the write that updates the node, and is left alone from then on.
 func TestNodeIsIdentified(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { nodeIsIdentified(t, openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { nodeIsIdentified(t, gardenerRig(t)) })
@@ -129,7 +129,7 @@ func TestNodeIsIdentifiedLater(t *testing.T) {
 	}
 }
 
-// TestNodeIsNotIdentifiedOnTheWayOut: whoever deletes the machine gets rid of the node as well.
+// TestNodeIsNotIdentifiedOnTheWayOut: the deletion of a machine deletes the node as well.
 func TestNodeIsNotIdentifiedOnTheWayOut(t *testing.T) {
 	g := openshiftRig(t, func(m *machinev1.Machine) { m.Spec.LifecycleHooks.PreDrain = hook("wait") })
 	g.identifies(false)

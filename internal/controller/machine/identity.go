@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// The keys under which every line and every span about a machine says which it is. Machine and
-// set are "namespace/name".
+// The keys of the machine's identity on every log line and every span. Machine and set are
+// "namespace/name".
 const (
 	keyMachine    = "machine"
 	keySet        = "set"
@@ -22,7 +22,7 @@ const (
 	keyNode       = "node"
 )
 
-// logs makes the logger of each pass, which a failure of the pass is told by as well.
+// logs creates the logger of each pass, which also logs a failure of the pass.
 func (r *Reconciler[M]) logs(base logr.Logger, controller string) func(*reconcile.Request) logr.Logger {
 	base = base.WithValues("controller", controller)
 	return func(req *reconcile.Request) logr.Logger {
@@ -30,14 +30,14 @@ func (r *Reconciler[M]) logs(base logr.Logger, controller string) func(*reconcil
 			return base
 		}
 		m := r.Dialect.New()
-		if err := r.Client.Get(context.Background(), req.NamespacedName, m, client.UnsafeDisableDeepCopy); err != nil { // it is gone, or the pass will say what is wrong
+		if err := r.Client.Get(context.Background(), req.NamespacedName, m, client.UnsafeDisableDeepCopy); err != nil { // it was deleted, or the pass will report the error
 			return base.WithValues("namespace", req.Namespace, "name", req.Name, keyMachine, req.String())
 		}
 		return base.WithValues("namespace", req.Namespace, "name", req.Name).WithValues(identity(m, r.Dialect.View(m))...)
 	}
 }
 
-// identity says which machine it is, as keys and values.
+// identity identifies the machine, as keys and values.
 func identity(m client.Object, v lifecycle.Machine) []any {
 	out := []any{keyMachine, client.ObjectKeyFromObject(m).String()}
 	if owner := metav1.GetControllerOfNoCopy(m); owner != nil && strings.HasSuffix(owner.Kind, "MachineSet") {
@@ -46,7 +46,7 @@ func identity(m client.Object, v lifecycle.Machine) []any {
 	return append(out, found(lifecycle.Machine{}, v)...)
 }
 
-// found is what v says of the identity and was did not.
+// found is the part of the identity that v has and was did not.
 func found(was, v lifecycle.Machine) (out []any) {
 	if id := v.Recorded.ProviderID; id != "" && was.Recorded.ProviderID == "" {
 		out = append(out, keyProviderID, id)
@@ -65,8 +65,8 @@ func (k *known[M]) logOf(n *corev1.Node) logr.Logger {
 	return k.log.WithValues(keyNode, n.Name)
 }
 
-// learned is a log of a pass, which began with a machine as it was, with what became known of
-// its identity since.
+// learned returns the log of a pass, which began with a machine as it was, with the identity that has
+// become known since.
 func learned(log logr.Logger, was, v lifecycle.Machine) logr.Logger {
 	return log.WithValues(found(was, v)...)
 }

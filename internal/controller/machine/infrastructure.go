@@ -11,20 +11,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// infrastructure is where a machine's instances are: the class that they are made from, and
-// the session that was opened from it. It does what it is asked for, and returns what came
-// of it; what follows from that is the pass's to know.
+// infrastructure is where a machine's instances are: their class, and the session that was opened from it.
+// It carries out requests and returns their results; the pass decides what follows.
 type infrastructure struct {
-	// session is nil where none could be opened.
+	// session is nil if none could be opened.
 	session provider.Session
 	class   dialect.Class
-	// lacks is what of the class could not be read, as the end of a sentence.
+	// lacks says what of the class could not be read, as the end of a sentence.
 	lacks string
 }
 
-// openInfrastructure opens a session from a class, of which unread is what could not be
-// read. A machine on its way out makes do with what is left of it: without user data,
-// without credentials, and in the end without a spec, of which the region is left.
+// openInfrastructure opens a session from a class; unread says what of it could not be read. For a machine
+// under deletion the rest suffices: without user data, without credentials, and in the end without a spec
+// except for the region.
 func openInfrastructure(ctx context.Context, from provider.Provider, class dialect.Class, unread error, deleting bool) (infrastructure, error) {
 	i, err := infrastructure{class: class, lacks: class.Absent}, unread
 	if err == nil || deleting {
@@ -38,7 +37,7 @@ func openInfrastructure(ctx context.Context, from provider.Provider, class diale
 		bare := class.Class
 		bare.Spec = nil
 		if bare.Region == "" {
-			names, _ := dialect.ReadSpec(from, class.API, class.Spec) // that the spec cannot be read is known
+			names, _ := dialect.ReadSpec(from, class.API, class.Spec) // it is known that the spec is unreadable
 			bare.Region = names.Region
 		}
 		if s, bareErr := from.Open(ctx, bare); bareErr == nil {
@@ -51,7 +50,7 @@ func openInfrastructure(ctx context.Context, from provider.Provider, class diale
 	return i, err
 }
 
-// lacking adds to a refusal what of the class could not be read: that may be why.
+// lacking adds to a refusal what of the class could not be read: that may be the cause.
 func (i *infrastructure) lacking(err error) error {
 	if err == nil || i.lacks == "" {
 		return err
@@ -59,8 +58,7 @@ func (i *infrastructure) lacking(err error) error {
 	return fmt.Errorf("%w%s", err, i.lacks)
 }
 
-// place is where the class asks for instances; which account that is in is not
-// known yet.
+// place is where the class requests instances; its account is not known yet.
 func (i *infrastructure) place() lifecycle.Origin {
 	if i.session == nil {
 		return lifecycle.Origin{}
@@ -68,7 +66,7 @@ func (i *infrastructure) place() lifecycle.Origin {
 	return lifecycle.Origin{Cluster: i.class.Cluster, Region: i.class.Region, Zone: i.class.Zone}
 }
 
-// account is the one that the credentials open; empty where there is none to tell.
+// account is the account of the credentials; empty if it cannot be reported.
 func (i *infrastructure) account(ctx context.Context) (string, error) {
 	if i.session == nil {
 		return "", nil
@@ -86,10 +84,10 @@ func (i *infrastructure) account(ctx context.Context) (string, error) {
 // scope is the key of the scope that the session lists.
 func (i *infrastructure) scope() string { return dialect.ScopeKey(i.class.Class, i.traits()) }
 
-// same reports whether both provider IDs are of one instance.
+// same reports whether both provider IDs belong to one instance.
 func (i *infrastructure) same(a, b string) bool { return provider.SameInstance(i.session, a, b) }
 
-// traits are those of the session; the zero value where none could be opened.
+// traits are the session's; the zero value if none could be opened.
 func (i *infrastructure) traits() provider.Traits {
 	if i.session == nil {
 		return provider.Traits{}
@@ -122,7 +120,7 @@ func (i *infrastructure) list(ctx context.Context, now time.Time) listing {
 	return l
 }
 
-// initialize does what an instance needs once it is there.
+// initialize completes an instance after its creation.
 func (i *infrastructure) initialize(ctx context.Context, ref provider.Ref, one provider.Instance) error {
 	s, ok := provider.As[provider.Initializer](i.session)
 	if !ok {
@@ -131,13 +129,13 @@ func (i *infrastructure) initialize(ctx context.Context, ref provider.Ref, one p
 	return s.Initialize(ctx, ref, one)
 }
 
-// unkept reports whether the instance may differ from what the class says.
+// unkept reports whether the instance may differ from its class.
 func (i *infrastructure) unkept(ref provider.Ref, one *provider.Instance) bool {
 	s, ok := provider.As[provider.Maintainer](i.session)
 	return ok && one != nil && s.Unkept(ref, *one)
 }
 
-// maintain keeps what belongs to the instance as the class says.
+// maintain keeps the resources of the instance as its class says.
 func (i *infrastructure) maintain(ctx context.Context, ref provider.Ref, one provider.Instance) error {
 	s, ok := provider.As[provider.Maintainer](i.session)
 	if !ok {
@@ -146,7 +144,7 @@ func (i *infrastructure) maintain(ctx context.Context, ref provider.Ref, one pro
 	return s.Maintain(ctx, ref, one)
 }
 
-// reboot restarts the instance, once for the request where the provider can.
+// reboot restarts the instance, once per request if the provider can ensure that.
 func (i *infrastructure) reboot(ctx context.Context, ref provider.Ref, one provider.Instance, request string) error {
 	s, ok := provider.As[provider.Powerer](i.session)
 	if !ok {
@@ -155,7 +153,7 @@ func (i *infrastructure) reboot(ctx context.Context, ref provider.Ref, one provi
 	return s.Power(ctx, ref, one, provider.Reboot, request)
 }
 
-// remove asks for the removal of the machine's instances, and reports whether they are gone.
+// remove requests the removal of the machine's instances, and reports whether they are terminated.
 func (i *infrastructure) remove(ctx context.Context, ref provider.Ref, owned []provider.Instance) (bool, error) {
 	done, err := i.session.Delete(ctx, ref, owned)
 	return done, i.lacking(err)

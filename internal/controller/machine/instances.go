@@ -9,8 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instances are those of one machine, as the infrastructure has them. It looks and acts, and
-// returns what came of it.
+// instances are those of one machine in the infrastructure. It reads and acts, and returns the results.
 type instances[M client.Object] struct{ known[M] }
 
 // open resolves the class, and opens a session from it.
@@ -26,8 +25,8 @@ func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Sess
 	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: infra.rebootPower(), IdentifiesNodes: infra.traits().IdentifiesNodes}
 }
 
-// learnAccount finds out what the credentials open. It is asked where that
-// matters: a machine at rest costs no question.
+// learnAccount finds out the account of the credentials. It asks only if the account matters: a machine at
+// rest costs no request.
 func (s *instances[M]) learnAccount(ctx context.Context) (err error) {
 	if s.world.Session.Origin.Account == "" {
 		s.world.Session.Origin.Account, err = s.infra.account(ctx)
@@ -35,8 +34,7 @@ func (s *instances[M]) learnAccount(ctx context.Context) (err error) {
 	return err
 }
 
-// elsewhere says why an empty answer is none: another account was asked, or it
-// cannot be told which.
+// elsewhere says why an empty answer is not trusted: another account answered, or the account is unknown.
 func (s *instances[M]) elsewhere(ctx context.Context, found lifecycle.Instances) error {
 	if len(found.Owned()) > 0 || s.view.Recorded.Origin == nil || s.view.Recorded.Origin.Account == "" {
 		return nil
@@ -47,7 +45,7 @@ func (s *instances[M]) elsewhere(ctx context.Context, found lifecycle.Instances)
 	return s.view.Recorded.Origin.Elsewhere(s.world.Session.Origin.Account)
 }
 
-// noteAccount completes what the machine keeps of its origin.
+// noteAccount completes the machine's record of its origin.
 func (s *instances[M]) noteAccount(ctx context.Context) {
 	if s.view.Recorded.Origin != nil && s.view.Recorded.Origin.Account != "" {
 		return
@@ -96,7 +94,7 @@ func (s *instances[M]) unlisted() lifecycle.Unlisted {
 	return u
 }
 
-// offered is what is known of the asks of a machine without an instance, by what the class offers.
+// offered returns the known asks of a machine without an instance, by the choices of the class.
 func (s *instances[M]) offered() lifecycle.Asks {
 	if s.world.Asks.Open() == nil || s.view.Recorded.Provisioned || len(s.world.Instances.Owned()) > 0 {
 		return s.world.Asks
@@ -104,8 +102,8 @@ func (s *instances[M]) offered() lifecycle.Asks {
 	return s.market().offered(s.world.Asks)
 }
 
-// saw takes down what the infrastructure says of the instance, and returns what
-// the provider wants kept of that.
+// saw notes the infrastructure's answer about the instance, and returns what the provider wants to keep
+// from it.
 func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
 	s.noteAccount(ctx)
 	s.chosen(i)
@@ -119,7 +117,7 @@ func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
 	return raw
 }
 
-// claim tells which of the instances reported are the machine's.
+// claim decides which of the reported instances are the machine's.
 func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle.Instances, error) {
 	sightings := make([]lifecycle.Sighting, len(all))
 	for n, i := range all {
@@ -141,9 +139,9 @@ func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (life
 	}, nil
 }
 
-// create asks for an instance, and returns those that there are then.
+// create requests an instance, and returns the instances that exist then.
 func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycle.Instances, lifecycle.Retry) {
-	if s.world.Asks = s.offered(); s.world.Asks.Open() == nil { // another machine found out meanwhile that it is exhausted
+	if s.world.Asks = s.offered(); s.world.Asks.Open() == nil { // another machine has learned meanwhile that it is exhausted
 		return s.world.Instances, s.world.Retry
 	}
 	i, asks, err := s.market().buy(ctx, want, s.world.Asks)
@@ -168,17 +166,16 @@ func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycl
 	return made, s.mem.tries.succeeded()
 }
 
-// sameAccount reports whether it is known that the account which answers is the one in which
-// the instance was asked for. Only then does a removal that was accepted tell of what a later
-// answer lacks: an accepted request is a promise, and what keeps it may be asked elsewhere
-// by then.
+// sameAccount reports whether the account that answers is known to be the one in which the instance was
+// requested. Only then does an accepted removal explain why a later answer lacks the instance: an accepted
+// request is a promise, and another account may answer by then.
 func (s *instances[M]) sameAccount() bool {
 	o := s.view.Recorded.Origin
 	return o != nil && o.Account != ""
 }
 
-// terminate asks for the removal of the machine's instances, and returns how far that is and
-// those that are left.
+// terminate requests the removal of the machine's instances, and returns its progress and the remaining
+// instances.
 func (s *instances[M]) terminate(ctx context.Context) (lifecycle.Removal, lifecycle.Instances, lifecycle.Retry) {
 	left := s.world.Instances
 	done, err := s.infra.remove(ctx, s.ref(), left.Owned())

@@ -10,19 +10,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// known is what a pass knows by now of its machine and of what is outside. Who looks and who
-// acts has a copy, and returns what came of it as facts: the pass alone takes them in.
+// known is what a pass knows so far about its machine and the outside. Functions that read or act get a
+// copy and return their results as facts: only the pass itself stores them.
 type known[M client.Object] struct {
 	*Reconciler[M]
 	log logr.Logger
 	// own reads the machine, and writes it.
 	own *written.Client
 	mem *remembered
-	// m is the object as the pass last saved it, found as the pass found it.
+	// m is the object as the pass last saved it, found the object as the pass read it.
 	m     M
 	found M
 
-	// view is what is known of the machine, was what the object said at first.
+	// view has the known facts about the machine, was those of the object at first.
 	view   lifecycle.Machine
 	was    lifecycle.Machine
 	policy lifecycle.Policy
@@ -52,8 +52,8 @@ func (k *known[M]) others() others[M] {
 	return others[M]{Reconciler: k.Reconciler, mine: &k.view, infra: &k.infra, targetless: k.policy.Targetless}
 }
 
-// want is what the machine asks of its node. Which capacity it offers is in the
-// class: while that cannot be read, capacity stays as it is.
+// want is the state that the machine wants for its node. The offered capacity is in the class: while that
+// is unreadable, the capacity stays as it is.
 func (k *known[M]) want() node.Want {
 	w := k.Dialect.Want(k.m, k.infra.class)
 	if k.world.Session.Err != nil {

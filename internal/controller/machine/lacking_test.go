@@ -20,9 +20,9 @@ func access() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "access"}, Data: map[string][]byte{"key": []byte("k")}}
 }
 
-// TestADeletionSaysWhichSecretIsGone: a namespace that is deleted takes the secrets and
-// the class of a machine with it, in any order. The machine stays with its instance, and
-// says what to put back, or what to do without: that nothing is permitted helps nobody.
+// TestADeletionSaysWhichSecretIsGone: the deletion of a namespace deletes the secrets and the class of a
+// machine with it, in any order. The machine stays with its instance, and says what to restore, or how to
+// do without it: a message that access is denied would not help.
 func TestADeletionSaysWhichSecretIsGone(t *testing.T) {
 	for _, tc := range []struct {
 		reason, refused string

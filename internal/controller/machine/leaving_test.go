@@ -144,8 +144,8 @@ func staysUntilNodeIsDeleted[M client.Object](g *rig[M]) {
 	}
 }
 
-// TestLetGoOnce: a machine that was gone already when it was let go is not
-// handled again as long as the cache shows it.
+// TestLetGoOnce: a machine that did not exist any more when it was released is not handled again as long as
+// the cache shows it.
 func TestLetGoOnce(t *testing.T) { bothLeave(t, letGoOnce, letGoOnce) }
 
 func letGoOnce[M client.Object](g *rig[M]) {
@@ -164,8 +164,8 @@ func letGoOnce[M client.Object](g *rig[M]) {
 	}
 }
 
-// TestNodeIsHeldWhilePodsRun: whoever deletes the node in the middle of its drain
-// finds it held.
+// TestNodeIsHeldWhilePodsRun: a client that deletes the node in the middle of its drain finds it held by a
+// finalizer.
 func TestNodeIsHeldWhilePodsRun(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()
@@ -205,8 +205,8 @@ func TestForcedInMidDrain(t *testing.T) {
 	}
 }
 
-// 2.6, C18 of OpenShift: an instance that is gone fails its machine and leaves
-// the node alone; deleting the machine deletes the node.
+// 2.6, C18 of OpenShift: a terminated instance fails its machine and leaves the node alone; deleting the
+// machine deletes the node.
 func TestNodeOfALostInstance(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()
@@ -220,15 +220,14 @@ func TestNodeOfALostInstance(t *testing.T) {
 	if phase := ptr.Deref(g.read().Status.Phase, ""); phase != machinev1.PhaseFailed || node() != nil {
 		t.Fatalf("phase %q, node: %v", phase, node())
 	}
-	g.pod("db-0", true) // nobody would ever confirm that it ended
+	g.pod("db-0", true) // no kubelet would ever confirm that it ended
 	g.delete()
 	if g.pass(); !g.gone() || !apierrors.IsNotFound(node()) {
 		t.Errorf("gone: %v, node: %v", g.gone(), node())
 	}
 }
 
-// 2.6 of OpenShift: a node that somebody deletes changes nothing about its
-// machine.
+// 2.6 of OpenShift: if a user deletes a node, its machine does not change.
 func TestDeletedNode(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()

@@ -2,8 +2,8 @@ package machine
 
 import "github.com/millwright-dev/millwright/internal/dialect"
 
-// lens is what the lens of machines also is; nil what it is not. The policy of an API
-// without it asks for none of that.
+// lens has the optional interfaces that the lens of machines implements; the others are nil. The policy of
+// an API without such an interface does not use it.
 type lens struct {
 	updates   dialect.InPlaceUpdater
 	preserves dialect.Preserver

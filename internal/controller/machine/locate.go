@@ -16,13 +16,13 @@ import (
 // locateTimeout bounds the search of an account.
 const locateTimeout = 30 * time.Second
 
-// search is for an instance that is not where it is looked for.
+// search is for an instance that is not in its expected place.
 type search[M client.Object] struct{ *pass[M] }
 
-// locate looks further for the instance of a machine that does not say where it was asked
-// for, and has none where its labels and class lead now: what it kept may have been taken off
-// it, and labels may have been edited. It looks in all clusters of the account where the
-// infrastructure can, else in those where other machines have asked for theirs.
+// locate searches further for the instance of a machine that does not record where it was requested, and
+// that has none in the place of its present labels and class: its record may have been removed, and its
+// labels edited. It looks in all clusters of the account if the infrastructure can list them, else in those
+// where other machines have requested their instances.
 func (p search[M]) locate(ctx context.Context) {
 	w := p.world.Instances
 	if !w.Looked || len(w.Owned()) > 0 || w.SeenToGo || w.Fault != nil || p.view.Recorded.Origin != nil {
@@ -45,7 +45,7 @@ func (p search[M]) locate(ctx context.Context) {
 	}
 }
 
-// clusters are those to look in besides the one that the machine's labels and class say.
+// clusters are those to search besides the cluster of the machine's labels and class.
 func (p search[M]) clusters(ctx context.Context) (out []string, err error) {
 	if l, ok := provider.As[provider.ScopeFinder](p.infra.session); ok {
 		cluster, err := l.FindScope(ctx, p.ref())
@@ -60,7 +60,8 @@ func (p search[M]) clusters(ctx context.Context) (out []string, err error) {
 	return p.fleet.scopes.get(p.Clock, "", func() ([]string, int, error) { return recordedScopes(ctx, p.Client, p.Dialect) })
 }
 
-// recordedScopes are the clusters in which machines have recorded that their instances are asked for, and how many machines there are.
+// recordedScopes are the clusters that machines have recorded as the place of their instances, and the
+// number of machines.
 func recordedScopes[M client.Object](ctx context.Context, c client.Reader, lens dialect.Machines[M]) (out []string, machines int, err error) {
 	list := lens.NewList()
 	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
@@ -76,8 +77,8 @@ func recordedScopes[M client.Object](ctx context.Context, c client.Reader, lens 
 	return out, machines, nil
 }
 
-// foundIn reports whether the machine's instance is in the cluster, and goes on with that as
-// where it was asked for.
+// foundIn reports whether the machine's instance is in the cluster, and if so continues with that cluster
+// as the place of the request.
 func (p search[M]) foundIn(ctx context.Context, cluster string) (bool, error) {
 	class := p.infra.class
 	class.Cluster = cluster

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// memory is what the process knows about machines and the objects do not say.
-// After a restart the process asks again, and decides nothing without an answer.
+// memory has what the process knows about machines and their objects do not record. After a restart the
+// process asks again, and decides nothing without an answer.
 type memory struct {
 	mu  *sync.Mutex
 	all map[types.NamespacedName]*remembered
@@ -20,7 +20,7 @@ type memory struct {
 	hosts map[string][]types.UID
 	// shortages are shared by all machines.
 	shortages *shortages
-	// versions are of the machines that are remembered.
+	// versions are those of the remembered machines.
 	versions *written.Versions
 }
 
@@ -31,26 +31,25 @@ func newMemory() memory {
 	}
 }
 
-// remembered is about one machine. Only the worker that has the machine in
-// hand uses it.
+// remembered is the memory of one machine. Only the worker that reconciles the machine uses it.
 type remembered struct {
 	uid types.UID
-	// released is when our finalizer was taken off an object under deletion. The cache
-	// may still show the object with it.
+	// released is when the finalizer was removed from an object under deletion. The cache may still show
+	// the object with it.
 	released time.Time
 	tries    tries
 	request  request
 	removal  removal
 	timed    timed
 	told     told
-	// reboot is what came of the last one.
+	// reboot is the outcome of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState
 	upkeep lifecycle.Upkeep
-	// What follows is guarded by the memory's lock: others read it.
+	// The memory's lock guards the rest: other workers read it.
 
 	instance instance
-	// drains says that pods are waited for.
+	// drains says that the machine waits for pods.
 	drains bool
 	placed placed
 }
@@ -81,7 +80,7 @@ func (m memory) note(key types.NamespacedName, change func(*remembered)) {
 	}
 }
 
-// knows reports whether that is so of what is remembered of a machine.
+// knows reports whether the memory of a machine satisfies the condition.
 func (m memory) knows(key types.NamespacedName, is func(*remembered) bool) (so bool) {
 	m.note(key, func(r *remembered) { so = is(r) })
 	return so
@@ -102,8 +101,8 @@ func (m memory) forget(key types.NamespacedName) {
 	m.drop(key)
 }
 
-// wentBack forgets what the API server has undone. What was asked of the infrastructure
-// it has not.
+// wentBack forgets what the API server has undone. The infrastructure has not undone the requests that it
+// got.
 func (m memory) wentBack(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,24 +11,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Metrics are what the machine controllers count, besides what the runtime
-// counts for every controller.
+// Metrics are the metrics of the machine controllers, besides those of controller-runtime for every
+// controller.
 type Metrics struct {
-	// phase is mapi_machine_phase_transition_seconds: from the creation of
-	// the object to its stage.
+	// phase is mapi_machine_phase_transition_seconds: the time from the creation of the object to its
+	// stage.
 	phase *prometheus.HistogramVec
 	steps *prometheus.CounterVec
 	stuck *prometheus.CounterVec
 	twins prometheus.Counter
-	// blocked are deletions that do not get on.
+	// blocked are deletions that make no progress.
 	blocked *blocked
-	// frozen are machines that wait because the target cluster is not believed.
+	// frozen are machines that wait because the target cluster is not trusted.
 	frozen    *frozen
 	failures  failures
 	durations durations
 }
 
-// NewMetrics makes the metrics and registers them.
+// NewMetrics creates the metrics and registers them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -51,7 +51,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// forget ends the series of a machine that is gone.
+// forget ends the series of a deleted machine.
 func (m *Metrics) forget(api string, machine types.NamespacedName) {
 	if m == nil {
 		return
@@ -61,7 +61,7 @@ func (m *Metrics) forget(api string, machine types.NamespacedName) {
 	m.failures.forget(machine)
 }
 
-// phaseWords are the stages that the histogram tells apart, in its own words.
+// phaseWords are the stages that the histogram distinguishes, by its own names.
 var phaseWords = map[lifecycle.Stage]string{
 	lifecycle.StageCreating: "Provisioning", lifecycle.StageCrashing: "Provisioning", lifecycle.StageJoining: "Provisioned",
 	lifecycle.StageRunning: "Running", lifecycle.StageFailed: "Failed",
@@ -83,8 +83,7 @@ func (m *Metrics) observe(was lifecycle.Machine, out lifecycle.Outcome) {
 	}
 }
 
-// doubled counts the instances that a pass was the first to find beside the
-// recorded one.
+// doubled counts the instances that a pass was the first to find beside the recorded one.
 func (m *Metrics) doubled(before, after client.Object) {
 	if m == nil {
 		return

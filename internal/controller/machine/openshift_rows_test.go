@@ -158,7 +158,7 @@ func TestRowsOfOpenShiftDrainNode(t *testing.T) {
 	}
 }
 
-// otherNode is one that somebody has cordoned.
+// otherNode is a node that a user has cordoned.
 func (g *rig[M]) otherNode(name string) {
 	g.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-other"}}

@@ -302,8 +302,8 @@ func (k *kubemarked[M]) makesNoSecond(t *testing.T, cluster string) {
 	}
 }
 
-// TestNothingIsBoughtInAnUnknownAccount: were the reply lost, nobody could tell
-// afterwards that other credentials open another account.
+// TestNothingIsBoughtInAnUnknownAccount: after a lost reply it would be impossible to find out that other
+// credentials open another account.
 func TestNothingIsBoughtInAnUnknownAccount(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
 		unknownAccount(t, openshiftKubemark(t), "blue", func(m *machinev1.Machine) string {

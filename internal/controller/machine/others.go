@@ -17,18 +17,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// others are the machines besides a pass's own: what they have on record of instances and
-// nodes, and what their scope lists.
+// others are the machines besides a pass's own: the instances and nodes that they have recorded, and the
+// instances that their scope lists.
 type others[M client.Object] struct {
 	*Reconciler[M]
 	mine  *lifecycle.Machine
 	infra *infrastructure
-	// targetless: no machine of them has a node.
+	// targetless: none of these machines has a node.
 	targetless bool
 }
 
-// older is a machine that is older and has the same instance on record; nil where there is
-// none.
+// older is a machine that is older and has recorded the same instance; nil if no machine is.
 func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	recorded := o.mine.Recorded.ProviderID
 	list := o.Dialect.NewList()
@@ -45,8 +44,8 @@ func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	return nil, nil
 }
 
-// claimant names the machine that has more right to an instance than ours;
-// empty when none has. Only instances that do not carry our UID are asked about.
+// claimant names the machine that has more right to an instance than this one; empty if no machine has. It
+// is called only for instances that do not carry this machine's UID.
 func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
 	rivals := map[string]lifecycle.Rival{}
 	for _, key := range index.ClaimKeys(s.UID, s.Name, s.ProviderID) {
@@ -76,15 +75,14 @@ func (o others[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Riv
 	}
 }
 
-// sharesScope reports whether another machine's instances are where ours are:
-// elsewhere, names and provider IDs may be the same for different instances.
+// sharesScope reports whether another machine's instances are in the same scope: in another scope, the same
+// names and provider IDs may belong to different instances.
 func (o others[M]) sharesScope(ctx context.Context, m M) bool {
-	c, _ := o.Resolver.Class(ctx, m) // the scope is known also of a class that is incomplete
+	c, _ := o.Resolver.Class(ctx, m) // an incomplete class still has a known scope
 	return c.Cluster == o.infra.class.Cluster
 }
 
-// have reports whether another machine has recorded the node of the name, or
-// its instance has the name.
+// have reports whether another machine has recorded the node of the name, or its instance has the name.
 func (o others[M]) have(ctx context.Context, name string) (bool, error) {
 	if o.memory.hasNamed(o.mine.UID, name) {
 		return true, nil
@@ -101,7 +99,7 @@ func (o others[M]) have(ctx context.Context, name string) (bool, error) {
 	return false, nil
 }
 
-// listed is what the scope listed lately, if that was after the given time, or lists now.
+// listed is the last listing of the scope, if it is later than the given time, or a new one.
 func (o others[M]) listed(ctx context.Context, after time.Time) listing {
 	key := o.infra.scope()
 	l, ok := o.listings.lately(key, o.Clock.Now())
@@ -112,10 +110,9 @@ func (o others[M]) listed(ctx context.Context, after time.Time) listing {
 	return l
 }
 
-// recorded are the provider IDs that other machines of the scope have
-// recorded, of those that should be there by all that their objects and nodes say.
-// An instance that is not listed any more, and whose node is silent, agrees with
-// the listing: when a whole account was wiped, that ends the doubt.
+// recorded are the provider IDs that other machines of the scope have recorded, limited to machines whose
+// instance should exist by their objects and nodes. An instance that is not listed any more, and whose node
+// does not report, agrees with the listing: if a whole account was wiped, that ends the doubt.
 func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
 	key := o.infra.scope()
 	all, err := o.fleet.recorded.get(o.Clock, key, func() (map[string]string, int, error) { return o.allRecorded(ctx, key) })
@@ -128,7 +125,8 @@ func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// allRecorded are the provider IDs that such machines of a scope have recorded, by UID, and how many machines there are.
+// allRecorded are the provider IDs that such machines of a scope have recorded, by UID, and the number of
+// machines.
 func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]string, int, error) {
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
@@ -140,7 +138,7 @@ func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]stri
 		if v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || o.silent(ctx, v.Recorded.NodeName) {
 			continue
 		}
-		// Where the class is incomplete, so is what is known of its scope.
+		// The scope of an incomplete class is incomplete too.
 		class, _ := once.Class(ctx, m)
 		k := dialect.ClassKey(class.Class)
 		if _, known := scopes[k]; !known {
@@ -157,7 +155,7 @@ func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]stri
 	return out, meta.LenList(list), nil
 }
 
-// silent reports whether the cached node of the name is not Ready, or not there.
+// silent reports whether the cached node of the name is not Ready, or does not exist.
 func (o others[M]) silent(ctx context.Context, name string) bool {
 	if o.targetless || name == "" {
 		return false

@@ -4,10 +4,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// recordOwned keeps in the machine what it has put on its node, or is going to put
-// there: with the finalizer, before there is a node, and once the node is in
-// step. A machine that was taken over, and has nothing on its node that a kubelet
-// may not touch, is spared the write.
+// recordOwned records in the machine what it has put on its node, or is going to put there: with the
+// finalizer, before there is a node, and once the node is up to date. A machine that was taken over, and
+// whose node has only fields that a kubelet may set, needs no such write.
 func (o object[M]) recordOwned() {
 	w := o.want()
 	if w.AppliedKey == "" || o.policy.Targetless || !o.view.Deleted.IsZero() || !o.world.Node.Looked {

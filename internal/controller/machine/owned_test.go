@@ -121,7 +121,7 @@ func TestTakenOverMachineRemembers(t *testing.T) {
 	}
 }
 
-// TestCapacityOfAnUnreadableClass stays: nobody said that it is wanted no more.
+// TestCapacityOfAnUnreadableClass stays: the class did not drop it.
 func TestCapacityOfAnUnreadableClass(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()

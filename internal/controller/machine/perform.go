@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// perform carries out one step, puts what came of it into the facts, and reports whether
-// there was anything to do. Choosing is lifecycle's work: the handlers have no policy of
-// their own. An error ends the pass; what the engine has an answer to is a fact instead.
+// perform carries out one step, stores the outcome in the facts, and reports whether there was anything to
+// do. Package lifecycle chooses the steps: the handlers have no policy of their own. An error ends the
+// pass; a failure that the engine has an answer to is a fact instead.
 func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, err error) {
 	switch did = true; d.Step {
 	case lifecycle.AddFinalizer:
@@ -65,8 +65,8 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, 
 	return did, err
 }
 
-// closes takes in that d is a step after the machine's life, about which this pass decides no
-// more: the pass is recorded as of now.
+// closes notes that d is a step after the machine's life, about which this pass decides nothing more: the
+// pass records the present time.
 func (p *pass[M]) closes(d lifecycle.Decision) {
 	if p.world.Final == nil {
 		p.world.Final = &d
@@ -76,15 +76,15 @@ func (p *pass[M]) closes(d lifecycle.Decision) {
 	}
 }
 
-// asker stores what a pass is about to ask of the infrastructure.
+// asker stores what a pass is about to request from the infrastructure.
 type asker[M client.Object] struct{ *pass[M] }
 
-// addFinalizer saves the finalizer before anything is bought, what it is made from, and what is asked for.
-// As long as the infrastructure does not say what is there, and in which account,
-// nothing is bought: credentials of another account would buy it again. Until then
-// the object says that nothing was asked for.
+// addFinalizer stores the finalizer, the class of the machine and the request before any instance is
+// created. As long as the infrastructure does not report the existing instances and their account, no
+// instance is created: credentials of another account would create a second one. Until then the object says
+// that nothing was requested.
 func (p asker[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
-	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
+	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, without success
 		p.world.Session.Origin = p.infra.place()
 	}
 	switch {
@@ -112,7 +112,7 @@ func (p asker[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 	return nil
 }
 
-// choose chooses what is asked for next, where nothing is.
+// choose chooses the next request, if none is open.
 func (p asker[M]) choose(ctx context.Context) {
 	if p.world.Asks.Open() != nil {
 		return
@@ -123,16 +123,16 @@ func (p asker[M]) choose(ctx context.Context) {
 	}
 }
 
-// remember takes in what was just stored of what is asked for, and where.
+// remember notes what was just stored about the request, and its place.
 func (p asker[M]) remember() {
 	stored := p.Dialect.View(p.m).Recorded
 	p.view.Recorded.Origin, p.view.Recorded.Asks = stored.Origin, stored.Asks
 }
 
-// recordAsk stores what is asked for next, before it is.
+// recordAsk stores the next request before it is sent.
 func (p asker[M]) recordAsk(ctx context.Context, d lifecycle.Decision) error {
 	if p.choose(ctx); p.world.Asks.Open() == nil {
-		return nil // what came of it is a failure to create
+		return nil // the outcome is a failure to create
 	}
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (p *pass[M]) create(ctx context.Context) {
 	}
 }
 
-// initialize does what was left to do. An instance that was off is being started by that.
+// initialize does the remaining work on an instance. It also starts an instance that is off.
 func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	i, began := p.instance(), p.Clock.Now()
 	if err := p.infra.initialize(ctx, p.ref(), *i); err != nil {
@@ -169,9 +169,8 @@ func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	return p.mem.tries.succeeded()
 }
 
-// syncNode marks the node for the machine. What links the two is stored in the
-// machine first: a mark alone could not be found again once the instance is
-// gone.
+// syncNode marks the node for the machine. The link between the two is stored in the machine first: once
+// the instance is terminated, a mark alone could not be found again.
 func (p *pass[M]) syncNode(ctx context.Context) error {
 	if i := p.instance(); p.view.Recorded.ProviderID == "" && i != nil && i.ProviderID != "" {
 		if err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: p.view.Stage}); err != nil {
@@ -182,7 +181,7 @@ func (p *pass[M]) syncNode(ctx context.Context) error {
 	return nil
 }
 
-// recordNow stores what is known in mid-pass, and that steps were performed.
+// recordNow stores what is known in the middle of a pass, and that steps were performed.
 func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...lifecycle.Decision) error {
 	return p.object().record(ctx, lifecycle.Outcome{Decision: d, Steps: steps, World: p.world, At: p.Clock.Now()})
 }
@@ -208,7 +207,7 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) (*drain.Decis
 	return &came, err
 }
 
-// recordInstance stores which instance is the machine's before anything is done with it.
+// recordInstance stores which instance is the machine's before any step uses it.
 func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) error {
 	err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage}, d)
 	if err != nil {
@@ -218,8 +217,8 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 	return nil
 }
 
-// onInstances takes in what came of asking about the machine's instances, or of acting on
-// them, besides what act returns: the account, the zone, what was asked for, and that there was one.
+// onInstances stores the outcome of a request about the machine's instances, besides the result of act: the
+// account, the zone, the request, and that there was one.
 func (p *pass[M]) onInstances(act func(*instances[M])) {
 	s := p.instances()
 	act(s)
@@ -227,7 +226,7 @@ func (p *pass[M]) onInstances(act func(*instances[M])) {
 	p.view.Recorded.Provisioned = s.view.Recorded.Provisioned
 }
 
-// onNode takes in what came of looking at the node, or of acting on it.
+// onNode stores the outcome of a look at the node, or of an action on it.
 func (p *pass[M]) onNode(act func(*target[M]) lifecycle.Node) {
 	t := p.target()
 	p.world.Node = act(t)

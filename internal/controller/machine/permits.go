@@ -14,15 +14,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// permits let one machine of a group be given up at a time, so that an outage
-// that makes all of them unhealthy does not get all of them replaced. The
-// decision reads a cache; a permit therefore stays granted until the cache has
-// surely caught up with what was done under it.
+// permits let one machine of a group fail at a time, so that an outage which makes all of them unhealthy
+// does not replace all of them. The decision reads a cache; a permit therefore stays granted until the
+// cache certainly shows what was done under it.
 type permits struct {
 	mu      *sync.Mutex
 	granted map[string]grant
-	// blockers are the machines that kept others of their group from being given up when these were counted last. As long as one does, nothing else
-	// has to be looked at: thousands may wait for it.
+	// blockers are the machines that prevented others of their group from failing at the last count. While
+	// such a machine does, no other has to be checked: thousands may wait for it.
 	blockers map[string]types.NamespacedName
 }
 
@@ -31,10 +30,10 @@ type grant struct {
 	at  time.Time
 }
 
-// mostBlockers are remembered.
+// mostBlockers bounds the remembered blockers.
 const mostBlockers = 1000
 
-// permitTime is how long a permit stays with the machine that got it.
+// permitTime is how long a machine keeps its permit.
 const permitTime = 10 * time.Second
 
 func newPermits() permits {
@@ -48,7 +47,7 @@ func (p permits) blocker(group string) (key types.NamespacedName, known bool) {
 	return key, known
 }
 
-// note remembers the blocker of a group; the zero name: there is none.
+// note remembers the blocker of a group; a zero name means no blocker.
 func (p permits) note(group string, blocker types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,10 +83,9 @@ func (p permits) othersLocked(group, uid string, now time.Time) bool {
 	return ok && g.uid != uid
 }
 
-// mayFail reports whether giving up on the machine is permitted: no other
-// machine of its group is on its way out or in. What this process wrote to the
-// others counts before the cache shows it: one may just have begun an update in
-// place. Asking past a cache that hides that is for the passes of those machines.
+// mayFail reports whether the machine may fail: no other machine of its group is being created or deleted.
+// What this process wrote to the others counts before the cache shows it: one may just have begun an update
+// in place. If a cache hides a write, the passes of those machines ask the API server.
 func (o others[M]) mayFail(ctx context.Context, m M) bool {
 	now := o.Clock.Now()
 	key, group := o.Dialect.Group(m)
@@ -114,7 +112,7 @@ func (o others[M]) mayFail(ctx context.Context, m M) bool {
 	return o.permits.take(place, o.mine.UID, now)
 }
 
-// stillBlocked reports whether the machine that was in the way of the group last still is.
+// stillBlocked reports whether the machine that last blocked the group still does.
 func (o others[M]) stillBlocked(ctx context.Context, read client.Reader, group string) bool {
 	key, known := o.permits.blocker(group)
 	if !known {
@@ -122,7 +120,7 @@ func (o others[M]) stillBlocked(ctx context.Context, read client.Reader, group s
 	}
 	m := o.Dialect.New()
 	if err := read.Get(ctx, key, m, client.UnsafeDisableDeepCopy); err != nil {
-		return false // all are counted anew
+		return false // all are counted again
 	}
 	_, is := o.Dialect.Group(m)
 	return o.mine.Namespace+"/"+is == group && o.Dialect.View(m).Blocks(o.Clock.Now(), *o.mine)

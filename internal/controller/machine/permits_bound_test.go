@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestPermitsAreForgotten: groups that are gone are not remembered for ever, and
-// who has a permit keeps it.
+// TestPermitsAreForgotten: deleted groups are not remembered for ever, and a machine that has a permit
+// keeps it.
 func TestPermitsAreForgotten(t *testing.T) {
 	p, now := newPermits(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for n := range 1000 {

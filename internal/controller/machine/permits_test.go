@@ -121,9 +121,9 @@ func TestPermitOutlastsTheCache(t *testing.T) {
 	}
 }
 
-// TestUpdateCountsBeforeTheCache: while the node of one machine is away for an update in
-// place, no other of its group is given up, although the cache does not show yet that the
-// update has begun. Gardener world 100312347.
+// TestUpdateCountsBeforeTheCache: while the node of one machine is away for an update in place, no other
+// machine of its group fails, although the cache does not show yet that the update has begun. Gardener
+// world 100312347.
 func TestUpdateCountsBeforeTheCache(t *testing.T) {
 	g := outage(t)
 	var n corev1.Node
@@ -155,8 +155,8 @@ func TestUpdateCountsBeforeTheCache(t *testing.T) {
 	}
 }
 
-// TestNobodyIsGivenUpUncounted: as long as nobody can say what becomes of the
-// others of a group, none of it is given up.
+// TestNobodyIsGivenUpUncounted: as long as the state of the other machines of a group is unknown, none of
+// them fails.
 func TestNobodyIsGivenUpUncounted(t *testing.T) {
 	g := outage(t)
 	g.control.unlisted = errors.New("etcd is away")

@@ -8,8 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// storePreservation lets the object say that the machine is preserved, with all else that
-// the pass has come to.
+// storePreservation stores in the object that the machine is preserved, with all other results of the pass.
 func (p *pass[M]) storePreservation(ctx context.Context, d lifecycle.Decision) error {
 	p.closes(d)
 	p.heard = p.m.DeepCopyObject().(M)
@@ -21,8 +20,8 @@ func (p *pass[M]) storePreservation(ctx context.Context, d lifecycle.Decision) e
 	return nil
 }
 
-// preserve carries out a step on the node, and reports whether there was anything to do. An
-// error is a fact: the pass is recorded all the same.
+// preserve carries out a step on the node, and reports whether there was anything to do. An error is a
+// fact: the pass is recorded anyway.
 func (p *pass[M]) preserve(ctx context.Context, d lifecycle.Decision) (did bool) {
 	p.closes(d)
 	was := p.world.Node.Object

@@ -192,8 +192,8 @@ func TestKeepRecovers(t *testing.T) {
 	}
 }
 
-// TestKeepIsTakenBack: false on the node wins over the machine's wish; so does
-// an annotation that is taken away.
+// TestKeepIsTakenBack: false on the node wins over the machine's annotation; so does an annotation that is
+// removed.
 func TestKeepIsTakenBack(t *testing.T) {
 	for _, tc := range []struct{ name, reason, value, want string }{
 		{"false", "heard", "false", "machine last-applied-node-preserve-value=false, node preserve=false, False Preservation stopped. The machine is not preserved: it is no longer requested"},
@@ -212,8 +212,8 @@ func TestKeepIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestKeepLeavesOthersAlone: annotations for the autoscaler that somebody else
-// put there, before or instead of preservation.
+// TestKeepLeavesOthersAlone: annotations for the autoscaler that another client set, before or instead of
+// preservation.
 func TestKeepLeavesOthersAlone(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()
@@ -371,8 +371,8 @@ func TestKeepCost(t *testing.T) {
 	}
 }
 
-// TestKeptBlocksNobody: 2.5. A machine that failed and is kept stays for days;
-// until then others may be given up too.
+// TestKeptBlocksNobody: 2.5. A machine that failed and is kept stays for days; until then others may fail
+// too.
 func TestKeptBlocksNobody(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		g := gardenerRig(t)
@@ -399,8 +399,8 @@ func TestKeptBlocksNobody(t *testing.T) {
 	}
 }
 
-// TestKeptIsQuiet: a pass that has nothing to do for a machine that is kept, nor for a token
-// that is gone, performs no step, or a look at the steps would tell of a loop.
+// TestKeptIsQuiet: a pass that has nothing to do for a kept machine, nor for a deleted token, performs no
+// step, or a check of the steps would report a loop.
 func TestKeptIsQuiet(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()

@@ -30,8 +30,8 @@ func namesIn(all []corev1.NodeAddress) (out []string) {
 	return out
 }
 
-// drains reports whether the machine's deletion may still have to find pods, or to
-// hear its node: nobody has asked its instance to go, which is there, or was.
+// drains reports whether the machine's deletion may still have to find pods, or to wait for its node's
+// report: the instance exists, or did, and its removal was not requested yet.
 func (w *whose[M]) drains() bool {
 	if w.view.Deleted.IsZero() || w.world.Instances.SeenToGo {
 		return false
@@ -44,8 +44,7 @@ func (w *whose[M]) query(ctx context.Context) node.Query {
 	q := node.Query{
 		Name: w.view.Recorded.NodeName, ProviderID: w.view.Recorded.ProviderID, MachineKey: w.view.Namespace + "/" + w.view.Name,
 		Mark: node.MarkOf(w.want()), Created: w.view.Created,
-		// A cache that has not seen the node yet must not spare it the drain, nor
-		// end what the node asks for.
+		// If a cache does not show the node yet, that must not skip the drain, nor end the node's requests.
 		Sure:        !w.view.Deleted.IsZero() || w.view.Preservation != (lifecycle.Preservation{}),
 		Instance:    w.instance() != nil,
 		Search:      w.drains(),

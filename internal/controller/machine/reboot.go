@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// reboot restarts the instance. That it is about to is stored first: who crashes
-// in between must not do so for ever.
+// reboot restarts the instance. The attempt is stored first: a process that crashes in between must not
+// repeat it for ever.
 func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
 	r, call := p.view.Reboot.Saw(p.world.Reboot).Begin(p.Clock.Now(), p.world.Session.RebootPower)
 	if err := p.rebooting(ctx, d, r); err != nil {
@@ -33,7 +33,7 @@ func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
 	return p.rebooting(ctx, d, r)
 }
 
-// rebooting stores how far the reboot is.
+// rebooting stores the progress of the reboot.
 func (p *pass[M]) rebooting(ctx context.Context, d lifecycle.Decision, r lifecycle.Rebooting) error {
 	p.world.Reboot = r
 	if err := p.recordNow(ctx, d); err != nil {

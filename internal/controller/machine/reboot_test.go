@@ -146,7 +146,7 @@ func TestRebootUnsupported(t *testing.T) {
 	}
 }
 
-// TestRebootRefused: what no retry can mend is not tried again.
+// TestRebootRefused: a failure that no retry can fix is not tried again.
 func TestRebootRefused(t *testing.T) {
 	g := joinedRig(t)
 	s := g.switched(true)

@@ -1,5 +1,5 @@
-// Package machine drives machine objects of any dialect: it observes, asks
-// package lifecycle what to do, does it, and records what came of it.
+// Package machine reconciles machine objects of any dialect: it reads the facts, asks package lifecycle for
+// the next step, performs it, and records the outcome.
 package machine
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Options are what a Reconciler is made of.
+// Options are the options of a Reconciler.
 type Options[M client.Object] struct {
 	// Client reads machines, classes and secrets from a cache and writes to
 	// the control cluster.
@@ -34,7 +34,7 @@ type Options[M client.Object] struct {
 	// Live reads machines from the API server itself.
 	Live  client.Reader
 	Clock clock.PassiveClock
-	// Dialect spells the API group, Resolver reads what machines are made from.
+	// Dialect spells the API group, Resolver reads the classes of machines.
 	Dialect  dialect.Machines[M]
 	Resolver dialect.Resolver[M]
 	Provider provider.Provider
@@ -46,31 +46,31 @@ type Options[M client.Object] struct {
 	Tracer  Tracer
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Handover is how long what a process asked of the infrastructure may take
-	// to arrive once another one does its work; zero: nothing ever did before.
+	// Handover is how long a request that a process sent to the infrastructure may take to arrive after
+	// another process has taken over; zero: there was no earlier process.
 	Handover time.Duration
 }
 
-// Handover is enough for processes that call off what they have under way before
-// others may lead, and for one that was killed and started again.
+// Handover is enough for processes that cancel their requests before others may lead, and for a process
+// that was killed and started again.
 const Handover = 2 * time.Second
 
-// Reconciler brings machines of kind M to the state that their objects ask
-// for. Reconcile may be called for different machines at once.
+// Reconciler brings machines of kind M to the state that their objects request. Reconcile may be called for
+// different machines at once.
 type Reconciler[M client.Object] struct {
 	Options[M]
 	lens    lens
 	memory  memory
 	permits permits
-	// writes are the machines that were written.
+	// writes are the written machines.
 	writes written.Writes
-	// listings are those that a doubt asked for.
+	// listings are those that a doubt needed.
 	listings *listings
-	// fleet is what is known of the nodes of all machines.
+	// fleet has the known nodes of all machines.
 	fleet *fleet
-	// waiters are the machines that wait because of what they are made from.
+	// waiters are the machines that wait because of their class or secrets.
 	waiters *enqueue.Waiters
-	// began is when the first pass did.
+	// began is when the first pass began.
 	began     time.Time
 	beginning sync.Once
 }
@@ -86,8 +86,8 @@ func New[M client.Object](o Options[M]) *Reconciler[M] {
 // maxSteps bounds a pass: no life has that many steps, so more are a defect.
 const maxSteps = 20
 
-// Reconcile makes one pass over a machine: it performs steps until the next
-// one needs something that is not known yet.
+// Reconcile makes one pass over a machine: it performs steps until the next one needs a fact that is not
+// known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.beginning.Do(func() { r.began = r.Clock.Now() })
 	own := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Versions: r.memory.versions, Overtaken: true, Clock: r.Clock}
@@ -123,17 +123,16 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 	return traced[M]{p}.run(ctx)
 }
 
-// pass is one reconciliation of one machine: it lets others look and act, takes in what came
-// of that, and asks what is next.
+// pass is one reconciliation of one machine: it calls functions that read and act, stores their results,
+// and asks for the next step.
 type pass[M client.Object] struct {
 	known[M]
 	steps []lifecycle.Decision
-	// at is when the machine's life was decided about for good, node the node as it was then;
-	// zero: it is not yet.
+	// at is when the final decision about the machine's life was taken, node the node at that time; zero:
+	// it was not taken yet.
 	at   time.Time
 	node lifecycle.Node
-	// heard is the object as it was before anything was stored of what the pass came to;
-	// nil: nothing was.
+	// heard is the object before any result of the pass was stored; nil: no result was stored.
 	heard client.Object
 }
 
@@ -174,8 +173,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 		p.view.Namespace, p.view.Name, maxSteps, last.Step, last.Reason)
 }
 
-// observe gathers the facts. What cannot be found out is a fact too: no
-// failure here ends the pass.
+// observe gathers the facts. A failed read is a fact too: no failure here ends the pass.
 func (p *pass[M]) observe(ctx context.Context) {
 	deleting := !p.view.Deleted.IsZero()
 	if !p.view.HasFinalizer && deleting || !deleting && len(p.view.Faults) > 0 {
@@ -196,7 +194,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	p.world.Retry = p.mem.tries.retry
 }
 
-// answer finds out what a decision asks for.
+// answer reads the fact that a decision needs.
 func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	switch q {
 	case lifecycle.AskNode:
@@ -206,13 +204,13 @@ func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	}
 }
 
-// finish records what the pass came to. What went wrong on the node of a machine that is
-// preserved is recorded all the same, and tried again.
+// finish records the result of the pass. A failure on the node of a preserved machine is recorded as well,
+// and the step is tried again.
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Duration, error) {
 	p.closes(d)
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.at}
 	if p.world.Preserving.Err != nil {
-		out.World.Node = p.node // what became of it is for the pass that tries again
+		out.World.Node = p.node // its state is for the pass that tries again
 	}
 	out.Overdue = p.mem.told.news(out.Decision)
 	before, known := p.heard.(M)
@@ -230,13 +228,13 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 		return 0, err
 	}
 	p.teller().tell(ctx, before, out)
-	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that went away needs no preserving
+	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that was deleted needs no preserving
 }
 
-// lacksCapacity reports whether the machine waits for capacity that others hold.
+// lacksCapacity reports whether the machine waits for capacity that others use.
 func lacksCapacity(out lifecycle.Outcome) bool {
 	return out.Waits() && out.World.Retry.Step == lifecycle.Create && provider.KindOf(out.World.Retry.Err) == provider.Exhausted
 }
 
-// underDrain reports whether pods are waited for.
+// underDrain reports whether the machine waits for pods.
 func underDrain(d *drain.Decision) bool { return d != nil && !d.Done }

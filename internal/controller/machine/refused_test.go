@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestRefusedIsTold: somebody's webhook denies what the controller writes to a machine,
-// so that nothing can be said in it. An event says so, once as long as that event is kept.
+// TestRefusedIsTold: a webhook denies the controller's writes to a machine, so the machine itself cannot
+// report it. An event does, once as long as that event is kept.
 func TestRefusedIsTold(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { refusedIsTold(openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { refusedIsTold(gardenerRig(t)) })

@@ -10,23 +10,23 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// tries are the failures in a row. Generation and class are those that retry is about: a new
-// spec, a new class or new credentials get a new try.
+// tries are the failures in a row. Generation and class are those that retry is about: a new spec, a new
+// class or new credentials start a new series of tries.
 type tries struct {
 	generation int64
 	class      provider.ClientKey
 	source     provider.ClientKey
 	mark       enqueue.Mark
 	retry      lifecycle.Retry
-	// changing is the row of the last step that was to change something. A question that fails meanwhile
-	// does not end it: of a step and a question that fail by turns, the step backs off all the same.
+	// changing is the row of the last step that was to change something. A read that fails in between does
+	// not end it: if a step and a read fail in turn, the step still backs off.
 	changing lifecycle.Retry
 }
 
-// anew begins without failures.
+// anew starts without failures.
 func (r *tries) anew() { r.retry, r.changing = lifecycle.Retry{}, lifecycle.Retry{} }
 
-// madeFrom notes what the machine is made from, of which err says what could not be read.
+// madeFrom notes the class of the machine; err says what of it could not be read.
 func (r *tries) madeFrom(c dialect.Class, err error) {
 	r.mark = enqueue.MarkOf(c, err)
 	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData), c.Fallbacks...)
@@ -36,8 +36,8 @@ func (r *tries) madeFrom(c dialect.Class, err error) {
 	}
 }
 
-// openedFrom notes what else a session was opened from than its class. What is
-// rotated there gets a new try, as rotated credentials do.
+// openedFrom notes the source of the session besides its class. A rotation there starts new tries, as
+// rotated credentials do.
 func (r *tries) openedFrom(s provider.Session) {
 	if source := s.Traits().Source; r.source != source {
 		if r.source != "" {
@@ -47,8 +47,7 @@ func (r *tries) openedFrom(s provider.Session) {
 	}
 }
 
-// failed notes that step failed, and returns all that is known of the failures
-// in a row.
+// failed notes that step failed, and returns all known failures in a row.
 func (r *tries) failed(step lifecycle.Step, err error, now time.Time) lifecycle.Retry {
 	n, told := 1, time.Time{}
 	if r.retry.Step == step {
@@ -67,35 +66,36 @@ func (r *tries) succeeded() lifecycle.Retry {
 	return r.retry
 }
 
-// answered ends a row of failures to ask.
+// answered ends a row of failed reads.
 func (r *tries) answered() {
 	if r.retry.Step == lifecycle.Await {
 		r.retry, r.changing = r.changing, lifecycle.Retry{}
 	}
 }
 
-// request is the last time that an instance was asked for.
+// request is the last request for an instance.
 type request struct {
-	// since is when, or when the machine was first looked at.
+	// since is its time, or when the machine was first reconciled.
 	since time.Time
-	// order is the choice; zero: there are no several.
+	// order is the choice; zero: the class has no several choices.
 	order choice.Order
-	// err is [lifecycle.Unlisted].Err. A new spec or an answer to something else
-	// ends the retry, and not this.
+	// err is [lifecycle.Unlisted].Err. A new spec or an answer to another request ends the retry, but not
+	// this.
 	err error
-	// number is that of the ask. lost says that an answer to it was lost, or may have been: another process stored it, and may
-	// have sent it.
+	// number is that of the ask. lost says that its answer was lost, or may have been: another process
+	// stored it, and may have sent it.
 	number int
 	lost   bool
-	// open says that it was sent, and that an instance may come of that. chosen is when this process chose it.
+	// open says that it was sent, and that it may lead to an instance. chosen is when this process chose
+	// it.
 	open   bool
 	chosen time.Time
-	// asks are as this process knew them last: the API server may go back to before they were stored, and the infrastructure
-	// does not.
+	// asks are those that this process knew last: the API server may be restored to a state before they
+	// were stored, and the infrastructure is not.
 	asks lifecycle.Asks
 }
 
-// known is what is known of the asks of which an object says stored.
+// known returns the known asks of an object that has stored these.
 func (r *request) known(stored lifecycle.Asks) lifecycle.Asks {
 	if r.asks.Continues(stored) {
 		return r.asks
@@ -108,8 +108,7 @@ func (r *request) chose(asks lifecycle.Asks, now time.Time) {
 	r.number, r.lost, r.open, r.chosen, r.asks = asks[len(asks)-1].Number, false, false, now, asks
 }
 
-// asked notes that ask was sent at began, and what came of it. Absence has to be
-// proved anew after it.
+// asked notes that ask was sent at began, and its outcome. Absence has to be proved again after it.
 func (r *request) asked(ask lifecycle.Ask, began time.Time, err error, now time.Time) {
 	*r = request{
 		since: now, order: choice.Order{Choice: ask.Choice, At: began}, asks: r.asks,
@@ -125,7 +124,7 @@ func (r *request) asked(ask lifecycle.Ask, began time.Time, err error, now time.
 	r.open = true
 }
 
-// quiet returns for how long nothing was asked for.
+// quiet returns how long ago the last request was sent.
 func (r *request) quiet(now time.Time) time.Duration {
 	if r.since.IsZero() {
 		r.since = now
@@ -133,19 +132,19 @@ func (r *request) quiet(now time.Time) time.Duration {
 	return now.Sub(r.since)
 }
 
-// removal is how the machine's deletion goes.
+// removal is the progress of the machine's deletion.
 type removal struct {
-	// since is since when the removal of the instance is asked for.
+	// since is when the removal of the instance was first requested.
 	since time.Time
-	// seenToGo says that the instance was reported during the machine's deletion,
-	// and asked to go.
+	// seenToGo says that the instance was reported during the machine's deletion, and its removal
+	// requested.
 	seenToGo bool
-	// refusedSince is since when the cluster that machines join refuses what the
-	// machine's deletion asks of it.
+	// refusedSince is since when the cluster that machines join has refused the requests of the machine's
+	// deletion.
 	refusedSince time.Time
 }
 
-// underway returns for how long removal has been asked for.
+// underway returns how long ago the removal was first requested.
 func (r *removal) underway(now time.Time) time.Duration {
 	if r.since.IsZero() {
 		r.since = now
@@ -153,8 +152,8 @@ func (r *removal) underway(now time.Time) time.Duration {
 	return now.Sub(r.since)
 }
 
-// refused notes whether the cluster that machines join did what a deletion asked
-// of it, and returns for how long it has not.
+// refused notes whether the cluster that machines join accepted a request of a deletion, and returns how
+// long it has refused.
 func (r *removal) refused(err error, now time.Time) time.Duration {
 	switch {
 	case err == nil:
@@ -166,8 +165,9 @@ func (r *removal) refused(err error, now time.Time) time.Duration {
 	return now.Sub(r.refusedSince)
 }
 
-// timed is what the metrics of durations say: when the instance was made, how long its last initialization took, when the
-// drain for the deletion began, whether that is over, what the instance is, and where.
+// timed has the inputs of the metrics of durations: when the instance was created, how long its last
+// initialization took, when the drain for the deletion began and whether it is over, the type of the
+// instance, and its place.
 type timed struct {
 	made               time.Time
 	initializing       time.Duration
@@ -176,23 +176,22 @@ type timed struct {
 	instanceType, zone string
 }
 
-// told is what people have heard.
+// told is what events have reported.
 type told struct {
-	// preserveFault says that a wish to keep the machine which means nothing was
-	// told.
+	// preserveFault says that an event has reported an invalid request to preserve the machine.
 	preserveFault bool
-	// account is the one that was last told not to be the machine's.
+	// account is the one that was last reported to be another than the machine's.
 	account string
-	// refusal is why the machine could not be saved, and when that was told.
+	// refusal is why the machine could not be saved, and when that was reported.
 	refusal lifecycle.Retry
-	// overdue is what was last told to be overdue.
+	// overdue is what was last reported to be overdue.
 	overdue string
 }
 
-// news reports whether d is overdue and that was not told before.
+// news reports whether d is overdue and that was not reported before.
 func (r *told) news(d lifecycle.Decision) bool { return d.Overdue && r.overdue != d.Message }
 
-// heard notes that people heard of o: of what could not be saved they did not.
+// heard notes that the state of o was reported; a state that could not be saved was not.
 func (r *remembered) heard(o lifecycle.Outcome) {
 	if o.Overdue {
 		r.told.overdue = o.Message

@@ -33,7 +33,7 @@ func (g *rig[M]) settle() {
 	g.told()
 }
 
-// change edits the stored machine as somebody else would.
+// change edits the stored machine as another client would.
 func (g *rig[M]) change(edit func(M)) {
 	g.Helper()
 	before := g.read()
@@ -44,8 +44,8 @@ func (g *rig[M]) change(edit func(M)) {
 	}
 }
 
-// TestDeletableWhatever: a machine whose class, secret, cluster label or spec
-// is gone can still be deleted, and takes its instance with it.
+// TestDeletableWhatever: a machine whose class, secret, cluster label or spec does not exist any more can
+// still be deleted, and its instance is terminated with it.
 func TestDeletableWhatever(t *testing.T) {
 	remove := func(o client.Object) func(*recording) error {
 		return func(r *recording) error { return r.WithWatch.Delete(t.Context(), o) }
@@ -181,8 +181,8 @@ func TestDeniedIsNotGone(t *testing.T) {
 	}
 }
 
-// TestNothingWasAskedFor: where the infrastructure never let anybody look, nothing was
-// asked for, and nothing is left behind by a machine that goes.
+// TestNothingWasAskedFor: if the infrastructure never permitted a read, no instance was requested, and a
+// deleted machine leaves nothing behind.
 func TestNothingWasAskedFor(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { nothingWasAskedFor(t, openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { nothingWasAskedFor(t, gardenerRig(t)) })
@@ -323,8 +323,8 @@ func TestLagAtDeletion(t *testing.T) {
 	}
 }
 
-// TestReplaceAsksLive: a cache that lost the node is no reason to delete a
-// machine; a node that is gone, or is being deleted, is.
+// TestReplaceAsksLive: a cache that lost the node is no reason to delete a machine; a node that does not
+// exist, or is under deletion, is.
 func TestReplaceAsksLive(t *testing.T) {
 	deleting := func(g *rig[*v1alpha1.Machine]) bool { return g.read().DeletionTimestamp != nil }
 	g := gardenerRig(t)
@@ -356,8 +356,8 @@ func TestReplaceAsksLive(t *testing.T) {
 	}
 }
 
-// TestAnotherInstanceHasTheNode: a machine whose instance is gone does not go on
-// as Running because another one, of a machine that was lost, has its node.
+// TestAnotherInstanceHasTheNode: a machine whose instance was terminated does not stay Running because
+// another instance, of a lost machine, has its node.
 func TestAnotherInstanceHasTheNode(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()
@@ -383,8 +383,7 @@ func TestAnotherInstanceHasTheNode(t *testing.T) {
 	}
 }
 
-// TestNewClassNewTry: whoever mends a class does not wait for the pause after
-// the last failure.
+// TestNewClassNewTry: a fix of the class takes effect without the pause after the last failure.
 func TestNewClassNewTry(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
 	g.cloud.createErr = provider.InvalidField("zone", "there is none")

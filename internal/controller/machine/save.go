@@ -15,23 +15,23 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// object is the machine's object in hand: what is known of it is recorded there, and stored.
+// object is the object of the pass's machine: results are recorded there, and stored.
 type object[M client.Object] struct{ known[M] }
 
-// record stores what the pass has come to.
+// record stores the result of the pass.
 func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := o.m.DeepCopyObject().(M)
-	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordAsk { // what is put on the node comes later, and goes with the provider ID
+	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordAsk { // the marks of the node are recorded later, with the provider ID
 		o.recordOwned()
 	}
 	o.Dialect.Record(o.m, out)
 	return o.save(ctx, before)
 }
 
-// save writes what differs from before: first what is not status, then the
-// status, each only if something changed. Both carry the resource version, so
-// that a list written whole (finalizers, conditions) never undoes somebody
-// else's write. Afterwards o.m is the object as it should be now.
+// save writes the difference from before: first everything but status, then the status, each only if
+// something changed. Both carry the resource version, so that a list that is written as a whole
+// (finalizers, conditions) never undoes another client's write. Afterwards o.m is the object in its new
+// state.
 func (o object[M]) save(ctx context.Context, before M) error {
 	body, status, err := diff(before, o.m)
 	if err != nil {
@@ -56,9 +56,9 @@ func (o object[M]) save(ctx context.Context, before M) error {
 	return nil
 }
 
-// answerTo is where the answer to a write of m goes. It is empty but for what names m:
-// a decoder leaves what the answer does not mention as it is, and the answer is what is
-// read from now on.
+// answerTo is the object into which the answer to a write of m is decoded. It is empty except for the
+// identity of m: a decoder leaves fields that the answer does not mention as they are, and the answer is
+// what the pass reads from now on.
 func (o object[M]) answerTo(m M) M {
 	answer := o.Dialect.New()
 	answer.SetNamespace(m.GetNamespace())
@@ -68,8 +68,8 @@ func (o object[M]) answerTo(m M) M {
 	return answer
 }
 
-// unsaved tells that somebody refuses what is written to the machine, by a webhook or by
-// permissions: the machine itself cannot say so.
+// unsaved reports that a webhook or a missing permission refuses writes to the machine: the machine itself
+// cannot say so.
 func (o object[M]) unsaved(err error) error {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 		return err
@@ -86,9 +86,8 @@ func (o object[M]) unsaved(err error) error {
 	return err
 }
 
-// replace deletes the machine object, as whoever deleted its node asked for.
-// It asks the API server itself first: a cache that lost the node is no reason,
-// nor is a machine that never knew its node's name.
+// replace deletes the machine object, as the client requested that deleted its node. It asks the API server
+// itself first: a cache that lost the node is no reason, nor is a machine that never knew its node's name.
 func (o object[M]) replace(ctx context.Context) error {
 	if o.view.Recorded.NodeName == "" {
 		return nil
@@ -114,8 +113,8 @@ func (o object[M]) replace(ctx context.Context) error {
 	return nil
 }
 
-// explainReplacement says why the machine is about to be deleted, once, where that
-// outlives the moment: with the machine for its evidence, and in an event.
+// explainReplacement reports once why the machine is about to be deleted, where the report outlives the
+// machine: in its postmortem record, and in an event.
 func (o object[M]) explainReplacement(ctx context.Context) error {
 	why := fmt.Sprintf("node %s was deleted", o.view.Recorded.NodeName)
 	if o.m.GetAnnotations()[dialect.DeletedBecauseAnnotation] == why {
@@ -139,8 +138,7 @@ func gone(o client.Object) bool {
 	return o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0
 }
 
-// diff is the merge patch from before to after, in two parts; nil where there
-// is nothing to write.
+// diff is the merge patch from before to after, in two parts; nil if there is nothing to write.
 func diff(before, after client.Object) (body, status map[string]any, err error) {
 	raw, err := client.MergeFrom(before).Data(after)
 	if err != nil {
@@ -159,7 +157,7 @@ func diff(before, after client.Object) (body, status map[string]any, err error) 
 	return body, status, nil
 }
 
-// locked turns a merge patch into one that fails when the object has changed.
+// locked turns a merge patch into one that fails if the object has changed.
 func locked(patch map[string]any, version string) client.Patch {
 	metadata, _ := patch["metadata"].(map[string]any)
 	if metadata == nil {
@@ -169,7 +167,7 @@ func locked(patch map[string]any, version string) client.Patch {
 	patch["metadata"] = metadata
 	raw, err := json.Marshal(patch)
 	if err != nil {
-		panic(err) // the parts came out of json.Unmarshal
+		panic(err) // the parts come from json.Unmarshal
 	}
 	return client.RawPatch(types.MergePatchType, raw)
 }

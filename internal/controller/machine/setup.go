@@ -28,18 +28,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// Setup says how a reconciler is wired into a manager.
+// Setup says how a reconciler is added to a manager.
 type Setup struct {
 	// Name is the controller's name in logs and metrics.
 	Name string
-	// Workers is how many machines are looked at at once.
+	// Workers is how many machines are reconciled concurrently.
 	Workers int
-	// Target is the cache of the cluster that the machines join; nil when
-	// they join none.
+	// Target is the cache of the cluster that the machines join; nil if they join none.
 	Target cache.Cache
-	// NewQueue makes the queue in which machines wait for a worker; nil for that of controller-runtime.
+	// NewQueue creates the queue in which machines wait for a worker; nil for that of controller-runtime.
 	NewQueue func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// Around, if there is one, is put around the reconciler.
+	// Around wraps the reconciler; may be nil.
 	Around func(reconcile.Reconciler) reconcile.Reconciler
 	// Also are other objects whose changes concern machines.
 	Also []Watch
@@ -60,9 +59,9 @@ func (r *Reconciler[M]) Index(ctx context.Context, indexer client.FieldIndexer) 
 	return index.SetupNode(ctx, indexer, r.Dialect)
 }
 
-// SetupWithManager registers the machine controller: for machines whose
-// wishes changed, for nodes that changed in a way that matters, and for pods
-// and volumes that left a node, since a drain may be waiting for that.
+// SetupWithManager registers the machine controller: for machines whose spec changed, for nodes that
+// changed in a field that matters, and for pods and volumes that left a node, since a drain may wait for
+// that.
 func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	if err := r.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -89,11 +88,11 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	return b.Complete(s.Around(r))
 }
 
-// Turn says what kind of work a machine is that begins to wait for a worker, by the cache.
+// Turn says, by the cache, what kind of work a machine is that begins to wait for a worker.
 func (r *Reconciler[M]) Turn(ctx context.Context, key types.NamespacedName) (class lifecycle.Class) {
 	o := r.Dialect.New()
 	if err := r.Client.Get(ctx, key, o, client.UnsafeDisableDeepCopy); err != nil {
-		return class // it does not exist any more, or the pass says what is wrong
+		return class // it does not exist any more, or the pass reports the error
 	}
 	return lifecycle.Turn(r.Dialect.View(o), r.memory.shortages.any())
 }
@@ -104,9 +103,9 @@ func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute)
 }
 
-// Wakes returns the machines that a change of one object concerns: of a machine,
-// of a node in what matters, of pods and volumes that have left a node, and of
-// budgets that let pods go, since drains may be waiting for that.
+// Wakes returns the machines that a change of one object concerns: a machine, a node in the fields that
+// matter, pods and volumes that have left a node, and budgets that allow evictions, since drains may wait
+// for that.
 func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []enqueue.Request {
 	switch o := enqueue.Either(before, after).(type) {
 	case M:
@@ -139,7 +138,7 @@ func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) 
 	return nil
 }
 
-// inTurn wakes one after another: the first may take all that a budget allows.
+// inTurn wakes one after another: the first may use all evictions that a budget allows.
 func inTurn(requests []reconcile.Request) []enqueue.Request {
 	out := enqueue.Requests(requests, 0)
 	for i := range out {
@@ -169,8 +168,7 @@ func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Ob
 	return out
 }
 
-// DrainsOf are the machines of the named nodes that may be waiting for pods and
-// volumes to leave.
+// DrainsOf are the machines of the named nodes that may be waiting for pods and volumes to leave.
 func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconcile.Request {
 	keys := make([]string, len(nodes))
 	for i, name := range nodes {
@@ -179,7 +177,7 @@ func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconci
 	return r.requests(ctx, keys, r.WaitsForPods)
 }
 
-// nodeKeys are those under which [index.Node] has the machines that the node may belong to.
+// nodeKeys are the keys under which [index.Node] has the machines that the node may belong to.
 func nodeKeys(n *corev1.Node) []string {
 	keys := []string{index.NodeNameKey(n.Name)}
 	if key := index.ProviderIDKey(n.Spec.ProviderID); key != "" {
@@ -193,15 +191,15 @@ func nodeKeys(n *corev1.Node) []string {
 	return keys
 }
 
-// WaitsForPods reports whether the machine may be waiting for pods to go:
-// before it is deleted, or before it is updated.
+// WaitsForPods reports whether the machine may be waiting for pods to leave: before it is deleted, or
+// before it is updated.
 func (r *Reconciler[M]) WaitsForPods(m M) bool {
 	return m.GetDeletionTimestamp() != nil || r.memory.podsAwaited(client.ObjectKeyFromObject(m))
 }
 
 func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(M) bool) []reconcile.Request {
 	found := map[types.NamespacedName]bool{}
-	// It fails only without the index, which is ours: there is nothing to be done.
+	// It fails only without the index, which this package registers: the error cannot be handled here.
 	_ = index.Each(ctx, r.Client, r.Dialect, slices.Compact(slices.Sorted(slices.Values(keys))), func(m M) {
 		if which(m) {
 			found[client.ObjectKeyFromObject(m)] = true

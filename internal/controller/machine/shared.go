@@ -7,14 +7,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// What was found out about all machines answers for others for so long: to look at one takes up to 10 µs, and while a zone is out thousands of
-// machines ask. Looking takes a twentieth of a processor then; in a small fleet each machine looks for itself.
+// A result about all machines is reused for this long: to read one machine takes up to 10 µs, and during
+// the outage of a zone thousands of machines ask. The reads then take a twentieth of a processor; in a
+// small fleet each machine reads for itself.
 const (
 	sharedEach = 200 * time.Microsecond
 	sharedMost = 2 * time.Second
 )
 
-// shared is what was found out lately, by key. The zero value has nothing. Two never look for the same at the same time.
+// shared has the last results, by key. The zero value has none. No key is computed twice at the same time.
 type shared[V any] struct {
 	mu  sync.Mutex
 	all map[string]sharedValue[V]
@@ -25,7 +26,7 @@ type sharedValue[V any] struct {
 	until time.Time
 }
 
-// get returns what was found lately, or finds it now, by looking at so many machines.
+// get returns the last result, or computes it now from this number of machines.
 func (s *shared[V]) get(c clock.PassiveClock, key string, find func() (v V, machines int, err error)) (V, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

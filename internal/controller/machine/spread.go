@@ -15,13 +15,13 @@ import (
 // [index.Owner], which set controllers of the same process register.
 const SiblingIndex = "millwright.sibling"
 
-// placed is whose a machine is, and where its instance is, or is asked for.
+// placed is the owner of a machine, and the place where its instance is, or is requested.
 type placed struct {
 	owner string
 	zone  string
 }
 
-// ownerOf is the UID of the machine's controller; empty where it has none.
+// ownerOf is the UID of the machine's controller; empty if it has none.
 func ownerOf(m client.Object) string {
 	if keys := index.OwnerKeys(m); keys[0] != index.NoOwner {
 		return keys[0]
@@ -29,8 +29,8 @@ func ownerOf(m client.Object) string {
 	return ""
 }
 
-// siblings are the machines of the owner, as the cache has them. A list that fails leaves
-// those that are remembered.
+// siblings are the machines of the owner, from the cache. If the list fails, only the remembered ones are
+// left.
 func (s *instances[M]) siblings(ctx context.Context) (out []choice.Sibling) {
 	owner := ownerOf(s.m)
 	if owner == "" {
@@ -54,8 +54,8 @@ func (s *instances[M]) siblings(ctx context.Context) (out []choice.Sibling) {
 	return out
 }
 
-// chosen completes what the machine keeps of its origin by the zone of its instance, where
-// its class leaves that to us.
+// chosen completes the machine's record of its origin with the zone of its instance, if its class leaves
+// the zone to Millwright.
 func (s *instances[M]) chosen(i provider.Instance) {
 	if o := s.view.Recorded.Origin; o != nil && o.ChosenZone != "" || i.Zone == "" {
 		return
@@ -65,9 +65,9 @@ func (s *instances[M]) chosen(i provider.Instance) {
 	}
 }
 
-// place lets pick choose for one machine with what is known of its siblings: those that are
-// listed, and what this process gave out, which a cache may not show yet. The next machine
-// sees at once what is picked. Where nothing is, the machine has no zone any more.
+// place lets pick choose for one machine with the known siblings: the listed ones, and the places that this
+// process has assigned, which a cache may not show yet. The next machine sees the choice at once. If
+// nothing is picked, the machine has no zone any more.
 func (m memory) place(self *remembered, listed []choice.Sibling, pick func(siblings []choice.Sibling) choice.Picked) choice.Picked {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -189,7 +189,7 @@ func TestSpreadOfOlderMachines(t *testing.T) {
 	l.wants("both keep their zones", "a", "b", "a", "b")
 }
 
-// TestReplacedInItsZone: a machine that leaves makes room in its zone, before it is gone.
+// TestReplacedInItsZone: a machine under deletion frees its place in its zone before it is deleted.
 func TestReplacedInItsZone(t *testing.T) {
 	l := openshiftLand(t, alike("a", "b", "c"))
 	for n := range 3 {
@@ -202,8 +202,8 @@ func TestReplacedInItsZone(t *testing.T) {
 	l.wants("the other zones have one each", "a", "b", "c", "b")
 }
 
-// TestSpreadWhereThereIsRoom: the zone that has the fewest is exhausted, so it is the one that has the next fewest, and what was refused
-// counts for nobody.
+// TestSpreadWhereThereIsRoom: the zone with the fewest machines is exhausted, so the one with the next
+// fewest is chosen, and the refused request does not count for any zone.
 func TestSpreadWhereThereIsRoom(t *testing.T) {
 	l := openshiftLand(t, alike("a", "b", "c"))
 	l.add("set", "n-0")

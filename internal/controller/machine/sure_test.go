@@ -12,9 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestGivenUpByTheServerOnly: a machine is given up for its node only by what the API
-// server says. The watch of nodes has stopped here before the node was well, and one
-// that has stopped shows it as it was for ever.
+// TestGivenUpByTheServerOnly: a machine fails because of its node only by the API server's answer. Here the
+// watch of nodes has stopped before the node was healthy, and then shows it in its old state for ever.
 func TestGivenUpByTheServerOnly(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -61,8 +60,8 @@ func TestGivenUpByTheServerOnly(t *testing.T) {
 	}
 }
 
-// TestMissingByTheServerOnly: the infrastructure does not list an instance whose node
-// joined after the cache had stopped, under a name that nobody foretold.
+// TestMissingByTheServerOnly: the infrastructure does not list an instance whose node joined after the
+// cache had stopped, under a name that was not foretold.
 func TestMissingByTheServerOnly(t *testing.T) {
 	for _, tt := range []struct {
 		reason string

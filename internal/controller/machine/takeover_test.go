@@ -76,7 +76,7 @@ func finishes[M client.Object](t *testing.T, g *rig[M], l left) {
 		if g.gone() {
 			break
 		}
-		g.restart() // whoever takes over knows nothing
+		g.restart() // the new leader knows nothing
 		g.clock.Step(max(res.RequeueAfter, time.Second))
 	}
 	var nodes corev1.NodeList

@@ -11,19 +11,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// target is the cluster that machines join, as far as one machine is concerned: its node. It
-// looks and acts, and returns what came of it.
+// target is the cluster that machines join, for one machine: its node. It reads and acts, and returns the
+// results.
 type target[M client.Object] struct {
 	known[M]
-	// answers are what the cluster answered to what a deletion asked of it, in order.
+	// answers are the cluster's answers to the requests of a deletion, in order.
 	answers []error
 }
 
 func (t *target[M]) whose() *whose[M] { return &whose[M]{t.known} }
 
-// find finds the machine's node by all that is known of it: by what was
-// recorded, else by what the instance says; and what else of its pods there may be in a
-// deletion. Another cluster than the machine joined is not asked.
+// find finds the machine's node by all known identifiers: by the recorded ones, else by those of the
+// instance; and, in a deletion, the other places of its pods. A cluster other than the one that the machine
+// joined is not asked.
 func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	if t.policy.Targetless {
 		return lifecycle.Node{}
@@ -31,7 +31,7 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	cluster, why, err := t.cluster(ctx, node.IdentityKept)
 	if why != "" && err == nil {
 		if t.view.Recorded.Joined.Node == "" && !t.view.HadNode() && t.world.Instances.Looked {
-			// That its first node is here is an observation, and that it is not is none.
+			// The first node here is an observation; the absence of one is not.
 			if f := t.own(ctx); f.Object != nil {
 				f.Cluster = cluster
 				return f
@@ -46,7 +46,7 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 
 // own is the machine's node.
 func (t *target[M]) own(ctx context.Context) lifecycle.Node {
-	if t.world.Instances.RecordedIsForeign() { // what leads to its node leads to another machine's
+	if t.world.Instances.RecordedIsForeign() { // the recorded fields lead to another machine's node
 		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
 	}
 	if err := t.whose().contested(ctx); err != nil {
@@ -60,8 +60,7 @@ func (t *target[M]) own(ctx context.Context) lifecycle.Node {
 	return t.taken(ctx, t.Nodes.Client, q)
 }
 
-// taken is what is known of the node of a machine that has none: whose that of its name is,
-// as r has it.
+// taken has, for a machine without a node, the owner of the node with its name, in the state of r.
 func (t *target[M]) taken(ctx context.Context, r client.Reader, q node.Query) lifecycle.Node {
 	n, whose, err := q.Taken(ctx, r)
 	f := t.looked(ctx, nil, err)
@@ -69,7 +68,7 @@ func (t *target[M]) taken(ctx context.Context, r client.Reader, q node.Query) li
 	return f
 }
 
-// looked is what came of looking for the node.
+// looked is the outcome of the search for the node.
 func (t *target[M]) looked(ctx context.Context, n *corev1.Node, err error) lifecycle.Node {
 	if err != nil && !errors.Is(err, errUntold) && !t.view.Deleted.IsZero() {
 		t.answers = append(t.answers, err)
@@ -79,9 +78,8 @@ func (t *target[M]) looked(ctx context.Context, n *corev1.Node, err error) lifec
 	return f
 }
 
-// bearsWitness reads the node past the cache where it is about to speak against
-// the infrastructure, or, in a deletion, not to: a cache that has stopped shows a node
-// as it was for ever.
+// bearsWitness reads the node from the API server if it is about to contradict the infrastructure or, in a
+// deletion, to agree: a cache that has stopped shows a node in its old state for ever.
 func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.Node) lifecycle.Node {
 	w := t.world
 	w.Node = f
@@ -94,9 +92,9 @@ func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.
 	return t.looked(ctx, n, err)
 }
 
-// surely reads the node past the cache before the machine is given up for it, or its
-// pods are forced off: that is final, and a cache that has stopped shows no node that
-// joined, or came back, since.
+// surely reads the node from the API server before the machine fails because of it, or its pods are deleted
+// by force: both are final, and a cache that has stopped does not show a node that has joined, or
+// recovered, since.
 func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if t.policy.Targetless || was.Foreign != "" || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
@@ -114,7 +112,7 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	return f
 }
 
-// surelyOwn is the machine's node, past the cache.
+// surelyOwn is the machine's node, from the API server.
 func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if err := t.whose().contested(ctx); err != nil {
@@ -136,8 +134,8 @@ func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
 	return f
 }
 
-// joinedMeanwhile is the node that a kubelet made while the instance was being removed, once that is done. It is read past the cache, which
-// may show a node as it was before it said that it is another machine's.
+// joinedMeanwhile is the node that a kubelet created during the removal of the instance, once that is done.
+// It is read from the API server: the cache may show a node in its state before it named another machine.
 func (t *target[M]) joinedMeanwhile(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if t.world.Removal.State != lifecycle.RemovalDone || !was.Looked || was.Object != nil || was.Taken != "" || t.policy.Targetless {
@@ -151,14 +149,14 @@ func (t *target[M]) joinedMeanwhile(ctx context.Context) lifecycle.Node {
 	return t.looked(ctx, n, err)
 }
 
-// wantOf is what the machine asks of f, its provider ID included.
+// wantOf is the state that the machine wants for the node of f, its provider ID included.
 func (t *target[M]) wantOf(f lifecycle.Node) node.Want {
 	w := t.want()
 	w.ProviderID = f.Identity
 	return w
 }
 
-// see is what the node looks like now.
+// see is the present state of the node.
 func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 	f := lifecycle.Node{Object: n, Looked: true}
 	if n == nil || !t.view.Deleted.IsZero() {

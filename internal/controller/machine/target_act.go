@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// sync brings the node's metadata in step.
+// sync updates the node's metadata.
 func (t *target[M]) sync(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
 	n, _, err := t.Nodes.Apply(ctx, f.Object, t.wantOf(f))
@@ -24,7 +24,7 @@ func (t *target[M]) sync(ctx context.Context) lifecycle.Node {
 	return f
 }
 
-// note writes on the node how far its update in place is.
+// note writes on the node the progress of its update in place.
 func (t *target[M]) note(ctx context.Context, d lifecycle.Decision) (lifecycle.Node, error) {
 	n, was := t.world.Node.Object, t.world.Node.Object.Name
 	if d.Uncordon {
@@ -41,8 +41,8 @@ func (t *target[M]) note(ctx context.Context, d lifecycle.Decision) (lifecycle.N
 	return t.see(ctx, after), nil
 }
 
-// delete deletes the node, unless another instance goes by its name: it may be that of one
-// whose object came back under another UID.
+// delete deletes the node, unless another instance uses its name: that may be the instance of a machine
+// whose object was restored under another UID.
 func (t *target[M]) delete(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
 	shared, err := t.whose().shared(ctx, f.Object)
@@ -78,7 +78,7 @@ func (t *target[M]) preserve(ctx context.Context, d lifecycle.Decision) (lifecyc
 	return came, n
 }
 
-// markPreserved edits the node as the plan wants it.
+// markPreserved edits the node as the plan says.
 func (t *target[M]) markPreserved(ctx context.Context, k lifecycle.PreservePlan) (*corev1.Node, error) {
 	n, err := t.Nodes.Edit(ctx, t.world.Node.Object, func(n *corev1.Node) { t.lens.preserves.Preserve(n, k, t.Clock.Now()) })
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *target[M]) markPreserved(ctx context.Context, k lifecycle.PreservePlan)
 	return n, nil
 }
 
-// tellPreservation says on the node how far it is.
+// tellPreservation writes the progress of the preservation on the node.
 func (t *target[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan) (*corev1.Node, error) {
 	n, err := t.Nodes.Condition(ctx, t.world.Node.Object, t.lens.preserves.PreserveCondition(k))
 	if err != nil {
@@ -96,8 +96,8 @@ func (t *target[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePl
 	return n, nil
 }
 
-// preserveDrain moves the pods of a failed machine away. The node is fenced, not
-// cordoned: one that recovers is to be as it was.
+// preserveDrain evicts the pods of a failed machine. The node is fenced, not cordoned: a node that recovers
+// is to be as before.
 func (t *target[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) *drain.Decision {
 	came, err := t.Nodes.Drain(ctx, t.world.Node.Object, (&evacuation[M]{t}).drainPolicy(k.Node.Drain == lifecycle.DrainForced))
 	if err != nil {

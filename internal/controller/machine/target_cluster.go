@@ -17,9 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// cluster is the identity of the cluster that answers, which is as old as oldest at most, and
-// why it is another one than the machine joined; empty where it is not, or where that is not
-// known.
+// cluster is the identity of the cluster that answers, at most oldest old, and the reason why it is not the
+// cluster that the machine joined; empty if it is, or if that is unknown.
 func (k *known[M]) cluster(ctx context.Context, oldest time.Duration) (cluster, foreign string, err error) {
 	if k.Nodes == nil {
 		return "", "", nil
@@ -35,13 +34,12 @@ func (k *known[M]) cluster(ctx context.Context, oldest time.Duration) (cluster, 
 	return cluster, foreign, nil
 }
 
-// foreign is what is known of the node where another cluster answers than the machine joined.
+// foreign is the state of the node if another cluster answers than the one that the machine joined.
 func foreign(cluster, why string) lifecycle.Node {
 	return lifecycle.Node{Cluster: cluster, Foreign: why, Err: fmt.Errorf("%w: %s", lifecycle.ErrTargetReplaced, why)}
 }
 
-// leaving adds to what is known of the node where else the pods of the machine's instance may
-// be, once they have to leave.
+// leaving adds the other places of the pods of the machine's instance, once they have to leave.
 func (t *target[M]) leaving(ctx context.Context, f lifecycle.Node) lifecycle.Node {
 	f.DeletedAt = t.deletedAt(f)
 	if !f.Looked || !t.whose().drains() {
@@ -55,7 +53,7 @@ func (t *target[M]) leaving(ctx context.Context, f lifecycle.Node) lifecycle.Nod
 	if f.Object != nil {
 		return f
 	}
-	cluster, why, err := t.cluster(ctx, 0) // it is final that there is nothing to drain
+	cluster, why, err := t.cluster(ctx, 0) // the decision that there is nothing to drain is final
 	switch {
 	case err != nil:
 		return t.looked(ctx, nil, err)
@@ -73,8 +71,8 @@ func (k *known[M]) deletedAt(f lifecycle.Node) (at time.Time) {
 	return at
 }
 
-// missing adds why the cluster is not believed that a node which the machine had is not there:
-// the nodes of other machines are not, either.
+// missing adds the reason why the cluster is not trusted when it reports that a machine's former node does
+// not exist: the nodes of other machines do not exist there, either.
 func (t *target[M]) missing(ctx context.Context, f lifecycle.Node) lifecycle.Node {
 	f.DeletedAt = t.deletedAt(f)
 	had := t.view.HadNode() || t.view.Recorded.NodeUID != ""
@@ -89,8 +87,8 @@ func (t *target[M]) missing(ctx context.Context, f lifecycle.Node) lifecycle.Nod
 	return f
 }
 
-// hosts are [lifecycle.Node].Hosts, given the machine's own node in f. A node that another
-// machine has recorded is not asked to give up its pods.
+// hosts are [lifecycle.Node].Hosts, given the machine's own node in f. The pods of a node that another
+// machine has recorded are not evicted.
 func (w *whose[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.Node, err error) {
 	claiming, err := w.query(ctx).Claiming(ctx, w.Nodes, f.Object == nil)
 	if err != nil {
@@ -126,9 +124,9 @@ func (w *whose[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.N
 	return out, nil
 }
 
-// hostNamed is the node of a recorded name: as it is there where it is the very node that was
-// recorded, a name alone where none is there and pods are bound to it, and nil where there are
-// none, and where the name is another's by now.
+// hostNamed is the node of a recorded name: the node itself if it is the very node that was recorded, only
+// the name if there is no node and pods are bound to it, and nil if there are no such pods or the name is
+// another machine's now.
 func (w *whose[M]) hostNamed(ctx context.Context, name string) (*corev1.Node, error) {
 	another, err := w.others().have(ctx, name)
 	if another || err != nil {
@@ -151,18 +149,18 @@ func (w *whose[M]) hostNamed(ctx context.Context, name string) (*corev1.Node, er
 	return nil, nil
 }
 
-// fleet is what was found out lately about the nodes of all machines.
+// fleet has the last results about the nodes of all machines.
 type fleet struct {
 	mu sync.Mutex
-	// elsewhere is what [others.joinedElsewhere] said of the cluster, at that time.
+	// elsewhere is the result of [others.joinedElsewhere] about the cluster, at that time.
 	elsewhere map[string]heard
 	names     map[string]bool
 	named     time.Time
-	// nodes are the machines that should be there and had a node, by UID, and whether that is there; recorded are the provider IDs that those of a
-	// scope have recorded, by UID.
+	// nodes are the machines that should exist and had a node, by UID, and whether that node exists;
+	// recorded are the provider IDs that such machines of a scope have recorded, by UID.
 	nodes    shared[map[string]bool]
 	recorded shared[map[string]string]
-	// scopes are the clusters in which machines have recorded that their instances are asked for, sorted.
+	// scopes are the clusters that machines have recorded as the place of their instances, sorted.
 	scopes shared[[]string]
 }
 
@@ -171,12 +169,11 @@ type heard struct {
 	at   time.Time
 }
 
-// fleetAge is how long that counts.
+// fleetAge is how long these results are reused.
 const fleetAge = 30 * time.Second
 
-// joinedElsewhere says why the cluster is not the one that machines join here, for a machine
-// that has not joined yet: others have, and none of them joined this one. Empty where it may
-// be.
+// joinedElsewhere says why the cluster is not the one that machines join here, for a machine that has not
+// joined yet: other machines have joined, and none of them this cluster. Empty if it may be.
 func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 	if cluster == "" || cluster == node.NoIdentity {
 		return ""
@@ -188,7 +185,7 @@ func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 	}
 	text, list := "", o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return "" // what is known of the machine itself is compared all the same
+		return "" // the machine's own record is compared anyway
 	}
 	for m := range dialect.Items[M](list) {
 		joined := o.Dialect.View(m).Recorded.Joined
@@ -204,8 +201,8 @@ func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 	return text
 }
 
-// nodes are how many other machines, of those that should be there by what their objects say,
-// had a node, and how many of these nodes the API server has.
+// nodes are how many other machines, among those that should exist by their objects, had a node, and how
+// many of these nodes the API server has.
 func (o others[M]) nodes(ctx context.Context) (recorded, there int, err error) {
 	all, err := o.fleet.nodes.get(o.Clock, "", func() (map[string]bool, int, error) { return o.allNodes(ctx) })
 	for uid, is := range all {
@@ -220,7 +217,8 @@ func (o others[M]) nodes(ctx context.Context) (recorded, there int, err error) {
 	return recorded, there, err
 }
 
-// allNodes are the machines that should be there and had a node, with whether that is there, and how many machines there are.
+// allNodes are the machines that should exist and had a node, with whether that node exists, and the number
+// of machines.
 func (o others[M]) allNodes(ctx context.Context) (map[string]bool, int, error) {
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read

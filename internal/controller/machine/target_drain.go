@@ -13,17 +13,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// evacuation moves the pods of the machine's instance away.
+// evacuation evicts the pods of the machine's instance.
 type evacuation[M client.Object] struct{ *target[M] }
 
-// drainPolicy is the machine's, with what is true now. Volumes are taken away
-// from a node only with its machine: one that stays may go on to use them. Only
-// then does it matter, too, that the cloud takes the instance back.
+// drainPolicy is the machine's, with the present facts. Volumes are detached from a node only with its
+// machine: a node that stays may continue to use them. Only then does it also matter that the cloud
+// reclaims the instance.
 func (t *evacuation[M]) drainPolicy(force bool) drain.Policy {
 	return t.policyOn(t.world.Node.Object, force)
 }
 
-// policyOn is that for a node on which the machine's pods are.
+// policyOn is the policy for a node that runs the machine's pods.
 func (t *evacuation[M]) policyOn(n *corev1.Node, force bool) drain.Policy {
 	policy := t.policy.Drain.Policy
 	policy.Force = policy.Force || force
@@ -36,16 +36,16 @@ func (t *evacuation[M]) policyOn(n *corev1.Node, force bool) drain.Policy {
 	return lifecycle.Hasten(t.Clock.Now(), n, policy, t.policy)
 }
 
-// unreachable reports whether no kubelet confirms that a pod of the node has ended: it is
-// silent, or its instance does not run.
+// unreachable reports whether no kubelet confirms that a pod of the node has ended: the kubelet does not
+// report, or its instance does not run.
 func (t *evacuation[M]) unreachable(n *corev1.Node) bool {
 	ready := lifecycle.Ready(n).Status
 	i := t.instance()
 	return ready == corev1.ConditionUnknown || ready != corev1.ConditionTrue && i != nil && i.State == provider.Stopped
 }
 
-// drain moves away the pods of the machine's node, and then those of the other nodes on which
-// its instance may run pods.
+// drain evicts the pods of the machine's node, and then those of the other nodes on which its instance may
+// run pods.
 func (t *evacuation[M]) drain(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
 	came := drain.Decision{Done: true}
 	if t.world.Node.Object != nil || len(t.world.Node.Hosts) == 0 {
@@ -65,7 +65,7 @@ func (t *evacuation[M]) drain(ctx context.Context, d lifecycle.Decision) (drain.
 	return came, nil
 }
 
-// drainHost moves away the pods of one of the other nodes, which is cordoned if it is there.
+// drainHost evicts the pods of one of the other nodes, which is cordoned if it exists.
 func (t *evacuation[M]) drainHost(ctx context.Context, h **corev1.Node, d lifecycle.Decision) (drain.Decision, error) {
 	policy := t.policyOn(*h, d.Force)
 	if (*h).UID == "" {
@@ -92,14 +92,14 @@ func (t *evacuation[M]) drainOwn(ctx context.Context, d lifecycle.Decision) (dra
 	if err != nil {
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", t.world.Node.Object.Name, err)
 	}
-	if t.whose().query(ctx).Anothers(n) { // by what a cache did not show
+	if t.whose().query(ctx).Anothers(n) { // which a cache did not show
 		t.world.Node = t.see(ctx, nil)
 		return drain.Decision{
 			Done: !t.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: t.policy.Delays.Transient,
 		}, nil
 	}
 	t.world.Node.Object = n
-	if d.Force { // the answer shows the node as it is now
+	if d.Force { // the answer shows the node in its present state
 		policy = t.drainPolicy(lifecycle.DecideLife(t.Clock.Now(), t.view, t.world, t.policy).Force)
 	}
 	if held != "" && !policy.Past(t.Clock.Now()) {
@@ -111,11 +111,10 @@ func (t *evacuation[M]) drainOwn(ctx context.Context, d lifecycle.Decision) (dra
 	return t.Nodes.Drain(ctx, t.world.Node.Object, policy)
 }
 
-// cordonWith is what happens to the node with the cordon, and whether the drain
-// has something to move from a node that leaves. Nothing happens to one that
-// stays. Where it leaves, its finalizer goes along, which saves a write later,
-// only where nobody can miss it: with the node object gone there would be
-// nothing left to drain.
+// cordonWith returns the changes of the node that come with the cordon, and whether the drain has to evict
+// anything from a node that leaves. A node that stays is not changed. If it leaves, its finalizer is
+// removed in the same write, which saves a later one, but only if that is safe: without the node object
+// there would be nothing left to drain.
 func (t *evacuation[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.Want, moves bool, err error) {
 	if t.view.Deleted.IsZero() {
 		return w, false, nil
@@ -134,9 +133,9 @@ func (t *evacuation[M]) cordonWith(ctx context.Context, policy drain.Policy) (w 
 	return w, !vacant, err
 }
 
-// announce lets the node tell why it is drained. Conditions are not written
-// together with the cordon, so that this costs a write, which a node that
-// nothing has to leave is spared. A drain does not fail by it.
+// announce writes on the node why it is drained. Conditions cannot be written together with the cordon, so
+// this costs a write, which is skipped for a node with no pods to evict. A failure here does not fail the
+// drain.
 func (t *evacuation[M]) announce(ctx context.Context) {
 	if t.lens.narrates == nil {
 		return

@@ -13,15 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// teller says what a pass came to.
+// teller reports the result of a pass.
 type teller[M client.Object] struct{ known[M] }
 
-// say makes an event of it.
+// say records an event.
 func (t teller[M]) say(kind, reason, action, note string) {
 	t.Recorder.Eventf(t.m, nil, kind, reason, action, "%s", dialect.Note(note))
 }
 
-// tell lets people hear of what the pass came to: by events, logs and metrics.
+// tell reports the result of the pass: by events, logs and metrics.
 func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	for _, e := range append(t.Dialect.Events(before, t.m, out), t.instanceEvents()...) {
 		t.say(e.Type, e.Reason, e.Action, e.Note)
@@ -41,9 +41,8 @@ func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	t.Metrics.doubled(t.found, t.m)
 }
 
-// accountEvents tell once that the credentials open another account than the one
-// in which the instance was asked for: not every API has a place for that on a
-// machine that lives.
+// accountEvents report once that the credentials belong to another account than the one in which the
+// instance was requested: not every API has a field for that on a machine that is not under deletion.
 func (t teller[M]) accountEvents() []dialect.Event {
 	account := t.world.Session.Origin.Account
 	err := t.view.Recorded.Origin.Elsewhere(account)
@@ -58,9 +57,9 @@ func (t teller[M]) accountEvents() []dialect.Event {
 	return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: "OtherAccount", Action: "Find", Note: err.Error()}}
 }
 
-// instanceEvents are what a human should know about the instances, besides what
-// the dialect tells: doubles, and at the moment in which an instance is recorded,
-// that others made it and that it is not what the class says.
+// instanceEvents report what a user should know about the instances, besides the dialect's events:
+// duplicates, and, when an instance is recorded, that another implementation created it and that it differs
+// from its class.
 func (t teller[M]) instanceEvents() []dialect.Event {
 	now := t.Dialect.View(t.m)
 	out := append(dialect.InstanceEvents(t.found, t.m, now.Recorded.ProviderID), t.accountEvents()...)
@@ -83,7 +82,7 @@ func (t teller[M]) instanceEvents() []dialect.Event {
 	return out
 }
 
-// counts takes down what came of a pass in the metrics of single machines.
+// counts records the outcome of a pass in the metrics of single machines.
 func (t teller[M]) counts(out lifecycle.Outcome) {
 	if t.Metrics == nil {
 		return

@@ -67,9 +67,8 @@ func phasesAfter(t *testing.T, g *rig[*machinev1.Machine], minutes int) string {
 	return fmt.Sprint(out)
 }
 
-// A machine that brings a health timeout along is given up after it, one of a
-// set at a time: it is final, so that the next waits until somebody replaced the
-// first.
+// A machine with its own health timeout fails after it, one of a set at a time: failure is final, so the
+// next waits until the first is replaced.
 func TestHealthTimeoutByAnnotation(t *testing.T) {
 	g := silentSet(t, map[string]string{dialect.HealthTimeoutAnnotation: "10m"})
 	if got := phasesAfter(t, g, 10); got != "[Running Running Running]" {
@@ -94,7 +93,7 @@ func TestHealthTimeoutByAnnotation(t *testing.T) {
 	}
 }
 
-// Nobody is given up, and nothing is written, where nobody asked for it.
+// No machine fails, and nothing is written, if no timeout was requested.
 func TestNoTimeoutsByDefault(t *testing.T) {
 	g := silentSet(t, nil)
 	phasesAfter(t, g, 1)

@@ -43,8 +43,8 @@ func has(told []string, parts ...string) bool {
 	})
 }
 
-// stops is the story of an instance that somebody switches off: its node falls
-// silent, which wakes the machine, and the machine says why.
+// stops is the story of an instance that a user switches off: its node stops reporting, which wakes the
+// machine, and the machine says why.
 func stops[M client.Object](t *testing.T, g *rig[M]) {
 	g.settle()
 	g.cloud.instances[0].State, g.cloud.instances[0].RawState = provider.Stopped, "exited"
@@ -135,14 +135,14 @@ func leaves[M client.Object](t *testing.T, g *rig[M], reason string) {
 	}
 }
 
-// TestForeignFinalizerIsTold: an object that is still there is not told to be gone.
+// TestForeignFinalizerIsTold: an object that still exists is not reported as deleted.
 func TestForeignFinalizerIsTold(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { leaves(t, openshiftRig(t), "Normal Delete ") })
 	t.Run("gardener", func(t *testing.T) { leaves(t, gardenerRig(t), "Normal Deleted ") })
 }
 
-// TestReplacementIsExplained: that somebody deleted the node is told before the
-// machine goes, and stays with it for its evidence.
+// TestReplacementIsExplained: the machine reports that a client deleted the node before the machine is
+// deleted, and its postmortem record keeps that.
 func TestReplacementIsExplained(t *testing.T) {
 	g := gardenerRig(t)
 	g.settle()
@@ -166,8 +166,8 @@ func TestReplacementIsExplained(t *testing.T) {
 	}
 }
 
-// TestLostNodeIsTold: a machine of OpenShift whose node somebody deleted keeps its phase
-// and its nodeRef, which others go by, and says all the same that the node is gone.
+// TestLostNodeIsTold: a machine of OpenShift whose node was deleted by a client keeps its phase and its
+// nodeRef, which other controllers read, and still reports that the node does not exist.
 func TestLostNodeIsTold(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()
@@ -208,7 +208,7 @@ func TestLostNodeIsTold(t *testing.T) {
 	}
 }
 
-// TestUnseenNodeIsNotLost: a node that cannot be looked up is not said to be gone.
+// TestUnseenNodeIsNotLost: a node that cannot be read is not reported as deleted.
 func TestUnseenNodeIsNotLost(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()

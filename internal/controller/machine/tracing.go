@@ -11,20 +11,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Tracer takes down what is done with machines, each by its UID. What it is told about are keys
-// and values, as in logs.
+// Tracer records what is done with machines, each by its UID. Its arguments are keys and values, as in
+// logs.
 type Tracer interface {
-	// Born says that a controller has taken on a machine whose object was created then.
+	// Born says that a controller has begun to manage a machine whose object was created then.
 	Born(uid string, created time.Time, about ...any)
-	// Pass begins a pass over a machine, and Step a part of the pass that ctx is in; over ends
-	// it. A pass of which no part did anything is not told of.
+	// Pass begins a pass over a machine, and Step a part of the pass of ctx; over ends it. A pass in which
+	// no step did anything is not recorded.
 	Pass(ctx context.Context, uid string) (inner context.Context, over func(about ...any))
 	Step(ctx context.Context, name string) (inner context.Context, over func(did bool, err error, about ...any))
-	// Did says that something was done, or went on, since from until now.
+	// Did says that something was done, or continued, from since until now.
 	Did(uid, name string, from time.Time, err error, about ...any)
 }
 
-// traced is a pass that a tracer takes down.
+// traced is a pass that a tracer records.
 type traced[M client.Object] struct{ *pass[M] }
 
 // run makes the pass.
@@ -40,7 +40,7 @@ func (p traced[M]) run(ctx context.Context) (time.Duration, error) {
 // id is the machine's UID.
 func (k *known[M]) id() string { return string(k.m.GetUID()) }
 
-// about says which machine it is, as far as that is known by now.
+// about identifies the machine, as far as that is known now.
 func (k *known[M]) about() []any {
 	return append(identity(k.m, k.Dialect.View(k.m)), "api", k.Dialect.API())
 }
@@ -59,7 +59,7 @@ func (p traced[M]) perform(ctx context.Context, d lifecycle.Decision) (bool, err
 	return did, err
 }
 
-// failed is why a step that was performed came to nothing.
+// failed is why a performed step had no effect.
 func (p traced[M]) failed(d lifecycle.Decision) error {
 	switch {
 	case d.Step == lifecycle.Drain:
@@ -70,8 +70,7 @@ func (p traced[M]) failed(d lifecycle.Decision) error {
 	return nil
 }
 
-// moved reports whether a step that was performed made a difference: a drain mostly looks
-// whether pods have left.
+// moved reports whether a performed step made a difference: a drain mostly checks whether pods have left.
 func (p traced[M]) moved(d lifecycle.Decision) bool {
 	var came *drain.Decision
 	switch d.Step {
@@ -85,7 +84,7 @@ func (p traced[M]) moved(d lifecycle.Decision) bool {
 	return came != nil && (came.Began || came.Done || len(came.Evict)+len(came.Delete)+len(came.Detach) > 0)
 }
 
-// stretches tells of the parts of the machine's life that the pass has brought to their ends.
+// stretches reports the parts of the machine's life that the pass completed.
 func (t teller[M]) stretches(out lifecycle.Outcome) {
 	if t.Tracer == nil {
 		return

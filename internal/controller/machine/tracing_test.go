@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// tracer notes what it is told, a line for each pass that did something, and one for all else.
+// tracer notes its calls, a line for each pass that did something, and one for each other call.
 type tracer struct {
 	now   func() time.Time
 	steps []string

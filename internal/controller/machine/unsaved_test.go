@@ -145,9 +145,9 @@ func TestRefusalIsToldAnew(t *testing.T) {
 	}
 }
 
-// TestNodeOfAnUnrecordedInstance: what was made could not be written down, and is gone
-// again within one pass of the deletion. Its node is deleted with it, though nothing
-// leads there any more, also by the next process.
+// TestNodeOfAnUnrecordedInstance: the created instance could not be recorded, and is terminated within one
+// pass of the deletion. Its node is deleted with it, though no record leads there any more, also by the
+// next process.
 func TestNodeOfAnUnrecordedInstance(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { unrecordedNode(t, openshiftRig) })
 	t.Run("gardener", func(t *testing.T) { unrecordedNode(t, gardenerRig) })
@@ -189,7 +189,7 @@ func unrecordedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...fu
 			if tt.restart {
 				g.restart()
 			}
-			g.reports(corev1.ConditionUnknown) // its kubelet is gone
+			g.reports(corev1.ConditionUnknown) // its kubelet has stopped
 			for range 5 {
 				g.clock.Step(time.Minute)
 				g.pass()

@@ -8,9 +8,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// markUpdate writes on the node how far its update in place is. The machine says
-// first that one is under way: once the node says so, its agent may restart it
-// at any moment, and a machine that knew nothing of that would look lost.
+// markUpdate writes on the node the progress of its update in place. The machine first records that an
+// update is under way: once the node says so, its agent may restart it at any moment, and a machine without
+// that record would look lost.
 func (p *pass[M]) markUpdate(ctx context.Context, d lifecycle.Decision) error {
 	if d.Stage != p.view.Stage {
 		if err := p.recordNow(ctx, d); err != nil {
@@ -20,7 +20,7 @@ func (p *pass[M]) markUpdate(ctx context.Context, d lifecycle.Decision) error {
 	}
 	n, err := p.target().note(ctx, d)
 	if apierrors.IsConflict(err) {
-		return err // the node is not what the decision was made on
+		return err // the decision was based on another state of the node
 	}
 	if err != nil {
 		n.Err, n.Looked = err, false

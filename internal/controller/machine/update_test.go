@@ -58,7 +58,7 @@ func (g *rig[M]) label(pairs ...string) {
 	})
 }
 
-// says is the reason of the node's condition; empty where there is none.
+// says is the reason of the node's condition; empty if there is no condition.
 func (g *rig[M]) says() string {
 	for _, c := range g.node().Status.Conditions {
 		if c.Type == "InPlaceUpdate" {
@@ -382,7 +382,7 @@ func TestUpdateSeesStaleNode(t *testing.T) {
 	}
 	is(g, "InPlaceUpdating", "InPlaceUpdate Processing", "ReadyForUpdate")
 
-	// A heartbeat later than the cache is none of our business.
+	// A heartbeat that the cache lacks does not matter here.
 	h := gardenerRig(t)
 	h.settle()
 	h.label(candidateLabel, "true")
@@ -407,8 +407,8 @@ func (l *lagging) Get(ctx context.Context, key client.ObjectKey, o client.Object
 	return l.old.Get(ctx, key, o, opts...)
 }
 
-// TestUpdateFailuresDoNotHoldEachOther: several failed updates of a group are
-// given up one after the other, not never.
+// TestUpdateFailuresDoNotHoldEachOther: machines of a group whose updates failed become Failed one after
+// the other, not never.
 func TestUpdateFailuresDoNotHoldEachOther(t *testing.T) {
 	g := updatingRig(t)
 	other := gardenerMachine(held[*v1alpha1.Machine](gardenerFinalizer))

@@ -9,15 +9,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// upkeep is how keeping the machine's instance as its class says goes.
+// upkeep is the state of the work that keeps the machine's instance as its class says.
 func (s *instances[M]) upkeep() lifecycle.Upkeep {
 	u := s.mem.upkeep
 	u.Due = s.infra.unkept(s.ref(), s.instance())
 	return u
 }
 
-// maintain keeps what belongs to the instance as its class says. People hear once of what
-// fails; the machine lives on.
+// maintain keeps the resources of the instance as its class says. A failure is reported once; the machine
+// lives on.
 func (s *instances[M]) maintain(ctx context.Context) lifecycle.Upkeep {
 	before := s.mem.upkeep
 	done := lifecycle.Upkeep{At: s.Clock.Now(), Err: s.infra.maintain(ctx, s.ref(), *s.instance())}

@@ -42,7 +42,7 @@ func (g *rig[M]) maintained() *caretaker {
 	return c
 }
 
-// TestUpkeep: what differs is mended as soon as it is seen, and looked after again later.
+// TestUpkeep: a difference is fixed as soon as it is seen, and checked again later.
 func TestUpkeep(t *testing.T) {
 	g := joinedRig(t)
 	c := g.maintained()
@@ -88,7 +88,7 @@ func TestUpkeepThatFails(t *testing.T) {
 	}
 }
 
-// TestNoUpkeepOnTheWayOut: what goes is not mended any more.
+// TestNoUpkeepOnTheWayOut: an instance under removal is not repaired any more.
 func TestNoUpkeepOnTheWayOut(t *testing.T) {
 	g := joinedRig(t)
 	c := g.maintained()

@@ -13,8 +13,8 @@ import (
 // token is the machine's bootstrap token, and the boot data that has it.
 type token[M client.Object] struct{ known[M] }
 
-// data renders the machine's user data, with a bootstrap token of its own
-// where the user data asks for one.
+// data renders the machine's user data, with the machine's own bootstrap token if the user data requests
+// one.
 func (t token[M]) data(ctx context.Context) ([]byte, error) {
 	out, made, err := t.Nodes.BootData(ctx, t.infra.class.UserData, node.TokenRequest{
 		Machine: t.ref(), Lifetime: t.infra.class.TokenLifetime, Groups: t.infra.class.TokenGroups,
@@ -30,18 +30,18 @@ func (t token[M]) data(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// What is known of a machine's bootstrap token.
+// The states of a machine's bootstrap token.
 type tokenState int
 
 const (
-	// tokenUnknown: another process may have made one.
+	// tokenUnknown: another process may have created one.
 	tokenUnknown tokenState = iota
 	tokenMade
-	// tokenGone: there is none, or none any more.
+	// tokenGone: it does not exist.
 	tokenGone
 )
 
-// state is what the engine is told of it.
+// state is the state that the engine gets.
 func (t token[M]) state() lifecycle.Token {
 	if !t.Nodes.Exists() {
 		return lifecycle.Token{}
@@ -50,11 +50,11 @@ func (t token[M]) state() lifecycle.Token {
 	return lifecycle.Token{State: states[t.mem.token], Lifetime: t.infra.class.TokenLifetime}
 }
 
-// drop takes the token away, whatever the user data says by then, and reports whether one
-// is gone that was known. A machine is not released while its token may be there and a later
-// attempt may take that away: nobody would think of it again. One that is forced goes nevertheless, and
-// so does one whose token may not be touched. Of a machine that has no node by now it is
-// not known whether its own has joined, or one that was there before.
+// drop deletes the token, whatever the user data says now, and reports whether it deleted one that was
+// known. A machine is not released while its token may exist and a later attempt may delete it: after the
+// release nothing would try again. A machine that is deleted by force is released anyway, and so is one
+// whose token may not be accessed. If a machine has no node now, it is unknown whether its own node has
+// joined, or one that existed before.
 func (t token[M]) drop(ctx context.Context) (did bool, left lifecycle.Token, err error) {
 	made := t.mem.token == tokenMade
 	joined, released := t.world.Node.Object, false

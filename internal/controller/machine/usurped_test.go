@@ -10,10 +10,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// TestNodeUnderAnothersID: a kubelet deletes its node and joins again under the provider ID
-// of another instance (world 100314686). While that node reports, the machine is left as it
-// is. Once it is silent nobody tells of the machine any more, not even that its instance
-// dies: its time runs at once, and it is given up for what the API server says of that node.
+// TestNodeUnderAnothersID: a kubelet deletes its node and joins again under the provider ID of another
+// instance (world 100314686). While that node reports, the machine is left as it is. Once the node stops
+// reporting, no source reports on the machine any more, not even that its instance dies: its timeout starts
+// at once, and it fails by the API server's answer about that node.
 func TestNodeUnderAnothersID(t *testing.T) {
 	for _, tt := range []struct {
 		reason string

@@ -155,7 +155,7 @@ func TestOpenShiftDoesNotWaitForVolumes(t *testing.T) {
 	}
 }
 
-// What will stop a drain is told once, when it begins.
+// The objects that will block a drain are reported once, when it begins.
 func TestObstaclesAreToldOnce(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { toldOnce(openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { toldOnce(gardenerRig(t)) })

@@ -14,14 +14,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// errUntold says that the infrastructure cannot tell whose a node is. The cluster that
-// the node is in has answered.
+// errUntold says that the infrastructure cannot say whose a node is. The cluster of the node has answered.
 var errUntold = errors.New("listing instances")
 
-// whose tells by what the machine's node is known, and whether a node is the machine's.
+// whose decides by which fields the machine's node is known, and whether a node is the machine's.
 type whose[M client.Object] struct{ known[M] }
 
-// ofAnother reports whether a node that says it is the machine's is another's by its name.
+// ofAnother reports whether a node that names the machine belongs to another one by its name.
 func (w *whose[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 	switch {
 	case w.misnamed(n):
@@ -37,9 +36,9 @@ func (w *whose[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) 
 	return w.isAnothers(ctx, n)
 }
 
-// contested says that an older machine has the same instance on record, while the
-// infrastructure has not said whose it is: this machine may be made from a copy of that
-// one's manifest, and what it has recorded leads to the other's node.
+// contested says that an older machine has recorded the same instance, while the infrastructure has not
+// said whose it is: this machine may be created from a copy of the older one's manifest, and its record
+// leads to the other's node.
 func (w *whose[M]) contested(ctx context.Context) error {
 	if w.world.Instances.Looked || w.view.Recorded.ProviderID == "" {
 		return nil
@@ -51,13 +50,13 @@ func (w *whose[M]) contested(ctx context.Context) error {
 	return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, older.Namespace, older.Name)
 }
 
-// isAnothers reports whether the infrastructure lists an instance besides the machine's
-// whose node has the name of n. Machines that have not recorded that name yet, and those
-// of the other API, are known by nothing else. A listing that fails for the moment leaves
-// it open, and so does, for a machine that has had no node yet, that nobody can ask for
-// one, and that listings do not show yet all that the node may be of: that is an error and
-// not an answer. Where it is denied for good nobody can ever tell, and no machine waits for
-// that; but a name that is none of those that it told before is another's.
+// isAnothers reports whether the infrastructure lists, besides the machine's instance, one whose node has
+// the name of n. Machines that have not recorded that name yet, and those of the other API, are known by
+// nothing else. If a listing fails for the moment, or, for a machine that has had no node yet, the
+// infrastructure cannot be asked, or listings do not show all instances of the node yet, the answer is
+// open: that is an error and not an answer. If access is denied for good, the question can never be
+// answered, and no machine waits for it; but a name that the infrastructure did not report before belongs
+// to another machine.
 func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
 	if w.infra.session == nil || !w.world.Instances.Looked {
 		if w.view.HadNode() || w.view.Deletion.Abandon {
@@ -89,8 +88,8 @@ func (w *whose[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error)
 	return another, nil
 }
 
-// shared reports whether the node, which shows no provider ID, may as well be of an
-// instance besides the machine's that the infrastructure lists with its name.
+// shared reports whether the node, which shows no provider ID, may equally belong to another listed
+// instance with its name.
 func (w *whose[M]) shared(ctx context.Context, n *corev1.Node) (bool, error) {
 	if n.Spec.ProviderID != "" {
 		return false, nil
@@ -98,8 +97,7 @@ func (w *whose[M]) shared(ctx context.Context, n *corev1.Node) (bool, error) {
 	return w.isAnothers(ctx, n)
 }
 
-// untold is an error where err ends some time, after which it can be told whose a node
-// is.
+// untold is an error if err is temporary: after it, the infrastructure can say whose a node is.
 func untold(err error) error {
 	if provider.KindOf(err) != provider.Transient {
 		return nil
@@ -107,23 +105,22 @@ func untold(err error) error {
 	return fmt.Errorf("%w: %w", errUntold, err)
 }
 
-// misnamed reports whether the node has another name than the infrastructure foretells,
-// and no provider ID that says more than its name. It is what is left of an instance
-// that had the machine's address before.
+// misnamed reports whether the node has another name than the infrastructure foretells, and no provider ID
+// that says more than its name. It is the remainder of an instance that had the machine's address before.
 func (w *whose[M]) misnamed(n *corev1.Node) bool {
 	i := w.instance()
 	return n.Spec.ProviderID == "" && i != nil && i.NodeName != "" && i.NodeName != n.Name
 }
 
-// foretoldOtherwise reports whether the node, which shows the provider ID of the machine's
-// instance, has a name that does not come of the one foretold for that instance. The name
-// may be of an instance that no listing shows any more: a node outlives its instance.
+// foretoldOtherwise reports whether the node, which shows the provider ID of the machine's instance, has a
+// name that does not match the one foretold for that instance. The name may belong to an instance that no
+// listing shows any more: a node outlives its instance.
 func (w *whose[M]) foretoldOtherwise(n *corev1.Node) bool {
 	i := w.instance()
 	return i != nil && i.NodeName != "" && w.infra.same(i.ProviderID, n.Spec.ProviderID) && !sameHost(i.NodeName, n.Name)
 }
 
-// sameHost reports whether both names are of one host, the domain and case aside.
+// sameHost reports whether both names belong to one host, ignoring the domain and case.
 func sameHost(a, b string) bool {
 	a, aDomain, aQualified := strings.Cut(strings.ToLower(a), ".")
 	b, bDomain, bQualified := strings.Cut(strings.ToLower(b), ".")

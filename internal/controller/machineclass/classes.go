@@ -12,17 +12,17 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Classes holds each class by its finalizer while there are machines of it.
+// Classes keeps each class by its finalizer while machines use it.
 type Classes struct {
 	// Client reads classes and machines from a cache with [ClassIndex], and
 	// writes.
 	Client client.Client
-	// Live reads machines past the cache, before a class is let go.
+	// Live reads machines from the API server before a class is released.
 	Live client.Reader
 }
 
-// Reconcile puts the finalizer on one class, or takes it away. A class that is
-// deleted stays until its last machine is gone, whose going wakes it.
+// Reconcile sets the finalizer on one class, or removes it. A deleted class stays until its last machine is
+// deleted; that deletion wakes the class.
 func (c *Classes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var class v1alpha1.MachineClass
 	if err := c.Client.Get(ctx, req.NamespacedName, &class); err != nil {
@@ -42,8 +42,8 @@ func (c *Classes) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 	return reconcile.Result{}, held.apply(ctx, c.Client, &class)
 }
 
-// used asks the API server for machines of the class: a cache that is behind does not
-// show one that was just made, whose going wakes the class.
+// used asks the API server for machines of the class: a stale cache does not show a machine that was just
+// created, whose deletion will wake the class.
 func (c *Classes) used(ctx context.Context, class reconcile.Request) (bool, error) {
 	var all v1alpha1.MachineList
 	if err := c.Live.List(ctx, &all, client.InNamespace(class.Namespace)); err != nil {

@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// hold is a finalizer that is to be there or not.
+// hold is a finalizer that has to be present or absent.
 type hold struct {
 	finalizer string
 	wanted    bool
 }
 
-// apply writes only if something differs. The patch fails when the object was
-// changed meanwhile, since it writes the list of finalizers whole. An object on
-// its way out gets no finalizer: the API server would refuse it.
+// apply writes only if something differs. The patch fails if the object was changed since the read, because
+// it writes the whole list of finalizers. An object under deletion gets no finalizer: the API server would
+// refuse it.
 func (h hold) apply(ctx context.Context, c client.Client, o client.Object) error {
 	if h.wanted && o.GetDeletionTimestamp() != nil {
 		return nil

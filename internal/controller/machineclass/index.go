@@ -21,8 +21,7 @@ const (
 	SecretIndex = "millwright.secret"
 )
 
-// SetupIndexes adds the indexes to a cache. It fails where one is there
-// already.
+// SetupIndexes adds the indexes to a cache. It fails if one of them exists already.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &v1alpha1.Machine{}, ClassIndex, ClassOf); err != nil {
 		return fmt.Errorf("index machines by class: %w", err)
@@ -43,9 +42,8 @@ func ClassOf(o client.Object) []string {
 	return []string{ref.Name}
 }
 
-// SecretsOf extracts [SecretIndex] from a class: the names of those of its
-// secrets that live in the class's own namespace. Secrets elsewhere belong to
-// somebody else and are not held.
+// SecretsOf extracts [SecretIndex] from a class: the names of its secrets in the class's own namespace.
+// Secrets in other namespaces are not kept.
 func SecretsOf(o client.Object) (names []string) {
 	c := o.(*v1alpha1.MachineClass)
 	for _, ref := range []*corev1.SecretReference{c.SecretRef, c.CredentialsSecretRef} {
@@ -57,13 +55,13 @@ func SecretsOf(o client.Object) (names []string) {
 	return slices.Compact(names)
 }
 
-// MachinesOfClass returns requests for the machines that are made from the
-// class, those on their way out included: one may be stuck for want of it. The
-// reader must have [ClassIndex]. Without an answer from it nobody is woken.
+// MachinesOfClass returns requests for the machines of the class, machines under deletion included: one of
+// them may be blocked without the class. The reader must have [ClassIndex]. If the reader fails, no machine
+// is woken.
 func MachinesOfClass(ctx context.Context, r client.Reader, class types.NamespacedName) []reconcile.Request {
 	var list v1alpha1.MachineList
 	if err := r.List(ctx, &list, client.InNamespace(class.Namespace), client.MatchingFields{ClassIndex: class.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // the cache is in memory and the index ours: there is nothing to be done
+		return nil // the cache is in memory and has the index: an error cannot be handled here
 	}
 	out := make([]reconcile.Request, len(list.Items))
 	for i := range list.Items {

@@ -112,7 +112,7 @@ func (c *cluster) twice(t *testing.T, r reconcile.Reconciler, name string) recon
 	return res
 }
 
-// finalizers are those of the object; nil when it is gone.
+// finalizers are those of the object; nil if it does not exist.
 func (c *cluster) finalizers(t *testing.T, kind, name string) []string {
 	t.Helper()
 	o := &metav1.PartialObjectMetadata{}
@@ -195,8 +195,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestAbsentSecret: secrets are not watched, so one that is missing is looked
-// for again; one that nobody names is not.
+// TestAbsentSecret: secrets are not watched, so a missing secret is read again; one that no class names is
+// not.
 func TestAbsentSecret(t *testing.T) {
 	k := newCluster(t, naming(class("a"), &corev1.SecretReference{Name: "s"}, nil))
 	r := &Secrets{Client: k, Live: k}
@@ -208,8 +208,8 @@ func TestAbsentSecret(t *testing.T) {
 	}
 }
 
-// TestLock: a patch writes the list of finalizers whole, so it must fail when
-// somebody else wrote meanwhile.
+// TestLock: a patch writes the whole list of finalizers, so it must fail if another client wrote in
+// between.
 func TestLock(t *testing.T) {
 	k := newCluster(t, class("pool", others), secret("s", others))
 	for _, o := range []client.Object{class("pool", others), secret("s", others)} {

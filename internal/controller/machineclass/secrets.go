@@ -17,21 +17,20 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// absentDelay is how long to wait before a secret that a class names, and that
-// does not exist, is looked for again. Secrets are not watched.
+// absentDelay is the pause before the next read of a secret that a class names and that does not exist.
+// Secrets are not watched.
 const absentDelay = 10 * time.Minute
 
-// Secrets holds each secret that a class of its namespace names by a finalizer.
-// It reads the metadata of secrets only, never their data.
+// Secrets keeps, by a finalizer, each secret that a class of its namespace names. It reads only the
+// metadata of secrets, never their data.
 type Secrets struct {
 	// Client reads classes from a cache with [SecretIndex], and writes.
 	Client client.Client
-	// Live reads the metadata of secrets past the cache, and classes before a secret is
-	// let go.
+	// Live reads, from the API server, the metadata of secrets, and classes before a secret is released.
 	Live client.Reader
 }
 
-// Reconcile puts the finalizer on one secret, or takes it away.
+// Reconcile sets the finalizer on one secret, or removes it.
 func (s *Secrets) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var classes v1alpha1.MachineClassList
 	err := s.Client.List(ctx, &classes, client.InNamespace(req.Namespace), client.MatchingFields{SecretIndex: req.Name})
@@ -56,8 +55,8 @@ func (s *Secrets) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 	return reconcile.Result{}, held.apply(ctx, s.Client, secret)
 }
 
-// named asks the API server for classes that name the secret: a cache that is behind,
-// as it may be when a process starts, does not show one whose coming wakes the secret.
+// named asks the API server for classes that name the secret: a stale cache, for example when a process
+// starts, does not show a class whose creation wakes the secret.
 func (s *Secrets) named(ctx context.Context, secret reconcile.Request) (bool, error) {
 	var all v1alpha1.MachineClassList
 	if err := s.Live.List(ctx, &all, client.InNamespace(secret.Namespace)); err != nil {
@@ -66,9 +65,9 @@ func (s *Secrets) named(ctx context.Context, secret reconcile.Request) (bool, er
 	return slices.ContainsFunc(all.Items, func(c v1alpha1.MachineClass) bool { return slices.Contains(SecretsOf(&c), secret.Name) }), nil
 }
 
-// WithFinalizer lists the secrets of a namespace that have the finalizer, live: those
-// that a class dropped while nobody watched are among them. An empty namespace
-// is all of them.
+// WithFinalizer lists, from the API server, the secrets of a namespace that have the finalizer. These
+// include secrets whose class dropped them while no process was watching. An empty namespace means all
+// namespaces.
 func (s *Secrets) WithFinalizer(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))

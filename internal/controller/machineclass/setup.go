@@ -23,19 +23,20 @@ import (
 
 // Setup says how the controllers are wired into a manager.
 type Setup struct {
-	// Namespace is the control namespace, in which secrets are looked for once
-	// at the start; empty: all namespaces.
+	// Namespace is the control namespace, in which secrets are listed once at the start; empty: all
+	// namespaces.
 	Namespace string
 }
 
-// gather is how long a class waits for what else happens to its machines: whether it has any costs a look at all of them.
+// gather is how long a class waits for further changes of its machines: to find whether it has any takes a
+// list of all machines.
 const gather = 200 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// SetupWithManager adds the indexes to the manager's cache and registers both
-// controllers. They watch classes and machines. Secrets are not watched: they
-// are read when a class that names them comes, changes or goes.
+// SetupWithManager adds the indexes to the manager's cache and registers both controllers. They watch
+// classes and machines. Secrets are not watched: they are read when a class that names them is created,
+// changed or deleted.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	if err := SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -58,21 +59,20 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	return nil
 }
 
-// Handler wakes the machines of a class that comes, changes in what machines
-// are made from, or goes. The reader must have [ClassIndex].
+// Handler wakes the machines of a class that is created, deleted, or changed in the part that machines are
+// created from. The reader must have [ClassIndex].
 func Handler(r client.Reader) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		return MachinesOfClass(ctx, r, client.ObjectKeyFromObject(o))
 	})
 }
 
-// Changed passes the events of classes that matter to their machines. A class
-// has no status: its generation counts everything but metadata.
+// Changed passes the events of classes that matter to their machines. A class has no status: its generation
+// covers everything but metadata.
 func Changed() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
 
-// leftovers asks once for the secrets that are held already. Where listing
-// secrets is not permitted, those that a class dropped while nobody watched
-// stay held.
+// leftovers lists once the secrets that have the finalizer already. If listing secrets is not permitted, a
+// secret whose class dropped it while no process was watching keeps its finalizer.
 func (s *Secrets) leftovers(namespace string) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		held, err := s.WithFinalizer(ctx, namespace)
@@ -90,7 +90,8 @@ func (s *Secrets) leftovers(namespace string) source.Source {
 	})
 }
 
-// changes wakes what an object refers to when it comes or goes, and what it referred to or refers to now when that changes, after a while.
+// changes wakes, after a delay, the object that a created or deleted object refers to, and both the former
+// and the present one if the reference changes.
 func changes(refers func(client.Object) []string, after time.Duration) enqueue.Func {
 	names := func(o client.Object) []string {
 		if o == nil {

@@ -11,19 +11,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Alarms tells what health checks say of the machines that sets make.
+// Alarms reports what health checks say about the machines that sets create.
 type Alarms interface {
-	// Kinds are empty checks of the kinds to be watched.
+	// Kinds are empty checks of the kinds to watch.
 	Kinds() []client.Object
-	// Look reads the checks of a namespace, and returns what they say of a set at
-	// now.
+	// Look reads the checks of a namespace, and returns their alarms about a set at now.
 	Look(ctx context.Context, now time.Time, namespace string) func(set client.Object) rollout.Alarm
-	// Changed reports whether a change of a check changes what it says. Before is
-	// nil for one that came into being, after for one that is gone.
+	// Changed reports whether a change of a check changes its alarms. Before is nil for a created check,
+	// after for a deleted one.
 	Changed(before, after client.Object) bool
 }
 
-// look is what health checks say of a set.
+// look returns the alarms of health checks about a set.
 func (b *subject[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
 	if b.Alarms == nil {
 		return func(client.Object) rollout.Alarm { return rollout.Alarm{} }
@@ -31,8 +30,8 @@ func (b *subject[D, S]) look(ctx context.Context) func(client.Object) rollout.Al
 	return b.Alarms.Look(ctx, b.now, b.facts.Namespace)
 }
 
-// WakesOfCheck returns the deployments that a change of a health check concerns:
-// those of its namespace, when what it says of templates changes. That is rare.
+// WakesOfCheck returns the deployments that a change of a health check concerns: those of its namespace, if
+// its alarms about templates change. That is rare.
 func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	if !r.Alarms.Changed(before, after) {
 		return nil

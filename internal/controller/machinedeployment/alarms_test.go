@@ -235,8 +235,7 @@ func unreadableChecks[D, S client.Object](t *testing.T, a api[D, S]) {
 
 func TestWakesOfCheck(t *testing.T) { both(t, wakesOfCheck, wakesOfCheck) }
 
-// A check wakes the deployments of its namespace when its storms change, and
-// else nobody.
+// A check wakes the deployments of its namespace when its storms change, and no others.
 func wakesOfCheck[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := checked(t, a, "enforce")
 	r := w.controller()

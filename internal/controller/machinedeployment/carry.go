@@ -14,20 +14,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// hands carry out what is planned about sets, machines and nodes.
+// hands carry out the plan for sets, machines and nodes.
 type hands[D, S client.Object] struct {
 	*roster[D, S]
-	// waiting is what the plan says of a canary.
+	// waiting is the plan's message about a canary.
 	waiting string
 }
 
-// named is how lines of logs name a set, or a machine, of the deployment.
+// named is the name of a set, or a machine, of the deployment in log lines.
 func (h hands[D, S]) named(name string) string {
 	return h.object.GetNamespace() + "/" + name
 }
 
-// rollBack makes the template of an earlier set the deployment's again, or
-// only clears the request for that.
+// rollBack makes the template of an earlier set the deployment's again, or only clears the request for
+// that.
 func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 	var to *S
 	if b.To != nil {
@@ -44,7 +44,7 @@ func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 	return nil
 }
 
-// applyMetadata writes what the deployment's metadata say about the rollout.
+// applyMetadata writes the deployment's metadata about the rollout.
 func (h hands[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
 	return h.patchDeployment(ctx, "amend deployment", func(d D) { h.lens.ApplyMetadata(d, h.sets, a) })
 }
@@ -58,7 +58,7 @@ func (h hands[D, S]) markForDeletion(ctx context.Context, victims []rollout.Vict
 	return h.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { h.marker.MarkForDeletion(m, victims[i].At) })
 }
 
-// move hands machines over.
+// move moves machines from one set to another.
 func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 	uids := make([]types.UID, 0, len(moves))
 	for _, m := range moves {
@@ -83,8 +83,8 @@ func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 	return nil
 }
 
-// applySet brings a set to what is planned. Where somebody deleted it meanwhile the rest
-// waits: its machines were counted on.
+// applySet brings a set to the planned state. If another client deleted it meanwhile, the rest of the plan
+// waits: the plan counted on its machines.
 func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
 	i, ok := h.set(w.UID)
 	if !ok {
@@ -109,8 +109,7 @@ func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
 	return nil
 }
 
-// unprotect lets machines count like any other again, once their set has made
-// room for them.
+// unprotect lets machines count like any other again, once their set has made room for them.
 func (h hands[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
 	uids := make([]types.UID, 0, len(machines))
 	for _, m := range machines {
@@ -119,8 +118,8 @@ func (h hands[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRe
 	return h.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { h.mover.Unprotect(m) })
 }
 
-// prune deletes sets: those and no others, and unless all have to go, only as
-// empty as they were when that was decided.
+// prune deletes the planned sets only, and, unless all sets have to be deleted, only if they are as empty
+// as when the plan was made.
 func (h hands[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	errs := make([]error, len(sets))
 	h.Writes(len(sets), func(i int) { errs[i] = h.deleteSet(ctx, sets[i]) })

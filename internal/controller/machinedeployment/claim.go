@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// claim returns those of listed that are the deployment's, after adopting and
-// releasing what has to be. An error leaves their number uncertain.
+// claim returns the listed sets that are the deployment's, after the adoptions and releases. An error
+// leaves their number uncertain.
 func (r *roster[D, S]) claim(ctx context.Context, listed []S) ([]S, error) {
 	var out, adopt, release []S
 	for _, s := range listed {
@@ -44,9 +44,8 @@ func (r *roster[D, S]) tie(s S) replicas.Tie {
 	}
 }
 
-// adopt makes sets the deployment's. That the deployment itself still lives is
-// read live first: a cache may show one that was deleted so that its sets
-// survive.
+// adopt makes sets the deployment's. Before that it asks the API server whether the deployment still
+// exists: a cache may show a deployment that was deleted without its sets.
 func (r *roster[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -73,8 +72,7 @@ func (r *roster[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error)
 	return out, nil
 }
 
-// release takes the deployment's reference off sets that its selector no
-// longer matches.
+// release removes the deployment's reference from sets that its selector no longer matches.
 func (r *roster[D, S]) release(ctx context.Context, sets []S) error {
 	for _, s := range sets {
 		after, err := r.patchSet(ctx, "release", s, func(s S) { s.SetOwnerReferences(r.without(s.GetOwnerReferences())) })

@@ -12,8 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// stray is a set as the deployment would make it, changed by edit, of which
-// nobody has heard yet.
+// stray is a set as the deployment would create it, changed by edit, which no cache shows yet.
 func (w *world[D, S]) stray(edit func(S)) S {
 	w.t.Helper()
 	s := w.lens.Sets().New(w.deployment(), rollout.SetWant{Current: true, Replicas: 2})
@@ -52,8 +51,8 @@ func adopt[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// A deployment that is gone, or on its way out so that its sets
-// survive, adopts nothing, whatever the cache shows of it.
+// A deployment that does not exist, or is under deletion without its sets, adopts nothing, whatever the
+// cache shows of it.
 func TestAdoptAsksFirst(t *testing.T) { both(t, adoptAsksFirst, adoptAsksFirst) }
 
 func adoptAsksFirst[D, S client.Object](t *testing.T, a api[D, S]) {

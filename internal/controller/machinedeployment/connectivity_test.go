@@ -47,7 +47,7 @@ func frozenDeployment[D, S client.Object](t *testing.T, a api[D, S]) {
 
 func TestProgressUnseen(t *testing.T) { both(t, progressUnseen, progressUnseen) }
 
-// A rollout that stood still while nobody looked is not late.
+// A rollout that made no progress while the controller could not see is not late.
 func progressUnseen[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	w.declare(2)

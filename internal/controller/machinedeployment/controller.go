@@ -1,12 +1,11 @@
 // Package machinedeployment rolls changes of a template over sets of machines,
 // in every API group that has such deployments.
 //
-// One pass over a deployment observes its sets, their machines and the nodes
-// that these have become, settles to whom the sets belong, decides
-// ([rollout.Decide]), carries the plan out in its order, and records. It acts
-// by the cache once that shows all that the API server had when the controller
-// first looked, and all that the controller wrote since. Sets and nodes are
-// only ever changed from the version that was looked at.
+// One pass over a deployment reads its sets, their machines and the nodes of these machines, settles which
+// sets belong to it, decides ([rollout.Decide]), carries the plan out in its order, and records the status.
+// It acts by the cache once the cache shows everything that the API server had when the controller first
+// looked, and all later writes of the controller. Every write to a set or a node names the version that the
+// pass has read.
 package machinedeployment
 
 import (
@@ -40,17 +39,15 @@ type Options struct {
 	// Live reads deployments, sets and machines from the API server itself.
 	// Required.
 	Live client.Reader
-	// Nodes reads the nodes that the machines have become, from a cache, and
-	// patches them; nil: machines join no cluster. LiveNodes reads them from the API
-	// server itself. Required with Nodes.
+	// Nodes reads the nodes of the machines from a cache, and patches them; nil: machines join no cluster.
+	// LiveNodes reads them from the API server itself. Required with Nodes.
 	Nodes     client.Client
 	LiveNodes client.Reader
-	// Recorder takes the events. Required.
+	// Recorder records the events. Required.
 	Recorder events.EventRecorder
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Alarms tells what health checks say of the machines that are made; nil:
-	// nothing.
+	// Alarms reports what health checks say about the machines of a set; nil: no alarms.
 	Alarms Alarms
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
@@ -64,12 +61,11 @@ type Options struct {
 type Reconciler[D, S client.Object] struct {
 	Options
 	lens dialect.Deployments[D, S]
-	// mover is nil where no strategy updates machines in place, marker where the autoscaler
-	// marks machines itself.
+	// mover is nil if no strategy updates machines in place, marker if the autoscaler marks machines
+	// itself.
 	mover  dialect.Mover[S]
 	marker dialect.VictimMarker
-	// writes are the deployments, sets and machines that were written, nodeWrites the
-	// nodes.
+	// writes are the written deployments, sets and machines, nodeWrites the written nodes.
 	writes, nodeWrites written.Writes
 	// counted are the writes of their counters.
 	counted written.Recent
@@ -82,25 +78,23 @@ type Reconciler[D, S client.Object] struct {
 // Losing it costs one live listing of sets.
 type memory struct {
 	uid types.UID
-	// machines is how many there were.
+	// machines is their number at the last pass.
 	machines atomic.Int64
-	// awaited are the sets that were made and deleted, ledger has those of which that
-	// is not known.
+	// awaited are the sets that were created and deleted; ledger has those for which that is uncertain.
 	awaited written.Awaited
 	ledger  expectations.Expectations
-	// agreed says that the cache once showed all sets as the API server did,
-	// and that no reply was lost since.
+	// agreed says that the cache once showed all sets as the API server did, and that no reply was lost
+	// since.
 	agreed bool
-	// late is until when something may still happen that got no answer: a set come
-	// into being, or get one of these sizes.
+	// late has the writes without an answer that may still take effect, and until when: the creation of a
+	// set, or one of these sizes.
 	late  time.Time
 	sizes map[types.UID]lateSize
-	// recorded is when the status was last written, headline what it said
-	// but for counters.
+	// recorded is when the status was last written, headline its content except for counters.
 	recorded time.Time
 	headline headline
 	told     told
-	// rests is the rest after the last pass.
+	// rests is the remaining work after the last pass.
 	rests replicas.Resting
 }
 
@@ -162,7 +156,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	return reconcile.Result{RequeueAfter: p.after}, nil
 }
 
-// nodeClient is that of nodes for one pass; nil: machines join no cluster.
+// nodeClient is the client for nodes in one pass; nil: machines join no cluster.
 func (r *Reconciler[D, S]) nodeClient() *written.Client {
 	if r.Nodes == nil {
 		return nil
@@ -170,8 +164,8 @@ func (r *Reconciler[D, S]) nodeClient() *written.Client {
 	return &written.Client{Client: r.Nodes, Live: r.LiveNodes, Writes: &r.nodeWrites, Clock: r.Clock}
 }
 
-// conflictDelay is how long the cache is given to catch up after somebody
-// else wrote first. The event of that write usually comes sooner.
+// conflictDelay is how long the cache may catch up after another client wrote first. The event of that
+// write usually comes sooner.
 const conflictDelay = 100 * time.Millisecond
 
 func (r *Reconciler[D, S]) remember(key types.NamespacedName, uid types.UID) *memory {

@@ -13,9 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// create makes the set of the present template. Its name follows from the
-// template, so that a creation whose reply was lost happens once. It reports whether
-// that name is taken.
+// create creates the set of the present template. Its name is derived from the template, so that a creation
+// whose reply was lost happens only once. It reports whether another set has that name.
 func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bool, err error) {
 	s := h.lens.Sets().New(h.object, w)
 	err = h.Client.Create(ctx, s)
@@ -33,18 +32,17 @@ func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bo
 	return false, h.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
 }
 
-// enter takes a set into account that the cache does not show yet.
+// enter adds to the roster a set that the cache does not show yet.
 func (h hands[D, S]) enter(s S) {
 	h.told.createError = ""
 	h.ledger.CreationKnown(s.GetName())
 	h.sets = append(h.sets, s)
 }
 
-// recognise looks whose the set is that has the name already. It is the one
-// wanted if an earlier creation went through although its reply was lost.
-// Anything else keeps its name, and the next pass takes another: after an earlier creation
-// without an answer that waits until the creation cannot happen any more, as the other set
-// may go first.
+// recognise checks whose the set with that name is. It is the wanted set if an earlier creation succeeded
+// although its reply was lost. Any other set keeps the name, and the next pass chooses another. After an
+// earlier creation without an answer, that has to wait until this creation cannot happen any more, because
+// the other set may be deleted before.
 func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool, err error) {
 	there := h.lens.Sets().Lens().New()
 	err = h.Live.Get(ctx, client.ObjectKey{Namespace: h.facts.Namespace, Name: name}, there)
@@ -54,7 +52,7 @@ func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool,
 	}
 	ref := metav1.GetControllerOfNoCopy(there)
 	switch {
-	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may happen yet
+	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may still happen
 	case ref != nil && ref.UID == h.facts.UID && h.lens.Sets().View(h.object, there).Current:
 		h.Client.Await(there)
 		h.enter(there)
@@ -65,7 +63,7 @@ func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool,
 	return true, nil
 }
 
-// failCreate tells a failure, and returns it for the record.
+// failCreate reports a failure, and returns it for the record.
 func (h hands[D, S]) failCreate(err error) error {
 	h.tellCreateError(err)
 	return err

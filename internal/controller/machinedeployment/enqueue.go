@@ -21,21 +21,20 @@ import (
 )
 
 const (
-	// leastPause and mostPause bound for how long changes are gathered that
-	// come in great numbers. A pass costs about 3 µs for each machine: with a
-	// pause of 50 µs for each, passes one after the other take a sixteenth of a
-	// core. That is 10 ms for up to 200 machines, and 100 ms from 2000 on.
+	// leastPause and mostPause bound how long frequent changes are gathered. A pass costs about 3 µs for
+	// each machine: with a pause of 50 µs for each, consecutive passes take a sixteenth of a core. That is
+	// 10 ms for up to 200 machines, and 100 ms from 2000 on.
 	leastPause = 10 * time.Millisecond
 	mostPause  = 100 * time.Millisecond
 	eachPause  = 50 * time.Microsecond
-	// reportPause gathers changes that nothing is decided from.
+	// reportPause gathers changes that affect no decision.
 	reportPause = time.Second
 	// eventPause stands for the pause that fits the deployment.
 	eventPause time.Duration = -1
 )
 
-// Wakes returns the deployments that a change of one object concerns. Before
-// is nil for an object that came into being, after for one that is gone.
+// Wakes returns the deployments that a change of one object concerns. Before is nil for a created object,
+// after for a deleted one.
 func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []enqueue.Request {
 	switch o := enqueue.Either(before, after).(type) {
 	case D:
@@ -48,8 +47,8 @@ func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Objec
 	return r.wakesOfMachine(ctx, before, after)
 }
 
-// wakesOfSet is at once where sets come, go or change hands, and gathered where
-// not. What a set counts is only reported.
+// wakesOfSet wakes at once if a set is created, deleted or gets another owner, else after a pause. The
+// counters of a set are only reported.
 func (r *Reconciler[D, S]) wakesOfSet(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	if before == nil || after == nil {
 		return append(r.controllers(ctx, before, 0), r.controllers(ctx, after, 0)...)
@@ -72,7 +71,7 @@ func (r *Reconciler[D, S]) wakesOfSet(ctx context.Context, before, after client.
 	return r.controllers(ctx, after, pause)
 }
 
-// condition is what is decided from the status of a set.
+// condition is the part of a set's status that affects decisions.
 type condition struct {
 	observed bool
 	failure  rollout.Failure
@@ -87,7 +86,7 @@ func (r *Reconciler[D, S]) condition(s client.Object) condition {
 	return c
 }
 
-// wakesOfMachine looks at what is decided from a machine.
+// wakesOfMachine compares the fields of a machine that affect decisions.
 func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after client.Object) []enqueue.Request {
 	if before != nil && after != nil {
 		if enqueue.ControllerOf(before) == enqueue.ControllerOf(after) && r.lens.Machines().View(before, dialect.NoNode).Alike(r.lens.Machines().View(after, dialect.NoNode)) {
@@ -100,8 +99,8 @@ func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after cli
 	return append(r.ofMachine(ctx, before), r.ofMachine(ctx, after)...)
 }
 
-// wakesOfNode looks at what is decided from a node, for each machine that has
-// it as its own. There is one, as a rule.
+// wakesOfNode compares the fields of a node that affect decisions, for each machine that has the node.
+// Usually there is one.
 func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client.Object, name string) (out []enqueue.Request) {
 	if before != nil && after != nil && beats(before.(*corev1.Node), after.(*corev1.Node)) {
 		return nil
@@ -131,8 +130,8 @@ func (r *Reconciler[D, S]) alike(m client.Object, before, after *corev1.Node) bo
 	return lens.View(m, dialect.OnNode(before)).Alike(lens.View(m, dialect.OnNode(after)))
 }
 
-// beats reports whether a node merely gave a sign of life: most of what is heard
-// of nodes is that, and not worth looking for their machines.
+// beats reports whether the change of a node is only a heartbeat: most changes are, and are not worth a
+// search for machines.
 func beats(before, after *corev1.Node) bool {
 	same := func(a, b corev1.NodeCondition) bool { return a.LastTransitionTime.Equal(&b.LastTransitionTime) }
 	return !node.Matters(before, after) && slices.EqualFunc(before.Status.Conditions, after.Status.Conditions, same)
@@ -150,7 +149,7 @@ func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []enq
 	s := r.lens.Sets().Lens().New()
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, s, client.UnsafeDisableDeepCopy)
 	if err != nil || s.GetUID() != ref.UID {
-		// Not there, or not yet: then the set's own event does it.
+		// It does not exist, or not yet: the set's own event wakes the deployment.
 		return nil
 	}
 	if enqueue.ControllerOf(s) == "" {
@@ -159,8 +158,7 @@ func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []enq
 	return r.controllers(ctx, s, eventPause)
 }
 
-// controllers is the deployment that controls the set s, or those that might
-// adopt it.
+// controllers is the deployment that controls the set s, or those that might adopt it.
 func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pause time.Duration) (out []enqueue.Request) {
 	if s == nil {
 		return nil
@@ -217,7 +215,7 @@ func refersTo(ref *metav1.OwnerReference, kind schema.GroupVersionKind) bool {
 	return err == nil && gv.Group == kind.Group && ref.Kind == kind.Kind
 }
 
-// waking wakes d after the pause that fits it.
+// waking wakes d after its pause.
 func (r *Reconciler[D, S]) waking(d D, pause time.Duration) enqueue.Request {
 	w := enqueue.For(d)
 	w.After = r.gather(w.NamespacedName, pause)

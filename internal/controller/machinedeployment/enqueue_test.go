@@ -13,8 +13,8 @@ import (
 
 func TestWakes(t *testing.T) { both(t, wakes, wakes) }
 
-// What is decided from wakes the deployment that it concerns, soon; what is
-// only reported later; and the rest nobody.
+// A change that affects decisions wakes its deployment soon, one that is only reported wakes it later, and
+// any other change wakes none.
 func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	w.declare(2)

@@ -15,28 +15,26 @@ import (
 )
 
 const (
-	// scalePause is the least time between two events about the size of one
-	// set. A rollout of a thousand machines in steps of a few would else write
-	// hundreds.
+	// scalePause is the least time between two events about the size of one set. Without it, a rollout of a
+	// thousand machines in steps of a few would write hundreds of events.
 	scalePause = 5 * time.Second
 )
 
-// told is what people were told already.
+// told is what events have reported already.
 type told struct {
-	// fault and createError are those last told.
+	// fault and createError are those last reported.
 	fault, createError string
-	// held is what was last told of the guard of growth.
+	// held is the last report of the guard of growth.
 	held string
-	// doubts is what was last told of annotations that do nothing.
+	// doubts is the last report about annotations without effect.
 	doubts string
-	// canary says that they were told of a canary, and not yet that the rest
-	// follows.
+	// canary says that an event has reported the canary, and none yet that the rest follows.
 	canary bool
 	// scales are the sizes of sets.
 	scales map[types.UID]*scaleNote
 }
 
-// scaleNote is what was told about the size of one set, and what is to be.
+// scaleNote is the reported size of one set, and the size to report.
 type scaleNote struct {
 	set      client.Object
 	from, to int
@@ -49,8 +47,8 @@ func (b *subject[D, S]) tell(kind, reason, action, format string, args ...any) {
 	}
 }
 
-// scaled notes that a set was scaled. The first time is told in this pass, what
-// follows shortly after in one event with the size it came to.
+// scaled notes that a set was scaled. The first change is reported in this pass; those that follow shortly
+// after are reported in one event with the final size.
 func (b *subject[D, S]) scaled(s S, from, to int) {
 	if b.told.scales == nil {
 		b.told.scales = map[types.UID]*scaleNote{}
@@ -63,7 +61,7 @@ func (b *subject[D, S]) scaled(s S, from, to int) {
 	note.set, note.to = s, to
 }
 
-// tellScales tells the sizes whose time has come.
+// tellScales reports the sizes that are due.
 func (r *roster[D, S]) tellScales() {
 	for _, uid := range slices.Sorted(maps.Keys(r.told.scales)) {
 		n := r.told.scales[uid]
@@ -94,7 +92,7 @@ func (b *subject[D, S]) tellScale(n *scaleNote) {
 	n.from, n.at = n.to, b.now
 }
 
-// tellFault tells what is wrong with the deployment, once until it changes.
+// tellFault reports a fault of the deployment once until it changes.
 func (p *pass[D, S]) tellFault() {
 	fault := p.facts.Faults[0].String()
 	if p.told.fault == fault {
@@ -108,7 +106,7 @@ func (p *pass[D, S]) tellFault() {
 	p.tell(corev1.EventTypeWarning, reason, "Validate", "%s", dialect.Note(fault))
 }
 
-// tellDoubts tells of annotations of ours that do nothing, once until that changes.
+// tellDoubts reports Millwright annotations without effect, once until that changes.
 func (p *pass[D, S]) tellDoubts() {
 	reason, note := apis.DoubtsNote(p.object)
 	if note != p.told.doubts {
@@ -117,8 +115,7 @@ func (p *pass[D, S]) tellDoubts() {
 	p.told.doubts = note
 }
 
-// tellCreateError tells why there is no set of the present template, once
-// until the reason changes.
+// tellCreateError reports why there is no set of the present template, once until the reason changes.
 func (h hands[D, S]) tellCreateError(err error) {
 	note := err.Error()
 	if h.told.createError == note {
@@ -140,8 +137,7 @@ func (h hands[D, S]) tellRollBack(b rollout.RollBack) {
 	h.tell(kind, reason, "RollBack", "%s", dialect.Note(b.Note))
 }
 
-// tellCanary tells that the canary step was reached, which is when w begins
-// its time, and that the rest follows.
+// tellCanary reports that the canary step was reached, which begins its time, and that the rest follows.
 func (h hands[D, S]) tellCanary(w rollout.SetWant) {
 	if w.Notes.CanarySince.IsZero() {
 		return
@@ -159,7 +155,7 @@ func (h hands[D, S]) tellCanary(w rollout.SetWant) {
 	}
 }
 
-// tellProgress tells that a rollout was stopped, or that it goes on.
+// tellProgress reports that a rollout was stopped, or that it continues.
 func (p *pass[D, S]) tellProgress() {
 	last, s, t := p.facts.Last.Progress.Reason, p.plan.Status, p.lens.Traits().Events
 	switch was, is := last == rollout.Stopped, s.Progress.Reason == rollout.Stopped; {

@@ -16,8 +16,8 @@ import (
 
 func TestRefusedCreation(t *testing.T) { both(t, refusedCreation, refusedCreation) }
 
-// A set that is refused is told once, however often it is tried, stands in the
-// condition, and is made as soon as that is possible.
+// A refused set is reported once, however often its creation is tried; the condition says so, and the set
+// is created as soon as that is possible.
 func refusedCreation[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	w.declare(2)
@@ -50,8 +50,8 @@ func refusedCreation[D, S client.Object](t *testing.T, a api[D, S]) {
 
 func TestBrokenSpec(t *testing.T) { both(t, brokenSpec, brokenSpec) }
 
-// A deployment at fault waits for its author: nothing is made, nothing is
-// tried again, it is told once and stands in the condition.
+// A deployment at fault waits for its author: nothing is created, nothing is retried, one event reports it
+// and the condition says so.
 func brokenSpec[D, S client.Object](t *testing.T, a api[D, S]) {
 	faults := map[string]struct {
 		reason, event string
@@ -93,8 +93,7 @@ func TestBrokenSpecLeavesMachinesAlone(t *testing.T) {
 	both(t, brokenLater, brokenLater)
 }
 
-// A deployment that is broken later on keeps its sets as they are, and goes on
-// when it is mended.
+// A deployment that becomes invalid later keeps its sets as they are, and continues when it is fixed.
 func brokenLater[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	w.declare(2)
@@ -231,8 +230,8 @@ func countStatusWrites[D, S client.Object](t *testing.T, a api[D, S], size, step
 
 func TestSetGoesInTheMiddle(t *testing.T) { both(t, setGoesInTheMiddle, setGoesInTheMiddle) }
 
-// Somebody deletes a set while a pass makes both smaller: the other one keeps its
-// machines, as those of the first were counted on.
+// Another client deletes a set while a pass scales both down: the other set keeps its machines, because the
+// plan counted on those of the first.
 func setGoesInTheMiddle[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	r := w.controller()

@@ -9,18 +9,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// lateness is for how long after it was sent a write without an answer may
-// still happen: an API server gives a request up after one minute.
+// lateness is how long after it was sent a write without an answer may still happen: an API server aborts a
+// request after one minute.
 const lateness = time.Minute
 
-// lateSize is one that a set was to have from a version on, and has as soon as the
-// write that got no answer happens.
+// lateSize is a size that a set was to get from a version on, and gets as soon as the write without an
+// answer happens.
 type lateSize struct {
 	version string
 	n       int
 }
 
-// unsureSize enters that s may yet get the size.
+// unsureSize enters that s may still get the size.
 func (h hands[D, S]) unsureSize(s S, n int) {
 	if h.sizes == nil {
 		h.sizes = map[types.UID]lateSize{}
@@ -29,9 +29,8 @@ func (h hands[D, S]) unsureSize(s S, n int) {
 	h.late = h.Clock.Now().Add(lateness)
 }
 
-// pending reports whether something may still happen that got no answer and that the
-// plan does not ask for, because something else is wanted since: machines would come on
-// top of those planned, or go.
+// pending reports whether a write without an answer may still happen that is no longer in the plan: it
+// would add machines to the planned ones, or remove some.
 func (p *pass[D, S]) pending() bool {
 	left := p.late.Sub(p.now)
 	switch {
@@ -50,7 +49,7 @@ func (p *pass[D, S]) pending() bool {
 	return true
 }
 
-// pendingSet reports whether that is the creation of a set.
+// pendingSet reports whether that write is the creation of a set.
 func (p *pass[D, S]) pendingSet() bool {
 	names := p.ledger.UnknownCreations()
 	if len(names) == 0 {
@@ -60,7 +59,7 @@ func (p *pass[D, S]) pendingSet() bool {
 	return w == nil || len(names) > 1 || p.lens.Sets().New(p.object, *w).GetName() != names[0]
 }
 
-// pendingSize reports whether that is the size of a set: nobody has written it since.
+// pendingSize reports whether that write is the size of a set that no client has written since.
 func (p *pass[D, S]) pendingSize() bool {
 	for uid, late := range p.sizes {
 		again := func(w rollout.SetWant) bool { return w.UID == uid && w.Replicas == late.n }

@@ -71,8 +71,7 @@ func lateSize[D, S client.Object](t *testing.T, a api[D, S]) {
 
 func TestLateSizeIsNotWaitedForForEver(t *testing.T) { both(t, lateSizeEnds, lateSizeEnds) }
 
-// What has not happened by the time that the API server gives up does not happen any
-// more.
+// A write that has not happened when the API server aborts the request does not happen later.
 func lateSizeEnds[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	r := w.controller()
@@ -193,7 +192,8 @@ func (w *world[D, S]) sizeOf(s S) int {
 
 func TestGoingSetIsReplaced(t *testing.T) { both(t, goingSetIsReplaced, goingSetIsReplaced) }
 
-// Somebody deletes the set, and a finalizer of others holds it. Its name is not waited for: a set of another name has the machines meanwhile.
+// Another client deletes the set, and a foreign finalizer keeps it. Its name is not waited for: a set with
+// another name has the machines meanwhile.
 func goingSetIsReplaced[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	r := w.controller()
@@ -223,7 +223,7 @@ func TestDeletedDeploymentMakesNoSet(t *testing.T) {
 	both(t, deletedDeploymentMakesNoSet, deletedDeploymentMakesNoSet)
 }
 
-// Somebody deletes a deployment and its set at once, and the cache shows only that the set has gone.
+// A user deletes a deployment and its set at once, and the cache shows only the deletion of the set.
 func deletedDeploymentMakesNoSet[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	r := w.controller()

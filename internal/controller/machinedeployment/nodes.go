@@ -13,13 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// nodeRetry is how long after a failure a node is tried again. Nobody waits
-// for it.
+// nodeRetry is the pause before a failed write to a node is repeated. Nothing waits for it.
 const nodeRetry = 2 * time.Second
 
-// nodePatch asks for the version that was looked at where a list is rewritten,
-// or where what was looked at decided who is next. Annotations alone are set
-// whatever else was written meanwhile: a node that joins is written by many.
+// nodePatch requires the version that was read if it rewrites a list, or if the read decided which node is
+// next. It sets annotations alone regardless of other writes: many clients write a node that joins.
 func nodePatch(before, after *corev1.Node) client.Patch {
 	rest := after.DeepCopy()
 	rest.Annotations = before.Annotations
@@ -29,8 +27,8 @@ func nodePatch(before, after *corev1.Node) client.Patch {
 	return merge(before)
 }
 
-// markNodes brings nodes to what is wanted. A node that cannot be written stops
-// nothing: it is planned again.
+// markNodes brings nodes to the wanted state. A node that cannot be written blocks nothing: the next plan
+// has it again.
 func (h hands[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 	done, errs := make([]*corev1.Node, len(wants)), make([]error, len(wants))
 	h.Writes(len(wants), func(i int) {

@@ -21,8 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// The field indexes that the shell lists by besides [index.Owner],
-// which is that over machines.
+// The field indexes that this controller lists by, besides [index.Owner] over machines.
 const (
 	// SetIndex is over sets: the UID of the set's controller, or
 	// [index.NoOwner]. [index.OwnerKeys] computes it.
@@ -40,22 +39,20 @@ func (r *Reconciler[D, S]) IndexNode(m client.Object) []string {
 	return nil
 }
 
-// roster is what there is of a deployment, as it was observed and then written.
+// roster has the objects of a deployment, as they were read and then written.
 type roster[D, S client.Object] struct {
 	*subject[D, S]
-	// sets are the deployment's, as last read or written, machines what these
-	// control, by UID, nodes what those have become, by name, and view all of
-	// it as facts. What was read is shared with the cache and must not be
-	// changed.
+	// sets are the deployment's, as last read or written; machines are those that the sets control, by UID;
+	// nodes are the nodes of these machines, by name; view has all of it as facts. Objects that were read
+	// are shared with the cache and must not be changed.
 	sets     []S
 	machines map[types.UID]client.Object
 	nodes    map[string]*corev1.Node
 	view     []rollout.Set
 }
 
-// observe lists the deployment's sets and those that nobody controls, settles
-// which of them are the deployment's, and reads their machines and nodes. It
-// returns false when the cache has to catch up first.
+// observe lists the deployment's sets and those without a controller, settles which of them are the
+// deployment's, and reads their machines and nodes. It returns false if the cache has to catch up first.
 func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
 	owned, err := r.listSets(ctx, string(r.facts.UID))
 	if err != nil {
@@ -84,10 +81,9 @@ func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// settle reports whether these sets are all there are, and no older than what was
-// written. As long as that is not known, the API server is asked. A deployment
-// on its way out always asks: the garbage collector may just have freed its
-// sets, which the deployment must then leave alone.
+// settle reports whether these sets are complete, and no older than the last writes. As long as that is
+// unknown, it asks the API server. It always asks for a deployment under deletion: the garbage collector
+// may just have orphaned its sets, which the deployment must then leave alone.
 func (r *roster[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 	overdue, left := r.awaited.Overdue(r.now)
 	switch {
@@ -100,7 +96,7 @@ func (r *roster[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 	return true, nil
 }
 
-// observeLive replaces the sets by what the API server says now.
+// observeLive replaces the sets by those of the API server.
 func (r *roster[D, S]) observeLive(ctx context.Context, cached []S) error {
 	list := r.lens.Sets().Lens().Traits().Sets()
 	opts := []client.ListOption{client.InNamespace(r.facts.Namespace)}
@@ -139,7 +135,7 @@ func same[S client.Object](a, b []S) bool {
 	return true
 }
 
-// only leaves out what is not the deployment's.
+// only keeps the deployment's objects.
 func (r *roster[D, S]) only(all []S) (out []S) {
 	for _, s := range all {
 		if replicas.Claim(r.tie(s)) == replicas.IsMember {
@@ -149,10 +145,9 @@ func (r *roster[D, S]) only(all []S) (out []S) {
 	return out
 }
 
-// observeMachines takes in what the sets control, and what they have yet to take over: after
-// a restore all machines may be without an owner, and a set that waits for its own has not
-// lost them. A machine that was handed over a moment ago may still be listed with the set
-// that it came from.
+// observeMachines reads the machines that the sets control, and those that they have yet to take over:
+// after a restore all machines may be without an owner, and a set that waits for its own machines has not
+// lost them. A machine that was moved a moment ago may still be listed with its former set.
 func (r *roster[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
 	r.machines, r.nodes, r.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
 	place, alarm := make(map[types.UID]int, len(r.sets)), r.look(ctx)
@@ -181,7 +176,7 @@ func (r *roster[D, S]) observeMachines(ctx context.Context, list func(context.Co
 	return nil
 }
 
-// setOf is the place of the set that has m, or is to take it over.
+// setOf is the index of the set that has m, or is to take it over.
 func (r *roster[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
 	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 		i, ours := place[ref.UID]
@@ -192,7 +187,7 @@ func (r *roster[D, S]) setOf(m client.Object, place map[types.UID]int) (int, boo
 	return i, i >= 0
 }
 
-// withNode is a machine as facts, its node included.
+// withNode returns a machine as facts, its node included.
 func (r *roster[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
 	v = r.lens.Machines().View(m, func(name string) (n *corev1.Node) {
 		n, err = r.node(ctx, name)
@@ -249,8 +244,8 @@ func (r *roster[D, S]) cachedMachines(ctx context.Context) (out []client.Object,
 	return out, nil
 }
 
-// liveMachines are those that the API server has now, and from the cache what the
-// deployment's labels do not find: a set that was adopted may make such machines.
+// liveMachines are those of the API server, and, from the cache, those that the deployment's labels do not
+// find: an adopted set may create such machines.
 func (r *roster[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
 	list := r.lens.Sets().Lens().Traits().Machines()
 	err := r.Live.List(ctx, list, client.InNamespace(r.facts.Namespace), client.MatchingLabelsSelector{Selector: r.selector})
@@ -283,7 +278,7 @@ func items[O client.Object](list client.ObjectList) (out []O, err error) {
 	return out, err
 }
 
-// known are the same as objects of any kind.
+// known returns the same objects as client.Objects.
 func known[S client.Object](all []S) []client.Object {
 	out := make([]client.Object, 0, len(all))
 	for _, s := range all {

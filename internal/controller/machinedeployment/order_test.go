@@ -9,9 +9,9 @@ import (
 
 func TestNobodyWaitsForMarks(t *testing.T) { both(t, nobodyWaitsForMarks, nobodyWaitsForMarks) }
 
-// Marking the nodes of a large fleet takes seconds. The new set is made before,
-// and that the rollout is done is told before marks come off. Old nodes are
-// avoided before a machine is given up: its pods would go there else.
+// Marking the nodes of a large fleet takes seconds. The new set is created before that, and the end of the
+// rollout is reported before marks are removed. Old nodes are avoided before a machine is deleted:
+// otherwise its pods would move there.
 func nobodyWaitsForMarks[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)
 	w.declare(4)

@@ -17,8 +17,8 @@ type pass[D, S client.Object] struct {
 	*subject[D, S]
 	*roster[D, S]
 
-	// plan is what was decided; collided and createErr are what came of
-	// creating the set of the present template.
+	// plan is the decision; collided and createErr are the outcome of the creation of the set of the
+	// present template.
 	plan      rollout.Plan
 	collided  bool
 	createErr error
@@ -52,8 +52,8 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 	return p.carryOut(ctx)
 }
 
-// decide plans, and once more with machines as they are now where their marks
-// count: the smaller number may be seen before the marks that came with it.
+// decide plans, and plans again with the machines of the API server if their marks count: the smaller
+// number of replicas may be seen before the marks that came with it.
 func (p *pass[D, S]) decide(ctx context.Context) error {
 	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
 	if !p.plan.ByMarks {
@@ -66,8 +66,8 @@ func (p *pass[D, S]) decide(ctx context.Context) error {
 	return nil
 }
 
-// keepSize tells what the guard of growth holds, once until that changes, and else stores how many
-// machines it allows: what is lost of them is made again.
+// keepSize reports what the guard of growth holds, once until that changes, and otherwise stores the number
+// of machines that it allows: lost machines up to that number are created again.
 func (p *pass[D, S]) keepSize(ctx context.Context) error {
 	held := ""
 	if f := p.plan.Status.Failure; f != nil && f.Reason == limits.CreationHeld {
@@ -83,8 +83,8 @@ func (p *pass[D, S]) keepSize(ctx context.Context) error {
 	return p.patchDeployment(ctx, "keep the allowed size", func(d D) { dialect.KeepSize(d, p.facts.Replicas) })
 }
 
-// carryOut does what is planned, in the order of the plan. Once an action failed, those that
-// wait are left to the next pass.
+// carryOut carries out the plan in its order. After a failed action, the actions that have to wait for it
+// are left to the next pass.
 func (p *pass[D, S]) carryOut(ctx context.Context) error {
 	if p.plan.Create() == nil {
 		p.told.createError = ""

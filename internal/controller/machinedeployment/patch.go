@@ -13,14 +13,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 )
 
-// merge is the difference between before and what it was made into, to be
-// written only over before.
+// merge is the patch from before to the changed object, which applies only to the version of before.
 func merge(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
-// patchMachines makes a change to each of the machines with these UIDs. What
-// has gone meanwhile is left out without an error.
+// patchMachines changes each of the machines with these UIDs. Machines that were deleted meanwhile are left
+// out without an error.
 func (r *roster[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
 	done, errs := make([]client.Object, len(uids)), make([]error, len(uids))
 	r.Writes(len(uids), func(i int) {
@@ -48,8 +47,7 @@ func (r *roster[D, S]) patchMachines(ctx context.Context, doing string, uids []t
 	return brief(errs)
 }
 
-// brief joins errs, shortened: what fails for one usually fails for all alike.
-// A failure that is no conflict comes first.
+// brief joins errs, shortened: all usually have the same cause. A failure that is no conflict comes first.
 func brief(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -70,5 +68,5 @@ func (r *roster[D, S]) set(uid types.UID) (at int, found bool) {
 	return at, at >= 0
 }
 
-// errNoSet is met only where a set went between observing and acting.
+// errNoSet occurs only if a set was deleted between the read and the action.
 var errNoSet = errors.New("the set is not there any more")

@@ -13,13 +13,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// statusPause is the least time between two writes of the deployment's
-// counters. What people wait for (see [headline]) is written at once.
+// statusPause is the least time between two writes of the deployment's counters. Changes that users wait
+// for (see [headline]) are written at once.
 func (p *pass[D, S]) statusPause() time.Duration {
 	return replicas.StatusPause(int(p.memory.machines.Load()), p.counted.Within(p.now, replicas.MostStatusPause))
 }
 
-// headline is what a status says but for its counters.
+// headline is a status without its counters.
 type headline struct {
 	generation       int64
 	truth            rollout.Truth
@@ -46,15 +46,15 @@ func (p *pass[D, S]) headlineNow() headline {
 	return h
 }
 
-// refuse records the faults of the object and waits for its author.
+// refuse records the faults of the object and waits for a change by its author.
 func (p *pass[D, S]) refuse(ctx context.Context) error {
 	p.tellFault()
 	p.plan = rollout.Decide(p.now, p.facts, nil, p.policy)
 	return p.write(ctx)
 }
 
-// record writes the status, if it changed. A pass that went back to another
-// template leaves it to the next one, and one that let go has nothing to tell.
+// record writes the status, if it changed. A pass that returned to an earlier template leaves that to the
+// next pass, and one that released the deployment has nothing to record.
 func (p *pass[D, S]) record(ctx context.Context) error {
 	if p.plan.Finished() || p.plan.RollBack() != nil {
 		p.again(conflictDelay)

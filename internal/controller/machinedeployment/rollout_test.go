@@ -79,9 +79,8 @@ func (c *cluster[D, S]) watchBounds(least, most int) (stop func()) {
 
 func TestNodesOfOldSets(t *testing.T) { both(t, nodesOfOldSets, nodesOfOldSets) }
 
-// During a rollout that waits, the nodes of old machines are avoided and left
-// alone by the autoscaler, also one from which somebody took that (C21). What
-// others wrote on nodes stays.
+// During a rollout that waits, the nodes of old machines are avoided and left alone by the autoscaler, also
+// a node from which another client removed the mark (C21). What others wrote on nodes stays.
 func nodesOfOldSets[D, S client.Object](t *testing.T, a api[D, S]) {
 	c := startCluster(t, a)
 	d := c.declare(3)
@@ -136,7 +135,7 @@ func nodesOfOldSets[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// mark edits the node of a machine, as somebody else does.
+// mark edits the node of a machine, as another client does.
 func (c *cluster[D, S]) mark(m client.Object, edit func(*corev1.Node)) {
 	c.t.Helper()
 	n := c.node(m)

@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/index"
 )
 
-// Bounds of the pause after a failed pass; it doubles from one to the other.
-// Every deployment has its own.
+// Bounds of the pause after a failed pass; it doubles from one to the other. Every deployment has its own
+// pause.
 const (
 	minRetry = 100 * time.Millisecond
 	maxRetry = 2 * time.Minute
@@ -28,15 +28,14 @@ const (
 
 // Setup is how a [Reconciler] is run.
 type Setup struct {
-	// MaxConcurrent is how many deployments are worked on at a time; 10 by
-	// default.
+	// MaxConcurrent is how many deployments are reconciled concurrently; 10 by default.
 	MaxConcurrent int
-	// NodeCache is watched for nodes; nil: none are.
+	// NodeCache is watched for nodes; nil: nodes are not watched.
 	NodeCache cache.Cache
 }
 
-// Index registers the field indexes by which r alone reads. That over machines by
-// their owner is registered by the controller of the sets, which reads by it as well.
+// Index registers the field indexes that only r uses. The controller of the sets registers the index over
+// machines by their owner, which it uses too.
 func (r *Reconciler[D, S]) Index(ctx context.Context, indexer client.FieldIndexer) error {
 	kind := r.lens.Traits().Kind
 	sets := r.lens.Sets().Lens()

@@ -13,11 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/written"
 )
 
-// Whatever the cache hides, whichever replies are lost, whoever writes in
-// between, and however often the controller is restarted: no template has two
-// sets, the sets are never wanted larger than replicas and surge, as many
-// machines as are wanted stay at work, and in the end all are of the last
-// template.
+// Whatever the cache hides, whichever replies are lost, whichever client writes in between, and however
+// often the controller is restarted: no template has two sets, the requested sizes never exceed replicas
+// plus surge, as many machines as required stay available, and in the end all have the last template.
 func TestBoundsHold(t *testing.T) {
 	both(t, boundsHold, boundsHold)
 }
@@ -247,7 +245,7 @@ func nodesAreMarkedLate[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// Somebody who writes first is no failure: the pass looks again shortly.
+// A conflict with another client's write is no failure: the pass is repeated shortly after.
 func TestConflict(t *testing.T) { both(t, conflict, conflict) }
 
 func conflict[D, S client.Object](t *testing.T, a api[D, S]) {
@@ -340,8 +338,8 @@ func pausedRollout[D, S client.Object](t *testing.T, a api[D, S]) (*world[D, S],
 	return w, r
 }
 
-// Whoever lowers the number marks machines just before. They go first, also where
-// the cache shows the number before the marks.
+// A client that lowers the number marks machines just before. The marked machines are deleted first, even
+// if the cache shows the number before the marks.
 func TestMarksAreAsNewAsTheNumber(t *testing.T) { both(t, marksAreNew, marksAreNew) }
 
 func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
@@ -367,8 +365,8 @@ func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// A machine that was taken out and put back, and that the cache shows as it was between,
-// counts once: its set would give up another for it, and another set keep its own.
+// A machine that was taken out and put back, and that the cache shows in its state in between, counts once:
+// otherwise its set would delete another machine for it, and another set keep one too many.
 func TestMachineOfTwoLabelsCountsOnce(t *testing.T) { both(t, countsOnce, countsOnce) }
 
 func countsOnce[D, S client.Object](t *testing.T, a api[D, S]) {
@@ -395,7 +393,7 @@ func countsOnce[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// ask marks machines to be given up first, in the words of either API.
+// ask marks machines to be deleted first, in the annotation of either API.
 func (w *world[D, S]) ask(machines ...client.Object) {
 	for _, m := range machines {
 		m.SetAnnotations(map[string]string{"machine.openshift.io/delete-machine": "yes", "machinepriority.machine.sapcloud.io": "1"})

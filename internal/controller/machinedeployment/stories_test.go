@@ -103,8 +103,8 @@ func history[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// TestPruneMeansWhatWasSeen: an emptied set that somebody scales up before its
-// deletion arrives is not the one that was to go.
+// TestPruneMeansWhatWasSeen: if a user scales an empty set up before its deletion arrives, the set is not
+// deleted.
 func TestPruneMeansWhatWasSeen(t *testing.T) { both(t, pruneMeans, pruneMeans) }
 
 func pruneMeans[D, S client.Object](t *testing.T, a api[D, S]) {

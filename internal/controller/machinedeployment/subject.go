@@ -18,15 +18,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// subject is the deployment that a pass is about. All parts of the pass share it.
+// subject is the deployment of a pass. All parts of the pass share it.
 type subject[D, S client.Object] struct {
 	*Reconciler[D, S]
 	*memory
-	// Client and Nodes show what was written; Nodes may be nil.
+	// Client and Nodes show the pass its own writes; Nodes may be nil.
 	Client, Nodes *written.Client
 
-	// object is the deployment as last read or written, facts what it said
-	// when the pass began.
+	// object is the deployment as last read or written, facts its content when the pass began.
 	object   D
 	facts    rollout.Deployment
 	policy   rollout.Policy
@@ -36,7 +35,7 @@ type subject[D, S client.Object] struct {
 	after time.Duration
 }
 
-// addFinalizer puts the deployment's finalizer in place before anything is created.
+// addFinalizer sets the deployment's finalizer before any set is created.
 func (b *subject[D, S]) addFinalizer(ctx context.Context) error {
 	finalizer := b.lens.Traits().Finalizer
 	if finalizer == "" || b.facts.Deleting || controllerutil.ContainsFinalizer(b.object, finalizer) {
@@ -45,7 +44,7 @@ func (b *subject[D, S]) addFinalizer(ctx context.Context) error {
 	return b.patchDeployment(ctx, "add finalizer", func(d D) { controllerutil.AddFinalizer(d, finalizer) })
 }
 
-// removeFinalizer takes the finalizer off a deployment without sets.
+// removeFinalizer removes the finalizer from a deployment without sets.
 func (b *subject[D, S]) removeFinalizer(ctx context.Context) error {
 	finalizer := b.lens.Traits().Finalizer
 	if !controllerutil.ContainsFinalizer(b.object, finalizer) {
@@ -54,15 +53,16 @@ func (b *subject[D, S]) removeFinalizer(ctx context.Context) error {
 	return client.IgnoreNotFound(b.patchDeployment(ctx, "remove finalizer", func(d D) { controllerutil.RemoveFinalizer(d, finalizer) }))
 }
 
-// again asks for another pass after d at the latest.
+// again requests another pass after d at the latest.
 func (b *subject[D, S]) again(d time.Duration) {
 	if d > 0 && (b.after == 0 || d < b.after) {
 		b.after = d
 	}
 }
 
-// stands asks the API server whether the deployment is still to have sets. Who deletes it together with its sets would get new ones otherwise, from a
-// cache that knows only of the latter yet.
+// stands asks the API server whether the deployment is still to have sets. Without it, a user who deletes
+// the deployment together with its sets would get new sets, from a cache that shows only the deletion of
+// the sets yet.
 func (b *subject[D, S]) stands(ctx context.Context) (bool, error) {
 	now := b.lens.New()
 	err := b.Live.Get(ctx, client.ObjectKeyFromObject(b.object), now)
@@ -76,8 +76,8 @@ func (b *subject[D, S]) stands(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// patchDeployment makes a change to the deployment, but for its status, and
-// goes on with the result. A change of nothing is not written.
+// patchDeployment changes the deployment, except for its status, and continues with the result. It does not
+// write an empty change.
 func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
 	after := b.object.DeepCopyObject().(D)
 	apply(after)
@@ -91,8 +91,8 @@ func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply
 	return nil
 }
 
-// patchSet makes a change to a set and returns the result. A change of nothing
-// is not written. A reply that was lost leaves the size of the set unknown.
+// patchSet changes a set and returns the result. It does not write an empty change. A lost reply leaves the
+// size of the set unknown.
 func (b *subject[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
 	after := before.DeepCopyObject().(S)
 	apply(after)
@@ -106,12 +106,12 @@ func (b *subject[D, S]) patchSet(ctx context.Context, doing string, before S, ap
 	return after, nil
 }
 
-// resource is the deployment's, for errors.
+// resource is the deployment's resource, for errors.
 func (b *subject[D, S]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: b.lens.Traits().Kind.Group, Resource: "machinedeployments"}
 }
 
-// without returns refs but for those to the deployment.
+// without returns refs except those to the deployment.
 func (b *subject[D, S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == b.facts.UID })
 }

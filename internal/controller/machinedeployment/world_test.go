@@ -50,10 +50,10 @@ type world[D, S client.Object] struct {
 	// writes counts those that the reconciler asked for and got, conflicts
 	// those that it computed from an older version.
 	writes, conflicts int
-	// meant are the preconditions of deletions; nil where there were none.
+	// meant are the preconditions of deletions; nil if there were no preconditions.
 	meant []*metav1.Preconditions
 	told  *events.FakeRecorder
-	// alarms are what health checks say; nil: there are none.
+	// alarms are the alarms of health checks; nil: no alarms.
 	alarms machinedeployment.Alarms
 }
 
@@ -65,7 +65,7 @@ const (
 	dropped  fate = "dropped"  // not done, and no reply
 	delayed  fate = "delayed"  // no reply now, done later
 	rejected fate = "rejected" // the server says no
-	beaten   fate = "beaten"   // somebody else writes first
+	beaten   fate = "beaten"   // another client writes first
 )
 
 const namespace = "ns"
@@ -161,7 +161,7 @@ func (w *world[D, S]) Delete(ctx context.Context, o client.Object, opts ...clien
 	return w.Client.Delete(ctx, o, opts...)
 }
 
-// touch is a write of somebody else.
+// touch is a write of another client.
 func (w *world[D, S]) touch(o client.Object) {
 	now := o.DeepCopyObject().(client.Object)
 	if err := w.Client.Get(w.t.Context(), client.ObjectKeyFromObject(o), now); err != nil {
@@ -420,7 +420,7 @@ func (w *world[D, S]) views() (out []rollout.Set) {
 	return out
 }
 
-// recorded drains the events that were told.
+// recorded drains the recorded events.
 func (w *world[D, S]) recorded() (out []string) {
 	for {
 		select {

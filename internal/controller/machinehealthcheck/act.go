@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// remedies carries out what a plan decided about machines.
+// remedies carries out a plan's decisions about machines.
 type remedies[C client.Object] struct {
 	*Reconciler[C]
 	voice
@@ -30,14 +30,14 @@ type remedies[C client.Object] struct {
 	now      time.Time
 	seen     connectivity.State
 	plan     health.Plan
-	// cluster is that by whose nodes the plan was made.
+	// cluster is the cluster whose nodes the plan is based on.
 	cluster string
-	// asked is what came of requests.
+	// asked is the outcome of requests.
 	asked asked
 }
 
-// asked is what came of requests to controllers of other kinds: whether there is any,
-// and why one could not be made.
+// asked is the outcome of requests to controllers of other kinds: whether there are any, and why one could
+// not be created.
 type asked struct {
 	any                     bool
 	templateErr, requestErr error
@@ -50,14 +50,14 @@ func (p *pass[C]) remedies() *remedies[C] {
 	}
 }
 
-// carryOut does all that the plan asks for.
+// carryOut does everything in the plan.
 func (r *remedies[C]) carryOut(ctx context.Context) (asked, error) {
 	err := errors.Join(r.remedy(ctx), r.withdraw(ctx), r.clear(ctx))
 	return r.asked, err
 }
 
-// remedy begins, or begins again, what was decided. A failure about one machine
-// does not keep another from being remedied.
+// remedy begins the planned remedies, or begins them again. A failure about one machine does not block the
+// remedy of another.
 func (r *remedies[C]) remedy(ctx context.Context) error {
 	var errs []error
 	r.state.remedied = map[string]bool{}
@@ -102,8 +102,8 @@ func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
 	return r.delete(ctx, m, c)
 }
 
-// still reads the machine from the API server: nil when it is gone, on its way
-// out, or has its node after all. What a cache does not have may yet exist.
+// still reads the machine from the API server: nil if it does not exist, is under deletion, or has its node
+// after all. An object that a cache lacks may still exist.
 func (r *remedies[C]) still(ctx context.Context, t *health.Target) (client.Object, error) {
 	m := r.patients.Machine()
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, m)
@@ -122,8 +122,8 @@ func (r *remedies[C]) still(ctx context.Context, t *health.Target) (client.Objec
 	return m, nil
 }
 
-// sick judges a machine by what the API servers say of it and its node now, and
-// not by caches, which need not have caught up with what was not seen.
+// sick judges a machine by the present answers of the API servers about it and its node, not by caches,
+// which may be behind.
 func (r *remedies[C]) sick(ctx context.Context, m client.Object) (bool, error) {
 	n, err := readNode(ctx, r.LiveNodes, r.patients.NodeName(m))
 	if err != nil {
@@ -152,8 +152,8 @@ func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Cas
 	return nil
 }
 
-// mark asks others to remedy the machine, unless that is asked for already, which the
-// cache has yet to show.
+// mark requests a remedy for the machine from other controllers, unless that is requested already, which
+// the cache may not show yet.
 func (r *remedies[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
 	before := m.DeepCopyObject().(client.Object)
 	r.patients.Mark(m)

@@ -17,19 +17,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Alarms tells those who make machines what checks remember of storms among
-// machines of the same template. It reads what checks say, and keeps nothing: an
-// alarm ends with its check.
+// Alarms reports to the controllers that create machines what checks remember of storms among machines of
+// the same template. It reads the status of checks, and stores nothing: an alarm ends with its check.
 type Alarms struct {
 	// Client reads checks from a cache. Required.
 	Client client.Reader
 	// Checks are the kinds that are read.
 	Checks []Kind
-	// Patients are the machines that are made. Default says that a check that
-	// names no API selects among them. Required.
+	// Patients are the created machines. Default says that a check that names no API selects among them.
+	// Required.
 	Patients dialect.Patients
 	Default  bool
-	// Sample is a machine as a set makes it. Required.
+	// Sample is a machine as a set creates it. Required.
 	Sample func(set client.Object) client.Object
 }
 
@@ -45,7 +44,7 @@ func KindOf[C client.Object](lens dialect.HealthChecks[C]) Kind { return kind[C]
 
 type kind[C client.Object] struct{ lens dialect.HealthChecks[C] }
 
-// said is what a check says, and of whom.
+// said is an alarm of a check, with the machines that it is about.
 type said struct {
 	check    string
 	api      string
@@ -63,7 +62,7 @@ func (k kind[C]) read(check client.Object) (said, bool) {
 	return k.says(c), true
 }
 
-// says is what c says. Conditions that checks share are of no concern here.
+// says returns the alarms of c. Conditions that checks share do not matter here.
 func (k kind[C]) says(c C) said {
 	check := k.lens.View(c, dialect.CommonConditions{})
 	return said{
@@ -72,7 +71,7 @@ func (k kind[C]) says(c C) said {
 	}
 }
 
-// list reads the checks of a namespace that give any alarm.
+// list reads the checks of a namespace that raise any alarm.
 func (k kind[C]) list(ctx context.Context, from client.Reader, namespace string) (out []said, err error) {
 	list := k.lens.NewList()
 	if err := from.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -94,8 +93,8 @@ func (a *Alarms) Kinds() (out []client.Object) {
 	return out
 }
 
-// Look reads the checks of a namespace, and returns what they say of a set at
-// now. A kind that the API server does not have says nothing.
+// Look reads the checks of a namespace, and returns their alarms about a set at now. A kind that the API
+// server does not have raises none.
 func (a *Alarms) Look(ctx context.Context, now time.Time, namespace string) func(set client.Object) rollout.Alarm {
 	var all []said
 	var unsure rollout.Alarm
@@ -144,12 +143,10 @@ func translate(check string, a health.Alarm) rollout.Alarm {
 	return out
 }
 
-// gravity puts alarms in order. That one check cannot be read counts less than
-// what another says.
+// gravity orders alarms. An unreadable check counts less than the alarm of another check.
 var gravity = map[rollout.AlarmState]int{rollout.AlarmTold: 1, rollout.AlarmUnsure: 2, rollout.AlarmWaits: 3, rollout.AlarmStops: 4}
 
-// graver is the graver of two alarms; of equals the one that lasts longer, then
-// the first by its text.
+// graver is the graver of two alarms; of equals the one that lasts longer, then the first by its text.
 func graver(a, b rollout.Alarm) rollout.Alarm {
 	if cmp.Or(cmp.Compare(gravity[a.State], gravity[b.State]), a.Until.Compare(b.Until), cmp.Compare(b.Text, a.Text)) < 0 {
 		return b
@@ -157,9 +154,8 @@ func graver(a, b rollout.Alarm) rollout.Alarm {
 	return a
 }
 
-// Changed reports whether a change of a check changes what it says of
-// templates. Before is nil for one that came into being, after for one that is
-// gone. Counters and other remedies change nothing.
+// Changed reports whether a change of a check changes its alarms about templates. Before is nil for a
+// created check, after for a deleted one. Counters and other remedies change nothing.
 func (a *Alarms) Changed(before, after client.Object) bool {
 	was, is := a.read(before), a.read(after)
 	if len(was.alarms) == 0 && len(is.alarms) == 0 {
@@ -168,7 +164,7 @@ func (a *Alarms) Changed(before, after client.Object) bool {
 	return was.api != is.api || !slices.EqualFunc(was.alarms, is.alarms, health.Alarm.Same) || was.selector.String() != is.selector.String()
 }
 
-// read reads a check of any of the kinds; nil says nothing.
+// read reads a check of any of the kinds; nil raises no alarm.
 func (a *Alarms) read(check client.Object) said {
 	for _, k := range a.Checks {
 		if s, ok := k.read(check); ok {

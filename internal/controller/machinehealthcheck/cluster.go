@@ -14,11 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// cluster is what is known of the cluster that has these nodes. Machines of the whole API are
-// counted only while one of the check is unhealthy and has no node, or no record of where that is.
+// cluster has the known facts about the cluster of these nodes. Machines of the whole API are counted only
+// while a machine of the check is unhealthy and has no node, or has no record of its node's cluster.
 func (p *pass[C]) cluster(ctx context.Context, nodes []corev1.Node) (c health.Cluster, err error) {
 	c.UID, err = p.identity(ctx)
-	if err != nil { // the status says so, instead of the log only
+	if err != nil { // the status says so, not only the log
 		c.Unknown = "it is not known whether the cluster that answers is the one that the machines joined: " + err.Error()
 	}
 	p.answers = c.UID
@@ -50,7 +50,7 @@ func (p *pass[C]) cluster(ctx context.Context, nodes []corev1.Node) (c health.Cl
 	return c, nil
 }
 
-// everyone are the machines of the API in all namespaces, as far as the process looks.
+// everyone are the machines of the API in all namespaces that the process reads.
 func (p *pass[C]) everyone(ctx context.Context) ([]health.Target, error) {
 	list := p.patients.Machines()
 	if err := p.Reconciler.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -64,8 +64,8 @@ func (p *pass[C]) everyone(ctx context.Context) ([]health.Target, error) {
 	return out, err
 }
 
-// identity is that of the cluster of the nodes; empty where it may not be read, and where
-// nothing is compared.
+// identity is the identity of the cluster of the nodes; empty if it may not be read, and if nothing is
+// compared.
 func (r *Reconciler[C]) identity(ctx context.Context) (string, error) {
 	if r.Identity == nil {
 		return "", nil
@@ -73,8 +73,8 @@ func (r *Reconciler[C]) identity(ctx context.Context) (string, error) {
 	return r.Identity.Lately(ctx, node.IdentityKept)
 }
 
-// sameCluster is an error where another cluster answers by now than the plan was made by, or
-// none: remedies of many machines take their time.
+// sameCluster fails if the cluster that answers now is not the cluster of the plan, or if none answers:
+// remedies of many machines take time.
 func (r *remedies[C]) sameCluster(ctx context.Context) error {
 	switch now, err := r.identity(ctx); {
 	case err != nil:

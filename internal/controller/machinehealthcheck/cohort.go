@@ -12,21 +12,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// cohort keeps the machines of a check as they were judged last, so that an event
-// about one of them costs one judgement. It is not safe for concurrent use.
+// cohort keeps the machines of a check with their last verdicts, so that an event about one of them costs
+// one judgement. It is not safe for concurrent use.
 type cohort struct {
 	check health.Check
-	// seen is how far we have seen, for the judgements to come. Until it is told,
-	// all time counts as watched.
+	// seen is how well the nodes could be seen, for the next judgements. Until it is set, all time counts
+	// as watched.
 	seen     connectivity.State
 	machines map[types.UID]*health.Judged
-	// ill are those that are not healthy; in a quiet fleet few are.
+	// ill are those that are not healthy; in a healthy fleet few are.
 	ill map[types.UID]*health.Judged
-	// changes are the changes of state that nobody has taken yet.
+	// changes are the changes of state that no pass has read yet.
 	changes []change
 }
 
-// change is news about a machine.
+// change is a change of a machine's state.
 type change struct {
 	target   health.Target
 	was, now health.Verdict
@@ -45,8 +45,8 @@ func (w *cohort) recheck(now time.Time, c health.Check) {
 	}
 }
 
-// put takes in a machine as it is now, and reports whether the plan may change by
-// it. A view that shows what was seen before costs a comparison.
+// put judges a machine in its present state, and reports whether that may change the plan. A view equal to
+// the last one costs a comparison.
 func (w *cohort) put(now time.Time, t health.Target) bool {
 	before := w.machines[t.UID]
 	if before != nil && before.Stands(now, &t) {
@@ -57,8 +57,8 @@ func (w *cohort) put(now time.Time, t health.Target) bool {
 	return true
 }
 
-// remove forgets a machine that is gone, or that the check no longer selects, and
-// reports whether it was there.
+// remove forgets a machine that does not exist, or that the check no longer selects, and reports whether
+// the cohort had it.
 func (w *cohort) remove(uid types.UID) bool {
 	_, ok := w.machines[uid]
 	delete(w.machines, uid)
@@ -66,7 +66,7 @@ func (w *cohort) remove(uid types.UID) bool {
 	return ok
 }
 
-// retain forgets all machines but those of which keep says so.
+// retain forgets all machines for which keep returns false.
 func (w *cohort) retain(keep func(types.UID) bool) {
 	for uid := range w.machines {
 		if !keep(uid) {
@@ -75,7 +75,7 @@ func (w *cohort) retain(keep func(types.UID) bool) {
 	}
 }
 
-// tick judges again whose moment has come. A machine that is healthy has none.
+// tick judges again the machines whose moment has come. A healthy machine has none.
 func (w *cohort) tick(now time.Time) {
 	for _, j := range w.ill {
 		if j.Due(now) {
@@ -109,14 +109,14 @@ func (w *cohort) news() []change {
 	return out
 }
 
-// cleared remembers that no request is left over for a machine.
+// cleared notes that no request is left for a machine.
 func (w *cohort) cleared(uid types.UID) {
 	if j := w.machines[uid]; j != nil {
 		j.Unclear = false
 	}
 }
 
-// facts are what is known, for a decision.
+// facts are the known facts for a decision.
 func (w *cohort) facts() health.Cohort {
 	return health.Cohort{Check: w.check, Seen: w.seen, Machines: slices.Collect(maps.Values(w.machines))}
 }

@@ -21,7 +21,7 @@ func patient(name, ready string, since time.Duration) health.Target {
 	}
 }
 
-// silent minds nodes of which nobody has heard for 5 minutes.
+// silent selects nodes that have not reported for 5 minutes.
 func silent() health.Check {
 	return health.Check{Conditions: []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: 5 * time.Minute}}, Remedy: health.Delete}
 }
@@ -64,8 +64,7 @@ func TestCohort(t *testing.T) {
 	}
 }
 
-// Of many that are told of at once, news come by name, and only those are forgotten
-// that are not there any more.
+// Of many changes at once, news come by name, and only machines that do not exist any more are forgotten.
 func TestCohortOfMany(t *testing.T) {
 	w := newCohort(silent())
 	for _, name := range []string{"c", "a", "b"} {

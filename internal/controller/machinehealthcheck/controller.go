@@ -1,12 +1,11 @@
-// Package machinehealthcheck finds machines whose nodes are not well and
-// remedies them, by health checks of every kind.
+// Package machinehealthcheck finds machines with unhealthy nodes and remedies them, by health checks of
+// every kind.
 //
-// A check has a cohort in memory: its machines as they were judged last. Events
-// tell which machines to look at again: one event costs one judgement, whatever
-// the size of the fleet, and a heartbeat of a node costs a comparison. A pass over
-// a check brings its cohort up to date, asks for a plan, remembers in the object
-// what is about to begin, begins it, and records. It comes again at the next moment
-// that matters and not before.
+// A check has a cohort in memory: its machines with their last verdicts. Events say which machines to judge
+// again: one event costs one judgement, whatever the size of the fleet, and a heartbeat of a node costs a
+// comparison. A pass over a check brings its cohort up to date, asks for a plan, stores in the object the
+// remedies that are about to begin, begins them, and records. It returns at the next moment that matters
+// and not before.
 package machinehealthcheck
 
 import (
@@ -42,36 +41,36 @@ type Options struct {
 	// the API server itself. Required.
 	Nodes     client.Client
 	LiveNodes client.Reader
-	// Identity tells the cluster of the nodes from others; nil: nothing is compared. Deletions
-	// are the nodes that were seen to be deleted; by default those that [Reconciler.SetupWithManager] watches.
+	// Identity distinguishes the cluster of the nodes from others; nil: nothing is compared. Deletions are
+	// the nodes that were seen to be deleted; by default those that [Reconciler.SetupWithManager] watches.
 	Identity  *node.Identity
 	Deletions *node.Deletions
-	// Recorder takes the events. Required.
+	// Recorder records the events. Required.
 	Recorder events.EventRecorder
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
-	// Connectivity tells how well the clusters are seen; nil: perfectly.
+	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Metrics and Tracer may be nil. Tracer is told of the machines that are deleted.
+	// Metrics and Tracer may be nil. Tracer records the deleted machines.
 	Metrics *Metrics
 	Tracer  Tracer
 	// Patients are the machines of the API groups that checks may select, the
 	// default first. Required.
 	Patients []dialect.Patients
-	// Namespace is where the conditions are that checks share; Common reads
-	// them. Required where the kind goes by such.
+	// Namespace has the conditions that checks share; Common reads them. Required if the kind uses shared
+	// conditions.
 	Namespace string
 	Common    func(*corev1.ConfigMap) dialect.CommonConditions
 }
 
-// Tracer takes down that something was done with the machine of a UID since from. What it is
-// told about are keys and values, as in logs.
+// Tracer records that something was done, since from, with the machine of a UID. Its other arguments are
+// keys and values, as in logs.
 type Tracer interface {
 	Did(uid, name string, from time.Time, err error, about ...any)
 }
 
-// Reconciler looks after checks of kind C. Passes over different checks may run
-// in parallel, those over one must not.
+// Reconciler reconciles checks of kind C. Passes over different checks may run in parallel, those over one
+// must not.
 type Reconciler[C client.Object] struct {
 	Options
 	lens dialect.HealthChecks[C]
@@ -80,7 +79,7 @@ type Reconciler[C client.Object] struct {
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
-	// heard is when any node was last heard of, in Unix nanoseconds; 0 never.
+	// heard is when any node last reported, in Unix nanoseconds; 0 never.
 	heard atomic.Int64
 }
 
@@ -95,8 +94,8 @@ func New[C client.Object](lens dialect.HealthChecks[C], o Options) *Reconciler[C
 	return &Reconciler[C]{Options: o, lens: lens, states: map[types.NamespacedName]*state{}}
 }
 
-// maxRest is after how long a check with a moment to wait for is looked at
-// again though that has not come.
+// maxRest is the longest pause before a check that waits for a moment is reconciled again, even if that
+// moment has not come.
 const maxRest = time.Hour
 
 // Reconcile makes one pass over the check that req names.
@@ -136,12 +135,11 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	return result, err
 }
 
-// conflictDelay is how long the cache is given to catch up after somebody else
-// wrote first.
+// conflictDelay is how long the cache may catch up after another client wrote first.
 const conflictDelay = 100 * time.Millisecond
 
-// common reads the conditions that checks share, where the kind goes by such. A
-// denied or failed answer is not an absent ConfigMap.
+// common reads the conditions that checks share, if the kind uses them. A denied or failed answer is not an
+// absent ConfigMap.
 func (r *Reconciler[C]) common(ctx context.Context) (dialect.CommonConditions, error) {
 	traits := r.lens.Traits()
 	if !traits.ReadsCommon {
@@ -158,8 +156,7 @@ func (r *Reconciler[C]) common(ctx context.Context) (dialect.CommonConditions, e
 	return r.Common(cm), nil
 }
 
-// patients are the machines that c selects among; of an API that is not served
-// here, none.
+// patients are the machines that c selects among; none if their API is not served here.
 func (r *Reconciler[C]) patients(c C) (_ dialect.Patients, served bool) {
 	api := c.GetAnnotations()[dialect.MachineAPIAnnotation]
 	for _, p := range r.Patients {

@@ -9,17 +9,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// Metrics are what clients know of health checks. A nil *Metrics records
-// nothing.
+// Metrics are the metrics of health checks. A nil *Metrics records nothing.
 type Metrics struct {
 	covered, restricted, storms *prometheus.GaugeVec
 	successes                   *prometheus.CounterVec
-	// apiVersion tells checks of an older form from those of the same name.
+	// apiVersion distinguishes checks of an older version from those with the same name.
 	apiVersion string
 }
 
-// NewMetrics makes the metrics and registers them. Their label api_version is empty,
-// which to Prometheus is no label: the series are those of the original.
+// NewMetrics creates the metrics and registers them. Their label api_version is empty, which to Prometheus
+// is no label: the series are those of the original.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"name", "namespace", "api_version"}
 	m := &Metrics{
@@ -45,8 +44,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Of are the same metrics about checks of another form, which may have the names of
-// these.
+// Of are the same metrics about checks of another version, which may have the same names.
 func (m *Metrics) Of(apiVersion string) *Metrics {
 	if m == nil {
 		return nil
@@ -68,10 +66,10 @@ func (m *Metrics) observe(check types.NamespacedName, covered int, restricted bo
 	m.restricted.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(closed)
 }
 
-// modes are what a breaker does about storms; one that is off sees none.
+// modes are what a breaker does about storms; one that is off sees no storms.
 var modes = []health.Mode{health.Report, health.Enforce}
 
-// stormy shows how many storms the breaker of a check sees. Its other mode has none.
+// stormy sets the number of storms that the breaker of a check sees. Its other mode has none.
 func (m *Metrics) stormy(check types.NamespacedName, mode health.Mode, storms int) {
 	if m == nil {
 		return
@@ -91,8 +89,8 @@ func (m *Metrics) remedied(check types.NamespacedName) {
 	}
 }
 
-// forget drops what is said of a check that is gone. That nothing is restricted
-// any more is said, for the alert to end.
+// forget drops the series of a deleted check. The series of restriction falls to zero, so that the alert
+// ends.
 func (m *Metrics) forget(check types.NamespacedName) {
 	if m == nil {
 		return

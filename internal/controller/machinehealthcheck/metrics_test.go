@@ -83,8 +83,8 @@ func TestMetricsOfBothForms(t *testing.T) {
 	}
 }
 
-// TestMetricOfStorms: an alert tells of storms, and whether anybody is left alone because of
-// them, until their cooldown is over.
+// TestMetricOfStorms: the metric shows storms, and whether they stop the remedies of any machine, until
+// their cooldown is over.
 func TestMetricOfStorms(t *testing.T) {
 	raging, over, past := storming("bad"), storming("older"), storming("oldest")
 	over.Over, past.Over = begin.Add(-4*time.Minute), begin.Add(-24*time.Hour)

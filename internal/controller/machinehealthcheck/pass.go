@@ -20,7 +20,7 @@ import (
 // pass is one pass over one check.
 type pass[C client.Object] struct {
 	*Reconciler[C]
-	// Client shows what was written.
+	// Client shows the pass its own writes.
 	Client *written.Client
 	state  *state
 	// patients are the machines that the check selects among.
@@ -30,9 +30,9 @@ type pass[C client.Object] struct {
 	now      time.Time
 	seen     connectivity.State
 	plan     health.Plan
-	// answers is the identity of the cluster by whose nodes the plan is made.
+	// answers is the identity of the cluster whose nodes the plan is based on.
 	answers string
-	// asked is what came of requests.
+	// asked is the outcome of requests.
 	asked asked
 }
 
@@ -88,9 +88,8 @@ func (p *pass[C]) view(ctx context.Context) (s health.Connectivity, err error) {
 	return s, err
 }
 
-// note stores what is about to begin, before it begins. What was remembered before
-// is what the object says: a write whose reply was lost may have taken effect, and
-// who led before may have written last.
+// note stores the remedies that are about to begin, before they begin. It compares with the memory in the
+// object: a write whose reply was lost may have taken effect, and a former leader may have written last.
 func (p *pass[C]) note(ctx context.Context, before health.Memory) error {
 	if p.plan.Memory.Equal(before) {
 		return nil
@@ -104,7 +103,7 @@ func (p *pass[C]) note(ctx context.Context, before health.Memory) error {
 	return nil
 }
 
-// record writes the status where it changed.
+// record writes the status if it changed.
 func (p *pass[C]) record(ctx context.Context) error {
 	after := p.object.DeepCopyObject().(C)
 	p.lens.Record(after, dialect.HealthOutcome{
@@ -120,7 +119,7 @@ func (p *pass[C]) record(ctx context.Context) error {
 	return nil
 }
 
-// since is a patch from the version that was looked at, and no other.
+// since is a patch that applies only to the version that was read.
 func (p *pass[C]) since() client.Patch {
 	return client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{})
 }

@@ -24,19 +24,18 @@ const (
 	clonedFromKind = "machine.openshift.io/cloned-from-groupkind"
 )
 
-// requestKind is the kind that a template makes: its own without the suffix.
+// requestKind is the kind that a template creates: the template's own kind without the suffix.
 func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "Template")
 	return gvk
 }
 
-// requestLook is after how long somebody looks whether a request is still there: its kind
-// is watched by nobody here, and others may delete it while the machine is sick.
+// requestLook is the pause before the pass checks whether a request still exists: its kind is not watched
+// here, and another client may delete it while the machine is unhealthy.
 const requestLook = 2 * time.Minute
 
-// request makes the request about a machine; it has the machine's name. One
-// that is there already serves.
+// request creates the request about a machine, with the machine's name. An existing request serves as well.
 func (r *remedies[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
 	r.asked.any = true
 	ref := r.lens.Template(r.object)

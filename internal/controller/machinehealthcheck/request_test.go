@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// Nobody is told what becomes of requests: others delete them, and so does the cluster
-// that of an earlier machine of the name. A machine that is still sick gets another.
+// No watch reports changes of requests: other clients delete them, and the cluster deletes the request of
+// an earlier machine of the name. A machine that is still unhealthy gets another.
 func TestRequestsThatVanishAreMadeAgain(t *testing.T) {
 	for _, c := range []struct {
 		reason string

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// restart asks for a reboot of the machine, whose controller carries it out. A
-// request that the plan did not know of is somebody's who was faster.
+// restart requests a reboot of the machine, which the machine's controller carries out. If there is a
+// request that the plan did not know, another client was faster.
 func (r *remedies[C]) restart(ctx context.Context, m client.Object, c *health.Case) error {
 	if dialect.ReadRebooting(m).Request != c.Target.Reboot.Request {
 		return nil
@@ -41,7 +41,7 @@ func (r *remedies[C]) escalated(c *health.Case) {
 	}
 }
 
-// withdraw takes back the requests of machines that are healthy again.
+// withdraw removes the requests of machines that are healthy again.
 func (r *remedies[C]) withdraw(ctx context.Context) error {
 	var errs []error
 	for i := range r.plan.Withdrawn {

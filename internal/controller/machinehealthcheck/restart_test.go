@@ -131,8 +131,8 @@ func TestRebootIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A cache that does not show the request yet makes nobody ask twice, nor does a
-// request that could not be stored: it is asked for by the same name.
+// If the cache does not show the request yet, or the request could not be stored, there is still only one
+// request: it has the same name.
 func TestRebootIsAskedForOnce(t *testing.T) {
 	w := sickWorld(t)
 	w.refuses = func(verb string, o client.Object) error {

@@ -128,8 +128,8 @@ func TestSafetyCheckInForeignCluster(t *testing.T) {
 	}
 }
 
-// TestSafetyCheckInRestoredCluster: the cluster came back from before the nodes joined, and has
-// its identity. Nodes that a watch saw deleted are believed to be gone.
+// TestSafetyCheckInRestoredCluster: the cluster was restored to a state before the nodes joined, and has
+// its identity. Nodes that a watch saw deleted count as deleted.
 func TestSafetyCheckInRestoredCluster(t *testing.T) {
 	for _, seen := range []bool{false, true} {
 		machines, nodes := recorded("ours", "a", "b", "c", "d", "e")

@@ -11,12 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// grace is how old a check is before people hear that it selects nothing: its
-// machines may be made after it.
+// grace is the age at which a check is reported that selects nothing: its machines may be created after it.
 const grace = 2 * time.Minute
 
-// tellSelection says, once, that the check selects no machine, or one that another
-// check selects too.
+// tellSelection reports, once, that the check selects no machine, or a machine that another check selects
+// too.
 func (p *pass[C]) tellSelection() {
 	if !p.empty() {
 		p.state.lonely = false
@@ -32,7 +31,7 @@ func (p *pass[C]) tellSelection() {
 	}
 }
 
-// tellDoubts tells of annotations of ours on the check that do nothing, once until that changes.
+// tellDoubts reports Millwright annotations without effect on the check, once until that changes.
 func (p *pass[C]) tellDoubts() {
 	reason, note := apis.DoubtsNote(p.object)
 	if note != "" && note != p.state.doubted {
@@ -41,15 +40,15 @@ func (p *pass[C]) tellDoubts() {
 	p.state.doubted = note
 }
 
-// empty reports whether a check that is in order selects nothing.
+// empty reports whether a valid check selects nothing.
 func (p *pass[C]) empty() bool {
 	return p.plan.Expected+p.plan.Missing == 0 && len(p.check.Faults) == 0
 }
 
-// emptyDue is when a check that selects nothing is told about.
+// emptyDue is when a check that selects nothing is reported.
 func (p *pass[C]) emptyDue() time.Time { return p.object.GetCreationTimestamp().Add(grace) }
 
-// due is when the pass is to be repeated though nothing happens.
+// due is when the pass is to be repeated even without an event.
 func (p *pass[C]) due() time.Time {
 	due := p.plan.Due
 	if look := p.now.Add(requestLook); p.asked.any && (due.IsZero() || look.Before(due)) {
@@ -65,8 +64,8 @@ func (p *pass[C]) due() time.Time {
 	return due
 }
 
-// shared are the checks that select machines of this one, as far as neither was
-// told before. It looks at what is in memory.
+// shared are the checks that select machines of this one, as far as neither check reported that before. It
+// reads only memory.
 func (p *pass[C]) shared() (news []C) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +98,7 @@ func (w *state) shares(with string) {
 	w.sharedWith[with] = true
 }
 
-// api is the group of the cohort's machines, as its check says it.
+// api is the group of the cohort's machines, from its check.
 func (w *state) api() string {
 	_, api, _ := strings.Cut(w.view, " ")
 	return api

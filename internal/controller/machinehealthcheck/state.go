@@ -21,52 +21,48 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// state is what is known about a check between passes.
+// state is the known state of a check between passes.
 type state struct {
 	uid types.UID
 	// cohort holds the verdicts, nil before the first pass. It belongs to the
 	// pass.
 	cohort *cohort
-	// version is that of the check which the last pass left behind, empty where it
-	// did not come to its end; due is when the plan may change though nothing
-	// happens.
+	// version is the version of the check after the last pass, empty if that pass did not complete; due is
+	// when the plan may change even without an event.
 	version string
 	due     time.Time
-	// restricted says that people were told that nothing may be remedied,
-	// referred of which machines they were told that nobody controls them.
+	// restricted says that an event has reported that no remedy is permitted; referred are the machines for
+	// which an event has reported that they have no controller.
 	restricted bool
 	referred   map[types.UID]bool
-	// distrust is why people were told that what the cluster says is not believed.
+	// distrust is the reported reason why the answers of the cluster are not trusted.
 	distrust lifecycle.Reason
-	// lonely says that people were told that the check selects nothing.
+	// lonely says that an event has reported that the check selects nothing.
 	lonely bool
-	// doubted is what was last told of annotations that do nothing.
+	// doubted is the last report about annotations without effect.
 	doubted string
-	// remedied are the machines, by name, about which the last plan did something.
-	// What they show may have come and gone before anybody looks: what the plan went
-	// by is no news then, and still has to be acted on.
+	// remedied are the machines, by name, that the last plan remedied. Their state may have come and gone
+	// before a pass reads it: then it is no change from the basis of the plan, and a pass still has to act
+	// on it.
 	remedied map[string]bool
 
-	// What follows is under the lock of the reconciler: events write it.
+	// The lock of the reconciler guards the rest: events write it.
 
-	// dirty are the machines to look at again, all says that it is all of them.
+	// dirty are the machines to judge again; all says that all of them are.
 	dirty map[string]bool
 	all   bool
-	// selector is the check's, view what else it says of how machines are looked
-	// at; uids are the machines in the cohort by name, nodes their names by node,
-	// nodeOf their nodes by name.
+	// selector is the check's, view the other fields that determine how machines are judged; uids are the
+	// machines in the cohort by name, nodes their names by node, nodeOf their nodes by name.
 	selector labels.Selector
 	view     string
 	uids     map[string]types.UID
 	nodes    map[string]string
 	nodeOf   map[string]string
-	// sharedWith are the checks of which people were told that they select
-	// machines of this one.
+	// sharedWith are the checks for which an event has reported that they select machines of this one.
 	sharedWith map[string]bool
 }
 
-// remember is the cohort of c, a new one where there is none yet or the selection
-// changed.
+// remember is the cohort of c; it is a new one if c has no cohort yet or the selection changed.
 func (r *Reconciler[C]) remember(key types.NamespacedName, c C) *state {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +87,7 @@ func (r *Reconciler[C]) forget(key types.NamespacedName) {
 	delete(r.states, key)
 }
 
-// take hands out what events left to be looked at.
+// take returns the machines that events have left to judge.
 func (r *Reconciler[C]) take(w *state) (all bool, dirty map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,14 +99,14 @@ func (r *Reconciler[C]) take(w *state) (all bool, dirty map[string]bool) {
 	return all, dirty
 }
 
-// giveBack makes the next pass look at what this one could not.
+// giveBack makes the next pass judge those that this one could not.
 func (r *Reconciler[C]) giveBack(w *state) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.all = true
 }
 
-// observer looks at the machines of a check.
+// observer reads the machines of a check.
 type observer[C client.Object] struct {
 	*Reconciler[C]
 	Client   *written.Client
@@ -129,8 +125,7 @@ func (p *pass[C]) observer() observer[C] {
 	}
 }
 
-// observe brings the cohort up to date, and reports whether anything changed that
-// a plan is made of.
+// observe brings the cohort up to date, and reports whether any input of a plan changed.
 func (o observer[C]) observe(ctx context.Context) (changed bool, err error) {
 	if o.state.cohort == nil {
 		o.state.cohort, changed = newCohort(o.check), true
@@ -163,7 +158,7 @@ func (o observer[C]) observe(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// load looks at all machines.
+// load judges all machines.
 func (o observer[C]) load(ctx context.Context) error {
 	list := o.patients.Machines()
 	if err := o.Client.List(ctx, list, client.InNamespace(o.object.GetNamespace()), client.MatchingLabelsSelector{Selector: o.state.selector}); err != nil {
@@ -183,7 +178,7 @@ func (o observer[C]) load(ctx context.Context) error {
 	return nil
 }
 
-// look looks at one machine.
+// look judges one machine.
 func (o observer[C]) look(ctx context.Context, name string) (bool, error) {
 	m := o.patients.Machine()
 	err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.object.GetNamespace(), Name: name}, m)
@@ -221,8 +216,7 @@ func (o observer[C]) admit(ctx context.Context, m client.Object) (bool, error) {
 	return o.state.cohort.put(o.now, o.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(o.object)))), nil
 }
 
-// readNode reads a node; nil when there is none. An answer that failed is not
-// absence.
+// readNode reads a node; nil if it does not exist. A failed answer is not absence.
 func readNode(ctx context.Context, from client.Reader, name string) (*corev1.Node, error) {
 	if name == "" {
 		return nil, nil
@@ -238,7 +232,7 @@ func readNode(ctx context.Context, from client.Reader, name string) (*corev1.Nod
 	return n, nil
 }
 
-// release forgets a machine that is gone or is no longer selected.
+// release forgets a machine that was deleted or is no longer selected.
 func (o observer[C]) release(name string, uid types.UID) bool {
 	o.mu.Lock()
 	delete(o.state.nodes, o.state.nodeOf[name])

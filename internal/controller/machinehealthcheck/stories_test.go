@@ -62,7 +62,7 @@ func TestSilentNodeIsReplaced(t *testing.T) {
 	}
 }
 
-// W10: a heartbeat of a node wakes nobody, and costs no write.
+// W10: a heartbeat of a node wakes no check, and costs no write.
 func TestHeartbeat(t *testing.T) {
 	w := newWorld(t, append(pairs("a"), checkOf())...)
 	w.pass()
@@ -206,7 +206,7 @@ func TestNamespacesAreCompared(t *testing.T) {
 	}
 }
 
-// C10: a machine that somebody deletes is counted no more at once.
+// C10: a machine under deletion is not counted any more, from the start of its deletion.
 func TestDeletedMachinesAreNotCounted(t *testing.T) {
 	w := newWorld(t, append(pairs("a", "b"), checkOf())...)
 	w.pass()
@@ -324,7 +324,7 @@ func TestTimersCountWatchedTime(t *testing.T) {
 	}
 }
 
-// A storm is told once, also by another process, and what it means.
+// A storm is reported once, also across processes, with its consequence.
 func TestStormIsToldOnce(t *testing.T) {
 	for mode, means := range map[string]string{"report": "stops no remedy", "enforce": "left alone"} {
 		w := newWorld(t, append(pairs("a", "b", "c", "d"), checkOf(func(c *lenient.MachineHealthCheck) {
@@ -439,7 +439,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// C22: what cannot be read is said on the check, and remedies nobody.
+// C22: an unreadable condition is reported on the check, and causes no remedy.
 func TestGarbage(t *testing.T) {
 	m, n := pair("a")
 	m.Status.NodeRef = nil

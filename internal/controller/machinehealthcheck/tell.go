@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// tell says what changed: each machine that fell ill, once, that nothing may be
-// remedied, and storms that were not remembered before.
+// tell reports changes: each machine that became unhealthy, once; that no remedy is permitted; and new
+// storms.
 func (p *pass[C]) tell(before health.Memory) {
 	for _, s := range p.plan.Storms {
 		if s.Over.IsZero() && !before.Rages(s.Group) {
@@ -47,16 +47,16 @@ func (p *pass[C]) tell(before health.Memory) {
 	p.Metrics.stormy(client.ObjectKeyFromObject(p.object), p.check.Breaker.Mode, len(p.plan.Storms))
 }
 
-// stormy is what a storm means for its machines.
+// stormy is the consequence of a storm for its machines.
 var stormy = map[health.Mode]string{
 	health.Report:  "the breaker only reports, so that this stops no remedy",
 	health.Enforce: "they are left alone, and for a while after it",
 }
 
-// voice tells of the machines of a check.
+// voice records events about the machines of a check.
 type voice struct {
 	events events.EventRecorder
-	// kinds knows what a machine is called.
+	// kinds has the kind names of machines.
 	kinds    client.Client
 	machines dialect.Patients
 	// checkName is the name of the check.
@@ -67,7 +67,7 @@ func (p *pass[C]) voice() voice {
 	return voice{events: p.Recorder, kinds: p.Client, machines: p.patients, checkName: p.object.GetName()}
 }
 
-// say tells of a remedy; %v in the format is the machine.
+// say reports a remedy; %v in the format is the machine.
 func (v voice) say(t *health.Target, kind, reason, format string) {
 	v.emit(t, kind, reason, dialect.ActionRemediate, fmt.Sprintf(format, v.title(t)))
 }
@@ -81,7 +81,7 @@ func (v voice) title(t *health.Target) string {
 	return fmt.Sprintf("%s/%s/%s/%s", t.Namespace, v.checkName, t.Name, t.NodeName)
 }
 
-// reference stands for the machine in events.
+// reference is the machine's reference in events.
 func (v voice) reference(t *health.Target) runtime.Object {
 	m := v.machines.Machine()
 	m.SetNamespace(t.Namespace)
@@ -94,5 +94,5 @@ func (v voice) reference(t *health.Target) runtime.Object {
 	return m
 }
 
-// escape is the text of an error as part of a format.
+// escape makes the text of an error safe as part of a format.
 func escape(err error) string { return strings.ReplaceAll(err.Error(), "%", "%%") }

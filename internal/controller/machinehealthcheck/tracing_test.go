@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tracer notes what it is told.
+// tracer notes the calls that it gets.
 type tracer []string
 
 func (r *tracer) Did(uid, name string, _ time.Time, _ error, about ...any) {

@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// Wakes returns the checks that a change of one object concerns: of a check, a node,
-// a machine, and of the conditions that checks share.
+// Wakes returns the checks that a change of one object concerns: a check, a node, a machine, or the
+// conditions that checks share.
 func (r *Reconciler[C]) Wakes(_ context.Context, before, after client.Object) []enqueue.Request {
 	switch o := enqueue.Either(before, after).(type) {
 	case C:
@@ -36,8 +36,8 @@ func (r *Reconciler[C]) Wakes(_ context.Context, before, after client.Object) []
 	}
 }
 
-// MachineChanged tells the cohorts of a machine's namespace which select it, or
-// did, to look at it again, and returns their checks.
+// MachineChanged marks a machine in the cohorts of its namespace that select it, or did, and returns their
+// checks.
 func (r *Reconciler[C]) MachineChanged(m client.Object) (due []reconcile.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,8 +52,7 @@ func (r *Reconciler[C]) MachineChanged(m client.Object) (due []reconcile.Request
 	return due
 }
 
-// NodeChanged does the same for the machine of a node. A heartbeat wakes
-// nobody; that it came is remembered.
+// NodeChanged does the same for the machine of a node. A heartbeat wakes no check; its time is noted.
 func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (due []reconcile.Request) {
 	if after != nil {
 		r.heard.Store(r.Clock.Now().UnixNano())
@@ -75,8 +74,7 @@ func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (due []reconcile
 	return due
 }
 
-// CommonChanged wakes all checks, where the kind goes by conditions that they
-// share and cm holds these.
+// CommonChanged wakes all checks, if the kind uses shared conditions and cm holds them.
 func (r *Reconciler[C]) CommonChanged(cm client.Object) (due []reconcile.Request) {
 	if cm.GetNamespace() != r.Namespace || cm.GetName() != r.lens.Traits().ConfigMap {
 		return nil
@@ -99,7 +97,7 @@ func (w *state) soil(key types.NamespacedName, machine string) reconcile.Request
 
 // Setup is how a [Reconciler] is run.
 type Setup struct {
-	// MaxConcurrent is how many checks are worked on at a time; 10 by default.
+	// MaxConcurrent is how many checks are reconciled concurrently; 10 by default.
 	MaxConcurrent int
 	// NodeCache is watched for nodes.
 	NodeCache cache.Cache

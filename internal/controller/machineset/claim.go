@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// claim returns those of listed that are the set's, after adopting and
-// releasing what has to be. An error leaves their number uncertain.
+// claim returns the listed machines that are the set's, after the adoptions and releases. An error leaves
+// their number uncertain.
 func (r *roster[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
 	var members, adopt, release []client.Object
 	for _, m := range listed {
@@ -43,8 +43,8 @@ func (r *roster[S]) tie(m client.Object) replicas.Tie {
 	return t
 }
 
-// adopt makes machines the set's. That the set itself still lives is read live
-// first: a cache may show one that was deleted so that its machines survive.
+// adopt makes machines the set's. Before that it asks the API server whether the set still exists: a cache
+// may show a set that was deleted without its machines.
 func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
 	if len(machines) == 0 {
 		return nil, nil
@@ -63,8 +63,7 @@ func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]clie
 	})
 }
 
-// release takes the set's reference off machines that its selector no longer
-// matches.
+// release removes the set's reference from machines that its selector no longer matches.
 func (r *roster[S]) release(ctx context.Context, machines []client.Object) error {
 	_, err := r.patchEach(ctx, machines, change{
 		doing: "release machine", reason: "Released", action: "Release", note: "Released machine %s, which the selector does not match any more",

@@ -1,11 +1,10 @@
 // Package machineset keeps sets of machines at their size, in every API group
 // that has such sets.
 //
-// One pass over a set observes its machines, settles to whom they belong,
-// judges whether they are far too many ([limits.Judge]), decides
-// ([replicas.Decide]), creates or deletes, and records. It creates by
-// the cache, once that shows all its own writes, and deletes by a live
-// listing, because who is to go may have been marked a moment ago.
+// One pass over a set reads its machines, settles which of them belong to it, judges whether they are far
+// too many ([limits.Judge]), decides ([replicas.Decide]), creates or deletes, and records. It creates by
+// the cache, once that shows all its own writes. It deletes by a live listing, because a user may have
+// marked a machine for deletion a moment ago.
 package machineset
 
 import (
@@ -39,10 +38,10 @@ type Options struct {
 	Client client.Client
 	// Live reads them from the API server itself. Required.
 	Live client.Reader
-	// Nodes reads the nodes that the machines have become; nil: none are
-	// known. Only API groups that read readiness from nodes ask for it.
+	// Nodes reads the nodes of the machines; nil: none are known. Only API groups that read readiness from
+	// nodes use it.
 	Nodes client.Reader
-	// Recorder takes the events. Required.
+	// Recorder records the events. Required.
 	Recorder events.EventRecorder
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
@@ -54,23 +53,20 @@ type Options struct {
 	// Creates and Deletes run the calls of one batch; by default 32 and 16 at
 	// a time. Deletes sent all at once would be refused with 429.
 	Creates, Deletes replicas.Runner
-	// Margins are those of the freeze of sets that have far too many machines,
-	// in API groups that know it ([dialect.Freezer]); by default
-	// [limits.DefaultMargins].
+	// Margins are those of the freeze of sets that have far too many machines, in API groups that support
+	// it ([dialect.Freezer]); by default [limits.DefaultMargins].
 	Margins *limits.Margins
-	// FreezePeriod is how often a frozen set is looked at although nothing
-	// happened; zero is never.
+	// FreezePeriod is how often a frozen set is reconciled without an event; zero is never.
 	FreezePeriod time.Duration
-	// StaleMachines counts the machines that sets deleted because they had been
-	// unhealthy for too long, in API groups that tell that ([dialect.HealthJudge]);
-	// may be nil.
+	// StaleMachines counts the machines that sets deleted because they had been unhealthy for too long, in
+	// API groups that report that ([dialect.HealthJudge]); may be nil.
 	StaleMachines prometheus.Counter
-	// Tracer is told of machines that were made and deleted; may be nil.
+	// Tracer records the created and deleted machines; may be nil.
 	Tracer Tracer
 }
 
-// Tracer takes down that something was done with the machine of a UID since from. What it is
-// told about are keys and values, as in logs.
+// Tracer records that something was done, since from, with the machine of a UID. Its other arguments are
+// keys and values, as in logs.
 type Tracer interface {
 	Did(uid, name string, from time.Time, err error, about ...any)
 }
@@ -80,19 +76,19 @@ type Tracer interface {
 type Reconciler[S client.Object] struct {
 	Options
 	lens dialect.Sets[S]
-	// preserver is nil where sets keep no machines, nodeReader where machines say themselves
-	// that they are ready, unhealthy where they do not say why they failed.
+	// preserver is nil if sets keep no machines, nodeReader if machines report their readiness themselves,
+	// unhealthy if machines do not report why they failed.
 	preserver  dialect.SetPreserver
 	nodeReader dialect.NodeReader
 	unhealthy  dialect.HealthJudge
-	// writes are the sets and machines that were written.
+	// writes are the written sets and machines.
 	writes written.Writes
 	// counted are the writes of their counters.
 	counted written.Recent
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
-	// selections are what sets select and make, as they were compared with others.
+	// selections are the selectors and labels of sets at their last comparison with other sets.
 	selections map[types.NamespacedName]selection
 }
 
@@ -100,34 +96,32 @@ type Reconciler[S client.Object] struct {
 // costs one live listing.
 type memory struct {
 	uid types.UID
-	// awaited are the machines that were made and deleted, ledger has those of which
-	// that is not known.
+	// awaited are the machines that were created and deleted; ledger has those for which that is uncertain.
 	awaited written.Awaited
 	ledger  expectations.Expectations
-	// recorded is when the status was last written, observed the generation
-	// that it was last written for, told the fault that was last told, misread
-	// and refused the same of the guard of deletions.
+	// recorded is when the status was last written, observed the generation of that write, told the last
+	// reported fault; misread and refused are the last reports of the guard of deletions.
 	recorded time.Time
 	observed int64
 	// inStep are machines that need not be compared with the template again.
 	inStep inStep
-	// compared is the generation that was last compared with other sets, selects
-	// what it selects and makes.
+	// compared is the generation that was last compared with other sets, selects its selector and labels.
 	compared int64
 	selects  string
 	told     string
 	misread  string
 	refused  string
-	// refusedGrowth is what was last told of the guard of growth.
+	// refusedGrowth is the last report of the guard of growth.
 	refusedGrowth string
-	// doubted is what was last told of annotations that do nothing.
+	// doubted is the last report about annotations without effect.
 	doubted string
-	// rests is the rest after the last pass, members how many machines it saw that were not being deleted. Both are written under the reconciler's lock.
+	// rests is the remaining work after the last pass, members how many machines it saw that were not under
+	// deletion. The reconciler's lock guards both.
 	rests   replicas.Resting
 	members int
 }
 
-// FreezeMargins are the margins that are given, or else the defaults.
+// FreezeMargins are the given margins, or else the defaults.
 func (o Options) FreezeMargins() limits.Margins {
 	if o.Margins == nil {
 		return limits.DefaultMargins
@@ -201,8 +195,8 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	return reconcile.Result{RequeueAfter: p.after}, nil
 }
 
-// conflictDelay is how long the cache is given to catch up after somebody
-// else wrote first. The event of that write usually comes sooner.
+// conflictDelay is how long the cache may catch up after another client wrote first. The event of that
+// write usually comes sooner.
 const conflictDelay = 100 * time.Millisecond
 
 func (r *Reconciler[S]) remember(key types.NamespacedName, uid types.UID) *memory {

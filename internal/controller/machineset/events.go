@@ -10,12 +10,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// eventsPerPass bounds the events that name one machine each; one more event
-// tells how many were left out. A set of a thousand machines would else write
-// a thousand events each way.
+// eventsPerPass bounds the events that name one machine each; one more event reports how many were left
+// out. Otherwise a set of a thousand machines would write a thousand events each way.
 const eventsPerPass = 10
 
-// tellCreated says which machines were made.
+// tellCreated reports the created machines.
 func (h hands[S]) tellCreated(made []client.Object) {
 	reason := h.lens.Traits().Events.Created
 	if reason == "" {
@@ -29,7 +28,7 @@ func (h hands[S]) tellCreated(made []client.Object) {
 	}
 }
 
-// tellDeleted says which machines were deleted, and why.
+// tellDeleted reports the deleted machines, and why they were deleted.
 func (h hands[S]) tellDeleted(deleted []replicas.Victim) {
 	reason := h.lens.Traits().Events.Deleted
 	if reason == "" {

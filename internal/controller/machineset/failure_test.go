@@ -39,8 +39,8 @@ func (w *world[S]) telling(t *testing.T) (*machineset.Reconciler[S], *events.Fak
 	}), recorder
 }
 
-// A quota that is used up fails one creation, not a hundred; it is told, and
-// the condition goes when it is over.
+// An exhausted quota fails one creation, not a hundred; it is reported, and the condition is removed when
+// it is over.
 func TestRejectedCreation(t *testing.T) {
 	w := newWorld(gardenerAPI)
 	w.declare(t, 50)

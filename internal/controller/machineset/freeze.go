@@ -13,10 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
-// judge freezes or thaws the set by the very machines that its scale is then
-// decided from. By now those that nobody controlled are adopted, and counted. A set
-// that is being deleted makes none and does not freeze, but one that froze before
-// thaws like others: its deployment says that it is frozen for as long.
+// judge freezes or thaws the set by the same machines from which its scale is then decided. At this point
+// machines without a controller are adopted, and counted. A set under deletion creates none and does not
+// freeze, but a frozen one thaws like others: until then its deployment reports that it is frozen.
 func (p *pass[S]) judge(ctx context.Context) error {
 	freezer, ok := p.lens.(dialect.Freezer[S])
 	if !ok || p.thawed || p.set.Deleting && !freezer.Crowd(p.object, nil, nil).Frozen {
@@ -36,8 +35,7 @@ func (p *pass[S]) judge(ctx context.Context) error {
 	return p.carryOut(ctx, freezer, j, frozen)
 }
 
-// judgement is the verdict about the machines at hand; frozen says that the
-// set is at present.
+// judgement is the verdict about the listed machines; frozen says that the set is frozen now.
 func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j limits.Judgement, frozen bool, err error) {
 	parent, err := others[S]{p.subject}.parent(ctx, f)
 	if err != nil {
@@ -66,7 +64,7 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j limits.J
 		if err := p.patchSet(ctx, "thaw set", func(s S) { f.Freeze(s, false) }); err != nil {
 			return err
 		}
-		// What was asked for is granted for the rest of this pass.
+		// The annotation's request holds for the rest of this pass.
 		p.thawed = true
 		reason, action = p.lens.Traits().Events.Thawed, "Unfreeze"
 	}
@@ -78,8 +76,7 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j limits.J
 	return nil
 }
 
-// setsOf are the sets that parent controls: its size says how many machines
-// they may have.
+// setsOf are the sets that parent controls: its size limits their machines.
 func (r *Reconciler[S]) setsOf(ctx context.Context, parent client.Object) (out []reconcile.Request) {
 	list, err := r.listSets(ctx, parent.GetNamespace())
 	if err != nil {

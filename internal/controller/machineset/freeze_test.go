@@ -210,8 +210,8 @@ func TestFreezeByLiveListing(t *testing.T) {
 	}
 }
 
-// A cache that hides machines thaws nobody: neither that of a fresh controller
-// nor one that does not show the set's own creations yet.
+// A cache that hides machines thaws no set: neither the cache of a fresh controller nor one that does not
+// show the set's own creations yet.
 func TestThawIsSure(t *testing.T) {
 	freeze := func(n int32) func(*v1alpha1.MachineSet) {
 		return func(s *v1alpha1.MachineSet) { s.Labels, s.Spec.Replicas = map[string]string{"freeze": "True"}, n }
@@ -253,8 +253,8 @@ func TestThawIsSure(t *testing.T) {
 	})
 }
 
-// The annotation thaws whatever the number, for one pass, and is gone then. A
-// set that is too large still freezes again after what it made.
+// The annotation thaws a set of any size, for one pass, and is then removed. A set that is too large still
+// freezes again after its creations.
 func TestUnfreezeAnnotation(t *testing.T) {
 	c := newCrowded(t)
 	c.declare(t, 4)

@@ -16,12 +16,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// heldPause is when a set whose machines are held is looked at again: that
-// machines of its siblings are gone wakes only these.
+// heldPause is the pause before a set whose machines are held is reconciled again: the deletion of machines
+// of its siblings wakes only the siblings.
 const heldPause = 15 * time.Second
 
-// guarded decides, and weighs what goes together with what goes from the other
-// sets of the same deployment. These are read only when something is to go.
+// guarded decides, and weighs the planned deletions together with those of the other sets of the same
+// deployment. It reads these sets only if machines are to be deleted.
 func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	d := replicas.Decide(p.now, p.set, p.members, p.policy)
 	owner := metav1.GetControllerOfNoCopy(p.object)
@@ -37,8 +37,8 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
 }
 
-// hear keeps what a guard said for the record, and tells people once: again only
-// after one of them changed what the set wants or allows.
+// hear keeps the verdict of a guard for the record, and reports it once: again only after a change of the
+// set's size or its permission.
 func (p *pass[S]) hear(d replicas.Decision) {
 	p.hearGrowth(d)
 	g := p.set.Guard
@@ -77,8 +77,8 @@ func (p *pass[S]) hearGrowth(d replicas.Decision) {
 	p.growth, p.refusedGrowth = d.Held, asked
 }
 
-// keepSize stores how many members the guard of growth allows, before they are created: what is
-// lost of them is made again.
+// keepSize stores how many members the guard of growth allows, before they are created: lost machines up to
+// that number are created again.
 func (p *pass[S]) keepSize(ctx context.Context, d replicas.Decision) error {
 	if g := p.set.Growth; g == nil || d.Held != "" || p.set.Deleting || g.Known == p.set.Replicas {
 		return nil
@@ -87,12 +87,12 @@ func (p *pass[S]) keepSize(ctx context.Context, d replicas.Decision) error {
 	return p.patchSet(ctx, "keep the allowed size", func(s S) { dialect.KeepSize(s, p.set.Replicas) })
 }
 
-// doubt tells of annotations of ours on the set that do nothing, once until that changes.
+// doubt reports Millwright annotations without effect on the set, once until that changes.
 func (p *pass[S]) doubt() {
 	if metav1.GetControllerOfNoCopy(p.object) != nil {
-		return // its deployment tells
+		return // its deployment reports it
 	}
-	doubts := slices.DeleteFunc(apis.Doubts(p.object), func(d dialect.Doubt) bool { return !d.Unknown && strings.Contains(d.Field, "-deletion") }) // the guard tells of those
+	doubts := slices.DeleteFunc(apis.Doubts(p.object), func(d dialect.Doubt) bool { return !d.Unknown && strings.Contains(d.Field, "-deletion") }) // the guard reports those
 	reason, note := dialect.DoubtsNote(doubts)
 	if note != "" && note != p.doubted {
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Read", "%s", dialect.Note(note))

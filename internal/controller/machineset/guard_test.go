@@ -133,8 +133,7 @@ func TestGuardHolds(t *testing.T) {
 	eachAPI(t, guardStory[*machinev1.MachineSet], guardStory[*v1alpha1.MachineSet])
 }
 
-// A wrong number is held and told once, until somebody approves it, mends it,
-// or takes the guard away.
+// A wrong number is held and reported once, until a user approves it, fixes it, or removes the guard.
 func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.passes(t)
 	g.expect(t, "at rest", 10, "")

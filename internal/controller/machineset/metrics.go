@@ -16,7 +16,7 @@ func NewStaleMachines() prometheus.Counter {
 	})
 }
 
-// countStale counts those of the machines deleted that failed for what their nodes were like.
+// countStale counts the deleted machines that failed because of the state of their nodes.
 func (p *pass[S]) countStale(deleted []replicas.Victim) {
 	if p.StaleMachines == nil || p.unhealthy == nil {
 		return

@@ -18,21 +18,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// roster is the machines of a set, as they were observed and then written.
+// roster has the machines of a set, as they were read and then written.
 type roster[S client.Object] struct {
 	*subject[S]
-	// owned are the machines that the cache lists as the set's, machines
-	// those of them that count as its own, members the same as facts.
+	// owned are the machines that the cache lists as the set's, machines those of them that count as its
+	// own, members the same as facts.
 	owned    []client.Object
 	machines []client.Object
 	members  []replicas.Member
-	// live says that machines were listed by the API server itself.
+	// live says that the API server itself listed the machines.
 	live bool
 }
 
-// observe lists the set's machines and those that nobody controls, and settles
-// which of them are the set's. What is listed is shared with the cache and
-// must not be changed.
+// observe lists the set's machines and those without a controller, and settles which of them are the set's.
+// The listed objects are shared with the cache and must not be changed.
 func (r *roster[S]) observe(ctx context.Context) error {
 	owned, err := r.listCached(ctx, string(r.set.UID))
 	if err != nil {
@@ -51,7 +50,7 @@ func (r *roster[S]) observe(ctx context.Context) error {
 	return r.view(ctx)
 }
 
-// observeLive replaces what was observed by what the API server says now.
+// observeLive replaces the observed machines by those of the API server.
 func (r *roster[S]) observeLive(ctx context.Context) error {
 	list := r.lens.Traits().Machines()
 	opts := []client.ListOption{client.InNamespace(r.set.Namespace)}
@@ -74,9 +73,8 @@ func (r *roster[S]) observeLive(ctx context.Context) error {
 	return r.view(ctx)
 }
 
-// sure reports whether the number of machines is known well enough to create
-// more of them: nothing is awaited, or what the API server says was read.
-// Freezing does not wait for that, because it harms nobody.
+// sure reports whether the number of machines is known well enough to create more: nothing is awaited, or
+// the API server has listed them. A freeze does not wait for that, because it does no harm.
 func (r *roster[S]) sure(ctx context.Context) (bool, error) {
 	switch overdue, left := r.awaited.Overdue(r.now); {
 	case r.live, r.ledger.Trusted() && r.awaited.Satisfied():
@@ -88,13 +86,12 @@ func (r *roster[S]) sure(ctx context.Context) (bool, error) {
 	return true, r.observeLive(ctx)
 }
 
-// unshown reports whether the cache does not show the machine: nothing tells then when it
-// goes.
+// unshown reports whether the cache does not show the machine: then no event reports its deletion.
 func (r *roster[S]) unshown(m client.Object) bool {
 	return !slices.ContainsFunc(r.owned, func(o client.Object) bool { return o.GetUID() == m.GetUID() })
 }
 
-// only leaves out what is not the set's.
+// only keeps the set's machines.
 func (r *roster[S]) only(all []client.Object) (out []client.Object) {
 	for _, m := range all {
 		if replicas.Claim(r.tie(m)) == replicas.IsMember {
@@ -104,7 +101,7 @@ func (r *roster[S]) only(all []client.Object) (out []client.Object) {
 	return out
 }
 
-// view projects the machines.
+// view returns the machines as facts.
 func (r *roster[S]) view(ctx context.Context) error {
 	var failed error
 	nodes := func(name string) *corev1.Node {
@@ -127,8 +124,8 @@ func (r *roster[S]) view(ctx context.Context) error {
 	return nil
 }
 
-// spare keeps a member on whose preservation ended unseen: it may have recovered,
-// and sight has to be back for a while before that would show.
+// spare keeps a member whose preservation ended while nodes could not be seen: it may have recovered, and
+// that shows only some time after sight is back.
 func (r *roster[S]) spare(m *replicas.Member) {
 	if until := m.Preservation.Until; !until.IsZero() && !r.now.Before(until) && !r.seen.Past(until, r.now) {
 		m.Preservation.Until = r.now.Add(connectivity.Settle)
@@ -136,7 +133,7 @@ func (r *roster[S]) spare(m *replicas.Member) {
 	}
 }
 
-// node reads one node; nil where there is none, or where machines say themselves that they are ready.
+// node reads one node; nil if it does not exist, or if machines report their readiness themselves.
 func (r *roster[S]) node(ctx context.Context, name string) (*corev1.Node, error) {
 	if r.Nodes == nil || r.nodeReader == nil || name == "" {
 		return nil, nil

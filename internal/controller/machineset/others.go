@@ -13,11 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// others are the sets besides a pass's own, and the deployment that they may have in
-// common.
+// others are the sets besides the pass's own, and the deployment that they may have in common.
 type others[S client.Object] struct{ *subject[S] }
 
-// elsewhere is what is disrupted of the sets that have the same owner.
+// elsewhere counts the disruptions of the sets that have the same owner.
 func (o others[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
 	sets, err := o.listSets(ctx, o.set.Namespace)
 	if err != nil {
@@ -37,8 +36,8 @@ func (o others[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) 
 	return sum, nil
 }
 
-// weigh is what is disrupted of another set. How many of its machines go does not depend
-// on their readiness, so that no nodes are read.
+// weigh counts the disruptions of another set. The number of machines under deletion does not depend on
+// readiness, so it reads no nodes.
 func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
 	machines, err := o.listCached(ctx, string(s.GetUID()))
 	if err != nil {
@@ -52,8 +51,8 @@ func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) 
 	return replicas.DisruptionOf(o.now, v.Set, members, v.Policy), nil
 }
 
-// parent reads the deployment that controls the set; nil when none does. One
-// that has gone, or of another kind, or of the same name only, is none.
+// parent reads the deployment that controls the set; nil if no deployment does. An owner that does not exist,
+// has another kind, or has only the same name is not the parent.
 func (o others[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
 	ref := metav1.GetControllerOfNoCopy(o.object)
 	if ref == nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// overlapReason is that of events about sets that select the same machines.
+// overlapReason is the reason of events about sets that select the same machines.
 const overlapReason = "SelectorOverlaps"
 
-// tellOverlaps says, once for each selector and labels of a template, which other
-// sets select machines such as the set makes, or make machines that it selects.
-// Whoever owns a machine keeps it: the two meet over machines that nobody owns.
+// tellOverlaps reports, once for each selector and template labels, which other sets select machines like
+// those of the set, or create machines that it selects. The owner of a machine keeps it: the two sets
+// compete only for machines without an owner.
 func (o others[S]) tellOverlaps(ctx context.Context) error {
 	if o.compared == o.object.GetGeneration() || o.set.Deleting {
 		return nil
@@ -53,8 +53,8 @@ func (o others[S]) tellOverlap(s client.Object, with string) {
 	o.Recorder.Eventf(s, nil, corev1.EventTypeWarning, overlapReason, "Select", "%s", dialect.Note(note))
 }
 
-// overlaps reports whether machines of one set are selected by the other. Sets of
-// one deployment are its business.
+// overlaps reports whether machines of one set are selected by the other. Sets of one deployment may
+// overlap.
 func (o others[S]) overlaps(s S) bool {
 	mine, theirs := metav1.GetControllerOfNoCopy(o.object), metav1.GetControllerOfNoCopy(s)
 	siblings := mine != nil && theirs != nil && mine.UID == theirs.UID
@@ -65,7 +65,8 @@ func (o others[S]) overlaps(s S) bool {
 	return m.selects.Matches(t.makes) || t.selects.Matches(m.makes)
 }
 
-// selection is what a set selects, and the labels of machines that it makes. It is kept: each of a thousand sets is compared with all others.
+// selection is the selector of a set, and the labels of machines that it creates. It is kept: each of a
+// thousand sets is compared with all others.
 type selection struct {
 	uid        types.UID
 	generation int64

@@ -16,11 +16,10 @@ type pass[S client.Object] struct {
 	*subject[S]
 	*roster[S]
 
-	// frozen says why the set makes no machines, thawed that it was allowed to
-	// in this pass.
+	// frozen says why the set creates no machines, thawed that this pass may create some.
 	frozen string
 	thawed bool
-	// judged, acted, failure, held and growth are what came of scaling.
+	// judged, acted, failure, held and growth are the outcome of scaling.
 	judged  bool
 	acted   bool
 	failure *dialect.SetFailure
@@ -87,7 +86,7 @@ func (p *pass[S]) scale(ctx context.Context) error {
 	return nil
 }
 
-// came takes note of what came of creating or deleting.
+// came notes the outcome of creations or deletions.
 func (p *pass[S]) came(failure *dialect.SetFailure) error {
 	p.acted, p.failure = true, failure
 	if failure == nil {
@@ -96,7 +95,7 @@ func (p *pass[S]) came(failure *dialect.SetFailure) error {
 	return failure.Err
 }
 
-// decide returns what to do; false when the cache has to catch up first.
+// decide returns the decision; false if the cache has to catch up first.
 func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	d, err := p.judgeAndDecide(ctx)
 	if err != nil {
@@ -126,8 +125,7 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	return d, err == nil, err
 }
 
-// judgeAndDecide does both from the same facts, so that a set which grows fast
-// is frozen in time.
+// judgeAndDecide does both from the same facts, so that a set which grows fast is frozen in time.
 func (p *pass[S]) judgeAndDecide(ctx context.Context) (replicas.Decision, error) {
 	if err := p.judge(ctx); err != nil {
 		return replicas.Decision{}, err

@@ -13,16 +13,14 @@ import (
 type change struct {
 	// doing names it in errors.
 	doing string
-	// apply makes it, on a copy.
+	// apply makes the change, on a copy.
 	apply func(m client.Object)
-	// reason, action and note, which names the machine, tell people about it;
-	// without a reason they are not told.
+	// reason, action and note, which names the machine, form the event; without a reason there is no event.
 	reason, action, note string
 }
 
-// patchEach makes the change to each of machines and returns those that went
-// well. Every patch asks for the version it was computed from. What has gone
-// meanwhile is left out without an error.
+// patchEach changes each of the machines and returns those that succeeded. Every patch requires the version
+// that it was computed from. Machines that were deleted meanwhile are left out without an error.
 func (s *subject[S]) patchEach(ctx context.Context, machines []client.Object, c change) ([]client.Object, error) {
 	done, errs := make([]client.Object, len(machines)), make([]error, len(machines))
 	s.Creates(len(machines), func(i int) {

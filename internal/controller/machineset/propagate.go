@@ -11,14 +11,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// settle brings the machines that are there in order. As long as that fails,
-// their number is not known for sure, and nothing is created or deleted.
+// settle brings the existing machines up to date. As long as that fails, their number is uncertain, and
+// nothing is created or deleted.
 func (r *roster[S]) settle(ctx context.Context) error {
 	return errors.Join(r.propagate(ctx), r.keepFailed(ctx))
 }
 
-// propagate brings living machines in step with the template, where the API
-// group wants that.
+// propagate updates living machines from the template, if the API group wants that.
 func (r *roster[S]) propagate(ctx context.Context) error {
 	if r.set.Deleting {
 		return nil
@@ -38,20 +37,20 @@ func (r *roster[S]) propagate(ctx context.Context) error {
 	return err
 }
 
-// inStep are the machines that were found in step with the template of their set: to
-// compare a thousand with it in each pass costs more than all else of a pass.
+// inStep are the machines that were found to match the template of their set: to compare a thousand
+// machines in each pass costs more than the rest of the pass.
 type inStep struct {
 	// set is the version of the set, machines those of its machines.
 	set      string
 	machines map[types.UID]string
 }
 
-// knows reports whether the machine as it is was compared with the set as it is.
+// knows reports whether this version of the machine was compared with this version of the set.
 func (s *inStep) knows(set, m client.Object) bool {
 	return s.set == set.GetResourceVersion() && s.machines[m.GetUID()] == m.GetResourceVersion()
 }
 
-// note enters that all machines but those were compared.
+// note enters that all machines except these were compared.
 func (s *inStep) note(set client.Object, machines, but []client.Object) {
 	s.set, s.machines = set.GetResourceVersion(), make(map[types.UID]string, len(machines))
 	for _, m := range machines {
@@ -89,7 +88,7 @@ func (r *roster[S]) keepFailed(ctx context.Context) error {
 	return r.view(ctx)
 }
 
-// replace puts machines as they were written in the place of those observed.
+// replace puts the written machines in place of the observed ones.
 func (r *roster[S]) replace(written []client.Object) {
 	for _, w := range written {
 		i := slices.IndexFunc(r.machines, func(m client.Object) bool { return m.GetUID() == w.GetUID() })

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// refuse records the faults of the object and waits for its author.
+// refuse records the faults of the object and waits for a change by its author.
 func (p *pass[S]) refuse(ctx context.Context) error {
 	told := p.set.Faults[0].String()
 	if p.told != told {
@@ -25,8 +25,8 @@ func (p *pass[S]) refuse(ctx context.Context) error {
 	return p.write(ctx, dialect.SetOutcome{Now: p.now, Faults: p.set.Faults})
 }
 
-// record writes the status, if it changed. A pass that created or deleted
-// leaves it to the next one, which the events of its machines bring about.
+// record writes the status, if it changed. A pass that created or deleted machines leaves it to the next
+// pass, which their events start.
 func (p *pass[S]) record(ctx context.Context) error {
 	if p.acted && p.failure == nil {
 		if !p.set.Deleting {
@@ -46,7 +46,7 @@ func (p *pass[S]) record(ctx context.Context) error {
 	})
 }
 
-// statusPause is the least time between two writes of counters about so many machines.
+// statusPause is the least time between two writes of counters, by the number of machines.
 func (p *pass[S]) statusPause(machines int) time.Duration {
 	return replicas.StatusPause(machines, p.counted.Within(p.now, replicas.MostStatusPause))
 }

@@ -74,8 +74,8 @@ func serverGoesBack[S client.Object](t *testing.T, a api[S]) {
 	}
 }
 
-// TestDeletionIsUndone: the cache shows that somebody deletes the set, and the API server
-// has it as it was before that. Its machines stay.
+// TestDeletionIsUndone: the cache shows that the set is under deletion, and the API server has it in its
+// state before that. Its machines stay.
 func TestDeletionIsUndone(t *testing.T) {
 	t.Run("machine.openshift.io", func(t *testing.T) { deletionIsUndone(t, openshiftAPI) })
 	t.Run("machine.sapcloud.io", func(t *testing.T) { deletionIsUndone(t, gardenerAPI) })

@@ -19,22 +19,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/pace"
 )
 
-// hands make machines and delete them.
+// hands create machines and delete them.
 type hands[S client.Object] struct{ *subject[S] }
 
-// attempt is one creation. The name is chosen beforehand and, when the reply
-// is lost, used again, so that the machine exists once or not at all.
+// attempt is one creation. The name is chosen beforehand and used again if the reply is lost, so that the
+// machine exists at most once.
 type attempt struct {
 	name string
-	// made is the machine, if the attempt came to one.
+	// made is the machine, if the attempt created one.
 	made client.Object
-	// unsure says that it may have been made or may yet be, sure that it will
-	// not be made any more. An attempt refused is neither: it leaves open what
-	// becomes of an earlier one under the same name.
+	// unsure says that it may have been created or may still be; sure says that it will not be created any
+	// more. A refused attempt is neither: it leaves open the outcome of an earlier attempt under the same
+	// name.
 	unsure, sure bool
 }
 
-// create makes n machines in batches of 1, 2, 4 and so on.
+// create creates n machines in batches of 1, 2, 4 and so on.
 func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 	attempts := make([]attempt, n)
 	names := h.ledger.UnknownCreations()
@@ -56,7 +56,7 @@ func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 	return h.fail(true, err)
 }
 
-// enterCreated keeps account of the attempts and returns the machines made.
+// enterCreated records the attempts and returns the created machines.
 func (h hands[S]) enterCreated(attempts []attempt) (made []client.Object) {
 	for _, a := range attempts {
 		switch {
@@ -88,8 +88,8 @@ func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
 	return fmt.Errorf("create machine %s: %w", a.name, err)
 }
 
-// recognise looks whose the machine is that has the name already: it is ours
-// if an earlier creation went through although its reply was lost.
+// recognise checks whose the machine with that name is: it is the set's if an earlier creation succeeded
+// although its reply was lost.
 func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 	there := h.lens.Traits().Machine()
 	err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.set.Namespace, Name: a.name}, there)
@@ -108,7 +108,7 @@ func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// delete deletes the victims, each by its UID, and returns those that surely are.
+// delete deletes the victims, each by its UID, and returns those that are certainly deleted.
 func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
 	errs := make([]error, len(victims))
 	h.Deletes(len(victims), func(i int) {
@@ -131,11 +131,12 @@ func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (delete
 	return deleted, h.fail(false, errors.Join(errs...))
 }
 
-// errSpecChanged is that of what is not done any more, because the set asks for something else since the pass began. The next pass decides
-// about that.
+// errSpecChanged is the error of actions that are skipped because the set's spec has changed since the pass
+// began. The next pass decides about them.
 var errSpecChanged = errors.New("the set has another spec")
 
-// specUnchanged reports whether the set is as the pass saw it, as far as the cache shows: what a large set does takes seconds.
+// specUnchanged reports whether the set still has the spec that the pass saw, as far as the cache shows:
+// the actions of a large set take seconds.
 func (h hands[S]) specUnchanged(ctx context.Context) bool {
 	now := h.lens.New()
 	err := h.Client.Get(ctx, client.ObjectKeyFromObject(h.object), now)
@@ -157,15 +158,15 @@ func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
 	return fmt.Errorf("delete machine %s: %w", v.Name, err)
 }
 
-// trace has it told what was done with a machine since from.
+// trace records that something was done with a machine since from.
 func (h hands[S]) trace(uid types.UID, name, what string, from time.Time, about ...any) {
 	if h.Tracer != nil {
 		h.Tracer.Did(string(uid), what, from, nil, append(about, "machine", h.set.Namespace+"/"+name, "set", h.set.Namespace+"/"+h.set.Name)...)
 	}
 }
 
-// fail tells a failure, and returns it for the record, shortened: what fails for one
-// usually fails for all alike.
+// fail reports a failure, and returns it for the record, shortened: all machines usually fail for the same
+// cause.
 func (h hands[S]) fail(creating bool, err error) *dialect.SetFailure {
 	if err = withoutSpecChanged(err); err == nil {
 		return nil

@@ -21,8 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Bounds of the pause after a failed pass; it doubles from one to the other.
-// Every set has its own.
+// Bounds of the pause after a failed pass; it doubles from one to the other. Every set has its own pause.
 const (
 	minRetry = 100 * time.Millisecond
 	maxRetry = 2 * time.Minute
@@ -30,22 +29,22 @@ const (
 
 // Setup is how a [Reconciler] is run.
 type Setup struct {
-	// MaxConcurrent is how many sets are worked on at a time; 10 by default.
+	// MaxConcurrent is how many sets are reconciled concurrently; 10 by default.
 	MaxConcurrent int
-	// NewQueue makes the queue in which sets wait for a worker, by [Reconciler.Turn]; nil for one in the order in which they came.
+	// NewQueue creates the queue in which sets wait for a worker, by [Reconciler.Turn]; nil for a first-in,
+	// first-out queue.
 	NewQueue func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// NodeCache is watched for nodes that become ready or cease to be; nil:
-	// none are.
+	// NodeCache is watched for nodes that become ready or not ready; nil: nodes are not watched.
 	NodeCache cache.Cache
 }
 
-// Index registers the field index by which r reads. The controller of deployments
-// reads by it as well, so that it is registered also where only that one runs.
+// Index registers the field index by which r reads. The controller of deployments uses it as well, so it is
+// registered even if only that controller runs.
 func (r *Reconciler[S]) Index(ctx context.Context, indexer client.FieldIndexer) error {
 	return index.SetupOwner(ctx, indexer, r.lens.Traits().Machine())
 }
 
-// logs makes the logger of each pass, whose lines say which set they are about.
+// logs creates the logger of each pass, whose lines name the set.
 func logs(base logr.Logger, controller string) func(*reconcile.Request) logr.Logger {
 	base = base.WithValues("controller", controller)
 	return func(req *reconcile.Request) logr.Logger {

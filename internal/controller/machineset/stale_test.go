@@ -124,8 +124,8 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
-// What is too many is counted on the server: somebody else may have deleted what
-// the cache still shows.
+// The surplus is counted on the server: another client may have deleted machines that the cache still
+// shows.
 func TestSurplusIsCountedLive(t *testing.T) {
 	w := newWorld(openshiftAPI)
 	w.declare(t, 3)
@@ -145,8 +145,8 @@ func TestSurplusIsCountedLive(t *testing.T) {
 	}
 }
 
-// A deletion without an answer is asked for again before another machine is
-// chosen, whoever has become the better choice since: it may still arrive.
+// A deletion without an answer is requested again before another machine is chosen, even if that would be
+// the better choice now: the first request may still arrive.
 func TestUnansweredDeletionIsRepeated(t *testing.T) {
 	w := newWorld(openshiftAPI)
 	w.declare(t, 3)
@@ -223,8 +223,7 @@ func TestUnansweredDeletionWaits(t *testing.T) {
 	}
 }
 
-// A machine of somebody else that has the name that was drawn is none of the
-// set's: the set says so, and draws another.
+// A foreign machine that has the drawn name is not the set's: the set reports that, and draws another name.
 func TestNameOfAStranger(t *testing.T) {
 	w := newWorld(openshiftAPI)
 	w.declare(t, 1)

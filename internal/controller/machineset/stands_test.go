@@ -11,8 +11,8 @@ func TestDeletedSetMakesNoMachine(t *testing.T) {
 	t.Run("machine.sapcloud.io", func(t *testing.T) { deletedSetMakesNoMachine(t, gardenerAPI) })
 }
 
-// Somebody deletes a set and its machines at once, and the cache shows only that the machines go. Nothing is made in their place, whether
-// the set has gone already or is going.
+// A user deletes a set and its machines at once, and the cache shows only the deletion of the machines. No
+// machine is created in their place, whether the set is deleted already or under deletion.
 func deletedSetMakesNoMachine[S client.Object](t *testing.T, a api[S]) {
 	w := newWorld(a)
 	w.declare(t, 2)

@@ -24,9 +24,8 @@ func both(t *testing.T, openshift func(*testing.T, *cluster[*machinev1.MachineSe
 
 func TestScale(t *testing.T) { both(t, scaleStory, scaleStory) }
 
-// Up to 20 and down to 5, through the scale subresource. The machines that
-// somebody asked to give up go first, and the new ones have all they need from
-// the first write on.
+// Up to 20 and down to 5, through the scale subresource. The machines that a user marked for deletion go
+// first, and the new ones have all required fields from the first write on.
 func scaleStory[S client.Object](t *testing.T, c *cluster[S]) {
 	s := c.declare(t, 0)
 	c.scale(t, s, 20)
@@ -269,7 +268,7 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-// refuses checks that people were told once and that nothing was made.
+// refuses checks that one event was recorded and that no machine was created.
 func refuses[S client.Object](t *testing.T, c *cluster[S], s S, reason, message string) {
 	t.Helper()
 	eventually(t, func() string {

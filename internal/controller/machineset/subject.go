@@ -18,28 +18,28 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// subject is the set that a pass is about. All parts of the pass share it.
+// subject is the set of a pass. All parts of the pass share it.
 type subject[S client.Object] struct {
 	*Reconciler[S]
 	*memory
-	// Client shows what was written.
+	// Client shows the pass its own writes.
 	Client *written.Client
 
-	// object is the set as last read or written, set what it says.
+	// object is the set as last read or written, set its content as facts.
 	object   S
 	set      replicas.Set
 	policy   replicas.Policy
 	selector labels.Selector
 	now      time.Time
-	// seen is how well the clusters are.
+	// seen is how well the clusters are seen.
 	seen connectivity.State
 	// after is when to look again; zero: at the next event.
 	after time.Duration
 }
 
-// wentBack reports whether the set is not what was written, but older: nothing is
-// made or deleted by a mark, or a deletion, that was undone. The API server is asked
-// where the cache shows something older, too.
+// wentBack reports whether the set is older than the written version: then no machine is created, or
+// deleted, because of a mark or a deletion that was undone. If the cache shows an older version, it asks
+// the API server too.
 func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
 	if !s.Client.Hides(s.set.UID) && !s.set.Deleting {
 		return false, nil
@@ -56,8 +56,9 @@ func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// stands asks the API server whether the set is still to have machines. Who deletes a set together with its machines would get new ones otherwise, from a
-// cache that knows only of the latter yet.
+// stands asks the API server whether the set is still to have machines. Without it, a user who deletes a
+// set together with its machines would get new machines, from a cache that shows only the deletion of the
+// machines yet.
 func (s *subject[S]) stands(ctx context.Context) (bool, error) {
 	now := s.lens.New()
 	err := s.Live.Get(ctx, client.ObjectKeyFromObject(s.object), now)
@@ -71,7 +72,7 @@ func (s *subject[S]) stands(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// hold puts the set's finalizer in place before anything is created.
+// hold sets the set's finalizer before any machine is created.
 func (s *subject[S]) hold(ctx context.Context) error {
 	finalizer := s.lens.Traits().Finalizer
 	if finalizer == "" || s.set.Deleting || controllerutil.ContainsFinalizer(s.object, finalizer) {
@@ -80,8 +81,7 @@ func (s *subject[S]) hold(ctx context.Context) error {
 	return s.patchSet(ctx, "add finalizer", func(set S) { controllerutil.AddFinalizer(set, finalizer) })
 }
 
-// letGo takes the finalizer off a set without machines, and reports whether there was
-// one to take.
+// letGo removes the finalizer from a set without machines, and reports whether it had one.
 func (s *subject[S]) letGo(ctx context.Context) (bool, error) {
 	finalizer := s.lens.Traits().Finalizer
 	if !controllerutil.ContainsFinalizer(s.object, finalizer) {
@@ -91,25 +91,25 @@ func (s *subject[S]) letGo(ctx context.Context) (bool, error) {
 	return true, client.IgnoreNotFound(err)
 }
 
-// again asks for another pass after d at the latest.
+// again requests another pass after d at the latest.
 func (s *subject[S]) again(d time.Duration) {
 	if d > 0 && (s.after == 0 || d < s.after) {
 		s.after = d
 	}
 }
 
-// ours reports whether the set controls m; free, whether nobody does.
+// ours reports whether the set controls m; free, whether m has no controller.
 func (s *subject[S]) ours(m client.Object) (ours, free bool) {
 	ref := metav1.GetControllerOfNoCopy(m)
 	return ref != nil && ref.UID == s.set.UID, ref == nil
 }
 
-// without returns refs but for those to the set.
+// without returns refs except those to the set.
 func (s *subject[S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == s.set.UID })
 }
 
-// patchSet makes a change to the set's metadata and goes on with the result.
+// patchSet changes the set's metadata and continues with the result.
 func (s *subject[S]) patchSet(ctx context.Context, doing string, apply func(S)) error {
 	after := s.object.DeepCopyObject().(S)
 	apply(after)
@@ -121,7 +121,7 @@ func (s *subject[S]) patchSet(ctx context.Context, doing string, apply func(S)) 
 	return nil
 }
 
-// resource is the set's, for errors.
+// resource is the set's resource, for errors.
 func (s *subject[S]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: s.lens.Traits().Kind.Group, Resource: "machinesets"}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 )
 
-// countedAnew are up to how many machines of a set are counted for its turn. Of a larger set those of its last pass count: to list them takes as
-// long as a pass.
+// countedAnew is the number of machines up to which the machines of a set are counted for its turn. For a
+// larger set the number of its last pass counts: to list them takes as long as a pass.
 const countedAnew = 200
 
-// Turn says what kind of work a set is that begins to wait for a worker, by the cache.
+// Turn says, by the cache, what kind of work a set is that begins to wait for a worker.
 func (r *Reconciler[S]) Turn(ctx context.Context, key types.NamespacedName) turn.Class {
 	s := r.lens.New()
 	if err := r.Client.Get(ctx, key, s, client.UnsafeDisableDeepCopy); err != nil {
-		return turn.Settled // it does not exist any more, or the pass says what is wrong
+		return turn.Settled // it does not exist any more, or the pass reports the error
 	}
 	rests, members := r.lastPass(key, s.GetUID())
 	if rests.Left(r.Clock.Now(), s.GetGeneration()) > 0 {
@@ -34,7 +34,8 @@ func (r *Reconciler[S]) Turn(ctx context.Context, key types.NamespacedName) turn
 	return replicas.Turn(r.lens.View(s).Set, members)
 }
 
-// lastPass is the rest after the set's last pass, and how many machines that saw; zero for a set that had none.
+// lastPass is the remaining work after the set's last pass, and the number of machines of that pass; zero
+// for a set without a pass.
 func (r *Reconciler[S]) lastPass(key types.NamespacedName, uid types.UID) (rests replicas.Resting, members int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +45,7 @@ func (r *Reconciler[S]) lastPass(key types.NamespacedName, uid types.UID) (rests
 	return rests, 0
 }
 
-// staying are how many of the machines are not being deleted.
+// staying is how many of the machines are not under deletion.
 func staying(machines []client.Object) (n int) {
 	for _, m := range machines {
 		if m.GetDeletionTimestamp() == nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// eventPause gathers changes of machines that move only counters.
+// eventPause gathers changes of machines that change only counters.
 const eventPause = 100 * time.Millisecond
 
-// Wakes returns the sets that a change of one object concerns: of a set, of a
-// machine, of a node where those count, and of a deployment.
+// Wakes returns the sets that a change of one object concerns: a set, a machine, a node if nodes count, or
+// a deployment.
 func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []enqueue.Request {
 	o := enqueue.Either(before, after)
 	switch o.(type) {
@@ -44,8 +44,7 @@ func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) 
 	return r.wakesOfMachine(ctx, before, after)
 }
 
-// wakesOfMachine is at once where the number of machines may have changed, and
-// gathered where not.
+// wakesOfMachine wakes at once if the number of machines may have changed, else after a pause.
 func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client.Object) []enqueue.Request {
 	if before == nil || after == nil {
 		return append(r.concerned(ctx, before, 0), r.concerned(ctx, after, 0)...)
@@ -65,8 +64,8 @@ func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client
 	return r.concerned(ctx, after, eventPause)
 }
 
-// wakesOfNode is about the set of the machine that a node is. Of a node only
-// whose it is and whether it is ready matters: heartbeats wake nobody.
+// wakesOfNode wakes the set of the node's machine. Only the node's machine and readiness matter: heartbeats
+// wake no set.
 func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	if r.nodeReader == nil {
 		return nil
@@ -82,7 +81,7 @@ func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Ob
 		}
 		m := r.lens.Traits().Machine()
 		if key := r.nodeReader.MachineOf(n); key.Name == "" || r.Client.Get(ctx, key, m) != nil {
-			continue // not there, or not yet: then the machine's own event does it
+			continue // it does not exist, or not yet: the machine's own event wakes the set
 		}
 		out = append(out, r.concerned(ctx, m, eventPause)...)
 	}

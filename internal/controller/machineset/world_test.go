@@ -92,8 +92,8 @@ type world[S client.Object] struct {
 	// fate is asked before every creation.
 	fate func() fate
 	late []client.Object
-	// leaving are machines whose deletion reaches the server later than its
-	// reply is given up; slow says that this is to happen.
+	// leaving are machines whose deletion reaches the server after the client has timed out; slow says that
+	// this is to happen.
 	slow    bool
 	leaving []client.Object
 	// created counts creations that reached the server.

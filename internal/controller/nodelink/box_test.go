@@ -79,8 +79,8 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-// restricted is the configuration of somebody with the rights of section 7.8 as far as they are about
-// nodes, machines and events.
+// restricted is the configuration of a user with those rights of section 7.8 that are about nodes, machines
+// and events.
 func (b *box) restricted(admin *rest.Config) *rest.Config {
 	user := "system:serviceaccount:" + b.namespace + ":machine-api-controllers"
 	all := []string{"create", "delete", "get", "list", "patch", "update", "watch"}

@@ -1,12 +1,11 @@
-// Package nodelink ties nodes to machines where the machine controller does not: it records
-// in a machine which node it has become, and puts on the node what the machine asks for.
+// Package nodelink links nodes to machines where the machine controller does not: it records in a machine
+// which node belongs to it, and puts on the node the labels, annotations and taints of the machine.
 //
-// It works beside the machine controller of a foreign provider, and beside our own, which
-// does the same by itself: whoever comes second finds nothing to write. One pass is about one
-// node. It looks who may have the node, decides ([Decide]), records it in the machine under
-// the version that it looked at, and brings the node in step. Passes over one node follow one
-// another, and two nodes cannot both get the same version of a machine, so that a machine has
-// one node and a node one machine.
+// It works beside the machine controller of a foreign provider, and beside Millwright's own, which does the
+// same by itself: the second of the two finds nothing to write. One pass is about one node. It reads the
+// machines that may have the node, decides ([Decide]), records the node in the machine under the version
+// that it read, and brings the node up to date. Passes over one node follow one another, and two nodes
+// cannot both write the same version of a machine, so a machine has one node and a node one machine.
 package nodelink
 
 import (
@@ -30,8 +29,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// Name is that of the original's program, which is also the source of its events. Both lead under
-// one lease, [apis.API.LinkLease], so that the two never act at the same time.
+// Name is the name of the original's program, which is also the source of its events. Both use the same
+// lease, [apis.API.LinkLease], so the two never act at the same time.
 const Name = "nodelink-controller"
 
 // Options are what a [Reconciler] works with.
@@ -40,14 +39,13 @@ type Options struct {
 	// their status. Live reads them from the API server itself. Both are required.
 	Client client.Client
 	Live   client.Reader
-	// Nodes reads nodes from a cache with the indexes of [Reconciler.Index], and writes them.
-	// NodesLive reads them from the API server itself. Nil: they are in the same cluster as
-	// the machines.
+	// Nodes reads nodes from a cache with the indexes of [Reconciler.Index], and writes them. NodesLive
+	// reads them from the API server itself. Nil: nodes are in the same cluster as the machines.
 	Nodes     client.Client
 	NodesLive client.Reader
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
-	// Recorder takes the events, which are about machines. Required.
+	// Recorder records the events, which are about machines. Required.
 	Recorder events.EventRecorder
 }
 
@@ -66,19 +64,19 @@ type Reconciler[M client.Object] struct {
 	memories map[string]memory // by the name of the node
 }
 
-// memory is what a reconciler knows about one node between passes. Losing it costs one write
-// at most, and repeats an event.
+// memory is what a reconciler knows about one node between passes. Losing it costs at most one write and
+// one repeated event.
 type memory struct {
 	uid types.UID
-	// machine is the UID of the machine whose the node was, seen how both were then.
+	// machine is the UID of the node's machine, seen the state of both at the last pass.
 	machine string
 	seen    *sight
-	// told is the refusal, or the failure, that people were told about.
+	// told is the refusal, or the failure, that was last reported.
 	told string
 }
 
-// New returns a reconciler of the nodes of machines that lens reads. It is an error where
-// machines of that API do not say which node they have.
+// New returns a reconciler of the nodes of machines that lens reads. It fails if machines of that API do
+// not record their node.
 func New[M client.Object](lens dialect.Machines[M], o Options) (*Reconciler[M], error) {
 	links, ok := dialect.As[dialect.Linker[M]](lens)
 	if !ok {
@@ -95,12 +93,12 @@ func New[M client.Object](lens dialect.Machines[M], o Options) (*Reconciler[M], 
 	}, nil
 }
 
-// conflictDelay is how long caches are given to catch up after somebody else wrote first. The
-// event of that write usually comes sooner.
+// conflictDelay is how long caches may catch up after another client wrote first. The event of that write
+// usually comes sooner.
 const conflictDelay = 100 * time.Millisecond
 
-// refusedAgain is when a node is looked at again that looks like a machine's and was not linked
-// to it. What would change that wakes it, as a rule.
+// refusedAgain is the pause before a node is reconciled again that looks like a machine's and was not
+// linked to it. A change that matters usually wakes it sooner.
 const refusedAgain = 10 * time.Minute
 
 // Reconcile makes one pass over the node that req names.
@@ -110,9 +108,9 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	now := r.Clock.Now()
 	hidden := lifecycle.Earlier(p.machines.Settle(ctx, now), p.nodes.Settle(ctx, now))
 	switch {
-	case apierrors.IsConflict(err): // somebody else was faster
+	case apierrors.IsConflict(err): // another client wrote first
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
-	case client.IgnoreNotFound(err) != nil: // what has gone meanwhile wakes who waits for that
+	case client.IgnoreNotFound(err) != nil: // an object that was deleted meanwhile wakes the objects that wait for that
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: lifecycle.Earlier(after, hidden)}, nil
@@ -161,8 +159,8 @@ func (p *pass[M]) run(ctx context.Context, name string) (time.Duration, error) {
 	return after, err
 }
 
-// link records the node in its machine, and then brings the node in step: whoever goes by the
-// node finds a machine that knows of it.
+// link records the node in its machine, and then brings the node up to date: a controller that reads the
+// node finds a machine that has recorded it.
 func (p *pass[M]) link(ctx context.Context, n *corev1.Node, m M, v Verdict, mem *memory) error {
 	if mem.machine != v.Machine.UID {
 		mem.machine, mem.seen, mem.told = v.Machine.UID, nil, ""
@@ -177,7 +175,7 @@ func (p *pass[M]) link(ctx context.Context, n *corev1.Node, m M, v Verdict, mem 
 		return nil
 	}
 	err = fmt.Errorf("bring node %s in step with machine %s: %w", n.Name, key(*v.Machine), err)
-	refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) // what the machine asks for may be no label, or no taint
+	refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) // the machine may have an invalid label or taint
 	if refused && mem.told != err.Error() {
 		mem.told = err.Error()
 		p.tell(m, "NodeNotUpdated", mem.told)
@@ -185,8 +183,7 @@ func (p *pass[M]) link(ctx context.Context, n *corev1.Node, m M, v Verdict, mem 
 	return err
 }
 
-// record writes into the machine that the node is its, and that its readiness changed, as far
-// as it does not say so.
+// record writes into the machine its node and the change of readiness, if the machine lacks either.
 func (p *pass[M]) record(ctx context.Context, n *corev1.Node, m M, mem *memory) error {
 	ready := lifecycle.Ready(n)
 	now := sight{ready: ready.Status == corev1.ConditionTrue, stamped: p.links.Stamped(m)}
@@ -207,8 +204,8 @@ func (p *pass[M]) record(ctx context.Context, n *corev1.Node, m M, mem *memory) 
 	return nil
 }
 
-// refuse says to the machines that a node looks like why it is not linked to them. It returns
-// when to look again.
+// refuse reports to the machines that the node looks like why it is not linked to them. It returns when to
+// look again.
 func (p *pass[M]) refuse(ctx context.Context, n *corev1.Node, f found[M], v Verdict, mem *memory) (after time.Duration) {
 	if len(v.Refused) > 0 {
 		after = refusedAgain
@@ -219,7 +216,7 @@ func (p *pass[M]) refuse(ctx context.Context, n *corev1.Node, f found[M], v Verd
 	}
 	logger := log.FromContext(ctx)
 	if len(v.Refused) == 0 {
-		logger = logger.V(1) // there may be many nodes that have nothing to do with machines
+		logger = logger.V(1) // many nodes may not belong to any machine
 	}
 	logger.Info("not linked", "node", n.Name, "reason", v.Reason, "why", v.Message)
 	for _, m := range v.Refused {
@@ -229,13 +226,12 @@ func (p *pass[M]) refuse(ctx context.Context, n *corev1.Node, f found[M], v Verd
 	return after
 }
 
-// tell warns people of a machine.
+// tell records a warning event on a machine.
 func (p *pass[M]) tell(m M, reason, text string) {
 	p.Recorder.Eventf(m, nil, corev1.EventTypeWarning, reason, "Link", "%s", dialect.Note(text))
 }
 
-// remember is what is known about the node; a node that was replaced by another of the same
-// name is a new one.
+// remember returns the memory of the node; a node that replaced another of the same name is a new one.
 func (r *Reconciler[M]) remember(n *corev1.Node) memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()

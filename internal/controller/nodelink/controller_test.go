@@ -59,8 +59,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestBesideOthers: what somebody else wrote already, our machine controller or the original, is not
-// written again.
+// TestBesideOthers: what Millwright's machine controller or the original has written already is not written
+// again.
 func TestBesideOthers(t *testing.T) {
 	m := machine("a", one, func(m *machinev1.Machine) {
 		m.Status.NodeRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: "w", UID: "uid-w"}
@@ -88,7 +88,8 @@ func TestBesideOthers(t *testing.T) {
 	w.pass("step 6: by a clock that is behind", "w", 1)
 }
 
-// TestOvertaken: a machine that somebody links while its node is looked at keeps that link.
+// TestOvertaken: if another client links a machine during a pass over its node, the machine keeps that
+// link.
 func TestOvertaken(t *testing.T) {
 	w := newWorld(t, machine("a", one), nodeNamed("w", one))
 	w.before = func() {
@@ -121,7 +122,8 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// TestAdditive: what the machine asks for no more stays on the node, and what somebody took off comes back.
+// TestAdditive: a label that the machine drops stays on the node, and one that another client removes is
+// restored.
 func TestAdditive(t *testing.T) {
 	w := newWorld(t, machine("a", one), nodeNamed("w", one))
 	w.pass("the node joins", "w", 2)
@@ -186,8 +188,8 @@ func TestDeletions(t *testing.T) {
 	w.pass("there is no such node", "w3", 0)
 }
 
-// TestForger: a node that says of itself what a machine with a node has on record gets nothing, also
-// where the cache does not show the machine's node yet. People are told once.
+// TestForger: a node that claims the recorded fields of a machine which has a node gets nothing, even if
+// the cache does not show the machine's node yet. One event reports it.
 func TestForger(t *testing.T) {
 	linked := machine("a", one, func(m *machinev1.Machine) {
 		m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: "w", UID: "uid-w"}

@@ -17,13 +17,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// look reads machines and nodes by what ties them to one another.
+// look reads machines and nodes by the fields that link them to one another.
 type look[M client.Object] struct {
 	*Reconciler[M]
 	machines, nodes client.Reader
 }
 
-// found is what a look has found so far, each object once.
+// found has the objects that a look has found so far, each once.
 type found[M client.Object] struct {
 	machines map[types.UID]M
 	nodes    map[string]*corev1.Node
@@ -33,8 +33,8 @@ func newFound[M client.Object]() found[M] {
 	return found[M]{machines: map[types.UID]M{}, nodes: map[string]*corev1.Node{}}
 }
 
-// around finds the machines that the node may belong to, the other nodes that these may have,
-// and the machines that those may belong to: what a decision about the node needs.
+// around finds everything that a decision about the node needs: the machines that the node may belong to,
+// the other nodes of these machines, and the machines that those nodes may belong to.
 func (l look[M]) around(ctx context.Context, n *corev1.Node) (found[M], error) {
 	f := newFound[M]()
 	near, err := l.machinesOf(ctx, f, n)
@@ -130,7 +130,7 @@ func (l look[M]) each(ctx context.Context, by string, values []string, add func(
 	return nil
 }
 
-// scene is what was found, for a decision about the node, always in the same order.
+// scene returns the found objects for a decision about the node, always in the same order.
 func (l look[M]) scene(n *corev1.Node, f found[M]) Scene {
 	s := Scene{Node: n, Mark: l.mark}
 	for _, uid := range slices.Sorted(maps.Keys(f.machines)) {
@@ -142,9 +142,9 @@ func (l look[M]) scene(n *corev1.Node, f found[M]) Scene {
 	return s
 }
 
-// whose decides whose the node is. That the node which the machine has on record is gone is
-// believed of the API server only: a cache that has not seen it yet must not move the machine
-// to a node that merely says that it is the machine's.
+// whose decides which machine the node belongs to. Only the API server can say that the machine's recorded
+// node does not exist: a cache that does not show it yet must not move the machine to another node that
+// claims to be the machine's.
 func (l look[M]) whose(ctx context.Context, n *corev1.Node, f found[M]) (Verdict, error) {
 	s := l.scene(n, f)
 	v := Decide(s)

@@ -2,20 +2,19 @@ package nodelink
 
 import "time"
 
-// sight is what a pass saw of a node that is a machine's.
+// sight is the state in which a pass saw a machine's node.
 type sight struct {
 	ready bool
-	// stamped is when the machine was stamped last.
+	// stamped is when the machine was last stamped.
 	stamped time.Time
 }
 
-// unheard reports whether a machine is to be stamped because its node became ready, or ceased to
-// be, at a time that the node says: controllers that count ready machines may watch nothing but
-// machines. It is not where somebody else wrote into the machine since, which they saw.
+// unheard reports whether to stamp a machine because its node became ready or not ready at a time that the
+// node states: controllers that count ready machines may watch only machines. No stamp is needed if another
+// client has written the machine since, because those controllers saw that write.
 //
-// A pass that saw the node before, last, compares what was written since then as well, because
-// the time is by the clock of the node. The first pass of a process, whose last is nil, has
-// that time alone.
+// A pass with an earlier sight of the node, last, also compares the writes since then, because the time is
+// by the node's clock. The first pass of a process, whose last is nil, has only that time.
 func unheard(last *sight, now sight, changed time.Time) bool {
 	switch {
 	case last == nil:

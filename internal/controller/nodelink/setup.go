@@ -19,8 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// Bounds of the pause after a failed pass; it doubles from one to the other. Every node has its
-// own.
+// Bounds of the pause after a failed pass; it doubles from one to the other. Every node has its own pause.
 const (
 	minRetry = 100 * time.Millisecond
 	maxRetry = 2 * time.Minute
@@ -28,15 +27,15 @@ const (
 
 // Setup is how a [Reconciler] is run.
 type Setup struct {
-	// MaxConcurrent is how many nodes are worked on at a time; 10 by default.
+	// MaxConcurrent is how many nodes are reconciled concurrently; 10 by default.
 	MaxConcurrent int
 	// NodeCache is watched for nodes; nil: the manager's own.
 	NodeCache cache.Cache
 }
 
-// Index registers the field indexes by which r reads: over machines, and over nodes, which may
-// be in another cache. A cache has each index once: where our machine controller runs in the
-// same process it has registered them already.
+// Index registers the field indexes by which r reads: over machines, and over nodes, which may be in
+// another cache. A cache has each index once: if Millwright's machine controller runs in the same process,
+// it has registered them already.
 func (r *Reconciler[M]) Index(ctx context.Context, machines, nodes client.FieldIndexer) error {
 	if err := index.SetupNode(ctx, machines, r.lens); err != nil {
 		return err

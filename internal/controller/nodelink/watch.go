@@ -18,22 +18,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// Change is what a change of a node means here.
+// Change is what a change of a node means to this controller.
 type Change int
 
-// The changes; each is more than those before.
+// The changes; each includes the effects of those before.
 const (
-	// Unrelated is a heartbeat, a pod's capacity, a condition other than Ready, a resync.
+	// Unrelated is a heartbeat, the capacity for pods, a condition other than Ready, or a resync.
 	Unrelated Change = iota
-	// Worn: labels, annotations or taints, which the node may have lost.
+	// Worn is a change of labels, annotations or taints, of which the node may have lost some.
 	Worn
-	// Readied: it became ready, or ceased to be.
+	// Readied is a node that became ready or not ready.
 	Readied
-	// Another: it shows another machine than before, or none, or it came or goes.
+	// Another is a node that shows another machine than before, or none, or that is created or deleted.
 	Another
 )
 
-// ChangeOf compares two states of a node; nil is one that is not there.
+// ChangeOf compares two states of a node; nil is a node that does not exist.
 func ChangeOf(before, after *corev1.Node) Change {
 	switch {
 	case before == nil || after == nil,
@@ -54,8 +54,8 @@ func ChangeOf(before, after *corev1.Node) Change {
 
 func ready(n *corev1.Node) bool { return lifecycle.Ready(n).Status == corev1.ConditionTrue }
 
-// wornPause gathers changes of what a node wears. It also bounds how often two who do not agree
-// on a label write it in turn.
+// wornPause gathers changes of labels, annotations and taints. It also bounds how often two clients that
+// disagree on a label overwrite one another.
 const wornPause = time.Second
 
 // Wakes returns the nodes that a change of a node or a machine concerns.
@@ -82,8 +82,8 @@ func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) 
 	return nil
 }
 
-// wakesOfNode is about the node, and where it shows another machine than before also about the
-// nodes that it competes with.
+// wakesOfNode wakes the node and, if it shows another machine than before, also the nodes that it competes
+// with.
 func (r *Reconciler[M]) wakesOfNode(ctx context.Context, was, now *corev1.Node) []enqueue.Request {
 	either := cmp.Or(now, was)
 	own := enqueue.For(either)
@@ -106,8 +106,8 @@ func (r *Reconciler[M]) wakesOfNode(ctx context.Context, was, now *corev1.Node) 
 	return requests(f)
 }
 
-// compete adds to f the nodes that want to be the same machine's as one of these. What cannot be
-// read is left out: [refusedAgain] is for that.
+// compete adds to f the nodes that compete for the same machine as one of these. An object that cannot be
+// read is left out: [refusedAgain] covers that case.
 func (r *Reconciler[M]) compete(ctx context.Context, f found[M], nodes []*corev1.Node, err error) {
 	for _, n := range nodes {
 		var machines []M
@@ -123,8 +123,8 @@ func (r *Reconciler[M]) compete(ctx context.Context, f found[M], nodes []*corev1
 	}
 }
 
-// alike reports whether two states of a machine say the same of its node: by what it is known,
-// what it is to carry, and when it was told about last.
+// alike reports whether two states of a machine say the same about its node: how it is identified, its
+// labels, annotations and taints, and when the machine was last stamped for it.
 func (r *Reconciler[M]) alike(a, b M) bool {
 	x, y := r.lens.View(a), r.lens.View(b)
 	return x.UID == y.UID &&

@@ -13,51 +13,50 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Scene is what is known when somebody asks whose a node is.
+// Scene has the facts for a decision about which machine a node belongs to.
 type Scene struct {
 	// Node is the node in question.
 	Node *corev1.Node
-	// Machines have something on record that ties them to the node, or to one of Nodes.
+	// Machines have recorded something that links them to the node, or to one of Nodes.
 	Machines []lifecycle.Machine
-	// Nodes are others that one of the machines has on record, or that show its provider ID
-	// or one of its internal IPs. The node in question may be among them.
+	// Nodes are others that one of the machines has recorded, or that show its provider ID or one of its
+	// internal IPs. The node in question may be among them.
 	Nodes []*corev1.Node
 	// Mark is the key under which nodes name machines of this API.
 	Mark string
 }
 
-// Reason says by what a node is a machine's, or why it is nobody's.
+// Reason says by which field a node is a machine's, or why it belongs to no machine.
 type Reason string
 
 // The reasons.
 const (
-	// OnRecord: the machine has this very node on record, by its UID.
+	// OnRecord: the machine has recorded this very node, by its UID.
 	OnRecord Reason = "OnRecord"
-	// ByProviderID and ByAddress: the node shows what the machine has on record.
+	// ByProviderID and ByAddress: the node shows the provider ID or address that the machine has recorded.
 	ByProviderID Reason = "ByProviderID"
 	ByAddress    Reason = "ByAddress"
-	// NoMachine: no machine has on record what the node shows.
+	// NoMachine: no machine has recorded the provider ID or an address of the node.
 	NoMachine Reason = "NoMachine"
-	// HasNode: the machine has another node, which is there.
+	// HasNode: the machine has another node, which exists.
 	HasNode Reason = "HasNode"
-	// NameTaken: another machine has the node's name on record.
+	// NameTaken: another machine has recorded the node's name.
 	NameTaken Reason = "NameTaken"
-	// Ambiguous: several machines, or several nodes, have as good a claim.
+	// Ambiguous: several machines, or several nodes, have an equal claim.
 	Ambiguous Reason = "Ambiguous"
 )
 
-// Verdict is whose a node is.
+// Verdict says which machine a node belongs to.
 type Verdict struct {
-	// Machine is nil where the node is nobody's.
+	// Machine is nil if the node belongs to no machine.
 	Machine *lifecycle.Machine
 	Reason  Reason
-	// Refused are the machines that the node looks like and does not become the node of, Message
-	// says why, for people.
+	// Refused are the machines that the node looks like and is not linked to. Message says why, for people.
 	Refused []lifecycle.Machine
 	Message string
 }
 
-// strength is how well what a node shows agrees with what a machine has on record.
+// strength is how well the fields of a node agree with a machine's record.
 type strength int
 
 const (
@@ -66,17 +65,16 @@ const (
 	byProviderID
 )
 
-// Decide says whose the node is.
+// Decide decides which machine the node belongs to.
 //
-// A machine that has the node on record keeps it, whatever the node says of itself by now.
-// Otherwise the node is that of the machine whose provider ID it shows, else of the one whose
-// internal IP it shows (section 5 of the notes on the original). A kubelet writes both about
-// itself, and its marks, but not its name. So the node of a machine that has one which is there
-// stays its node, a name that another machine has on record is not believed in a third place,
-// and of several nodes that show the same none is believed.
+// A machine that has recorded the node keeps it, whatever the node says of itself later. Otherwise the node
+// belongs to the machine whose provider ID it shows, else to the one whose internal IP it shows (section 5
+// of the notes on the original). A kubelet writes both about itself, and its marks, but not its name. So if
+// a machine's node exists, it stays the machine's node; a node whose name another machine has recorded is
+// refused; and if several nodes show the same provider ID or address, all are refused.
 //
-// Of several machines with one provider ID the oldest is meant: the others are made from copies
-// of its manifest. Several with one address are an ambiguity.
+// If several machines have the same provider ID, the oldest gets the node: the others are created from
+// copies of its manifest. Several machines with the same address are ambiguous.
 func Decide(s Scene) Verdict {
 	if m := s.holder(s.Node); m != nil {
 		return Verdict{Machine: m, Reason: OnRecord}
@@ -95,8 +93,8 @@ func Decide(s Scene) Verdict {
 	return s.byAddress(claimants)
 }
 
-// byAddress chooses among machines that have an address of the node on record. One that has
-// another node had the address before, or will have it no more.
+// byAddress chooses among machines that have recorded an address of the node. A machine that has another
+// node had the address before, or will not have it any more.
 func (s Scene) byAddress(claimants []lifecycle.Machine) Verdict {
 	var refusal *Verdict
 	var able []lifecycle.Machine
@@ -122,8 +120,8 @@ func (s Scene) byAddress(claimants []lifecycle.Machine) Verdict {
 		"expected 1 machine with an internal IP of node %s, found %d: %s", s.Node.Name, len(able), strings.Join(keys, ", "))}
 }
 
-// holder is the machine that has this very node on record; nil where none has. A record that
-// the node's provider ID speaks against is an old one, or was made before the node showed it.
+// holder is the machine that has recorded this very node; nil if no machine has. A record that contradicts
+// the node's provider ID is out of date, or was written before the node showed the ID.
 func (s Scene) holder(n *corev1.Node) *lifecycle.Machine {
 	var held []lifecycle.Machine
 	for _, m := range s.Machines {
@@ -153,8 +151,8 @@ func (s Scene) claimants() (out []lifecycle.Machine, best strength) {
 	return out, best
 }
 
-// claim is how well the node agrees with what the machine has on record. Two provider IDs that
-// merely may name one instance, since only their scheme and end agree, need an address besides.
+// claim is how well the node agrees with the machine's record. If only the scheme and the end of two
+// provider IDs agree, they may name one instance; such a pair needs an address as well.
 func (s Scene) claim(m lifecycle.Machine, n *corev1.Node) strength {
 	switch id := m.Recorded.ProviderID; {
 	case s.query(m).Anothers(n):
@@ -167,8 +165,8 @@ func (s Scene) claim(m lifecycle.Machine, n *corev1.Node) strength {
 	return none
 }
 
-// query is what is known about the node of the machine. Marks of other machines of this API do
-// not count: the node writes them itself.
+// query has the known facts about the node of the machine. Marks of other machines of this API do not
+// count: the node writes them itself.
 func (s Scene) query(m lifecycle.Machine) node.Query {
 	return node.Query{
 		Name: m.Recorded.NodeName, ProviderID: m.Recorded.ProviderID, InternalIPs: internalIPs(m.Recorded.Addresses),
@@ -177,8 +175,8 @@ func (s Scene) query(m lifecycle.Machine) node.Query {
 	}
 }
 
-// objection says why the node is not the machine's although it shows what the machine has on
-// record; nil where nothing speaks against it.
+// objection says why the node is not the machine's although it shows the machine's recorded provider ID or
+// address; nil if there is no objection.
 func (s Scene) objection(m lifecycle.Machine, c strength) *Verdict {
 	refuse := func(why Reason, message string, args ...any) *Verdict {
 		return &Verdict{Reason: why, Refused: []lifecycle.Machine{m}, Message: fmt.Sprintf("node %s is not linked: ", s.Node.Name) + fmt.Sprintf(message, args...)}
@@ -202,8 +200,8 @@ func (s Scene) objection(m lifecycle.Machine, c strength) *Verdict {
 	return nil
 }
 
-// nodeOf is the node that the machine has on record, if it is there and nothing on it speaks
-// against that; nil where it is not.
+// nodeOf is the node that the machine has recorded, if that node exists and does not contradict the record;
+// else nil.
 func (s Scene) nodeOf(m lifecycle.Machine) *corev1.Node {
 	for _, n := range append(slices.Clone(s.Nodes), s.Node) {
 		if n.Name == m.Recorded.NodeName && !s.query(m).Anothers(n) {
@@ -213,9 +211,9 @@ func (s Scene) nodeOf(m lifecycle.Machine) *corev1.Node {
 	return nil
 }
 
-// named is another machine that has the name of the node on record, where m has not. One that
-// took this very node for its own before the node showed another's provider ID has the name from
-// that alone, and does not count.
+// named is another machine that has recorded the name of the node, while m has not. A machine that recorded
+// this very node before the node showed another machine's provider ID has the name only from that record,
+// and does not count.
 func (s Scene) named(m lifecycle.Machine, n *corev1.Node) *lifecycle.Machine {
 	if slices.Contains(names(m), n.Name) {
 		return nil
@@ -229,9 +227,8 @@ func (s Scene) named(m lifecycle.Machine, n *corev1.Node) *lifecycle.Machine {
 	return nil
 }
 
-// rivals are the nodes that have as good a claim to be the machine's as c, the one in question
-// included; those alone that have a better one, if any has. Nodes of other machines, and those
-// that are being deleted, are none.
+// rivals are the nodes whose claim to the machine equals c, the node in question included; if some have a
+// better claim, only those. Nodes of other machines and nodes under deletion are left out.
 func (s Scene) rivals(m lifecycle.Machine, c strength) (out []corev1.Node) {
 	out = []corev1.Node{*s.Node}
 	for _, n := range s.Nodes {
@@ -259,8 +256,7 @@ func older(a, b lifecycle.Machine) int {
 
 func key(m lifecycle.Machine) string { return m.Namespace + "/" + m.Name }
 
-// names are those that the machine has on record for its node: of its host, and of the node
-// that it had.
+// names are the recorded names of the machine's node: those of its host, and that of its former node.
 func names(m lifecycle.Machine) []string {
 	if m.Recorded.NodeName == "" {
 		return hostNames(m)

@@ -147,7 +147,7 @@ func (w *world) node(name string) *corev1.Node {
 	return n
 }
 
-// edit changes a machine or a node as somebody else would.
+// edit changes a machine or a node as another client would.
 func edit[O client.Object](w *world, o O, change func(O)) {
 	w.Helper()
 	before := o.DeepCopyObject().(client.Object)

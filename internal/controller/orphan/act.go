@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// live reads all machines past the caches, and shares what was read for a
-// moment. It is safe for concurrent use.
+// live reads all machines from the API server, and shares the result for a moment. It is safe for
+// concurrent use.
 type live struct {
 	kinds []Kind
 	clock clock.PassiveClock
@@ -25,7 +25,7 @@ type live struct {
 	seen []Seen
 }
 
-// machines are those of all kinds, read no longer than age ago.
+// machines are those of all kinds, read at most age ago.
 func (l *live) machines(ctx context.Context, age time.Duration) ([]Seen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *live) forget() {
 	l.at = time.Time{}
 }
 
-// act carries out the removals of a plan. Each first gets another look: at the
-// machines, if they were read too long ago, and at the instance.
+// act carries out the removals of a plan. Before each it checks again: the machines, if they were read too
+// long ago, and the instance.
 func (c *Collector) act(ctx context.Context, s *scope, plan orphan.Plan) {
 	log := logr.FromContextOrDiscard(ctx)
 	for _, v := range plan.Verdicts {
@@ -69,7 +69,7 @@ func (c *Collector) act(ctx context.Context, s *scope, plan orphan.Plan) {
 	}
 }
 
-// remove asks for a removal, or asks again. A node that works is drained before.
+// remove requests a removal, or repeats the request. A ready node is drained first.
 func (c *Collector) remove(ctx context.Context, s *scope, v orphan.Verdict) {
 	log := logr.FromContextOrDiscard(ctx).WithValues("orphan", describe(v), "providerID", v.Instance.ProviderID, "uid", v.Instance.UID)
 	n, err := c.serving(ctx, v)
@@ -108,9 +108,9 @@ func (c *Collector) remove(ctx context.Context, s *scope, v orphan.Verdict) {
 	c.event(s, v, ReasonDeleted, "%s was removed: %s", describe(v), v.Message)
 }
 
-// objection says why a removal must wait although the plan has it.
+// objection says why a planned removal must wait.
 func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (string, error) {
-	// Deletions of one plan may take their time: by now a machine may be there.
+	// Deletions of one plan may take long: by now a machine may exist.
 	machines, err := c.machines(ctx, s)
 	if err != nil {
 		return "", err
@@ -118,8 +118,8 @@ func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (
 	if why := orphan.Wanted(v, machines); why != "" {
 		return why, nil
 	}
-	// What was asked for may have been refused: a double is looked at again until
-	// it is going, lest it has become the only one.
+	// The infrastructure may have refused the request: a duplicate is checked again until it is being
+	// deleted, in case it has become the only one.
 	double := v.Cause == orphan.ReasonDouble
 	if v.Begun && !double || len(v.Left) > 0 {
 		return "", nil
@@ -132,7 +132,7 @@ func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (
 	n := slices.IndexFunc(found, func(o provider.Instance) bool { return o.ID == i.ID && o.Exists() })
 	switch {
 	case v.Begun && (n < 0 || found[n].State == provider.Stopping):
-		return "", nil // the rest of it may be there still
+		return "", nil // the rest of it may still exist
 	case n < 0:
 		return "it is not found any more", nil
 	case !double:
@@ -141,7 +141,7 @@ func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (
 	return c.lastOne(ctx, s, v)
 }
 
-// lastOne objects to the removal of a double whose other is not found.
+// lastOne objects to the removal of a duplicate if the other instance is not found.
 func (c *Collector) lastOne(ctx context.Context, s *scope, v orphan.Verdict) (string, error) {
 	m := v.Machine
 	found, err := s.session.Find(ctx, provider.Ref{UID: m.UID, Namespace: m.Namespace, Name: m.Name, ProviderID: m.ProviderID})

@@ -26,7 +26,7 @@ func TestCap(t *testing.T) {
 	w.whole()
 }
 
-// The cap is one of a place, whoever asks: other credentials begin no other hour.
+// The cap belongs to a place, for all clients: other credentials do not begin another hour.
 func TestCapWithOtherCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.policy.Limit.Percent, w.policy.PerHour = 100, 2

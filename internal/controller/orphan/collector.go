@@ -19,13 +19,12 @@ import (
 
 // Options are what a [Collector] is made of.
 type Options struct {
-	// Kinds are the machines of every API group that there may be, those that
-	// the process does not serve included: their instances may be in the same
-	// scope.
+	// Kinds are the machines of every API group, those that this process does not serve included: their
+	// instances may be in the same scope.
 	Kinds    []Kind
 	Provider provider.Provider
 	Clock    clock.Clock
-	// Policy says how careful to be; its Period is that of the listings.
+	// Policy has the limits and periods; its Period is that of the listings.
 	Policy   orphan.Policy
 	Recorder events.EventRecorder
 	// Metrics may be nil.
@@ -34,19 +33,17 @@ type Options struct {
 	Nodes *node.Cluster
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Random returns numbers from 0 to 1, by which processes that started
-	// together come apart; nil: math/rand.
+	// Random returns numbers from 0 to 1, which keep processes that started together from listing together;
+	// nil: math/rand.
 	Random func() float64
 }
 
-// Collector removes instances without a machine. Its passes are made one after
-// another.
+// Collector removes instances without a machine. Its passes follow one another.
 type Collector struct {
 	Options
 	scopes map[string]*scope
 	live   *live
-	// next is when to list again, poll how long to wait meanwhile for removals
-	// under way.
+	// next is when to list again, poll the pause between checks of removals under way.
 	next time.Time
 	poll time.Duration
 }
@@ -60,20 +57,17 @@ func New(o Options) *Collector {
 }
 
 const (
-	// firstPoll is the pause between two looks at removals under way. It
-	// doubles while nothing comes to its end.
+	// firstPoll is the pause between two checks of removals under way. It doubles while none completes.
 	firstPoll = 10 * time.Second
-	// freshness is how old the reading of all machines may be that a removal
-	// relies on.
+	// freshness is the greatest age of a reading of all machines on which a removal relies.
 	freshness = 10 * time.Second
-	// listingTimeout bounds one listing, its pages together.
+	// listingTimeout bounds one listing, all its pages together.
 	listingTimeout = 5 * time.Minute
-	// startSpread is how long after the start the first listing is made at the
-	// latest.
+	// startSpread is the longest time between the start and the first listing.
 	startSpread = time.Minute
 )
 
-// NeedLeaderElection says that one process collects.
+// NeedLeaderElection says that only the leader collects.
 func (c *Collector) NeedLeaderElection() bool { return true }
 
 // Start makes passes until ctx ends.
@@ -92,8 +86,8 @@ func (c *Collector) Start(ctx context.Context) error {
 	}
 }
 
-// Pass lists and decides if that is due, goes on with removals otherwise, and
-// returns when to be called again.
+// Pass lists and decides if a listing is due, otherwise continues removals, and returns when to be called
+// again.
 func (c *Collector) Pass(ctx context.Context) time.Duration {
 	now := c.Clock.Now()
 	if seen := connectivity.Of(c.Connectivity); seen.Frozen(now) != "" {
@@ -126,7 +120,7 @@ func (c *Collector) jittered(d time.Duration) time.Duration {
 	return d + time.Duration((c.Random()-0.5)/5*float64(d))
 }
 
-// sweep lists every scope and acts on what the listings come to.
+// sweep lists every scope and acts on the listings.
 func (c *Collector) sweep(ctx context.Context) {
 	if err := c.find(ctx); err != nil {
 		c.Metrics.failed("class")
@@ -144,8 +138,8 @@ func (c *Collector) sweep(ctx context.Context) {
 		anonymous(c, s)
 		l := c.list(ctx, s)
 		l.Ready = ready
-		// The machines are read after the instances were listed, so that no
-		// instance is listed whose machine was not there yet.
+		// The machines are read after the instances are listed, so that every listed instance is compared
+		// with a later list of machines.
 		c.live.forget()
 		machines, err := c.machines(ctx, s)
 		if err != nil {
@@ -157,7 +151,7 @@ func (c *Collector) sweep(ctx context.Context) {
 	}
 }
 
-// list asks for all instances of a scope, and for what instances left behind.
+// list lists all instances of a scope, and the leftovers of instances.
 func (c *Collector) list(ctx context.Context, s *scope) orphan.Listing {
 	ctx, cancel := context.WithTimeout(ctx, listingTimeout)
 	defer cancel()
@@ -183,7 +177,7 @@ func (c *Collector) list(ctx context.Context, s *scope) orphan.Listing {
 	return l
 }
 
-// machines are those of all APIs, as the API server has them.
+// machines are those of all APIs, from the API server.
 func (c *Collector) machines(ctx context.Context, s *scope) ([]orphan.Machine, error) {
 	seen, err := c.live.machines(ctx, freshness)
 	if err != nil {
@@ -227,7 +221,7 @@ func (c *Collector) decide(ctx context.Context, s *scope, l orphan.Listing, mach
 	c.act(ctx, s, plan)
 }
 
-// giveUp forgets a scope that is closed to us.
+// giveUp forgets a scope that Millwright cannot access.
 func (c *Collector) giveUp(s *scope, l orphan.Listing) {
 	switch provider.KindOf(l.Err) {
 	case provider.Denied, provider.Invalid:
@@ -235,8 +229,8 @@ func (c *Collector) giveUp(s *scope, l orphan.Listing) {
 	}
 }
 
-// drop forgets a scope of which no class is left. One whose classes come back
-// within the hour still counts what was removed there.
+// drop forgets a scope that has no class any more. If its classes return within the hour, the removals of
+// that hour still count.
 func (c *Collector) drop(s *scope) {
 	if len(s.anchors) == 0 && len(s.memory.Begun) == 0 {
 		delete(c.scopes, s.key)
@@ -250,7 +244,7 @@ func doubtReason(l orphan.Listing) string {
 	return "Doubted"
 }
 
-// resume goes on with removals that have begun.
+// resume continues removals that have begun.
 func (c *Collector) resume(ctx context.Context) {
 	for _, s := range c.sorted() {
 		if s.memory.Removing() == 0 {
@@ -267,7 +261,7 @@ func (c *Collector) resume(ctx context.Context) {
 	}
 }
 
-// describe names what a verdict is about.
+// describe names the subject of a verdict.
 func describe(v orphan.Verdict) string {
 	if len(v.Left) > 0 {
 		return fmt.Sprintf("%s %s of %s", v.Left[0].Kind, v.Left[0].ID, v.Left[0].UID)

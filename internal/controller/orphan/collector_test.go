@@ -439,7 +439,7 @@ func TestLeftoversGo(t *testing.T) {
 	w.whole()
 }
 
-// A scope whose last class is gone is looked at until it is empty.
+// A scope without a class is listed until it is empty.
 func TestScopeWithoutClass(t *testing.T) {
 	w := newWorld(t)
 	id := w.plant("uid-lost", "lost")

@@ -1,16 +1,13 @@
-// Package orphan removes instances without a machine, and lets go of nodes
-// without one.
+// Package orphan removes instances without a machine, and releases nodes without a machine.
 //
-// The [Collector] lists the instances of every scope (account, cluster, region)
-// once for all classes and both API groups, then reads all machines from the
-// API server, past any cache and in that order, and lets package internal/engine/orphan
-// decide. Nothing is concluded from a listing, of instances or of machines, that
-// did not come to its end: an API server that does not answer keeps everything
-// as it is. What is remembered between listings is in memory only; after a
-// restart quarantines begin anew.
+// The [Collector] lists the instances of every scope (account, cluster, region) once for all classes and
+// both API groups. It then reads all machines from the API server, past any cache and in that order, and
+// lets package internal/engine/orphan decide. It draws no conclusion from an incomplete listing, of
+// instances or of machines: if the API server does not answer, everything stays as it is. Between listings
+// the state is only in memory; after a restart quarantines begin again.
 //
-// Only what this control plane has made is removed, and not while its node is
-// ready, unless somebody names it. The node is drained before it goes.
+// It removes only instances that this control plane has created, and none whose node is ready, unless a
+// user names the instance. It drains the node before the removal.
 //
 // [Nodes] marks nodes that have no machine.
 package orphan

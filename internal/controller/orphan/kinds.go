@@ -22,36 +22,34 @@ import (
 type Kind interface {
 	// API is the group.
 	API() string
-	// Classes are those from which machines are made, or were made, of this
-	// kind, as a cache has them.
+	// Classes are those from which machines of this kind are created, or were created, from a cache.
 	Classes(ctx context.Context) ([]Class, error)
-	// Machines are all of this kind as the API server has them now.
+	// Machines are all machines of this kind, from the API server.
 	Machines(ctx context.Context) ([]Seen, error)
 	// Having are the cached machines of this kind that may have the node.
 	Having(ctx context.Context, n *corev1.Node) ([]client.Object, error)
-	// Object is an empty machine, NodesOf what nodes one may have.
+	// Object is an empty machine, NodesOf the nodes that a machine may have.
 	Object() client.Object
 	NodesOf(o client.Object) []string
 }
 
-// Class is what machines are made from.
+// Class is the class from which machines are created.
 type Class struct {
 	provider.Class
-	// Anchor is the object that it was read from: people look there.
+	// Anchor is the object from which it was read; events are recorded there.
 	Anchor client.Object
-	// Machine is the UID of the machine that it was read for; empty where it
-	// was read from a template.
+	// Machine is the UID of the machine for which it was read; empty if it was read from a template.
 	Machine string
-	// Untagged is that of [Machines].
+	// Untagged is [Machines].Untagged.
 	Untagged bool
 	// Err says why it cannot be used.
 	Err error
 }
 
-// Seen is a machine that the API server has.
+// Seen is a machine of the API server.
 type Seen struct {
 	orphan.Machine
-	// NodeName is the node recorded, Ref names the object in events.
+	// NodeName is the recorded node, Ref names the object in events.
 	NodeName string
 	Ref      corev1.ObjectReference
 	// API is its group. Cached says that a cache has machines of its kind.
@@ -62,19 +60,17 @@ type Seen struct {
 // Machines implements [Kind] for the machines of a lens.
 type Machines[M client.Object] struct {
 	Lens dialect.Machines[M]
-	// Resolver reads classes and templates from the cache; nil where there is none.
+	// Resolver reads classes and templates from the cache; may be nil.
 	Resolver dialect.Resolver[M]
-	// GVK is what the API server calls them.
+	// GVK is the kind's name in the API server.
 	GVK schema.GroupVersionKind
-	// Cache reads machines, with the index of the machine controller; nil where
-	// the process does not serve the API. That such an API does not exist is then
-	// no error.
+	// Cache reads machines, with the index of the machine controller; nil if the process does not serve the
+	// API. Then it is no error if the API does not exist.
 	Cache client.Reader
-	// Live reads past the cache.
+	// Live reads from the API server.
 	Live client.Reader
-	// Untagged says that in the API's clusters an instance without a machine's
-	// UID is one that another implementation made for a machine, and not one
-	// that people made.
+	// Untagged says that, in the clusters of this API, an instance without a machine's UID was created by
+	// another implementation for a machine, and not by a user.
 	Untagged bool
 	// Namespace of the machines; empty is all.
 	Namespace string
@@ -88,8 +84,7 @@ func (k Machines[M]) API() string { return k.Lens.API() }
 // Object implements [Kind].
 func (k Machines[M]) Object() client.Object { return k.Lens.New() }
 
-// Classes implements [Kind]: of templates first, so that they are what people
-// are pointed to.
+// Classes implements [Kind]: those of templates come first, so that events are recorded on templates.
 func (k Machines[M]) Classes(ctx context.Context) ([]Class, error) {
 	if k.Cache == nil {
 		return nil, nil
@@ -115,7 +110,7 @@ func (k Machines[M]) Classes(ctx context.Context) ([]Class, error) {
 	return out, nil
 }
 
-// pageSize is how many machines are read from the API server at once.
+// pageSize is how many machines one request reads from the API server.
 const pageSize = 500
 
 // Machines implements [Kind]. A listing that ends early is an error: a machine
@@ -150,7 +145,7 @@ func (k Machines[M]) seen(m M) Seen {
 	return s
 }
 
-// early reports whether an instance may be made for the machine at any moment.
+// early reports whether an instance may be created for the machine at any moment.
 func early(v lifecycle.Machine) bool {
 	switch v.Stage {
 	case lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing:
@@ -179,7 +174,7 @@ func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.O
 			}
 		}
 		if len(out) > 0 {
-			break // those of its name tell when they change
+			break // changes of the machines with its name wake the node
 		}
 	}
 	return out, nil
@@ -197,15 +192,14 @@ func (k Machines[M]) NodesOf(o client.Object) []string {
 	return nil
 }
 
-// has reports whether the machine may have the node: one of them names the
-// other, and they do not name different instances. The node of a machine that
-// was lost may stand in the way of one that was made under the same name: it names
-// that one too, which has a node of its own.
+// has reports whether the machine may have the node: one of them names the other, and they do not name
+// different instances. The node of a lost machine may have the name of a newer machine: that machine names
+// the node too, and has its own node.
 func (s Seen) has(n *corev1.Node) bool {
 	switch {
 	case differ(s.ProviderID, n.Spec.ProviderID):
 		return false
-	case s.ProviderID != "" && n.Spec.ProviderID != "": // one instance, in two spellings maybe
+	case s.ProviderID != "" && n.Spec.ProviderID != "": // one instance, maybe in two spellings
 		return true
 	case s.NodeName != "":
 		return s.NodeName == n.Name
@@ -213,8 +207,8 @@ func (s Seen) has(n *corev1.Node) bool {
 	return n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
 }
 
-// differ reports whether two provider IDs name different instances, in whatever
-// spelling: all of them end in the infrastructure's own identifier.
+// differ reports whether two provider IDs name different instances, in any spelling: all spellings end in
+// the infrastructure's own identifier.
 func differ(a, b string) bool {
 	return a != "" && b != "" && provider.Tail(a) != provider.Tail(b)
 }

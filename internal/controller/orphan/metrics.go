@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
-// Metrics are what the collector counts. A nil *Metrics records nothing.
+// Metrics are the collector's metrics. A nil *Metrics records nothing.
 type Metrics struct {
 	orphans   *prometheus.GaugeVec
 	deletions prometheus.Counter
@@ -19,12 +19,12 @@ type Metrics struct {
 // The states of orphans.
 const (
 	stateQuarantined = "quarantined" // within the grace period
-	stateHeld        = "held"        // something stands against the removal
-	stateUnowned     = "unowned"     // nothing says that this control plane made it
+	stateHeld        = "held"        // an objection prevents the removal
+	stateUnowned     = "unowned"     // it has no mark of this control plane
 	stateRemoving    = "removing"
 )
 
-// NewMetrics makes the metrics and registers them.
+// NewMetrics creates the metrics and registers them.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		orphans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -69,15 +69,15 @@ func (m *Metrics) identified(known bool) {
 	}
 }
 
-// failed counts a listing that came to nothing: "class", "open" or "machines",
-// the kind of the infrastructure's error, or "Doubted".
+// failed counts a failed listing: "class", "open" or "machines", the kind of the infrastructure's error, or
+// "Doubted".
 func (m *Metrics) failed(reason string) {
 	if m != nil {
 		m.failures.WithLabelValues(reason).Inc()
 	}
 }
 
-// count sets the gauge from what is remembered of all scopes.
+// count sets the gauge from the state of all scopes.
 func (m *Metrics) count(memories []orphan.Memory) {
 	if m == nil {
 		return

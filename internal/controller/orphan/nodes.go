@@ -27,21 +27,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
-// NodeOptions are what [Nodes] are made of.
+// NodeOptions are the options of [Nodes].
 type NodeOptions struct {
 	// Client reads nodes from a cache and writes them.
 	Client client.Client
 	// Kinds are the machines that a node may belong to.
 	Kinds []Kind
 	Clock clock.PassiveClock
-	// JoinTimeout is how long a machine may take to know its node.
+	// JoinTimeout is how long a machine may take to record its node.
 	JoinTimeout time.Duration
-	// Mark is the annotation, with its value, of a node without a machine;
-	// Finalizer is what machines of API put on their nodes, and no others.
+	// Mark is the annotation, with its value, of a node without a machine; Finalizer is the one that only
+	// machines of API put on their nodes.
 	Mark, MarkValue, Finalizer, API string
 }
 
-// Nodes marks nodes that have no machine, and lets go of them.
+// Nodes marks nodes that have no machine, and releases them.
 type Nodes struct {
 	NodeOptions
 	live *live
@@ -52,12 +52,11 @@ func NewNodes(o NodeOptions) *Nodes {
 	return &Nodes{NodeOptions: o, live: &live{kinds: o.Kinds, clock: o.Clock}}
 }
 
-// freshEnough is how old the reading of all machines may be by which a node is
-// let go: a cluster may have a thousand nodes of its own, and they all come at
-// once at the start.
+// freshEnough is the greatest age of a reading of all machines for the release of a node: a cluster may
+// have a thousand nodes of its own, which all arrive at once at the start.
 const freshEnough = time.Minute
 
-// Reconcile brings the mark of one node in step with the machines there are.
+// Reconcile updates the mark of one node by the existing machines.
 func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var n corev1.Node
 	if err := r.Client.Get(ctx, req.NamespacedName, &n); err != nil {
@@ -83,9 +82,9 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	return reconcile.Result{RequeueAfter: after}, r.apply(ctx, &n, act)
 }
 
-// known asks the caches whether there is a machine for the node, and whether one of
-// ours is. A machine that has it by its provider ID alone, as of a node with a name of
-// its own, does not bring it here when it goes: again is when to look again.
+// known asks the caches whether the node has a machine, and whether it has one of Millwright's. The
+// deletion of a machine that has the node only by its provider ID, while the node has another name, does
+// not wake the node: again is when to look again.
 func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
 	told := false
 	for _, k := range r.Kinds {
@@ -102,11 +101,10 @@ func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, ag
 	return known, ours, again, nil
 }
 
-// surely asks the API server, before a finalizer goes. A machine that it shows
-// and that the cache of its kind does not is new, or has gone since it was read;
-// nothing may tell of the latter, so again is when to look again. Nor does anything
-// tell that a machine goes whose kind has no cache, and its node waits for that where
-// it is being deleted.
+// surely asks the API server before a finalizer is removed. A machine that the API server shows and the
+// cache of its kind does not is new, or has been deleted since it was read. No event may report that
+// deletion, so again is when to look again. Nor does an event report the deletion of a machine whose kind
+// has no cache, for which its node waits if it is under deletion.
 func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
 	all, err := r.live.machines(ctx, freshEnough)
 	for _, m := range all {
@@ -151,9 +149,8 @@ type MachineSource struct {
 	Kind  Kind
 }
 
-// SetupWithManager registers the controller: for nodes of the target's cache
-// that changed in what ties them to machines, and for the nodes of machines
-// that come, go, or get another.
+// SetupWithManager registers the controller: for nodes of the target's cache that changed in a field that
+// links them to machines, and for the nodes of machines that are created, deleted, or get another node.
 func (r *Nodes) SetupWithManager(mgr manager.Manager, target cache.Cache, machines []MachineSource) error {
 	c, err := controller.New("node-without-machine", mgr, controller.Options{
 		Reconciler:  r,
@@ -174,8 +171,8 @@ func (r *Nodes) SetupWithManager(mgr manager.Manager, target cache.Cache, machin
 	return nil
 }
 
-// Source yields the nodes of machines that change. A machine whose deletion was
-// missed comes as the one that was last seen (C35).
+// Source yields the nodes of machines that change. If the deletion of a machine was missed, its last known
+// state arrives (C35).
 func (m MachineSource) Source() source.Source {
 	add := func(q workqueue.TypedRateLimitingInterface[reconcile.Request], o client.Object) {
 		for _, name := range m.Kind.NodesOf(o) {
@@ -195,8 +192,7 @@ func (m MachineSource) Source() source.Source {
 	})
 }
 
-// tied passes nodes that come, and changes of what is judged; a resync passes
-// too.
+// tied passes created nodes, and changes of the judged fields; a resync passes too.
 func (r *Nodes) tied() predicate.Predicate {
 	return predicate.Funcs{
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

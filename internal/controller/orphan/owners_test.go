@@ -95,8 +95,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// An instance without a machine's UID is another implementation's where an API
-// says so, and told; and somebody's own elsewhere.
+// An instance without a machine's UID belongs to another implementation if an API says so, which is
+// reported; otherwise it belongs to a user.
 func TestUntagged(t *testing.T) {
 	w := newWorld(t)
 	w.survives(w.plant("", "bastion"), "clusters of one of the APIs have instances that people made")
@@ -154,8 +154,8 @@ func TestOutageIsNoGrace(t *testing.T) {
 	w.goes(id, "it was watched since")
 }
 
-// target is a cluster with one ready node that is the instance, and a pod on it
-// that a budget protects as long as it is told to.
+// target is a cluster with one ready node of the instance, and a pod on it that a budget protects as long
+// as it is set to.
 func (w *world) target(n *corev1.Node) (c client.Client, guarded *bool) {
 	w.Helper()
 	guarded = new(bool)
@@ -180,9 +180,8 @@ func (w *world) target(n *corev1.Node) (c client.Client, guarded *bool) {
 	return c, guarded
 }
 
-// An orphan whose node works is told and left alone: what runs on it is wanted by
-// somebody. It goes when somebody names it, after its drain, and no earlier than
-// budgets allow.
+// An orphan whose node is ready is reported and left alone: its pods are in use. It is removed once a user
+// names it, after its drain, and no earlier than budgets allow.
 func TestReadyOrphanIsDrained(t *testing.T) {
 	for name, id := range map[string]string{"by provider ID": "example://", "by name": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -267,10 +266,9 @@ func TestNamedIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestNamesakeElsewhere: a machine was lost, and another one was made under its name in
-// another scope. That one's instance will never be listed here, and does not keep what
-// the first has left. Of a machine whose class cannot be opened nobody knows where its
-// instance is.
+// TestNamesakeElsewhere: a machine was lost, and another one was created under its name in another scope.
+// The new machine's instance is never listed here, and does not keep what the first has left. If the class
+// of a machine cannot be opened, the place of its instance is unknown.
 func TestNamesakeElsewhere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cluster string

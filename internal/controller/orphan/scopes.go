@@ -17,23 +17,21 @@ import (
 type scope struct {
 	key    string
 	memory orphan.Memory
-	// class is one of those that list it, session that class opened.
+	// class is one of those that list it, session is opened from that class.
 	class   provider.Class
 	session provider.Session
-	// anchors are the objects from which its classes were read, those of
-	// templates first; machines the UIDs of the machines whose instances it
-	// has.
+	// anchors are the objects from which its classes were read, templates first; machines are the UIDs of
+	// the machines whose instances it has.
 	anchors  []client.Object
 	machines map[string]bool
-	// untagged says that all APIs of its classes agree about instances without
-	// a machine's UID.
+	// untagged says that all APIs of its classes agree about instances without a machine's UID.
 	untagged bool
-	// anonymous says that its classes were told that nothing is collected.
+	// anonymous says that an event has reported to its classes that no instance is collected.
 	anonymous bool
 }
 
-// find brings c.scopes in step with the classes that there are. One whose
-// classes are gone is looked at as long as it shows anything.
+// find updates c.scopes by the present classes. A scope without classes is still listed as long as it shows
+// anything.
 func (c *Collector) find(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx)
 	found := map[string]*scope{}
@@ -64,8 +62,7 @@ func (c *Collector) find(ctx context.Context) error {
 	return nil
 }
 
-// open opens the class and returns the scope that it lists; nil when it cannot
-// be opened.
+// open opens the class and returns the scope that it lists; nil if it cannot be opened.
 func (c *Collector) open(ctx context.Context, class provider.Class, found map[string]*scope) *scope {
 	session, err := c.Provider.Open(ctx, class)
 	if err != nil {
@@ -80,9 +77,8 @@ func (c *Collector) open(ctx context.Context, class provider.Class, found map[st
 	return found[key]
 }
 
-// keep takes over what is remembered. A scope without a class is given up when
-// the same place is listed with other credentials, for which what was removed
-// within the hour counts on.
+// keep carries the state over. A scope without a class is dropped if the same place is listed with other
+// credentials; the removals of the last hour still count there.
 func (c *Collector) keep(found map[string]*scope) {
 	place := func(s *scope) string { return s.class.Cluster + "/" + s.class.Region }
 	listed := map[string]bool{}
@@ -121,8 +117,8 @@ func (c *Collector) sorted() []*scope {
 	return out
 }
 
-// approved is what the anchors approve: how many removals, and of which instances;
-// an approval that cannot be read is none, and said.
+// approved returns the approvals on the anchors: the number of removals, and the instances. An unreadable
+// approval is invalid, and is reported.
 func (s *scope) approved() (n int, named []string, err error) {
 	for _, a := range s.anchors {
 		some, these, bad := orphan.ParseOrphanApproval(a.GetAnnotations())

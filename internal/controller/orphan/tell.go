@@ -13,24 +13,23 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
-// The reasons of events. All are warnings: each is about something that should
-// not have been.
+// The reasons of events. All are warnings, because each is about an anomaly.
 const (
 	// ReasonQuarantined: an instance without a machine was found.
 	ReasonQuarantined = "OrphanQuarantined"
 	// ReasonHeld: its grace period is over, and it is not removed.
 	ReasonHeld = "OrphanNotDeleted"
-	// ReasonDeleted: it was removed, and what belongs to it.
+	// ReasonDeleted: it was removed, with its resources.
 	ReasonDeleted = "OrphanDeleted"
-	// ReasonAnonymous: no orphan of a scope is removed, since the identity of the control
-	// plane is not known.
+	// ReasonAnonymous: no orphan of a scope is removed, because the identity of the control plane is
+	// unknown.
 	ReasonAnonymous = "OrphansNotCollected"
 )
 
-// few is how many events of one kind a listing may cause; more are one.
+// few is how many events of one kind a listing may cause; if there are more, one event reports them all.
 const few = 3
 
-// tell says what is new. The instances of a lost API would be hundreds.
+// tell reports what is new. The instances of a lost API would be hundreds.
 func (c *Collector) tell(ctx context.Context, s *scope, plan orphan.Plan, bad error) {
 	log := logr.FromContextOrDiscard(ctx)
 	var found, held []orphan.Verdict
@@ -53,8 +52,8 @@ func (c *Collector) tell(ctx context.Context, s *scope, plan orphan.Plan, bad er
 	c.events(s, ReasonHeld, held)
 }
 
-// anonymous tells once of a scope whose orphans are only reported because the control plane
-// has no identity.
+// anonymous reports once that the orphans of a scope are only reported, because the control plane has no
+// identity.
 func anonymous(c *Collector, s *scope) {
 	if c.Policy.Owner != "" || s.anonymous || len(s.anchors) == 0 {
 		return
@@ -64,7 +63,7 @@ func anonymous(c *Collector, s *scope) {
 		"the identity of this control plane is not known: %s", c.Policy.Lacks)
 }
 
-// events tells of each, or of all together when they are many.
+// events reports each verdict, or all together if they are many.
 func (c *Collector) events(s *scope, reason string, all []orphan.Verdict) {
 	if len(all) <= few {
 		for _, v := range all {
@@ -80,8 +79,7 @@ func (c *Collector) events(s *scope, reason string, all []orphan.Verdict) {
 		len(all), strings.Join(names, ", "), len(all)-few, all[0].Message)
 }
 
-// event is put on the machine where there is one, else on what the class was
-// read from.
+// event is recorded on the machine if there is one, else on the object from which the class was read.
 func (c *Collector) event(s *scope, v orphan.Verdict, reason, note string, args ...any) {
 	var about runtime.Object
 	if v.Machine != nil {
@@ -95,8 +93,8 @@ func (c *Collector) event(s *scope, v orphan.Verdict, reason, note string, args 
 	if c.Recorder == nil || about == nil {
 		return
 	}
-	// Events that differ in their notes only are one series, of which the first
-	// note is kept; what they are about besides tells them apart.
+	// Events that differ only in their notes form one series, which keeps the first note; the related
+	// object keeps them apart.
 	var related runtime.Object
 	if v.Key != "" {
 		related = &corev1.ObjectReference{Kind: "Instance", Name: v.Key}

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
-// readyNodes are those that report to be ready, as a cache has them.
+// readyNodes are the nodes that report Ready, from a cache.
 func (c *Collector) readyNodes(ctx context.Context) (out []orphan.ReadyNode, err error) {
 	if !c.Nodes.Exists() {
 		return nil, nil
@@ -41,8 +41,8 @@ func isReady(n *corev1.Node) bool {
 	})
 }
 
-// serving is the ready node that is about to lose its instance, as the API server
-// has it now; nil when there is none.
+// serving is the ready node whose instance is about to be removed, from the API server; nil if there is
+// none.
 func (c *Collector) serving(ctx context.Context, v orphan.Verdict) (*corev1.Node, error) {
 	if !c.Nodes.Exists() || len(v.Left) > 0 {
 		return nil, nil
@@ -73,9 +73,8 @@ func (c *Collector) serving(ctx context.Context, v orphan.Verdict) (*corev1.Node
 	return nil, nil
 }
 
-// drain keeps new pods off the node and asks those on it to leave, with no force
-// and no end but theirs. It says what the removal waits for; empty when the node
-// may go.
+// drain cordons the node and evicts its pods, without force and without a deadline. It says what the
+// removal waits for; empty if the node can be removed.
 func (c *Collector) drain(ctx context.Context, n *corev1.Node) (why string, err error) {
 	if n == nil {
 		return "", nil

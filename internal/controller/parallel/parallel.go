@@ -1,5 +1,4 @@
-// Package parallel makes calls at a time, for controllers whose passes write many
-// objects.
+// Package parallel runs calls concurrently, for controllers whose passes write many objects.
 package parallel
 
 import (
@@ -8,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// Runner makes up to limit calls at a time.
+// Runner runs up to limit calls concurrently.
 func Runner(limit int) replicas.Runner {
 	return func(n int, do func(int)) {
 		var g errgroup.Group

@@ -8,12 +8,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// memory is what is known of machines while they are there. Losing it costs a
-// look at what is stored.
+// memory is the known state of existing machines. Losing it costs a read of the stored records.
 type memory struct {
 	mu sync.Mutex
-	// was is the stage before the deletion, done are machines about which there
-	// is nothing more to decide.
+	// was is the stage before the deletion, done are the machines that need no further decision.
 	was  map[types.UID]lifecycle.Stage
 	done map[types.UID]bool
 }
@@ -22,7 +20,7 @@ func newMemory() *memory {
 	return &memory{was: map[types.UID]lifecycle.Stage{}, done: map[types.UID]bool{}}
 }
 
-// leaves notes in which stage a machine was when its deletion began.
+// leaves notes the stage of a machine when its deletion began.
 func (m *memory) leaves(uid types.UID, stage lifecycle.Stage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +49,7 @@ func (m *memory) judged(uid types.UID) bool {
 	return m.done[uid]
 }
 
-// forget is for machines that are gone.
+// forget drops a deleted machine.
 func (m *memory) forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,18 +26,18 @@ import (
 // Options are what a [Recorder] is made of.
 type Options[M client.Object] struct {
 	Dialect dialect.Machines[M]
-	// Resolver reads what machines are made from.
+	// Resolver reads the classes of machines.
 	Resolver dialect.Resolver[M]
-	// Client reads machines, and writes records. Live reads
-	// records and events past any cache: they are not worth watching.
+	// Client reads machines, and writes records. Live reads records and events from the API server: they
+	// are not worth a watch.
 	Client client.Client
 	Live   client.Reader
-	// Provider is asked what the infrastructure says.
+	// Provider reports the state of instances.
 	Provider provider.Provider
-	// Nodes finds the machines' nodes; nil where they join no cluster.
+	// Nodes finds the machines' nodes; nil if they join no cluster.
 	Nodes *node.Cluster
-	// Requests are the pending certificate requests of the machine with this
-	// UID, or of nodes of these names; nil where nobody approves any.
+	// Requests are the pending certificate requests of the machine with this UID, or of nodes with these
+	// names; nil if no approver runs.
 	Requests func(ctx context.Context, uid string, nodes ...string) ([]postmortem.Request, error)
 	Clock    clock.WithTicker
 	Policy   postmortem.Policy
@@ -51,12 +51,12 @@ type Recorder[M client.Object] struct {
 	memory *memory
 }
 
-// New returns a keeper.
+// New returns a recorder.
 func New[M client.Object](o Options[M]) *Recorder[M] {
 	return &Recorder[M]{Options: o, memory: newMemory()}
 }
 
-// Reconcile takes evidence of one machine, if it leaves any, once.
+// Reconcile records the evidence about one machine, if there is any, once.
 func (k *Recorder[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	m := k.Dialect.New()
 	if err := k.Client.Get(ctx, req.NamespacedName, m); err != nil {
@@ -69,7 +69,7 @@ func (k *Recorder[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	cause, worth := postmortem.Worth(s.facts)
 	if !worth {
 		if m.GetDeletionTimestamp() != nil {
-			k.memory.judge(m.GetUID()) // later its node is gone in any case
+			k.memory.judge(m.GetUID()) // later its node is deleted in any case
 		}
 		return ctrl.Result{}, nil
 	}
@@ -80,7 +80,7 @@ func (k *Recorder[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	return ctrl.Result{}, nil
 }
 
-// look finds what decides whether there is something to keep.
+// look reads the facts that decide whether there is evidence to keep.
 func (k *Recorder[M]) look(ctx context.Context, m M) *snapshot[M] {
 	s := &snapshot[M]{Recorder: k, m: m, view: k.Dialect.View(m)}
 	s.facts = postmortem.Facts{
@@ -98,8 +98,8 @@ func (k *Recorder[M]) look(ctx context.Context, m M) *snapshot[M] {
 	return s
 }
 
-// keep stores what can be found out, unless it is stored already or there is no
-// room. That it may not be stored is no reason to try for ever.
+// keep stores the evidence, unless it is stored already or there is no room. If storing is forbidden, it
+// does not retry for ever.
 func (k *Recorder[M]) keep(ctx context.Context, s *snapshot[M], cause postmortem.Cause) error {
 	key := client.ObjectKey{Namespace: s.view.Namespace, Name: status.StoredName(s.view.Name, s.view.UID)}
 	var stored corev1.ConfigMap
@@ -131,8 +131,8 @@ func (k *Recorder[M]) keep(ctx context.Context, s *snapshot[M], cause postmortem
 	return nil
 }
 
-// makeRoom deletes records whose time is over, and the oldest where there are
-// too many; false where the room is taken by those of a storm.
+// makeRoom deletes expired records, and the oldest if there are too many; false if the records of a storm
+// take the room.
 func (k *Recorder[M]) makeRoom(ctx context.Context, namespace string) (bool, error) {
 	list, err := k.stored(ctx, namespace)
 	if err != nil {
@@ -172,7 +172,7 @@ func (k *Recorder[M]) drop(ctx context.Context, key client.ObjectKey) error {
 	return nil
 }
 
-// sweepEvery is how often records are looked at whose time may be over.
+// sweepEvery is how often expired records are looked for.
 const sweepEvery = time.Hour
 
 // Start drops expired records until ctx ends.
@@ -191,7 +191,7 @@ func (k *Recorder[M]) Start(ctx context.Context) error {
 	}
 }
 
-// Sweep drops the records whose time is over.
+// Sweep drops expired records.
 func (k *Recorder[M]) Sweep(ctx context.Context) error {
 	list, err := k.stored(ctx, k.Namespace)
 	if err != nil {

@@ -18,14 +18,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// workers is how many machines are looked at together. In a storm most of them
-// leave no evidence.
+// workers is how many machines are reconciled concurrently. In a storm most of them leave no evidence.
 const workers = 5
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// SetupWithManager adds the keeper to the manager: it watches the machines of
-// the manager's cache, and sweeps once an hour.
+// SetupWithManager adds the recorder to the manager: it watches the machines of the manager's cache, and
+// sweeps once an hour.
 func (k *Recorder[M]) SetupWithManager(mgr manager.Manager) error {
 	c, err := controller.New("evidence."+k.Dialect.API(), mgr, controller.Options{
 		Reconciler: k, MaxConcurrentReconciles: workers,
@@ -40,8 +39,8 @@ func (k *Recorder[M]) SetupWithManager(mgr manager.Manager) error {
 	return mgr.Add(k)
 }
 
-// Handler passes machines that may leave evidence: those that failed, and those
-// whose deletion begins. It notes how they were before.
+// Handler passes machines that may leave evidence: those that failed, and those whose deletion begins. It
+// notes their former stage.
 func (k *Recorder[M]) Handler() handler.EventHandler {
 	pass := func(o client.Object, q queue) {
 		m, ok := o.(M)

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// snapshot is one machine at the moment at which it is looked at.
+// snapshot is one machine at the moment of the record.
 type snapshot[M client.Object] struct {
 	*Recorder[M]
 	m     M
@@ -28,7 +28,7 @@ type snapshot[M client.Object] struct {
 	gaps  []string
 }
 
-// gap notes what could not be found out.
+// gap notes a fact that could not be read.
 func (s *snapshot[M]) gap(what string, err error) { s.gaps = append(s.gaps, what+": "+err.Error()) }
 
 func (s *snapshot[M]) query() node.Query {
@@ -41,8 +41,7 @@ func (s *snapshot[M]) query() node.Query {
 	return q
 }
 
-// secrets are those that the machine was made with. What is read of it may show
-// them: consoles do.
+// secrets are those with which the machine was created. Texts about the machine may show them: consoles do.
 func (s *snapshot[M]) secrets() postmortem.Redactor {
 	values := [][]byte{s.class.UserData}
 	for _, v := range s.class.Credentials {
@@ -51,10 +50,10 @@ func (s *snapshot[M]) secrets() postmortem.Redactor {
 	return postmortem.NewRedactor(values...)
 }
 
-// patience is what all questions to the infrastructure may take together.
+// patience bounds all requests to the infrastructure together.
 const patience = 20 * time.Second
 
-// record finds out what it can.
+// record reads what it can.
 func (s *snapshot[M]) record(ctx context.Context, now time.Time, cause postmortem.Cause) postmortem.Record {
 	said := apis.Said(s.m)
 	r := postmortem.Record{
@@ -79,8 +78,7 @@ func (s *snapshot[M]) record(ctx context.Context, now time.Time, cause postmorte
 	return r
 }
 
-// summary is what was wrong in one line: of a machine that worked, its node;
-// else what its object says.
+// summary is the fault in one line: for a machine that worked, its node's; else its object's.
 func (s *snapshot[M]) summary(r postmortem.Record) string {
 	if r.Cause == postmortem.NodeDeleted {
 		return s.m.GetAnnotations()[dialect.DeletedBecauseAnnotation]
@@ -121,7 +119,7 @@ func (s *snapshot[M]) moments(r postmortem.Record) (out []postmortem.Moment) {
 	return out
 }
 
-// mostEvents is how many of the newest are kept.
+// mostEvents is how many events are kept, the newest first.
 const mostEvents = 20
 
 func (s *snapshot[M]) events(ctx context.Context) []postmortem.Event {
@@ -146,7 +144,7 @@ func (s *snapshot[M]) requests(ctx context.Context, nodes []string) []postmortem
 	return out
 }
 
-// infrastructure is what the infrastructure says of the machine's instance.
+// infrastructure is the state of the machine's instance.
 func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, string) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -174,7 +172,7 @@ func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, s
 	return i, s.console(ctx, session, ref, *i)
 }
 
-// own is the machine's instance; nil when none of all is.
+// own is the machine's instance; nil if it does not exist.
 func (s *snapshot[M]) own(all []provider.Instance) *provider.Instance {
 	i := slices.IndexFunc(all, func(i provider.Instance) bool {
 		return s.view.Recorded.ProviderID != "" && i.ProviderID == s.view.Recorded.ProviderID
@@ -188,8 +186,7 @@ func (s *snapshot[M]) own(all []provider.Instance) *provider.Instance {
 	return &all[i]
 }
 
-// mostConsole is how much of the console is asked for, in bytes; what is kept
-// is less.
+// mostConsole is how many bytes of the console are requested; the record keeps fewer.
 const mostConsole = 16 << 10
 
 func (s *snapshot[M]) console(ctx context.Context, session provider.Session, ref provider.Ref, i provider.Instance) string {

@@ -1,11 +1,11 @@
-// Package statemetrics exposes what the objects of both machine APIs say, as Prometheus series under the names, with the
-// labels and of the meanings that the dashboards and alerts of the original systems were made for.
+// Package statemetrics exposes the state of the objects of both machine APIs as Prometheus series, with the
+// names, labels and meanings that the dashboards and alerts of the original systems expect.
 //
-// A [Collector] reads the objects of its kinds at each scrape and builds their series from that. Nothing is kept from one
-// scrape to the next but the number of failures, so that the series of an object go when the object does.
+// A [Collector] reads the objects of its kinds at each scrape and builds their series. From one scrape to
+// the next it keeps only the number of failures, so the series of an object end with the object.
 //
-// Most series are per object: their number grows with the number of machines. That is so because the originals have them
-// so, and because their alerts name single machines. Whoever only counts machines asks for the *_items metrics.
+// Most series are per object, so their number grows with the number of machines, as it does in the
+// originals: their alerts name single machines. To only count machines, use the *_items metrics.
 //
 // Sources: section 9.1 of the OpenShift notes, and sections 7.1 and 7.2 of the Gardener notes, in docs/originals.
 package statemetrics
@@ -31,13 +31,13 @@ const DefaultTimeout = 10 * time.Second
 type Options struct {
 	// Reader reads the objects; it should be a cache, because it is asked at each scrape.
 	Reader client.Reader
-	// Kinds are those whose objects are shown.
+	// Kinds are the kinds whose objects are shown.
 	Kinds []Kind
 	// Timeout bounds the reading of all kinds in one scrape; by default [DefaultTimeout].
 	Timeout time.Duration
-	// Registry takes the collector as long as [Collector.Start] runs. Collect does without.
+	// Registry has the collector registered as long as [Collector.Start] runs. Collect does not need it.
 	Registry prometheus.Registerer
-	// Log takes what could not be read; the zero value drops it.
+	// Log records objects that could not be read; the zero value drops the lines.
 	Log logr.Logger
 }
 
@@ -45,7 +45,7 @@ type Options struct {
 type Collector struct {
 	Options
 	mu sync.Mutex
-	// failures are how often each kind could not be read, by the order of Kinds.
+	// failures are how often each kind could not be read, in the order of Kinds.
 	failures []int
 }
 
@@ -64,7 +64,8 @@ func SetupWithManager(mgr manager.Manager, log logr.Logger, kinds ...Kind) error
 	return mgr.Add(New(Options{Reader: mgr.GetClient(), Kinds: kinds, Registry: metrics.Registry, Log: log}))
 }
 
-// Start exposes the series in the registry until ctx ends. It is an error when the registry has series of these names.
+// Start exposes the series in the registry until ctx ends. It fails if the registry has series with these
+// names.
 func (c *Collector) Start(ctx context.Context) error {
 	if err := c.Registry.Register(c); err != nil {
 		return fmt.Errorf("register the metrics of objects: %w", err)
@@ -74,8 +75,8 @@ func (c *Collector) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that only the leader shows objects: a sum over all processes would count each object of a standby,
-// whose cache is as full as the leader's, once more.
+// NeedLeaderElection says that only the leader shows objects: in a sum over all processes each object of a
+// standby, whose cache is as full as the leader's, would count twice.
 func (c *Collector) NeedLeaderElection() bool { return true }
 
 // Describe implements [prometheus.Collector].
@@ -87,7 +88,8 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. What cannot be read is left out, and counted as the API's original does.
+// Collect implements [prometheus.Collector]. An object that cannot be read is left out, and counted as the
+// API's original does.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()

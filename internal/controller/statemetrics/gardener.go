@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// failuresOf describes the counter of scrapes that failed, as the program of the original does that has it.
+// failuresOf describes the counter of failed scrapes, as the original's program with that counter does.
 func failuresOf(program, kind string) reading {
 	return reading{counts: true, kind: kind, desc: prometheus.NewDesc("mcm_misc_scrape_failure_total",
 		"Scrapes at which the objects of a kind could not be read.", []string{"kind"}, prometheus.Labels{"binary": program})}
@@ -45,7 +45,7 @@ func GardenerMachines() Kind {
 		conditions("mcm_machine_status_condition", "Machine", func(m machine, emit emit) {
 			for _, c := range m.Status.Conditions {
 				if c.Type == dialect.RecordCondition {
-					continue // it is no condition of the node
+					continue // it is not a condition of the node
 				}
 				emit(truth(c.Status), string(c.Type))
 			}
@@ -60,7 +60,7 @@ func conditions[O client.Object](name, kind string, say func(O, emit)) family[O]
 	}
 }
 
-// truth is the status of a condition as a number. What is no status counts as False.
+// truth is the status of a condition as a number. An invalid status counts as False.
 func truth[S v1alpha1.ConditionStatus | corev1.ConditionStatus](status S) float64 {
 	switch v1alpha1.ConditionStatus(status) {
 	case v1alpha1.ConditionTrue:

@@ -11,8 +11,8 @@ import (
 // groupProgram is the program of the original that shows sets and deployments.
 const groupProgram = "machine-controller-manager"
 
-// GardenerMachineSets are the MachineSets of machine.sapcloud.io. Unlike in the original, their replicas are status.replicas,
-// and not those that are ready.
+// GardenerMachineSets are the MachineSets of machine.sapcloud.io. Unlike in the original, their replicas
+// are status.replicas, and not the ready replicas.
 func GardenerMachineSets() Kind {
 	type set = *v1alpha1.MachineSet
 	return kindOf("MachineSet of machine.sapcloud.io", &v1alpha1.MachineSetList{},
@@ -118,8 +118,8 @@ func deploymentSpecs() []family[deployment] {
 	}
 }
 
-// bound is one of the two bounds of a rolling update, as a number; nil where there is none. A percentage is 0, as it is in the
-// original.
+// bound is one of the two bounds of a rolling update, as a number; nil if it is not set. A percentage is 0,
+// as it is in the original.
 func bound(d deployment, of func(v1alpha1.UpdateConfiguration) *intstr.IntOrString) *int32 {
 	s := d.Spec.Strategy
 	if s.Type != v1alpha1.RollingUpdateMachineDeploymentStrategyType || s.RollingUpdate == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Kind is one kind of objects, and what is shown of them.
+// Kind is one kind of objects, with its metrics.
 type Kind struct {
-	// name is the kind as people call it: "Machine of machine.sapcloud.io".
+	// name is the kind in messages: "Machine of machine.sapcloud.io".
 	name    string
 	descs   []*prometheus.Desc
 	reading reading
@@ -21,12 +21,12 @@ type Kind struct {
 	collect func(context.Context, client.Reader, chan<- prometheus.Metric) error
 }
 
-// family is one metric, and what an object says in it.
+// family is one metric, and its values for an object.
 type family[O client.Object] struct {
 	name, help string
-	// labels are those besides name and namespace of the object, which every series has.
+	// labels are those besides the name and namespace of the object, which every series has.
 	labels []string
-	// say emits the object's series: any number of them, and none where the object says nothing.
+	// say emits the object's series: any number of them, or none.
 	say func(O, emit)
 }
 
@@ -73,8 +73,8 @@ func kindOf[O client.Object](name string, list client.ObjectList, items *prometh
 	return k
 }
 
-// collect emits the series of one object. A list in an object may name one thing twice, and Prometheus takes no series
-// twice: the first counts.
+// collect emits the series of one object. A list in an object may name one thing twice, and Prometheus
+// rejects a repeated series: the first counts.
 func (f family[O]) collect(o O, desc *prometheus.Desc, to chan<- prometheus.Metric) {
 	said := map[string]bool{}
 	f.say(o, func(value float64, labels ...string) {
@@ -85,19 +85,20 @@ func (f family[O]) collect(o O, desc *prometheus.Desc, to chan<- prometheus.Metr
 	})
 }
 
-// gauge emits one series; what Prometheus cannot carry is left out, rather than the whole scrape with it.
+// gauge emits one series; a value that Prometheus cannot represent is left out, so that the scrape
+// succeeds.
 func gauge(to chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {
 	if m, err := prometheus.NewConstMetric(desc, prometheus.GaugeValue, value, labels...); err == nil {
 		to <- m
 	}
 }
 
-// reading is how an API tells whether the objects of a kind could be read.
+// reading is how an API reports whether the objects of a kind could be read.
 type reading struct {
 	desc *prometheus.Desc
 	// kind is the value of the label of that name.
 	kind string
-	// counts: the failures so far are counted; else it is told whether the last reading went well.
+	// counts: the metric counts the failures so far; else it reports whether the last reading succeeded.
 	counts bool
 }
 

@@ -7,15 +7,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// collectorUp is the metric by which this API's alert finds out that it is blind.
+// collectorUp is the metric by which this API's alert detects that the collector reads nothing.
 var collectorUp = prometheus.NewDesc("mapi_mao_collector_up",
 	"1 while the objects behind the metric of the label kind could be read at this scrape, else 0.", []string{"kind"}, nil)
 
-// apiVersion is the value of the label of that name: the original reads typed objects, which do not say it.
+// apiVersion is the value of the label of that name: the original reads typed objects, which have none set.
 const apiVersion = ""
 
-// OpenShiftMachines are the Machines of machine.openshift.io. A Machine without a phase, which no controller has looked at
-// yet, is counted and has no series.
+// OpenShiftMachines are the Machines of machine.openshift.io. A Machine without a phase, which no
+// controller has reconciled yet, is counted and has no series.
 func OpenShiftMachines() Kind {
 	return kindOf("Machine of machine.openshift.io", &machinev1.MachineList{},
 		itemsOf("mapi_machine_items", "Machines of machine.openshift.io."),

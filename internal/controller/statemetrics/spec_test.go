@@ -405,7 +405,8 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// TestFailedReading: what cannot be read is told as the original of each API does, and what can be read is shown.
+// TestFailedReading: a kind that cannot be read is reported as the original of each API does, and the
+// others are shown.
 func TestFailedReading(t *testing.T) {
 	broken := map[string]bool{"*v1beta1.MachineList": true, "*v1alpha1.MachineSetList": true}
 	r := interceptor.NewClient(reader(t, append(openshiftObjects(), gardenerSet())...), interceptor.Funcs{

@@ -8,26 +8,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Awaited are the objects of one owner that were made or deleted, and that the cache
-// does not show so yet. The zero value awaits nothing; it is not safe for concurrent
-// use.
+// Awaited are the objects of one owner that were created or deleted, as long as the cache does not show it.
+// The zero value awaits nothing; it is not safe for concurrent use.
 type Awaited struct {
 	there, gone sets.Set[types.UID]
 	since       time.Time
 }
 
-// Created enters that the object is there.
+// Created enters that the object exists.
 func (a *Awaited) Created(now time.Time, uid types.UID) {
 	a.there, a.since = add(a.there, uid), now
 }
 
-// Deleted enters that the object is going.
+// Deleted enters that the object is being deleted.
 func (a *Awaited) Deleted(now time.Time, uid types.UID) {
 	a.there.Delete(uid)
 	a.gone, a.since = add(a.gone, uid), now
 }
 
-// Observe strikes off what a cached listing of the owner's objects shows.
+// Observe removes the entries that a cached listing of the owner's objects shows.
 func (a *Awaited) Observe(cached []client.Object) {
 	if a.Satisfied() {
 		return
@@ -45,22 +44,21 @@ func (a *Awaited) Observe(cached []client.Object) {
 // Satisfied reports whether the cache shows all that was entered.
 func (a *Awaited) Satisfied() bool { return len(a.there) == 0 && len(a.gone) == 0 }
 
-// Overdue reports whether the cache has hidden something for too long, and if not, how
-// long it still may.
+// Overdue reports whether the cache has been stale for too long, and otherwise how long it may still be.
 func (a *Awaited) Overdue(now time.Time) (bool, time.Duration) {
 	left := a.since.Add(Patience).Sub(now)
 	return !a.Satisfied() && left <= 0, max(0, left)
 }
 
-// Live enters a live listing beside the cached one of the same moment. What the cache
-// does not show yet is awaited from now on; all else that was awaited has come and gone.
+// Live enters a live listing beside the cached one of the same moment. Objects that the cache does not show
+// yet are awaited from now on; all former entries have come and gone.
 func (a *Awaited) Live(now time.Time, live, cached []client.Object) {
 	stayed, shown := of(cached)
 	staying, _ := of(live)
 	a.there, a.gone, a.since = staying.Difference(shown), stayed.Difference(staying), now
 }
 
-// of are the UIDs of those that are not being deleted, and of all.
+// of are the UIDs of the objects that are not under deletion, and of all objects.
 func of(objects []client.Object) (staying, all sets.Set[types.UID]) {
 	staying, all = sets.New[types.UID](), sets.New[types.UID]()
 	for _, o := range objects {

@@ -16,26 +16,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Client is the client of one pass. It enters what it writes, and reads over the
-// cache what was written.
+// Client is the client of one pass. It enters each write, and its reads return the written object in place
+// of the cached one.
 type Client struct {
 	client.Client
 	// Live reads from the API server itself.
 	Live client.Reader
-	// Writes are those of all passes, Awaited is what the owner that the pass is
-	// about waits for; nil: nothing.
+	// Writes are those of all passes. Awaited are the objects that the owner of this pass waits for; nil:
+	// none.
 	Writes  *Writes
 	Awaited *Awaited
 	Clock   clock.PassiveClock
-	// Versions, if there are any, are those of what was written.
+	// Versions are the versions of the written objects; may be nil.
 	Versions *Versions
-	// Overtaken: where the cache hides a write for too long, what somebody else wrote since
-	// is shown in its place. Who decides by many objects of one cache goes by that cache.
+	// Overtaken: if the cache hides a write for too long, reads return what another client has written
+	// since. A controller that decides by many objects of one cache leaves it false and goes by that cache.
 	Overtaken bool
 
 	mu sync.Mutex
-	// hidden are the objects of which the cache showed an older version than was
-	// written.
+	// hidden are the objects that the cache showed in an older version than the written one.
 	hidden map[types.UID]struct{}
 }
 
@@ -50,8 +49,8 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return nil
 }
 
-// List implements [client.Reader]. What is shown over an object of the list need not
-// match by what was asked for any more.
+// List implements [client.Reader]. A written object that replaces a cached one may no longer match the list
+// options.
 func (c *Client) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, opts...); err != nil || c.Writes.empty() {
 		return err
@@ -64,7 +63,7 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, opts ...clien
 	})
 }
 
-// show makes o, which was read from the cache, what was written last.
+// show replaces o, which was read from the cache, by the last written version.
 func (c *Client) show(o client.Object, shared *bool) {
 	latest := c.Writes.Over(o)
 	if latest == o || reflect.TypeOf(latest) != reflect.TypeOf(o) {
@@ -91,7 +90,7 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	return err
 }
 
-// Await enters that the object was made, as the API server says in another way.
+// Await enters that the object was created, which the API server reported in another way.
 func (c *Client) Await(o client.Object) {
 	c.await(func(a *Awaited) { a.Created(c.Clock.Now(), o.GetUID()) })
 }
@@ -104,7 +103,7 @@ func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.Del
 	if as.Preconditions == nil || as.Preconditions.UID == nil {
 		return err
 	}
-	// A conflict over the UID alone says that another object has the name.
+	// A conflict over the UID alone means that another object has the name.
 	replaced := as.Preconditions.ResourceVersion == nil && apierrors.IsConflict(err)
 	if err == nil || apierrors.IsNotFound(err) || replaced {
 		c.await(func(a *Awaited) { a.Deleted(c.Clock.Now(), *as.Preconditions.UID) })
@@ -130,7 +129,7 @@ func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return c.enter(o, func() error { return c.Client.Patch(ctx, o, patch, opts...) })
 }
 
-// enter writes o, which becomes the answer.
+// enter writes o, which becomes the answer of the API server.
 func (c *Client) enter(o client.Object, write func() error) error {
 	before, end := o.GetResourceVersion(), c.Versions.begin(o)
 	err := write()
@@ -159,8 +158,7 @@ func (s status) Patch(ctx context.Context, o client.Object, patch client.Patch, 
 	return s.of.enter(o, func() error { return s.SubResourceWriter.Patch(ctx, o, patch, opts...) })
 }
 
-// Hides reports whether the cache showed the pass an older version of the object
-// than was written.
+// Hides reports whether the cache showed the pass an older version of the object than the written one.
 func (c *Client) Hides(uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,10 +166,10 @@ func (c *Client) Hides(uid types.UID) bool {
 	return hides
 }
 
-// Settle ends a pass: it asks the API server for the objects whose writes the cache has
-// hidden from it for too long, and returns when to look again; zero: nothing is hidden.
-// Their events wake whoever watches them sooner. An API server that was restored has
-// them as they were before: they are taken as they are from then on.
+// Settle ends a pass: it asks the API server for the objects whose writes the cache has hidden for too
+// long, and returns when to look again; zero: nothing is hidden. The watch events of these objects start
+// the next pass sooner. A restored API server has them in their former state, which is accepted from then
+// on.
 func (c *Client) Settle(ctx context.Context, now time.Time) (again time.Duration) {
 	c.Writes.sweep(now)
 	for _, uid := range c.ids() {
@@ -200,10 +198,10 @@ func (c *Client) ids() []types.UID {
 	return out
 }
 
-// pastCache looks what has become of a write that the cache hides, and returns when to
-// look again.
+// pastCache reads from the API server an object whose write the cache hides, and returns when to look
+// again.
 func (c *Client) pastCache(ctx context.Context, now time.Time, was client.Object) time.Duration {
-	there := reflect.New(reflect.TypeOf(was).Elem()).Interface().(client.Object) // what is read is entered whole
+	there := reflect.New(reflect.TypeOf(was).Elem()).Interface().(client.Object) // the whole object is entered
 	there.GetObjectKind().SetGroupVersionKind(was.GetObjectKind().GroupVersionKind())
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(was), there); err != nil || there.GetUID() != was.GetUID() {
 		return Patience

@@ -226,8 +226,8 @@ func TestAwaits(t *testing.T) {
 	}
 }
 
-// TestSettleOvertaken: where the watch has stopped, what somebody else wrote over it is shown
-// in the place of what was written, as the API server has it, to those who ask for that.
+// TestSettleOvertaken: if the watch has stopped, a client with Overtaken set returns what another client
+// wrote over the hidden write, as the API server has it.
 func TestSettleOvertaken(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		l := lag(t, "a")

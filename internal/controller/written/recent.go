@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Recent counts what was written within the last seconds. The zero value has nothing. It is safe for concurrent use.
+// Recent counts the writes of the last seconds. The zero value has counted none. It is safe for concurrent
+// use.
 type Recent struct {
 	mu sync.Mutex
 	at []time.Time
@@ -19,7 +20,7 @@ func (r *Recent) Note(now time.Time) {
 	r.at = append(r.at, now)
 }
 
-// Within is how many were written in the time before now; what is older is forgotten.
+// Within is how many writes happened in the span before now; older ones are forgotten.
 func (r *Recent) Within(now time.Time, span time.Duration) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,16 +1,13 @@
-// Package written lets a controller read what it wrote. A cache shows a write some
-// time after the API server has answered it; until then the client of a pass shows
-// the object as the answer had it.
+// Package written lets a controller read its own writes. A cache shows a write some time after the API
+// server has answered it; until then the client of a pass returns the object of the answer.
 //
-// That is exact: the answer to a write is the whole object in its new version, and it
-// is shown over those versions alone that the process wrote over. Any other version is
-// news, even an older one: an API server that was restored counts again from where it
-// was. Creations and deletions change how many objects there are. They are not shown but
-// awaited ([Awaited]), because an object may come and go before the cache shows it.
+// This is exact: the answer to a write is the whole object in its new version, and it replaces only those
+// versions that the process wrote over. Any other version is news, even an older one: a restored API server
+// counts again from its former version. Creations and deletions change the number of objects. They are
+// awaited ([Awaited]), not shown, because an object may come and go before the cache shows it.
 //
-// A cache that hides a write for longer than [Patience] is asked past
-// ([Client.Settle]): its watch has stopped, or the API server was restored and has
-// the object as it was before.
+// If a cache hides a write for longer than [Patience], the API server is asked ([Client.Settle]): the watch
+// has stopped, or the API server was restored and has the object in its former state.
 package written
 
 import (
@@ -23,36 +20,34 @@ import (
 )
 
 const (
-	// Patience is for how long a cache may hide a write before the API server is
-	// asked.
+	// Patience is how long a cache may hide a write before the API server is asked.
 	Patience = 5 * time.Second
-	// idle is for how long a write is remembered at least that nobody reads back:
-	// the object is gone, or is looked at no more.
+	// idle is the least time for which a write is remembered that no pass reads back: the object was
+	// deleted, or is not reconciled any more.
 	idle = 2 * time.Minute
 )
 
-// Writes are the objects that a process wrote and that its cache does not show yet.
-// The zero value is ready. It may be used by many at a time.
+// Writes are the written objects that the cache does not show yet. The zero value is ready. It is safe for
+// concurrent use.
 type Writes struct {
 	mu     sync.Mutex
 	latest map[types.UID]*write
 	swept  time.Time
 }
 
-// write is the answer to the last write of one object, and the versions that it and
-// those before it wrote over.
+// write is the answer to the last write of one object, and the versions that this write and earlier ones
+// replaced.
 type write struct {
 	object client.Object
 	older  map[string]struct{}
-	// since is from when on the cache was seen to hide it; zero: it was not.
+	// since is when the cache was first seen to hide it; zero: it was not seen.
 	since time.Time
-	// unread says that nobody asked for it since the last sweep.
+	// unread says that no pass has read it since the last sweep.
 	unread bool
 }
 
-// Wrote enters the API server's answer to a write, or to a read past the cache, of an
-// object that was shown in the resource version before. The answer must not be changed
-// any more.
+// Wrote enters the API server's answer to a write, or to a live read, of an object that was shown in the
+// resource version before. The caller must not change the answer any more.
 func (w *Writes) Wrote(before string, answer client.Object) {
 	if before == answer.GetResourceVersion() {
 		return // nothing changed
@@ -74,8 +69,8 @@ func (w *Writes) Wrote(before string, answer client.Object) {
 	w.latest[answer.GetUID()] = e
 }
 
-// Over returns what was last written where the cache shows a version that was written
-// over, else cached itself. The result must not be changed.
+// Over returns the last write if the cache shows a version that it replaced, else cached itself. The caller
+// must not change the result.
 func (w *Writes) Over(cached client.Object) client.Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,9 +86,8 @@ func (w *Writes) Over(cached client.Object) client.Object {
 	return cached
 }
 
-// WentBack enters an object as the API server has it now, and reports whether that
-// is older than what was written: the write has not happened by now, and is not
-// shown any more.
+// WentBack enters an object as the API server has it now, and reports whether that is older than the
+// written version: the write was undone, and is not shown any more.
 func (w *Writes) WentBack(now time.Time, live client.Object) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,8 +111,8 @@ func (w *Writes) empty() bool {
 	return len(w.latest) == 0
 }
 
-// hides returns what was written to an object, and for how long the cache may still
-// hide that; nil: it shows it.
+// hides returns the last write of an object, and how long the cache may still hide it; nil: the cache shows
+// it.
 func (w *Writes) hides(now time.Time, uid types.UID) (object client.Object, left time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +126,7 @@ func (w *Writes) hides(now time.Time, uid types.UID) (object client.Object, left
 	return e.object, e.since.Add(Patience).Sub(now)
 }
 
-// sweep forgets what nobody has asked for since the last sweep but one.
+// sweep forgets the writes that no pass has read since the last sweep but one.
 func (w *Writes) sweep(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -52,8 +52,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestWritesAreForgotten: what the cache caught up with is forgotten, and what nobody
-// reads back is after two sweeps.
+// TestWritesAreForgotten: a write that the cache shows is forgotten, and one that no pass reads back is
+// forgotten after two sweeps.
 func TestWritesAreForgotten(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -1,5 +1,6 @@
-// Package operands decides what the operator runs in a cluster: it writes what follows from the cluster's facts into the
-// manifests of config/operator/operands. It does no I/O (section 7 of the OpenShift notes in docs/originals).
+// Package operands decides which objects the operator runs in a cluster: it writes the cluster's facts into
+// the manifests of config/operator/operands. It does no I/O (section 7 of the OpenShift notes in
+// docs/originals).
 package operands
 
 import (
@@ -11,7 +12,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// Facts are what operands follow from.
+// Facts are the facts that operands depend on.
 type Facts struct {
 	Namespace string
 	Platform  Platform
@@ -19,9 +20,9 @@ type Facts struct {
 	Proxy     Proxy
 	TLS       TLS
 	Gates     Gates
-	// TrustedCA is the hash of the ConfigMap [TrustedCAConfigMap]; empty: there is none.
+	// TrustedCA is the hash of the ConfigMap [TrustedCAConfigMap]; empty: it does not exist.
 	TrustedCA string
-	// Release is the version of the payload; empty: not known.
+	// Release is the version of the payload; empty: unknown.
 	Release string
 	// ControlPlaneSets: the cluster has ControlPlaneMachineSets (machine.openshift.io/v1).
 	ControlPlaneSets bool
@@ -46,16 +47,18 @@ func ProxyOf(p *configv1.Proxy) Proxy {
 	return Proxy{HTTP: p.Status.HTTPProxy, HTTPS: p.Status.HTTPSProxy, No: p.Status.NoProxy}
 }
 
-// TLS is what ports accept at the least: names as the flags --tls-min-version and --tls-cipher-suites take them.
+// TLS is the minimum that ports accept: names as the flags --tls-min-version and --tls-cipher-suites take
+// them.
 type TLS struct {
 	MinVersion string
 	Suites     []string
 }
 
-// Intermediate is the profile of whoever asks for none.
+// Intermediate is the default profile.
 func Intermediate() TLS { return profile(*configv1.TLSProfiles[configv1.TLSProfileIntermediateType]) }
 
-// TLSOf is the profile of the cluster's API server, where every component is asked to adhere to it, and Intermediate elsewhere.
+// TLSOf is the profile of the cluster's API server if every component has to adhere to it, else
+// Intermediate.
 func TLSOf(s configv1.APIServerSpec) TLS {
 	switch s.TLSAdherence {
 	case configv1.TLSAdherencePolicyNoOpinion, configv1.TLSAdherencePolicyLegacyAdheringComponentsOnly:
@@ -89,7 +92,7 @@ func profile(s configv1.TLSProfileSpec) TLS {
 	return out
 }
 
-// suites are IANA's names for those that OpenSSL spells otherwise.
+// suites are IANA's names for the suites that OpenSSL spells otherwise.
 var suites = map[string]string{
 	"ECDHE-ECDSA-AES128-GCM-SHA256": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
 	"ECDHE-RSA-AES128-GCM-SHA256":   "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
@@ -120,7 +123,8 @@ func (t TLS) args() []string {
 	return out
 }
 
-// proxyArgs are the flags of kube-rbac-proxy, which begins with HTTP/2 only where it has one of the suites that this demands.
+// proxyArgs are the flags of kube-rbac-proxy, which starts with HTTP/2 only if it has one of the suites
+// that HTTP/2 requires.
 func (t TLS) proxyArgs() []string {
 	demanded := func(suite string) bool {
 		return suite == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" || suite == "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
@@ -131,7 +135,7 @@ func (t TLS) proxyArgs() []string {
 	return append(t.args(), "--http2-disable")
 }
 
-// The gates that operands follow from.
+// The gates that operands depend on.
 const (
 	gateDedicatedHosts  = "AWSDedicatedHosts"
 	gateIdentity        = "AzureWorkloadIdentity"
@@ -144,11 +148,12 @@ const (
 // Gates are feature gates by name.
 type Gates map[string]bool
 
-// DefaultGates are those of a cluster that says nothing.
+// DefaultGates are the gates of a cluster that sets none.
 func DefaultGates() Gates { return Gates{gateIdentity: true, gateZonalGroups: true} }
 
-// GatesOf are those of one release. Where no release is named, they are those of the only one there is. A gate that the object
-// does not name is as by default; an object that has nothing yet of a release is an error.
+// GatesOf are the gates of one release. If no release is named, they are those of the only existing one. A
+// gate that the object does not name has its default; it is an error if the object has no entry for a
+// release yet.
 func GatesOf(g *configv1.FeatureGate, release string) (Gates, error) {
 	out, all := DefaultGates(), g.Status.FeatureGates
 	i := slices.IndexFunc(all, func(d configv1.FeatureGateDetails) bool { return d.Version == release })

@@ -16,20 +16,20 @@ const (
 // kubemarkImage is what the platform "kubemark" has run ever since.
 const kubemarkImage = "docker.io/gofed/kubemark-machine-controllers:v1.0"
 
-// A FaultError is bad input: somebody has to mend it, and time does not. Its text names the field.
+// A FaultError is invalid input, which a user has to fix. Its text names the field.
 type FaultError struct{ text string }
 
 // Error implements error.
 func (f *FaultError) Error() string { return f.text }
 
-// Faultf makes a fault.
+// Faultf returns a fault.
 func Faultf(format string, args ...any) error { return &FaultError{fmt.Sprintf(format, args...)} }
 
 // Images are the images of programs, by the keys of the images file (images.json).
 type Images map[string]string
 
-// ParseImages reads the images file. Keys that are not known are let pass, because releases add some; source names the file
-// in errors.
+// ParseImages reads the images file. It ignores unknown keys, because releases add some; source names the
+// file in errors.
 func ParseImages(source string, raw []byte) (Images, error) {
 	var out Images
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -46,11 +46,11 @@ func ParseImages(source string, raw []byte) (Images, error) {
 // A Platform is the type of an infrastructure, as Infrastructure objects spell it.
 type Platform struct {
 	name string
-	// key is that of its provider's image; empty: nobody manages machines there.
+	// key is the key of its provider's image; empty: no machines are managed there.
 	key string
-	// workers is --max-concurrent-reconciles of its machine controller; 0: not said.
+	// workers is --max-concurrent-reconciles of its machine controller; 0: not set.
 	workers int
-	// interruptible: the cloud takes instances back, and tells so on the node.
+	// interruptible: the cloud reclaims instances, and reports that on the node.
 	interruptible bool
 }
 
@@ -81,7 +81,7 @@ const (
 	vSphere   = "VSphere"
 )
 
-// PlatformOf is the platform of that name.
+// PlatformOf is the platform with that name.
 func PlatformOf(name string) (Platform, error) {
 	i := slices.IndexFunc(platforms, func(p Platform) bool { return p.name == name })
 	if i >= 0 {
@@ -97,10 +97,10 @@ func PlatformOf(name string) (Platform, error) {
 // Name is as Infrastructure objects spell it.
 func (p Platform) Name() string { return p.name }
 
-// NoOp reports whether nobody manages machines there, so that there are no operands.
+// NoOp reports whether no machines are managed there, so that there are no operands.
 func (p Platform) NoOp() bool { return p.key == "" && p.name != kubemark }
 
-// image is that of its provider.
+// image is its provider's image.
 func (p Platform) image(from Images) (string, error) {
 	if p.name == kubemark {
 		return kubemarkImage, nil

@@ -236,7 +236,8 @@ func remediation(t *testing.T, metal Operands) {
 	}
 }
 
-// TestPlain: a cluster without config.openshift.io has no service CA and no master nodes, and its programs are told where they run.
+// TestPlain: a cluster without config.openshift.io has no service CA and no master nodes, and flags say to
+// its programs where they run.
 func TestPlain(t *testing.T) {
 	f := facts(t, "OpenStack")
 	f.Plain = &Plain{ClusterID: "c-1"}
@@ -289,7 +290,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestProxyTLS: kube-rbac-proxy ends at once where a profile has none of the suites that HTTP/2 demands, unless it is told to do without.
+// TestProxyTLS: kube-rbac-proxy exits at once if a profile has none of the suites that HTTP/2 requires,
+// unless HTTP/2 is disabled.
 func TestProxyTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason  string

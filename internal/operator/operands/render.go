@@ -25,7 +25,7 @@ const (
 	ControllersName = "machine-api-controllers"
 	TerminationName = "machine-api-termination-handler"
 	WebhooksName    = "machine-api"
-	// RemediationName is of the webhooks that BareMetal's machine controller serves itself.
+	// RemediationName is the name of the webhooks that BareMetal's machine controller serves itself.
 	RemediationName = "machine-api-metal3-remediation"
 )
 
@@ -35,10 +35,10 @@ type Operands struct {
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
 	// Remediation are the webhooks of requests for remediation; nil but on BareMetal.
 	Remediation *Remediation
-	// Policies are of admission, with their bindings; none but on vSphere.
+	// Policies are the admission policies, with their bindings; only on vSphere.
 	Policies    []*unstructured.Unstructured
 	Controllers *appsv1.Deployment
-	// Termination is nil where no cloud takes instances back.
+	// Termination is nil if the cloud does not reclaim instances.
 	Termination *appsv1.DaemonSet
 }
 
@@ -48,7 +48,7 @@ type Remediation struct {
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
 }
 
-// Render decides what a cluster of these facts should have. The platform is none that is NoOp.
+// Render decides which objects a cluster with these facts should have. The platform must not be NoOp.
 func Render(f Facts) (Operands, error) {
 	var out Operands
 	provider, err := f.Platform.image(f.Images)
@@ -97,10 +97,11 @@ func decode(file string, into any) error {
 	return nil
 }
 
-// injectCA asks the service CA for its bundle.
+// injectCA requests the bundle of the service CA.
 const injectCA = "service.beta.openshift.io/inject-cabundle"
 
-// webhooks points them at the namespace. Where there is no service CA, machineset-controller puts in a bundle of its own.
+// webhooks points the webhooks at the namespace. Without a service CA, machineset-controller writes its own
+// bundle.
 func (f Facts) webhooks(o *Operands) {
 	for i := range o.Mutating.Webhooks {
 		o.Mutating.Webhooks[i].ClientConfig.Service.Namespace = f.Namespace
@@ -114,8 +115,8 @@ func (f Facts) webhooks(o *Operands) {
 	}
 }
 
-// remediation are webhooks that are called under a certificate of the service CA: without one there is nobody who would put a
-// bundle in, and no call would come through.
+// remediation are webhooks that are called with a certificate of the service CA: without a service CA no
+// controller would write a bundle, and every call would fail.
 func (f Facts) remediation() (*Remediation, error) {
 	r := &Remediation{Mutating: &admissionregistrationv1.MutatingWebhookConfiguration{}, Validating: &admissionregistrationv1.ValidatingWebhookConfiguration{}}
 	if err := decode("operator/operands/metal3_mutating.yaml", r.Mutating); err != nil {
@@ -133,7 +134,7 @@ func (f Facts) remediation() (*Remediation, error) {
 	return r, nil
 }
 
-// policies leave out the one about a kind that is not there: API servers take no such policy.
+// policies leave out the policy about a kind that does not exist: API servers reject such a policy.
 func (f Facts) policies() (out []*unstructured.Unstructured, err error) {
 	kinds := []string{"machine", "machineset"}
 	if f.ControlPlaneSets {
@@ -185,13 +186,13 @@ func (f Facts) controllers(d *appsv1.Deployment, provider string) {
 	}
 }
 
-// hashKey is the annotation with the hash of something that pods read once.
+// hashKey is the annotation with the hash of an input that pods read once.
 func hashKey(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return ("operator.openshift.io/dep-" + hex.EncodeToString(sum[:]))[:63]
 }
 
-// container sets what follows from the facts for one of the controllers or their proxies.
+// container sets the fields that depend on the facts, for one of the controllers or their proxies.
 func (f Facts) container(c *corev1.Container, provider string) {
 	proxied := strings.HasPrefix(c.Name, "kube-rbac-proxy-")
 	c.Image = f.Images[ownImage]
@@ -254,8 +255,8 @@ func variables(of ...corev1.EnvVar) []corev1.EnvVar {
 	return slices.DeleteFunc(of, func(v corev1.EnvVar) bool { return v.Value == "" })
 }
 
-// plain does without a service CA and without nodes of the role "master". machineset-controller and kube-rbac-proxy make
-// certificates of their own.
+// plain removes the service CA and nodes of the role "master". machineset-controller and kube-rbac-proxy
+// create their own certificates.
 func (f Facts) plain(pod *corev1.PodSpec) {
 	pod.NodeSelector = nil
 	pod.Tolerations = append(pod.Tolerations, corev1.Toleration{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule})

@@ -168,8 +168,8 @@ func environment(c corev1.Container) map[string]string {
 	return out
 }
 
-// TestEnvironment: sections 7.5 and 7.6, what programs are told by their environment: all of the proxy, and nothing of it to what is no program
-// of ours.
+// TestEnvironment: sections 7.5 and 7.6, the environment of programs: all of the proxy settings, and none
+// for programs that are not Millwright's.
 func TestEnvironment(t *testing.T) {
 	f := facts(t, "AWS")
 	f.Proxy = Proxy{HTTP: "http://p", HTTPS: "https://p", No: "x,y"}

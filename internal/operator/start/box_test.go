@@ -137,7 +137,8 @@ func (b *box) openshift() {
 	})
 }
 
-// removed deletes CRDs and waits until they are gone: who creates one while the old one is still being deleted only updates that, and is left without.
+// removed deletes CRDs and waits until they do not exist: a client that creates one during its deletion
+// only updates it, and ends up without it.
 func (b *box) removed(crds []*apiextensionsv1.CustomResourceDefinition) {
 	b.Helper()
 	ctx := context.Background()
@@ -151,7 +152,8 @@ func (b *box) removed(crds []*apiextensionsv1.CustomResourceDefinition) {
 			if apierrors.IsNotFound(err) {
 				continue
 			}
-			// The API server's finalizer forgets a CRD whose status somebody else writes at the same moment, until it changes again.
+			// The API server's finalizer forgets a CRD whose status another client writes at the same
+			// moment, until it changes again.
 			if err == nil && time.Now().After(nudge) {
 				change := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudged":%q}}}`, time.Now())
 				err, nudge = client.IgnoreNotFound(b.Patch(ctx, crd, client.RawPatch(types.MergePatchType, change))), time.Now().Add(time.Second)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// folder has the certificate of a port, perhaps only later: where a Secret may be absent, its files appear once there is one. They are looked at
-// with every connection, and read again when they have changed.
+// folder has the certificate of a port, perhaps only later: if a Secret may be absent, its files appear
+// once it exists. They are checked with every connection, and read again when they have changed.
 type folder struct {
 	dir string
 
@@ -18,7 +18,7 @@ type folder struct {
 	pair *tls.Certificate
 }
 
-// certificate is the one that could be read last; nil where there never was any.
+// certificate is the last one that was read; nil if there never was one.
 func (f *folder) certificate() *tls.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -27,14 +27,14 @@ func (f *folder) certificate() *tls.Certificate {
 	if changed == f.read {
 		return f.pair
 	}
-	// Files that do not belong together are looked at again: one of the two has yet to be exchanged.
+	// Files that do not match are read again: one of the two has yet to be replaced.
 	if pair, err := tls.LoadX509KeyPair(crt, key); err == nil {
 		f.pair, f.read = &pair, changed
 	}
 	return f.pair
 }
 
-// changedAt is when a file was written; zero where there is none.
+// changedAt is when a file was written; zero if it does not exist.
 func changedAt(file string) time.Time {
 	info, err := os.Stat(file)
 	if err != nil {

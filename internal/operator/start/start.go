@@ -44,7 +44,7 @@ const (
 	envPort      = "METRICS_PORT"
 )
 
-// Where things are unless something else is said.
+// Default paths.
 const (
 	defaultNamespace = "openshift-machine-api"
 	defaultPort      = 8443
@@ -123,7 +123,7 @@ func (o *options) complete() error {
 	return err
 }
 
-// settings are those of the port: the flags', and the profile's where they say nothing.
+// settings are the settings of the port: those of the flags, else those of the profile.
 func (o *options) settings(profile operands.TLS) (*tls.Config, error) {
 	version, suites := o.tls.version, strings.Split(o.tls.suites, ",")
 	if version == "" {
@@ -223,8 +223,9 @@ func zeroForNone(address string) string {
 	return address
 }
 
-// metrics are served by HTTPS to whom the API server lets get them. A new profile of the cluster holds from the next
-// connection on, and so does a certificate that comes later: a service CA makes one for a Service, which may be after this began.
+// metrics are served by HTTPS to clients that the API server permits to get them. A new profile of the
+// cluster applies from the next connection on, and so does a later certificate: a service CA creates one
+// for a Service, possibly after this process has started.
 func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.Options {
 	if o.port == 0 {
 		return metricsserver.Options{BindAddress: "0"}
@@ -249,7 +250,7 @@ func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.O
 	}
 }
 
-// recorder tells events of core/v1, as the original does, until stop is called.
+// recorder records events of core/v1, as the original does, until stop is called.
 func recorder(config *rest.Config, scheme *runtime.Scheme) (events record.EventRecorder, stop func(), err error) {
 	c, err := corev1client.NewForConfig(config)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestDefaults: section 8, the row of the operator: where it runs and serves unless it is told otherwise.
+// TestDefaults: section 8, the row of the operator: the defaults of where it runs and serves.
 func TestDefaults(t *testing.T) {
 	for _, name := range []string{envNamespace, envRelease, envPort} {
 		t.Setenv(name, "")

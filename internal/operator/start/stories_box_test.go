@@ -131,7 +131,8 @@ func TestDriftIsPutBack(t *testing.T) {
 	}
 }
 
-// TestEveryOperandIsWatched: section 7.1. What somebody takes away comes back within seconds, and so does the ClusterOperator with what it said.
+// TestEveryOperandIsWatched: section 7.1. A deleted operand is created again within seconds, and so is the
+// ClusterOperator with its status.
 func TestEveryOperandIsWatched(t *testing.T) {
 	b := begun(t, nil)
 	for _, o := range []client.Object{
@@ -310,8 +311,8 @@ func TestPoliciesOfVSphere(t *testing.T) {
 	}
 }
 
-// TestRemediationOnBareMetal: the webhooks that this platform's machine controller serves come, with the rights that the operator has,
-// and what somebody takes away comes again.
+// TestRemediationOnBareMetal: the webhooks that this platform's machine controller serves are created, with
+// the rights that the operator has, and are created again after a deletion.
 func TestRemediationOnBareMetal(t *testing.T) {
 	b := newBox(t)
 	b.openshift()

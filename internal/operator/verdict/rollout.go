@@ -16,17 +16,18 @@ import (
 const (
 	// rolloutPoll is when to look again at a rollout that is under way.
 	rolloutPoll = 5 * time.Second
-	// settled is how long a Deployment has to be available before that is believed.
+	// settled is how long a Deployment has to be available before it counts as available.
 	settled = 3 * time.Minute
 )
 
-// Wait says what there is to wait for, and when to look again at the latest; the zero value: nothing.
+// Wait says what to wait for, and when to look again at the latest; the zero value: nothing.
 type Wait struct {
 	For   string
 	After time.Duration
 }
 
-// Deployment judges a rollout; d is nil where there is none. An error is a Deployment that is gone or goes.
+// Deployment judges a rollout; d is nil if it does not exist. It fails if the Deployment does not exist or
+// is under deletion.
 func Deployment(d *appsv1.Deployment, now time.Time) (Wait, error) {
 	if d == nil {
 		return Wait{}, errors.New("deployment machine-api-controllers is not there")
@@ -50,7 +51,8 @@ func Deployment(d *appsv1.Deployment, now time.Time) (Wait, error) {
 	return Wait{fmt.Sprintf("deployment %s is not available", d.Name), rolloutPoll}, nil
 }
 
-// DaemonSet judges a rollout; d is nil where there is none. An error is a DaemonSet that is gone or goes.
+// DaemonSet judges a rollout; d is nil if it does not exist. It fails if the DaemonSet does not exist or is
+// under deletion.
 func DaemonSet(d *appsv1.DaemonSet) (Wait, error) {
 	if d == nil {
 		return Wait{}, errors.New("daemonset machine-api-termination-handler is not there")
@@ -65,23 +67,24 @@ func DaemonSet(d *appsv1.DaemonSet) (Wait, error) {
 	return Wait{}, nil
 }
 
-// Set is what counts of a MachineSet.
+// Set has the fields of a MachineSet that count.
 type Set struct {
 	Name string
-	// Replicas are those asked for; nil is 1.
+	// Replicas are the requested ones; nil is 1.
 	Replicas *int32
 	Selector metav1.LabelSelector
 }
 
-// Machine is what counts of a Machine.
+// Machine has the fields of a Machine that count.
 type Machine struct {
 	Name    string
 	Labels  map[string]string
 	Running bool
 }
 
-// A ShortageError says why there are not machines enough to call an installation done. It is told at once: machines come by themselves or not at
-// all, and whoever installs a cluster wants to know what is waited for.
+// A ShortageError says why there are too few machines to call an installation done. It is reported at once:
+// machines appear by themselves or not at all, and a user who installs a cluster needs to know what is
+// waited for.
 type ShortageError struct{ text string }
 
 // Error implements error.
@@ -93,7 +96,8 @@ const ShortagePoll = rolloutPoll
 // minimumWorkers have to run before an installation that asks for more than one is done.
 const minimumWorkers = 2
 
-// Workers says why there are not machines enough to call an installation done, by a [ShortageError]; nil: there are.
+// Workers returns a [ShortageError] if there are too few machines to call an installation done; nil: there
+// are enough.
 func Workers(sets []Set, machines []Machine) error {
 	expected := int32(0)
 	for _, s := range sets {

@@ -1,6 +1,6 @@
-// Package verdict decides what the operator says of itself and of its operands: the conditions of ClusterOperator
-// machine-api, whether a rollout is over, and whether there are machines enough to call an installation done. It does no
-// I/O (sections 7.3 and 7.4 of the OpenShift notes in docs/originals).
+// Package verdict decides the operator's report about itself and its operands: the conditions of
+// ClusterOperator machine-api, whether a rollout is over, and whether there are enough machines to call an
+// installation done. It does no I/O (sections 7.3 and 7.4 of the OpenShift notes in docs/originals).
 package verdict
 
 import (
@@ -23,27 +23,27 @@ const (
 	reasonFailed     = "SyncingFailed"
 )
 
-// upgradeTimeout is for how long a failure may be part of an upgrade.
+// upgradeTimeout is how long a failure may be part of an upgrade.
 const upgradeTimeout = 20 * time.Minute
 
 // operand names the version in the status.
 const operand = "operator"
 
-// Event is one to be told.
+// Event is an event to record.
 type Event struct {
 	Type, Reason, Message string
 }
 
-// Reporter decides conditions at one moment.
+// Reporter decides the conditions at one moment.
 type Reporter struct {
 	Now time.Time
-	// Release is the version of this operator; empty: not known, and never shown.
+	// Release is the version of this operator; empty: unknown, and never shown.
 	Release string
 	// Namespace is that of the operands.
 	Namespace string
 }
 
-// Begin is the status of an operator that has none yet, and what every status has.
+// Begin is the status of an operator that has none yet, with the fields that every status has.
 func (r Reporter) Begin(before configv1.ClusterOperatorStatus) configv1.ClusterOperatorStatus {
 	s := *before.DeepCopy()
 	const message = "Operator is initializing"
@@ -61,7 +61,7 @@ func (r Reporter) Begin(before configv1.ClusterOperatorStatus) configv1.ClusterO
 	return s
 }
 
-// related are the objects that whoever gathers evidence looks at.
+// related are the objects that tools for evidence collect.
 func (r Reporter) related() []configv1.ObjectReference {
 	machines, rbac := machinev1.GroupName, rbacv1.GroupName
 	return []configv1.ObjectReference{
@@ -87,7 +87,7 @@ func (r Reporter) Progressing(before configv1.ClusterOperatorStatus) (configv1.C
 	was := condition(s, configv1.OperatorProgressing)
 	told := was.Status == configv1.ConditionTrue && was.Reason == reasonSyncing && was.Message == message
 	if was.Status == configv1.ConditionTrue && was.Reason == reasonSyncing && was.Message != message {
-		was.LastTransitionTime = metav1.NewTime(r.Now) // another upgrade, with a patience of its own
+		was.LastTransitionTime = metav1.NewTime(r.Now) // another upgrade, with its own timeout
 	}
 	r.set(&s, configv1.ClusterOperatorStatusCondition{Type: configv1.OperatorProgressing, Status: configv1.ConditionTrue, Reason: reasonSyncing, Message: message})
 	if told {
@@ -96,7 +96,7 @@ func (r Reporter) Progressing(before configv1.ClusterOperatorStatus) (configv1.C
 	return s, []Event{{corev1.EventTypeNormal, "Status upgrade", message}}
 }
 
-// Available is the status when all is as it should be.
+// Available is the status when the cluster is in its intended state.
 func (r Reporter) Available(before configv1.ClusterOperatorStatus, message string) configv1.ClusterOperatorStatus {
 	s := r.Begin(before)
 	for _, c := range []configv1.ClusterOperatorStatusCondition{
@@ -115,13 +115,13 @@ func (r Reporter) Available(before configv1.ClusterOperatorStatus, message strin
 // NoOpMessage is the message of an operator that is available and has no operands.
 const NoOpMessage = "Cluster Machine API Operator is in NoOp mode"
 
-// AvailableMessage is the message of one with operands.
+// AvailableMessage is the message of an available operator with operands.
 func (r Reporter) AvailableMessage() string {
 	return "Cluster Machine API Operator is available at " + r.towards()
 }
 
-// Degraded is the status when a pass failed for a cause. During an upgrade that is kept back for 20 minutes, unless it is at
-// once: no upgrade mends bad input.
+// Degraded is the status when a pass failed for a cause. During an upgrade that is held back for 20
+// minutes, unless it is reported at once: no upgrade fixes invalid input.
 func (r Reporter) Degraded(before configv1.ClusterOperatorStatus, cause error, atOnce bool) (configv1.ClusterOperatorStatus, []Event) {
 	s := r.Begin(before)
 	was := condition(s, configv1.OperatorProgressing)
@@ -142,7 +142,7 @@ func (r Reporter) Degraded(before configv1.ClusterOperatorStatus, cause error, a
 	return s, []Event{{corev1.EventTypeWarning, "Status degraded", message}}
 }
 
-// Initializing reports whether the operator never was available.
+// Initializing reports whether the operator was never available.
 func Initializing(s configv1.ClusterOperatorStatus) bool {
 	c := condition(s, configv1.OperatorAvailable)
 	return c == nil || c.Reason == reasonInitial
@@ -173,7 +173,7 @@ func (r Reporter) set(s *configv1.ClusterOperatorStatus, to configv1.ClusterOper
 	*was = to
 }
 
-// condition is that of a type, to be changed in place; nil where there is none.
+// condition is the condition of a type, to be changed in place; nil if it does not exist.
 func condition(s configv1.ClusterOperatorStatus, kind configv1.ClusterStatusConditionType) *configv1.ClusterOperatorStatusCondition {
 	i := slices.IndexFunc(s.Conditions, func(c configv1.ClusterOperatorStatusCondition) bool { return c.Type == kind })
 	if i < 0 {

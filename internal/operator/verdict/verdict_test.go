@@ -219,7 +219,7 @@ func TestHandlerRollout(t *testing.T) {
 	}
 }
 
-// TestRelatedObjects: section 7.4, what whoever gathers evidence looks at.
+// TestRelatedObjects: section 7.4, the objects that tools for evidence collect.
 func TestRelatedObjects(t *testing.T) {
 	var got []string
 	for _, o := range at(0).Begin(configv1.ClusterOperatorStatus{}).RelatedObjects {

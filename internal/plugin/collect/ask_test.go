@@ -66,7 +66,7 @@ func TestOneAPIOnly(t *testing.T) {
 	}
 }
 
-// TestUnreachable: an API server that does not answer is no "there is none".
+// TestUnreachable: if an API server does not answer, that does not mean that an object does not exist.
 func TestUnreachable(t *testing.T) {
 	c := cluster(t, func(string) error { return errors.New("connection refused") })
 	if _, err := ask(t, c, collect.Question{Kind: "Machine", Name: "mill-a-x"}); err == nil || !strings.Contains(err.Error(), "connection refused") {

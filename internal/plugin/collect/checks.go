@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// checks are the health checks that select a machine of the API. A cluster that
-// does not know the kind has none. Each judges the machine by what is stored.
+// checks are the health checks that select a machine of the API. A cluster without the kind has none. Each
+// judges the machine by the stored objects.
 func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev1.Node) (out []explain.HealthCheck) {
 	var list lenient.MachineHealthCheckList
 	err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()))

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
-// silent is a node that nobody has heard of for a while.
+// silent is a node that has not reported for a while.
 var silent = node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute)
 
 // check is a health check that is content and selects every machine of the

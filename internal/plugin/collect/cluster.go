@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// machines are those of both APIs in all namespaces.
+// machines are the machines of both APIs in all namespaces.
 func (l *look) machines(ctx context.Context) (out []client.Object) {
 	for _, k := range kindsOf(Question{Kind: "Machine"}) {
 		list, err := l.listed(ctx, k, "")
@@ -39,8 +39,8 @@ func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	return explain.Node(l.now, subject(n), n, nil, texts(l.gaps))
 }
 
-// leftover is a node that is marked as that of a machine which does not exist any more; nil
-// where there is none.
+// leftover is a node that is marked as that of a machine which does not exist any more; nil if there is
+// none.
 func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
 	nodes, _ := l.nodes(ctx)
 	for _, n := range nodes {
@@ -53,13 +53,12 @@ func leftover(ctx context.Context, l *look, q Question) *corev1.Node {
 	return nil
 }
 
-// theirs reports whether a node shows the provider ID, or is marked as the machine's.
+// theirs reports whether a node shows the machine's provider ID, or is marked as the machine's.
 func theirs(namespace, name, providerID string, n *corev1.Node) bool {
 	return providerID != "" && n.Spec.ProviderID == providerID || n.Annotations[node.MachineAnnotation] == namespace+"/"+name
 }
 
-// request explains a certificate request, by the approver's rules for the machine that
-// it is of.
+// request explains a certificate request, by the approver's rules for its machine.
 func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigningRequest) explain.Answer {
 	f := explain.RequestFacts{Subject: subject(r), Request: status.Request(r, approval.Decision{})}
 	for _, c := range r.Status.Conditions {
@@ -83,7 +82,7 @@ func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigning
 	return explain.Requested(l.now, f)
 }
 
-// asks reports whether the request is, or may be, of the machine's kubelet.
+// asks reports whether the request is, or may be, from the machine's kubelet.
 func asks(r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) bool {
 	names := []string{f.View.Recorded.NodeName}
 	for _, a := range f.View.Recorded.Addresses {

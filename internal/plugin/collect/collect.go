@@ -1,5 +1,5 @@
-// Package collect reads from clusters what package explain explains. It only reads,
-// and each thing by itself: what a person may not read is a gap in the answer.
+// Package collect reads from clusters the facts for package explain. It only reads, and each object by
+// itself: an object that the user may not read is a gap in the answer.
 package collect
 
 import (
@@ -23,21 +23,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// Question is what a person asks about.
+// Question is a user's question.
 type Question struct {
-	// Kind is "Machine", or another of [kinds]; API is empty where it was not said.
+	// Kind is "Machine", or another of [kinds]; API is empty if the user did not name one.
 	API, Kind, Name string
-	// Namespace is the one that was said, else empty: all are searched. Home is
-	// where a person is who may not search all.
+	// Namespace is the requested one, else empty: all are searched. Home is the namespace of a user who may
+	// not search all.
 	Namespace, Home string
-	// Everywhere asks about the namespaces all together; Kind is "Namespace", and Name is
-	// what people call the cluster.
+	// Everywhere asks about all namespaces together; Kind is "Namespace", and Name is the name of the
+	// cluster.
 	Everywhere bool
-	// Tree asks for what the object made as well.
+	// Tree also requests the objects that the object has created.
 	Tree bool
 }
 
-// kinds are the words for kinds, as kubectl knows them.
+// kinds are the names of kinds, as kubectl knows them.
 var kinds = map[string]string{
 	"machine": "Machine", "machines": "Machine", "ma": "Machine",
 	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
@@ -70,13 +70,13 @@ func Parse(arg string) (Question, error) {
 	return q, nil
 }
 
-// Clusters are where to look. The clients read past any cache.
+// Clusters are the clusters to read. The clients read past any cache.
 type Clusters struct {
 	// Control has the machines, Target the nodes; often one and the same.
 	Control, Target client.Reader
 }
 
-// Gap is something that was not seen.
+// Gap is a fact that could not be read.
 type Gap struct {
 	// Leading: it is about who leads, and not about an object.
 	Leading bool
@@ -88,16 +88,14 @@ type look struct {
 	Clusters
 	now  time.Time
 	gaps []Gap
-	// memo is what was read and may be asked for again, closely how many machines
-	// were looked at closely.
+	// memo is what was read and may be needed again, closely how many machines were examined in detail.
 	memo    map[string]any
 	closely int
-	// many says that many objects are explained, so that what concerns several is read at
-	// once.
+	// many says that many objects are explained, so that facts about several are read at once.
 	many bool
 }
 
-// gap notes what could not be read. The absence of what was looked for is none.
+// gap notes an object that could not be read. An absent object is no gap.
 func (l *look) gap(what string, err error) {
 	if err == nil || apierrors.IsNotFound(err) {
 		return
@@ -105,7 +103,7 @@ func (l *look) gap(what string, err error) {
 	l.note(Gap{Text: what + ": " + err.Error()})
 }
 
-// note adds to what was not seen.
+// note adds a gap.
 func (l *look) note(g Gap) {
 	if !slices.Contains(l.gaps, g) {
 		l.gaps = append(l.gaps, g)
@@ -120,8 +118,7 @@ func texts(gaps []Gap) (out []string) {
 	return out
 }
 
-// Ask explains what q asks about. An error means that nothing could be read at
-// all.
+// Ask explains the objects of q. It fails if nothing could be read at all.
 func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.Answer, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	if q.Kind == "Namespace" {
@@ -170,8 +167,8 @@ func explained(ctx context.Context, l *look, o client.Object) explain.Answer {
 	return explain.Group(l.now, l.group(ctx, o))
 }
 
-// find are the objects that q may mean. That an API is not installed is no
-// trouble; that no API can be asked is.
+// find are the objects that q may mean. An API that is not installed is no failure; it fails if no API can
+// be read.
 func (l *look) find(ctx context.Context, q Question) (found []client.Object, err error) {
 	var failed []error
 	for _, k := range kindsOf(q) {
@@ -194,8 +191,8 @@ func (l *look) find(ctx context.Context, q Question) (found []client.Object, err
 	return found, nil
 }
 
-// named are the objects of one kind with the name: in all namespaces, where none
-// was said and that may be read, else in the person's own.
+// named are the objects of one kind with the name: in all namespaces, if the user named none and may read
+// them, else in the user's own.
 func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Object, err error) {
 	if k.core() {
 		o := k.object()
@@ -224,8 +221,7 @@ func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Obje
 	return []client.Object{o}, nil
 }
 
-// absent answers for a name that nothing has: by evidence of a machine, else by
-// names that are alike.
+// absent answers for a name without an object: by evidence of a machine, else by similar names.
 func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explain.Answer {
 	if q.Kind == "Machine" {
 		if e := l.evidence(ctx, q, ""); e != nil {

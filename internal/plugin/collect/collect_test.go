@@ -256,8 +256,8 @@ func others() []situation {
 	}
 }
 
-// unattended are situations in which a controller is not at work, or in which that
-// cannot be told. What the object says of itself is from before.
+// unattended are situations in which a controller does not work, or in which that is unknown. The status of
+// the object is from before.
 func unattended() []situation {
 	machines := func(holder string, renewed time.Duration) []client.Object {
 		return list(lease("cluster-api-provider-test-leader", holder, renewed), lease("machine-controller", holder, renewed),

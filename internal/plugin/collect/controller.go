@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// machineController is what leases say of the machine controllers of an API, and
-// setController of what looks after sets, deployments and health checks.
+// machineController has the facts in leases about the machine controllers of an API, setController those
+// about the controllers of sets, deployments and health checks.
 func (l *look) machineController(ctx context.Context, s explain.Subject) explain.Controller {
 	return l.controller(ctx, s, "machine controller", func(lease string) bool { return of(s).LeadsMachines(lease) })
 }
@@ -25,9 +25,8 @@ func (l *look) setController(ctx context.Context, s explain.Subject) explain.Con
 	return l.controller(ctx, s, "machine-controller-manager", func(lease string) bool { return lease == of(s).SetLease() })
 }
 
-// controller looks for its leases where they are by default: with the machines, or
-// in the namespaces of either API. That there is none may mean that it leads
-// without, or elsewhere.
+// controller reads its leases in their default places: with the machines, or in the namespaces of either
+// API. If no lease exists, the controller may lead without a lease, or elsewhere.
 func (l *look) controller(ctx context.Context, s explain.Subject, name string, leads func(lease string) bool) explain.Controller {
 	c := explain.Controller{Name: name}
 	places := []string{s.Namespace, "kube-system", "millwright-system", "openshift-machine-api", "default"}
@@ -46,7 +45,7 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 			o := &list.Items[i]
 			held := lease(o)
 			if !leads(o.Name) || slices.ContainsFunc(c.Leases, func(l explain.Lease) bool { return l.Where == held.Where }) {
-				continue // where all namespaces are asked about, some are read twice
+				continue // a question about all namespaces reads some of them twice
 			}
 			held.Stranger = stranger(ctx, l, o.Namespace, held.Holder)
 			c.Leases = append(c.Leases, held)
@@ -65,9 +64,8 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// stranger reports whether the holder of a lease is no controller, as far as its name and
-// the pods beside the lease tell. Controllers call themselves "<host>_<UUID>", Gardener's
-// by the name of their pod alone.
+// stranger reports whether the holder of a lease is no controller, judged by its name and the pods beside
+// the lease. Controllers call themselves "<host>_<UUID>", Gardener's by the name of their pod alone.
 func stranger(ctx context.Context, l *look, namespace, holder string) bool {
 	host, id, _ := strings.Cut(holder, "_")
 	if uuid.MatchString(id) || holder == "" {

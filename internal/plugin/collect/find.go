@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Find are the objects that q may mean, and what could not be read besides. An error means that nothing could be read at all.
+// Find are the objects that q may mean, and the gaps. It fails if nothing could be read at all.
 func Find(ctx context.Context, now time.Time, c Clusters, q Question) (found []client.Object, gaps []string, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err = l.find(ctx, q)

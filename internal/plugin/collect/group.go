@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// group finds out all that concerns a set or a deployment.
+// group reads all facts about a set or a deployment.
 func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	said := apis.Said(o)
 	f := explain.GroupFacts{Subject: subject(o), Created: o.GetCreationTimestamp().Time, Said: said.Statements, Frozen: said.Frozen}
@@ -43,15 +43,15 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	return f
 }
 
-// refused is the creation of a machine that failed last, as an event of the set tells: of
-// one whose controller keeps no condition of it, as the original and earlier versions do.
+// refused is the last failed creation of a machine, from an event of the set: for a set whose controller
+// keeps no condition about it, as the original and earlier versions do.
 func refused(ctx context.Context, l *look, f explain.GroupFacts, o client.Object) []postmortem.Statement {
 	if f.Kind != "MachineSet" || f.Have >= f.Wanted || f.Said != nil && slices.ContainsFunc(f.Said, func(s postmortem.Statement) bool { return s.About == explain.ReplicaFailure }) {
 		return nil
 	}
 	for _, e := range slices.Backward(l.events(ctx, o)) {
 		switch {
-		case e.Type == corev1.EventTypeNormal && l.now.Sub(e.At) < freshEvent: // it makes machines
+		case e.Type == corev1.EventTypeNormal && l.now.Sub(e.At) < freshEvent: // it creates machines
 			return nil
 		case e.Type == corev1.EventTypeWarning && l.now.Sub(e.At) < freshEvent && (e.Reason == "ReconcileError" || e.Reason == "FailedCreate"):
 			return []postmortem.Statement{{About: explain.RefusedEvent, Reason: e.Reason, Message: e.Message, Since: e.At}}
@@ -60,12 +60,12 @@ func refused(ctx context.Context, l *look, f explain.GroupFacts, o client.Object
 	return nil
 }
 
-// freshEvent is how old an event may be that tells why machines are missing: each attempt
-// tells it again, and a quarter of an hour may be between two.
+// freshEvent is the greatest age of an event that explains missing machines: each attempt repeats it, and
+// two attempts may be a quarter of an hour apart.
 const freshEvent = 30 * time.Minute
 
-// decided is what the controller of a set would decide on what is stored; its zero
-// value where its machines cannot be read.
+// decided is the decision that the controller of a set would make from the stored objects; its zero value
+// if the machines cannot be read.
 func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object) (d replicas.Decision) {
 	list, err := l.listed(ctx, kindOf(at.API, "Machine"), at.Namespace)
 	if err != nil {
@@ -76,8 +76,8 @@ func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object)
 	return of(at).Sets.Decide(l.now, s, machines, func(name string) *corev1.Node { return nodes[name] })
 }
 
-// deployed reads what the controller of a deployment looks at, and returns the UIDs of
-// its sets. Where not all of it can be read, nobody can say what it would decide.
+// deployed reads the objects that the controller of a deployment reads, and returns the UIDs of its sets.
+// If some cannot be read, the controller's decision is unknown.
 func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Object) (owners []types.UID) {
 	api := of(f.Subject)
 	d := api.Deployments.View(o, l.now)
@@ -101,8 +101,8 @@ func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Obj
 	return owners
 }
 
-// alarm notes that nobody asked health checks whether they stop a rollout, where there
-// are some: what one has stopped stays so.
+// alarm notes that health checks were not asked whether they stop a rollout, if there are any: a rollout
+// that a check has stopped stays stopped.
 func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	for _, a := range apis.All {
 		if a.Checks == nil {
@@ -118,9 +118,8 @@ func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
 	}
 }
 
-// members are the answers about the machines of the given owners that are not in
-// order, the worst first. All are judged by their own words and their nodes; some of
-// the worst are looked at closely.
+// members are the answers about the unhealthy machines of the given owners, the worst first. All are judged
+// by their own status and their nodes; some of the worst are examined in detail.
 func (l *look) members(ctx context.Context, s explain.Subject, owners []types.UID) (out []explain.Answer) {
 	list, err := l.listed(ctx, kindOf(s.API, "Machine"), s.Namespace)
 	l.gap("machines", err)

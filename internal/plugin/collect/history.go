@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// History returns what is stored of the life of the machine that q names. Where no one machine is meant it returns none, and an
-// answer that says so. An error means that nothing could be read at all.
+// History returns the stored life of the machine that q names. If q does not mean exactly one machine, it
+// returns none, and an answer that says so. It fails if nothing could be read at all.
 func History(ctx context.Context, now time.Time, c Clusters, q Question) (*explain.History, explain.Answer, error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err := l.find(ctx, q)

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// nodeNamed is the node of that name; nil without an error where there is none.
+// nodeNamed is the node of that name; nil without an error if it does not exist.
 func nodeNamed(ctx context.Context, l *look, name string) (*corev1.Node, error) {
 	if whole, ok := l.memo["nodes"].(result[map[string]*corev1.Node]); ok && whole.err == nil {
 		return whole.value[name], nil
@@ -29,15 +29,15 @@ func nodeNamed(ctx context.Context, l *look, name string) (*corev1.Node, error) 
 	return &n, nil
 }
 
-// others reports whether a node that has the name of the machine's is another's, as the
-// machine controller tells.
+// others reports whether a node with the name of the machine's node belongs to another machine, by the
+// machine controller's rule.
 func others(v lifecycle.Machine, n *corev1.Node) bool {
 	q := node.Query{Name: n.Name, ProviderID: v.Recorded.ProviderID, MachineKey: v.Namespace + "/" + v.Name, Instance: v.Recorded.Provisioned}
 	return q.Anothers(n)
 }
 
-// joins finds out what keeps the node of a machine from joining: another node of its name,
-// and a bootstrap token that does not exist.
+// joins finds out why the machine's node does not join: another node of its name, or a bootstrap token that
+// does not exist.
 func joins(ctx context.Context, l *look, f *explain.MachineFacts) {
 	v := f.View
 	if !f.NodeLooked || f.Node != nil || !v.Deleted.IsZero() || !v.Recorded.Provisioned || v.HadNode() {
@@ -71,7 +71,7 @@ func nodeNames(v lifecycle.Machine) []string {
 // mostOfValue is how many bytes of a value are quoted.
 const mostOfValue = 160
 
-// private are words in the names of fields that are not quoted.
+// private are words in the names of fields whose values are not quoted.
 var private = []string{"secret", "password", "token", "userdata"}
 
 // fields are the values of the provider spec of a machine that has one.

@@ -30,7 +30,7 @@ func (k kind) plural() string {
 	return strings.ToLower(k.name) + "s"
 }
 
-// all are the kinds of the APIs, and those of Kubernetes that concern machines.
+// all are the kinds of the APIs, and the Kubernetes kinds that concern machines.
 var all = func() (out []kind) {
 	for _, a := range apis.All {
 		for _, k := range a.Kinds {
@@ -48,8 +48,8 @@ func of(s explain.Subject) apis.API {
 	return a
 }
 
-// core reports whether the kind is one of Kubernetes' own, which are in no namespace of
-// the cluster that machines join.
+// core reports whether the kind is one of Kubernetes' own, which have no namespace in the cluster that
+// machines join.
 func (k kind) core() bool { return !slices.Contains(apis.Names(), k.api) }
 
 // kindsOf are the kinds that q may mean.
@@ -80,7 +80,7 @@ func subject(o client.Object) explain.Subject {
 func items(list client.ObjectList) (out []client.Object) {
 	objects, err := meta.ExtractList(list)
 	if err != nil {
-		return nil // not a list of objects, which the table above has not
+		return nil // not a list of objects, which the table above does not have
 	}
 	for _, o := range objects {
 		if c, ok := o.(client.Object); ok {
@@ -90,7 +90,7 @@ func items(list client.ObjectList) (out []client.Object) {
 	return out
 }
 
-// controls reports whether the object with this UID made o.
+// controls reports whether the object with this UID controls o.
 func controls(uid types.UID, o client.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(o)
 	return ref != nil && ref.UID == uid

@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// machineOf is what o says as a machine; nil when it is none.
+// machineOf is o as a machine; nil if it is not one.
 func machineOf(o client.Object) *explain.MachineFacts {
 	said := apis.Said(o)
 	f := &explain.MachineFacts{Subject: subject(o), Said: said.Statements, Failure: explain.Failure{Err: said.Failure, Unasked: said.Unasked}, Stopped: dialect.Stopped(o)}
@@ -45,7 +45,7 @@ func machineOf(o client.Object) *explain.MachineFacts {
 	return f
 }
 
-// machine finds out all that concerns one machine.
+// machine reads all facts about one machine.
 func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
 	f := machineOf(o)
 	l.made(ctx, f, o)
@@ -66,7 +66,7 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = texts(l.gaps)
 	switch a := explain.Machine(l.now, *f); {
-	case a.State == explain.Healthy: // nothing is waited for
+	case a.State == explain.Healthy: // it waits for nothing
 	case f.Replaces && f.View.Deleted.IsZero() && f.View.Stage == lifecycle.StageFailed:
 		f.Controller = l.setController(ctx, f.Subject)
 	default:
@@ -76,10 +76,10 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	return *f
 }
 
-// withNode adds the machine's node, and what it says.
+// withNode adds the machine's node, and its facts.
 func (l *look) withNode(ctx context.Context, f *explain.MachineFacts, n *corev1.Node, looked bool) {
 	if f.Obstacles.AnotherTarget = anotherTarget(ctx, l, f); f.Obstacles.AnotherTarget != "" {
-		n, looked = nil, false // what that cluster has, or lacks, is not about the machine
+		n, looked = nil, false // the objects of that cluster are not about the machine
 	}
 	f.Node, f.NodeLooked = n, looked
 	if updater, ok := dialect.As[dialect.InPlaceUpdater](of(f.Subject).Machines); ok && n != nil {
@@ -87,9 +87,8 @@ func (l *look) withNode(ctx context.Context, f *explain.MachineFacts, n *corev1.
 	}
 }
 
-// anotherTarget says why the cluster that is asked for nodes, by this program or by the machine's
-// controller, is not the one that the machine joined; empty where it is, and where that cannot be
-// found out.
+// anotherTarget says why the cluster that this program, or the machine's controller, reads nodes from is
+// not the one that the machine joined; empty if it is, and if that is unknown.
 func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string {
 	for _, s := range f.Said {
 		if lifecycle.SaysForeign(s.Message) {
@@ -109,8 +108,8 @@ func anotherTarget(ctx context.Context, l *look, f *explain.MachineFacts) string
 	return lifecycle.ForeignTarget(joined.Cluster, uid, joined.Accepted)
 }
 
-// made finds out what the machine is made from. Whether secrets exist is asked where
-// something failed.
+// made reads the objects that the machine is created from. It checks whether secrets exist only after a
+// failure.
 func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Object) {
 	from := o
 	if class := apis.Said(o).Class; class != "" {
@@ -136,7 +135,7 @@ func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Objec
 	}
 }
 
-// absentSecret reports whether the secret does not exist. What is in it is not read.
+// absentSecret reports whether the secret does not exist. It does not read the content.
 func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
 	key := client.ObjectKey{Namespace: s.Namespace, Name: s.Name}
 	_, err := once(l, "secret/"+key.String(), func() (struct{}, error) {
@@ -148,8 +147,8 @@ func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
 	return apierrors.IsNotFound(err)
 }
 
-// node is the machine's node: the one that is recorded, else one that shows the
-// machine's provider ID or is marked as its own.
+// node is the machine's node: the recorded one, else one that shows the machine's provider ID or is marked
+// as its own.
 func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node, bool) {
 	v := f.View
 	if v.Recorded.NodeName != "" {
@@ -176,8 +175,8 @@ func (l *look) node(ctx context.Context, f *explain.MachineFacts) (*corev1.Node,
 	return nil, looked
 }
 
-// events are those about an object. Where many objects are explained, all of a namespace are
-// read at once.
+// events are the events about an object. If many objects are explained, all events of a namespace are read
+// at once.
 func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
 	if l.many {
 		all, err := once(l, "events/"+o.GetNamespace(), func() (map[types.UID][]corev1.Event, error) {
@@ -198,8 +197,8 @@ func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
 	return status.Events(list.Items)
 }
 
-// workloads are what a drain has to do with: the pods of the node, the budgets
-// over them, the pods that those budgets count, and the volumes.
+// workloads are the objects that a drain depends on: the pods of the node, their budgets, the pods that
+// those budgets count, and the volumes.
 func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 	var pods corev1.PodList
 	err := l.Target.List(ctx, &pods, client.MatchingFields{"spec.nodeName": f.Node.Name})
@@ -243,8 +242,7 @@ func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
 	}
 }
 
-// evidence is the newest record of a machine, of the one with this UID where
-// that is known; nil when none is kept.
+// evidence is the newest record of a machine, with this UID if that is known; nil if none is kept.
 func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
 	marked := client.MatchingLabels{status.Label: status.LabelValue}
 	list, err := once(l, "evidence/"+q.Namespace, func() (*corev1.ConfigMapList, error) {

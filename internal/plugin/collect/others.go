@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// check finds out what concerns a health check.
+// check reads the facts about a health check.
 func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain.CheckFacts {
 	f := explain.CheckFacts{
 		Subject: subject(c), Created: c.CreationTimestamp.Time, Said: apis.Said(c).Statements, Machines: among(c),
@@ -52,7 +52,7 @@ func rivalChecks(ctx context.Context, l *look, c *lenient.MachineHealthCheck) (o
 	return out
 }
 
-// class finds out what concerns a class: who uses it, and its secrets.
+// class reads the facts about a class: its users and its secrets.
 func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.ClassFacts {
 	f := explain.ClassFacts{Subject: subject(c)}
 	if c.DeletionTimestamp != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// mostCloseLooks is how many machines of one answer are looked at closely: each costs
-// some calls. Of more it is said that they were not.
+// mostCloseLooks is how many machines of one answer are examined in detail: each costs some calls. The
+// answer says that the others were not.
 const mostCloseLooks = 40
 
-// clusterKind is the kind of the subject where all namespaces are asked about.
+// clusterKind is the kind of the subject of a question about all namespaces.
 const clusterKind = "Cluster"
 
-// overview answers for all objects of a namespace, or of all, the worst first.
+// overview answers for all objects of a namespace, or of all namespaces, the worst first.
 func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error) {
 	s, namespace := explain.Subject{Kind: q.Kind, Name: q.Name}, q.Name
 	if q.Everywhere {
@@ -46,7 +46,7 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	return explain.Overview(l.now, f), nil
 }
 
-// noKinds reports whether the API server knows none of the kinds.
+// noKinds reports whether the API server has none of the kinds.
 func noKinds(ctx context.Context, l *look, q Question, namespace string) bool {
 	for _, k := range all {
 		if k.core() || q.API != "" && q.API != k.api {
@@ -59,7 +59,7 @@ func noKinds(ctx context.Context, l *look, q Question, namespace string) bool {
 	return true
 }
 
-// leaving is since when a namespace has been in deletion, and what holds it.
+// leaving is since when a namespace has been under deletion, and the objects that block it.
 func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held []string) {
 	var n corev1.Namespace
 	err := l.Control.Get(ctx, client.ObjectKey{Name: name}, &n)
@@ -75,7 +75,7 @@ func leaving(ctx context.Context, l *look, name string) (deleted time.Time, held
 	return n.DeletionTimestamp.Time, held
 }
 
-// headlines are the controllers that are not at work, of the APIs that have objects.
+// headlines are the controllers that do not work, of the APIs that have objects.
 func headlines(ctx context.Context, l *look, namespace string, answers []explain.Answer) (out []explain.Answer) {
 	for _, a := range apis.All {
 		var machines, groups []explain.Answer
@@ -99,9 +99,9 @@ func headlines(ctx context.Context, l *look, namespace string, answers []explain
 	return out
 }
 
-// unseen are the answers about objects that their controller has not looked at. It may not serve
-// every namespace: one of whose objects it has seen none, while it has seen others elsewhere, does
-// not show that it does nothing.
+// unseen are the answers about objects that their controller has not reconciled. It may not serve every
+// namespace: if it has reconciled no object of one namespace, but some in others, that does not show that
+// it is inactive.
 func unseen(answers []explain.Answer) []explain.Answer {
 	seen := map[string]bool{}
 	for _, a := range answers {
@@ -119,7 +119,8 @@ func some(a *explain.Answer) []explain.Answer {
 	return []explain.Answer{*a}
 }
 
-// everything are the objects of the APIs in a namespace, or in all where it is empty. An error means that nothing could be read.
+// everything are the objects of the APIs in a namespace, or in all if it is empty. It fails if nothing
+// could be read.
 func everything(ctx context.Context, l *look, q Question, namespace string) (objects []client.Object, err error) {
 	var failed []error
 	read := false
@@ -145,13 +146,13 @@ func everything(ctx context.Context, l *look, q Question, namespace string) (obj
 	return objects, nil
 }
 
-// Explained is an object, and how it is.
+// Explained is an object with its state.
 type Explained struct {
 	Object client.Object
 	explain.Answer
 }
 
-// Each explains all objects of the APIs in q's namespace, or in all where that is empty, each by itself.
+// Each explains all objects of the APIs in q's namespace, or in all if that is empty, each by itself.
 func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
 	objects, err := everything(ctx, l, q, q.Namespace)
@@ -161,8 +162,8 @@ func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Exp
 	return out, l.gaps, err
 }
 
-// glance explains one of many objects: a machine closely only where something is
-// wrong, and only some.
+// glance explains one of many objects: a machine in detail only if it has a problem, and only some of
+// these.
 func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	f := machineOf(o)
 	if f == nil {
@@ -177,9 +178,8 @@ func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
 	return a.Doubting(apis.Doubts(o))
 }
 
-// closer explains a machine that is not in order from all that concerns it, the first some of
-// an answer; of the others it is noted that they were not. What was found is kept: the set of
-// a machine says the same of it as its namespace does.
+// closer explains an unhealthy machine from all facts about it, up to a number per answer; the others are
+// noted. The result is kept: the set of a machine says the same about it as its namespace does.
 func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) explain.Answer {
 	known := l.memo["closer/"+string(o.GetUID())] != nil
 	if !known && l.closely >= mostCloseLooks {
@@ -193,7 +193,7 @@ func closer(ctx context.Context, l *look, o client.Object, a explain.Answer) exp
 	return a
 }
 
-// tree is what o made, and what is in the way of that.
+// tree is the objects that o has created, with their problems.
 func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) explain.Branch {
 	var parts []explain.Branch
 	part := map[string]string{"MachineDeployment": "MachineSet", "MachineSet": "Machine"}[a.Kind]
@@ -218,7 +218,7 @@ func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) expl
 	return explain.Grow(a, parts...)
 }
 
-// listed are the objects of a kind in a namespace, read once; in all where it is empty.
+// listed are the objects of a kind in a namespace, read once; in all if it is empty.
 func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.Object, error) {
 	key := k.api + "/" + k.name + "/"
 	return once(l, key+namespace, func() ([]client.Object, error) {
@@ -233,13 +233,13 @@ func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.O
 	})
 }
 
-// result is what came of reading.
+// result is the outcome of a read.
 type result[T any] struct {
 	value T
 	err   error
 }
 
-// once reads what is asked for under the key, the first time.
+// once reads the value of the key, the first time.
 func once[T any](l *look, key string, read func() (T, error)) (T, error) {
 	if r, ok := l.memo[key].(result[T]); ok {
 		return r.value, r.err

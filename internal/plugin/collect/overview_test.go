@@ -64,9 +64,9 @@ func clusters(t *testing.T) []situation {
 	}
 }
 
-// TestHeadlineOfAnUnservedNamespace: a controller that looks after one namespace is not said to
-// do nothing because a set in another one waits for it, and its lease is told once. Where it has not
-// looked at an object beside others that it has seen, or at any, that is the headline.
+// TestHeadlineOfAnUnservedNamespace: a controller that serves one namespace is not reported as inactive
+// because a set in another namespace waits for it, and its lease is reported once. If it has not reconciled
+// an object beside others that it has, or any object, that is the headline.
 func TestHeadlineOfAnUnservedNamespace(t *testing.T) {
 	unseen := func(s *machinev1.MachineSet) { s.Name, s.UID, s.Generation = "waits", "uid-waits", 2 }
 	elsewhere := func(s *machinev1.MachineSet) { unseen(s); s.Namespace = "green" }

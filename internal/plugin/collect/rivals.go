@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// rivals are the other sets of the namespace that select the machines of set o, as it
-// selects theirs. What one deployment does with its sets is not asked.
+// rivals are the other sets of the namespace that select the machines of set o, as it selects theirs. The
+// sets of one deployment are not compared.
 func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
 	if s.Kind != "MachineSet" {
 		return nil
@@ -36,7 +36,7 @@ func siblings(a, b client.Object) bool {
 	return of != nil && controls(of.UID, b)
 }
 
-// selection is the selector of a set, and the labels of the machines that it makes.
+// selection is the selector of a set, and the labels of the machines that it creates.
 type selection struct {
 	set      client.Object
 	selector labels.Selector
@@ -48,8 +48,7 @@ func selectionOf(s explain.Subject, set client.Object) selection {
 	return selection{set, lens.Selector(set), lens.Makes(set)}
 }
 
-// selections are those of the sets beside s, found out once: each is compared with all
-// others.
+// selections are those of the sets beside s, computed once: each is compared with all others.
 func selections(ctx context.Context, l *look, s explain.Subject) ([]selection, error) {
 	return once(l, "selections/"+s.API+"/"+s.Namespace, func() (out []selection, err error) {
 		list, err := l.listed(ctx, kindOf(s.API, "MachineSet"), s.Namespace)

@@ -189,7 +189,7 @@ func trialsClouds() []trial {
 	}
 }
 
-// trialsKeys have annotations of ours that are none.
+// trialsKeys have invalid Millwright annotations.
 func trialsKeys() []trial {
 	withO := func(key, value string) []client.Object {
 		return list(openshiftSet(0, 0, 0, func(s *machinev1.MachineSet) { s.Annotations = map[string]string{key: value} }))

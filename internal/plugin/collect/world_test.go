@@ -78,8 +78,7 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 	})
 }
 
-// lease is that of a controller, renewed some time ago; nobody holds it when holder
-// is empty.
+// lease is the lease of a controller, renewed some time ago; it has no holder if holder is empty.
 func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
 	if strings.HasPrefix(holder, "pod-") { // as controllers name themselves
 		holder += "_2b1f9c1e-6f5c-4d0e-9a60-0f4d5c1e7a10"

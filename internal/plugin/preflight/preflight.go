@@ -1,8 +1,8 @@
-// Package preflight judges whether Millwright may take the place of an original in a
-// cluster: what stands in the way, and what it would do to each object in its first hour.
+// Package preflight judges whether Millwright may replace an original in a cluster: what blocks that, and
+// what Millwright would do to each object in its first hour.
 //
-// The package performs no I/O and reads no clock. What the controllers would do is not
-// decided here: [Object.Does] and the answers are made by their own decisions.
+// The package performs no I/O and reads no clock. It does not decide what the controllers would do: the
+// caller fills in [Object.Does] and the answers by the controllers' own decisions.
 package preflight
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// Facts are what was read of a cluster.
+// Facts are the facts that were read from a cluster.
 type Facts struct {
-	// Objects are all of the APIs, Definitions the CRDs of those APIs that are there.
+	// Objects are all objects of the APIs, Definitions the existing CRDs of those APIs.
 	Objects     []Object
 	Definitions []Definition
 	Leases      []Lease
-	// Served are the infrastructures that somebody serves, by the names that objects call them
-	// by, besides [Providers].
+	// Served are the infrastructures that a running controller serves, by their names in objects, besides
+	// [Providers].
 	Served []string
-	// Lacks are the rights of accounts that were asked for; Asked says that some were.
+	// Lacks are the missing rights of the checked accounts; Asked says that some were checked.
 	Lacks []Lack
 	Asked bool
-	// Gaps are what could not be read.
+	// Gaps are the objects that could not be read.
 	Gaps []string
 }
 
-// Providers are the names by which objects ask for the infrastructures that Millwright serves:
-// the kind of a provider's spec, or the provider of a class.
+// Providers are the names of the infrastructures that Millwright serves, as objects use them: the kind of a
+// provider's spec, or the provider of a class.
 var Providers = []string{
 	"KubemarkMachineProviderConfig", "kubemark",
 	"AWSMachineProviderConfig", "AWS",
@@ -50,40 +50,40 @@ type Object struct {
 	explain.Answer
 	// Deleting says that it is being deleted.
 	Deleting bool
-	// Owner is the object that controls it; nil: none does.
+	// Owner is the object that controls it; nil: no controller.
 	Owner *explain.Subject
-	// Does is what the controllers do about the machines of a deployment or a set; empty where
-	// they do nothing.
+	// Does is what the controllers do about the machines of a deployment or a set; empty if they do
+	// nothing.
 	Does string
-	// Infrastructure is what it asks for, as it spells that; empty where it does not say.
+	// Infrastructure is its infrastructure, in its spelling; empty if it names none.
 	Infrastructure string
 	// Unknown are the fields of its spec that no type of Millwright has.
 	Unknown []string
-	// Authority is the API that is in charge of it, where the object says that it is another one.
+	// Authority is the API that manages it, if the object names another one.
 	Authority string
 }
 
 // Definition is a CRD.
 type Definition struct {
 	Name string
-	// Present says that the cluster has it, Needed that nothing of the API works without.
+	// Present says that the cluster has it, Needed that nothing of the API works without it.
 	Present, Needed bool
 	// Serves are the versions that are served, Wants the one that Millwright speaks.
 	Serves []string
 	Wants  string
 }
 
-// Lack is what an account may not do that a role of Millwright has to.
+// Lack is the missing rights of an account that a role of Millwright requires.
 type Lack struct {
 	Account, Role string
 	// Rights are clauses: "get, list nodes".
 	Rights []string
 }
 
-// Lease is one under which an original, or another Millwright, leads.
+// Lease is a lease under which an original, or another Millwright, leads.
 type Lease struct {
 	explain.Lease
-	// Leads says what leads under it.
+	// Leads names the program that leads under it.
 	Leads string
 }
 
@@ -92,16 +92,15 @@ type Effect string
 
 // The effects.
 const (
-	// Bookkeeping: a finalizer, conditions, annotations of its own; no machine is touched.
+	// Bookkeeping: a finalizer, conditions, Millwright's own annotations; no machine is changed.
 	Bookkeeping Effect = "Bookkeeping"
-	// Continues: what was begun, or asked for, goes on.
+	// Continues: a change that was begun, or requested, continues.
 	Continues Effect = "Continues"
-	// Watches: the object is not well. What it declares about that (timeouts, health checks)
-	// may come to pass.
+	// Watches: the object is unhealthy. Its timeouts and health checks may take effect.
 	Watches Effect = "Watches"
 )
 
-// Verdict is what comes of one object.
+// Verdict is the effect on one object.
 type Verdict struct {
 	explain.Subject
 	Effect Effect `json:"effect"`
@@ -110,13 +109,13 @@ type Verdict struct {
 	Under *explain.Subject `json:"under,omitempty"`
 }
 
-// Block is one thing that stands in the way.
+// Block is one obstacle.
 type Block struct {
-	// Reason is a stable word, What a sentence, Do what to do about it.
+	// Reason is a stable word, What a sentence, Do the remedy.
 	Reason string `json:"reason"`
 	What   string `json:"what"`
 	Do     string `json:"do"`
-	// Rights are those that are missing, Objects those that it is about.
+	// Rights are the missing ones, Objects the objects that it is about.
 	Rights  []string          `json:"rights,omitempty"`
 	Objects []explain.Subject `json:"objects,omitempty"`
 }
@@ -136,7 +135,7 @@ const (
 
 // Report is the answer.
 type Report struct {
-	// Ready says that nothing stands in the way, Quiet that there is nothing to do but bookkeeping.
+	// Ready says that there is no block, Quiet that there is only bookkeeping to do.
 	Ready   bool      `json:"ready"`
 	Quiet   bool      `json:"quiet"`
 	Blocks  []Block   `json:"blocks"`
@@ -144,7 +143,7 @@ type Report struct {
 	Notes   []string  `json:"notes,omitempty"`
 }
 
-// Judge makes the report.
+// Judge creates the report.
 func Judge(now time.Time, f Facts) Report {
 	r := Report{Quiet: true, Blocks: []Block{}, Objects: []Verdict{}}
 	r.Blocks = append(r.Blocks, leases(now, f.Leases)...)
@@ -179,8 +178,8 @@ func Judge(now time.Time, f Facts) Report {
 	return r
 }
 
-// judged says what Millwright does to an object. Deletions come first: what an object that
-// goes wants besides does not matter any more.
+// judged says what Millwright does to an object. Deletions come first: other changes of an object under
+// deletion do not matter any more.
 func judged(o Object, all map[explain.Subject]Object) Verdict {
 	v := Verdict{Subject: o.Subject, Effect: Bookkeeping}
 	says := strings.TrimPrefix(o.Sentence, o.Subject.String()+" ")
@@ -199,7 +198,7 @@ func judged(o Object, all map[explain.Subject]Object) Verdict {
 	return v
 }
 
-// above is the nearest owner about whose machines something is done; nil where there is none.
+// above is the nearest owner whose machines are changed; nil if no owner is.
 func above(o Object, all map[explain.Subject]Object) *explain.Subject {
 	for o.Owner != nil {
 		owner, known := all[*o.Owner]
@@ -214,8 +213,7 @@ func above(o Object, all map[explain.Subject]Object) *explain.Subject {
 	return nil
 }
 
-// leases are those that are held: their holder would act beside Millwright, or keep it from
-// acting.
+// leases are those with a holder: the holder would act beside Millwright, or prevent it from acting.
 func leases(now time.Time, all []Lease) (out []Block) {
 	for _, l := range all {
 		if l.Holder == "" || !now.Before(l.Renewed.Add(l.Lasts)) {
@@ -248,7 +246,7 @@ func definitions(all []Definition) (out []Block) {
 	return out
 }
 
-// infrastructures are those that nobody serves.
+// infrastructures are those that no controller serves.
 func infrastructures(f Facts) []Block {
 	known := append(slices.Clone(Providers), f.Served...)
 	return grouped(f.Objects, func(o Object) []string {
@@ -284,7 +282,7 @@ func authorities(all []Object) []Block {
 	})
 }
 
-// grouped is one block for each name that objects have, in the order of the names.
+// grouped is one block for each name in the objects, in the order of the names.
 func grouped(all []Object, names func(Object) []string, block func(name string) Block) (out []Block) {
 	about := map[string][]explain.Subject{}
 	var order []string

@@ -41,7 +41,7 @@ func (r Report) Text() string {
 	return p.String()
 }
 
-// of are those of one effect, without those that their owner's is about.
+// of are the verdicts with one effect, except those that their owner's covers.
 func (r Report) of(e Effect) (out []Verdict) {
 	for _, v := range r.Objects {
 		if v.Effect == e && v.Under == nil {
@@ -65,7 +65,7 @@ func missing(rights []string) string {
 	return out
 }
 
-// about names some of those that a block is about.
+// about names some of the objects of a block.
 func about(all []explain.Subject) string {
 	if len(all) == 0 {
 		return ""

@@ -52,7 +52,7 @@ func gardenerAPI() api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] {
 	}
 }
 
-// model is the group of a root; nil for what has none.
+// model is the group of a root; nil for an object without one.
 func (w *world) model(root client.Object) forecast.Model {
 	switch root.(type) {
 	case *machinev1.Machine, *machinev1.MachineSet, *v1beta1.MachineDeployment:
@@ -63,7 +63,7 @@ func (w *world) model(root client.Object) forecast.Model {
 	return nil
 }
 
-// adopters are the sets or deployments that may take o over.
+// adopters are the sets or deployments that may adopt o.
 func (w *world) adopters(o client.Object) []client.Object {
 	switch o.(type) {
 	case *machinev1.Machine, *machinev1.MachineSet:

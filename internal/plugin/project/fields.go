@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 )
 
-// Changed says what a change does to its object.
+// Changed returns what a change changes in its object.
 func Changed(c Change, st Stored) forecast.Changed {
 	out := forecast.Changed{Object: ObjectOf(c.About()), Verb: forecast.Edited}
 	switch {
@@ -33,7 +33,7 @@ func Changed(c Change, st Stored) forecast.Changed {
 	return out
 }
 
-// classEffect says what a change of a class means: only machines to come are made from it.
+// classEffect says what a change of a class means: it affects only machines that are created later.
 func classEffect(class *v1alpha1.MachineClass, verb string, st Stored) string {
 	made, templates := 0, 0
 	for _, o := range st.Objects {
@@ -63,7 +63,7 @@ func one(b bool) int {
 	return 0
 }
 
-// left are fields that the API server and the tools of people write.
+// left are fields that the API server and users' tools write.
 var left = []string{
 	"apiVersion", "kind", "status", "metadata.managedFields", "metadata.resourceVersion", "metadata.generation", "metadata.uid", "metadata.creationTimestamp", "metadata.selfLink",
 	"metadata.annotations." + corev1.LastAppliedConfigAnnotation,

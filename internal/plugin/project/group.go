@@ -23,41 +23,42 @@ import (
 type group[D, S client.Object] struct {
 	api[D, S]
 	w *world
-	// root is the deployment, where has says that there is one.
+	// root is the deployment, if has says that there is one.
 	root D
 	has  bool
 	sets []S
-	// machines are those of the sets, and free ones that they may adopt.
+	// machines are those of the sets, and those without a controller that the sets may adopt.
 	machines []client.Object
 	nodes    map[string]*corev1.Node
-	// fresh are the machines that exist here only.
+	// fresh are the machines that exist only in the plan.
 	fresh  map[types.UID]bool
 	since  map[types.UID]time.Time
 	serial int
-	// gone are the owners that no longer exist, changed says that something was written.
+	// gone are the owners that do not exist any more, changed says that something was written.
 	gone    map[types.UID]bool
 	changed bool
-	// at is where machines are in their list.
+	// at is the index of machines in their list.
 	at map[types.UID]int
-	// told are the machines of the change that were said to be created or deleted.
+	// told are the machines of the change that were reported as created or deleted.
 	told map[types.UID]bool
 }
 
-// api is what an API is to a group.
+// api has the functions of one API for a group.
 type api[D, S client.Object] struct {
 	deployments dialect.Deployments[D, S]
 	lens        dialect.Sets[S]
-	// view reads a machine, run writes what a machine says that runs on the node of that name, leave what one says that is deleted.
+	// view reads a machine; run writes the status of a machine that runs on the node of that name; leave
+	// writes the status of one that is deleted.
 	view  func(m client.Object) (lifecycle.Machine, lifecycle.Policy)
 	run   func(m client.Object, node string, now time.Time)
 	leave func(m client.Object)
-	// updated writes what a node says that was updated in place; nil where none is.
+	// updated writes the status of a node that was updated in place; nil if the API has no such updates.
 	updated func(n *corev1.Node)
 }
 
 var _ forecast.Model = &group[client.Object, client.Object]{}
 
-// newGroup takes from the world what belongs to root.
+// newGroup takes the objects of root from the world.
 func newGroup[D, S client.Object](a api[D, S], w *world, root client.Object) *group[D, S] {
 	g := &group[D, S]{api: a, w: w, nodes: maps.Clone(w.Nodes), fresh: map[types.UID]bool{}, since: map[types.UID]time.Time{}, told: map[types.UID]bool{}, gone: maps.Clone(w.gone)}
 	if g.nodes == nil {
@@ -93,7 +94,7 @@ func newGroup[D, S client.Object](a api[D, S], w *world, root client.Object) *gr
 	return g
 }
 
-// child reports whether the deployment controls s, or is to take it over.
+// child reports whether the deployment controls s, or is to adopt it.
 func (g *group[D, S]) child(root client.Object, s S) bool {
 	d, ok := root.(D)
 	if !ok {
@@ -105,7 +106,8 @@ func (g *group[D, S]) child(root client.Object, s S) bool {
 	return g.deployments.View(d, time.Time{}).Selector.Matches(labels.Set(s.GetLabels())) && g.deployments.Sets().Adopts(d, s)
 }
 
-// concerns reports whether m is the root, is controlled by one of the sets or by what is gone, or may be adopted.
+// concerns reports whether m is the root, is controlled by one of the sets or by a deleted owner, or may be
+// adopted.
 func (g *group[D, S]) concerns(root, m client.Object) bool {
 	if m.GetUID() == root.GetUID() {
 		return true
@@ -122,7 +124,7 @@ func (g *group[D, S]) concerns(root, m client.Object) bool {
 	})
 }
 
-// assume takes machines that say that they run for ready, because nobody could look at nodes.
+// assume counts machines that report running as ready, because nodes could not be read.
 func (g *group[D, S]) assume() {
 	for _, m := range g.machines {
 		v, _ := g.view(m)
@@ -303,7 +305,7 @@ func (g *group[D, S]) Exit(uid types.UID) (out forecast.Exit) {
 	switch {
 	case name == "":
 	case g.fresh[uid]:
-		return out // nobody knows which pods will run there
+		return out // the pods that will run there are unknown
 	case g.w.NodesUnread != "":
 		out.NodeUnread = g.w.NodesUnread
 	default:

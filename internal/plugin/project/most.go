@@ -12,11 +12,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// mostCreated is how many new machines of one object are looked at one by one. Whoever types a number wrongly gets an answer at
-// once, and it is the same for each of them.
+// mostCreated is how many new machines of one object are simulated one by one. A mistyped number gets an
+// answer at once, which is the same for each of them.
 const mostCreated = 200
 
-// sized is where an object says how many machines it wants; nil where it does not.
+// sized is the path of the number of machines that an object wants; nil if it has none.
 func sized(o client.Object) *int32 {
 	switch o := o.(type) {
 	case *machinev1.MachineSet:
@@ -38,7 +38,7 @@ func given(n **int32) *int32 {
 	return *n
 }
 
-// Replicas are how many machines o wants; false where it says no number.
+// Replicas are how many machines o wants; false if it has no number.
 func Replicas(o client.Object) (int, bool) {
 	if o == nil {
 		return 0, false
@@ -50,7 +50,7 @@ func Replicas(o client.Object) (int, bool) {
 	return int(*n), true
 }
 
-// bound makes the root want no more machines than are looked at, and keeps how many it leaves out.
+// bound limits the root to the number of machines that are simulated, and keeps how many it leaves out.
 func bound[D, S client.Object](g *group[D, S], root client.Object) {
 	if g.has {
 		g.root = smaller(g, g.root)
@@ -61,7 +61,7 @@ func bound[D, S client.Object](g *group[D, S], root client.Object) {
 	}
 }
 
-// smaller is a copy of o that wants no more.
+// smaller is a copy of o with at most that number.
 func smaller[D, S, O client.Object](g *group[D, S], o O) O {
 	after := o.DeepCopyObject().(O)
 	n := sized(after)

@@ -1,5 +1,6 @@
-// Package project plans changes of stored objects: it applies them to copies, lets the lenses of the APIs show these as facts to package
-// forecast, and writes what is decided into the copies as the controllers do. It reads and writes no cluster.
+// Package project plans changes of stored objects: it applies them to copies, converts these by the lenses
+// of the APIs to facts for package forecast, and writes the decisions into the copies as the controllers
+// do. It reads and writes no cluster.
 package project
 
 import (
@@ -23,24 +24,26 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 )
 
-// Stored is what was read.
+// Stored has the objects that were read.
 type Stored struct {
-	// Objects are the deployments, sets, machines and classes of the namespaces that the changes are about.
+	// Objects are the deployments, sets, machines and classes in the namespaces of the changes.
 	Objects []client.Object
-	// Nodes are by name. NodesUnread says why they are not known; then a machine that says that it runs is taken for ready.
+	// Nodes are by name. NodesUnread says why they are unknown; then a machine that reports running counts
+	// as ready.
 	Nodes       map[string]*corev1.Node
 	NodesUnread string
-	// Pods are by the name of their node. PodsUnread says what of pods and budgets could not be read.
+	// Pods are by the name of their node. PodsUnread says which pods and budgets could not be read.
 	Pods       map[string][]corev1.Pod
 	Budgets    []policyv1.PodDisruptionBudget
 	PodsUnread string
-	// Volumes are those of the clusters, Attachments say which node has one. VolumesUnread says what of them could not be read.
+	// Volumes are the clusters' volumes, Attachments say which node has one. VolumesUnread says which could
+	// not be read.
 	Volumes       []drain.Volume
 	Attachments   []storagev1.VolumeAttachment
 	VolumesUnread string
 }
 
-// Change is what somebody wants: Before is nil for an object to create, After for one to delete.
+// Change is a requested change: Before is nil for an object to create, After for one to delete.
 type Change struct{ Before, After client.Object }
 
 // About is the object that the change is about.
@@ -51,8 +54,8 @@ func (c Change) About() client.Object {
 	return c.Before
 }
 
-// Plans applies the changes and says what happens then, for each deployment, set or machine that is concerned. It looks at no
-// more steps once stop is true; nil: never.
+// Plans applies the changes and predicts the effects, for each deployment, set or machine that is
+// concerned. It simulates no more steps once stop is true; nil: never.
 func Plans(now time.Time, st Stored, changes []Change, durations func(api string) forecast.Durations, stop func() bool) []forecast.Plan {
 	now = now.UTC()
 	w := &world{Stored: st, now: now, gone: map[types.UID]bool{}, asked: map[types.UID]forecast.Kind{}, beyond: map[types.UID]int{}}
@@ -82,15 +85,15 @@ func Plans(now time.Time, st Stored, changes []Change, durations func(api string
 	return out
 }
 
-// world is what is stored, with the changes applied.
+// world has the stored objects, with the changes applied.
 type world struct {
 	Stored
 	now time.Time
-	// gone are the owners that were deleted, whose dependents go.
+	// gone are the deleted owners, whose dependents are deleted.
 	gone map[types.UID]bool
 	// asked are the machines that the change creates or deletes.
 	asked map[types.UID]forecast.Kind
-	// beyond are the new machines of an object that are counted only.
+	// beyond are the new machines of an object that are only counted.
 	beyond map[types.UID]int
 }
 
@@ -98,7 +101,7 @@ func same(a, b client.Object) bool {
 	return ObjectOf(a) == ObjectOf(b)
 }
 
-// apply puts a change among the objects, as an API server does.
+// apply applies a change to the objects, as an API server does.
 func (w *world) apply(c Change) {
 	at := slices.IndexFunc(w.Objects, func(o client.Object) bool { return same(o, c.About()) })
 	switch {
@@ -123,7 +126,7 @@ func (w *world) apply(c Change) {
 	}
 }
 
-// born is o as it is stored first.
+// born is o as it is first stored.
 func born(now time.Time, o client.Object, uid types.UID) client.Object {
 	if o.GetUID() == "" {
 		o.SetUID(uid)
@@ -133,7 +136,7 @@ func born(now time.Time, o client.Object, uid types.UID) client.Object {
 	return o
 }
 
-// delete marks an object, or removes it where nothing holds it.
+// delete marks an object, or removes it if no finalizer holds it.
 func (w *world) delete(at int) {
 	o := w.Objects[at].DeepCopyObject().(client.Object)
 	if len(o.GetFinalizers()) == 0 {
@@ -154,7 +157,7 @@ func doom(now time.Time, o client.Object) {
 	}
 }
 
-// ObjectOf names an object; its API and kind are empty where it is of none.
+// ObjectOf names an object; its API and kind are empty if it belongs to no API.
 func ObjectOf(o client.Object) forecast.Object {
 	out := forecast.Object{Namespace: o.GetNamespace(), Name: o.GetName()}
 	out.API, out.Kind = apis.KindOf(o)
@@ -179,7 +182,8 @@ func specOf(o client.Object) any {
 	return nil
 }
 
-// rootsOf are the objects whose controllers have to do with o: its controller's controller at the top, or what may adopt it.
+// rootsOf are the objects whose controllers affect o: the topmost controller, or the objects that may adopt
+// o.
 func (w *world) rootsOf(o client.Object) []client.Object {
 	at := slices.IndexFunc(w.Objects, func(x client.Object) bool { return same(x, o) })
 	if at >= 0 {

@@ -116,7 +116,7 @@ func (g *group[D, S]) move(moves []rollout.Move) {
 	}
 }
 
-// adoptSets makes sets the deployment's that nobody controls.
+// adoptSets makes sets without a controller the deployment's.
 func (g *group[D, S]) adoptSets() {
 	for _, s := range g.sets {
 		if metav1.GetControllerOfNoCopy(s) == nil && s.GetDeletionTimestamp() == nil {
@@ -126,7 +126,7 @@ func (g *group[D, S]) adoptSets() {
 	}
 }
 
-// deleteSet marks a set, or removes it where nothing holds it.
+// deleteSet marks a set, or removes it if no finalizer holds it.
 func (g *group[D, S]) deleteSet(now time.Time, uid types.UID) {
 	i := g.set(uid)
 	if i < 0 || g.sets[i].GetDeletionTimestamp() != nil {
@@ -174,7 +174,7 @@ func (g *group[D, S]) asked() (out []forecast.Step) {
 	return out
 }
 
-// collect is the garbage collector's work: what has lost its owner goes.
+// collect does the work of the garbage collector: it deletes objects that have lost their owner.
 func (g *group[D, S]) collect(now time.Time) (out []forecast.Step) {
 	for _, s := range slices.Clone(g.sets) {
 		if ref := metav1.GetControllerOfNoCopy(s); ref != nil && g.gone[ref.UID] && s.GetDeletionTimestamp() == nil {
@@ -229,7 +229,7 @@ func (g *group[D, S]) claim(s S) (out []forecast.Step) {
 	return out
 }
 
-// propagate hands to living machines what of the template needs no new ones.
+// propagate copies to living machines those fields of the template that need no new machines.
 func (g *group[D, S]) propagate(s S) []forecast.Step {
 	var changed []forecast.Subject
 	for _, m := range g.of(s) {

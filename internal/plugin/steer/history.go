@@ -8,19 +8,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Revision is one revision that a deployment can go back to, or is at.
+// Revision is the present revision of a deployment, or one that it can return to.
 type Revision struct {
-	// Number is what `rollout undo --to-revision` takes.
+	// Number is the value for `rollout undo --to-revision`.
 	Number int64  `json:"revision"`
 	Set    string `json:"machineSet"`
-	// Machines is how many the set is to have, Present that its template is the deployment's.
+	// Machines is the size of the set, Present says that its template is the deployment's.
 	Machines int    `json:"machines"`
 	Present  bool   `json:"present"`
 	Cause    string `json:"changeCause,omitempty"`
 }
 
-// History are the revisions of the sets, the oldest first. Sets without one are new: their
-// controller has yet to number them. cause is why a set was made, as people noted it.
+// History are the revisions of the sets, the oldest first. Sets without one are new: their controller has
+// yet to number them. cause is the noted reason for a set.
 func History(d Deployment, cause func(set string) string) []Revision {
 	out := []Revision{}
 	for _, s := range d.Sets {

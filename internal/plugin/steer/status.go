@@ -6,17 +6,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Progress is how far a rollout is.
+// Progress is the progress of a rollout.
 type Progress struct {
-	// Done says that all machines are of the present template, and available.
+	// Done says that all machines have the present template, and are available.
 	Done bool
-	// Text is one line about it, Why what the deployment says besides about what it waits
-	// for; empty where that says nothing more.
+	// Text is one line about it, Why the deployment's own message about what it waits for; empty if it says
+	// nothing more.
 	Text, Why string
 }
 
-// Status judges a rollout as `kubectl rollout status` does. An error means that it does not
-// get there by itself, or not to the revision that was asked for; 0 asks for none.
+// Status judges a rollout as `kubectl rollout status` does. It fails if the rollout cannot complete by
+// itself, or not to the requested revision; 0 requests none.
 func Status(d Deployment, revision int64) (Progress, error) {
 	p := d.Last.Progress
 	switch err := d.leaving(); {
@@ -57,7 +57,7 @@ func (d Deployment) goingBack() Progress {
 	return out
 }
 
-// missing is what is left to do; empty when nothing is.
+// missing is the remaining work; empty if no work remains.
 func (d Deployment) missing() string {
 	last := d.Last
 	switch {

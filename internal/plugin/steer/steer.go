@@ -1,9 +1,9 @@
-// Package steer decides what the commands of `rollout` say and change: how far a
-// rollout is, which revisions there are, and which patch pauses, resumes, restarts or
-// takes back. What kubectl does for Deployments is the model.
+// Package steer decides what the commands of `rollout` print and change: the progress of a rollout, the
+// existing revisions, and the patch that pauses, resumes, restarts or undoes. kubectl's commands for
+// Deployments are the model.
 //
-// The package performs no I/O and reads no clock. Which set a deployment goes back to is
-// asked of the controller's own decision.
+// The package performs no I/O and reads no clock. The controller's own decision says which set a deployment
+// returns to.
 package steer
 
 import (
@@ -25,13 +25,13 @@ type Deployment struct {
 	Generation, Observed int64
 }
 
-// Change is what a command does about a deployment.
+// Change is a command's change of a deployment.
 type Change struct {
-	// Patch is a JSON merge patch; nil where there is nothing to do.
+	// Patch is a JSON merge patch; nil if there is nothing to do.
 	Patch map[string]any
 	// Done says in one word or clause what was done, or why nothing was.
 	Done string
-	// Revision is the one that is gone back to.
+	// Revision is the revision that the deployment returns to.
 	Revision int64
 }
 
@@ -39,7 +39,7 @@ func spec(field string, value any) map[string]any {
 	return map[string]any{"spec": map[string]any{field: value}}
 }
 
-// leaving refuses to steer what is on its way out.
+// leaving refuses a deployment that is under deletion.
 func (d Deployment) leaving() error {
 	if d.Deleting {
 		return errors.New("is being deleted")
@@ -47,7 +47,7 @@ func (d Deployment) leaving() error {
 	return nil
 }
 
-// Pause keeps changes of the template from being rolled out.
+// Pause stops the rollout of changes of the template.
 func Pause(d Deployment) (Change, error) {
 	if err := d.leaving(); err != nil {
 		return Change{}, err
@@ -58,7 +58,7 @@ func Pause(d Deployment) (Change, error) {
 	return Change{Patch: spec("paused", true), Done: "paused"}, nil
 }
 
-// Resume lets them be rolled out again.
+// Resume continues it.
 func Resume(d Deployment) (Change, error) {
 	if err := d.leaving(); err != nil {
 		return Change{}, err
@@ -69,8 +69,8 @@ func Resume(d Deployment) (Change, error) {
 	return Change{Patch: spec("paused", false), Done: "resumed"}, nil
 }
 
-// Undo goes back to a revision; 0 is the one before the present. It is the controller that
-// goes back: the patch only asks it to, by the field that the API has for that.
+// Undo returns to a revision; 0 is the one before the present. The controller does the work: the patch only
+// requests it, by the API's field for that.
 func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:
@@ -96,22 +96,20 @@ func Undo(now time.Time, d Deployment, to int64) (Change, error) {
 	return Change{Patch: spec("rollbackTo", map[string]any{"revision": back.Revision}), Done: "rolled back", Revision: back.Revision}, nil
 }
 
-// RestartedAt is the annotation that kubectl writes for a restart of pods. It means the same
-// here, so that no tool has to learn another one.
+// RestartedAt is the annotation that kubectl writes for a restart of pods. It has the same meaning here, so
+// that existing tools work.
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// marks are the places of a template in which [RestartedAt] is written, in the order in
-// which they are tried: among the annotations of the machines to come, and, where a change
-// of those is handed to living machines, among the metadata that every provider's spec has,
-// and that no infrastructure reads.
+// marks are the places of a template in which [RestartedAt] is written, in the order in which they are
+// tried: among the annotations of the machines to come, and, if a change of those is copied to living
+// machines, among the metadata that every provider's spec has, and that no infrastructure reads.
 var marks = [][]string{
 	{"spec", "template", "metadata"},
 	{"spec", "template", "spec", "providerSpec", "value", "metadata"},
 }
 
-// Restart changes the template in a place that replaces machines and means nothing to them.
-// Which one that is says the API's own comparison of templates: tried returns d as it is
-// with a patch made.
+// Restart changes the template in a place that replaces machines and has no meaning for them. The API's own
+// comparison of templates finds that place: tried returns d with a patch applied.
 func Restart(now time.Time, d Deployment, tried func(patch map[string]any) (Deployment, error)) (Change, error) {
 	switch err := d.leaving(); {
 	case err != nil:

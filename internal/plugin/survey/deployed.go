@@ -41,7 +41,7 @@ func Sets(ctx context.Context, c client.Reader, deployment client.Object) (Deplo
 	return d, nil
 }
 
-// Steered is d as those see it who steer rollouts. They look at no machine.
+// Steered is d for package steer, which reads no machine.
 func (d Deployed) Steered(now time.Time) steer.Deployment {
 	api, _ := apis.KindOf(d.Object)
 	a, _ := apis.Of(api)
@@ -50,7 +50,7 @@ func (d Deployed) Steered(now time.Time) steer.Deployment {
 	return out
 }
 
-// With is d with a JSON merge patch made of the deployment, in memory.
+// With is d with a JSON merge patch applied to the deployment, in memory.
 func (d Deployed) With(patch []byte) (Deployed, error) {
 	after, err := Merged(d.Object, patch)
 	return Deployed{Object: after, Sets: d.Sets}, err

@@ -1,4 +1,5 @@
-// Package survey reads from clusters what a plan is made from, and has an API server try changes without storing them.
+// Package survey reads from clusters the objects for a plan, and lets an API server try changes without
+// storing them.
 package survey
 
 import (
@@ -22,24 +23,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
-// Clusters are where to read.
+// Clusters are the clusters to read.
 type Clusters struct {
 	// Control has the machines, Target the nodes; often one and the same.
 	Control client.Client
 	Target  client.Reader
 }
 
-// Read is what was read.
+// Read has the objects that were read.
 type Read struct {
 	project.Stored
-	// Unknown is what could not be read, and what is not known for that.
+	// Unknown says which objects could not be read, and what is unknown because of that.
 	Unknown []string
-	// removed are how long deletions of machines took, by their API.
+	// removed are the durations of deletions of machines, by their API.
 	removed map[string][]time.Duration
 }
 
-// readKinds are the kinds that are read of an API. Without machines and sets nothing can be planned; deployments may be of no
-// concern.
+// readKinds are the kinds that are read from an API. Without machines and sets no plan is possible;
+// deployments may not matter.
 var readKinds = []string{"Machine", "MachineSet", "MachineDeployment"}
 
 func lists(api string) (out []client.ObjectList) {
@@ -52,7 +53,7 @@ func lists(api string) (out []client.ObjectList) {
 	return out
 }
 
-// All reads what concerns these objects.
+// All reads the objects that concern these.
 func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error) {
 	r := &Read{}
 	type place struct{ api, namespace string }
@@ -84,7 +85,7 @@ func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error
 	return r, nil
 }
 
-// unknown notes what could not be read, and what follows.
+// unknown notes an object that could not be read, and the consequence.
 func (r *Read) unknown(what string, err error, so string) {
 	why := err.Error()
 	if apierrors.IsForbidden(err) {
@@ -114,7 +115,7 @@ func (r *Read) nodes(ctx context.Context, c client.Reader) {
 	}
 }
 
-// mostAsked is how many nodes are asked about one by one.
+// mostAsked is how many nodes are read one by one.
 const mostAsked = 30
 
 // pods reads those of the machines' nodes, and all disruption budgets.
@@ -181,8 +182,8 @@ func (r *Read) nodeNames() (out []string) {
 	return slices.Compact(out)
 }
 
-// mostToReady is how long after its node appeared a machine can have become ready for the first time. A later time is about a node that
-// was not ready meanwhile.
+// mostToReady is the longest time after its node appeared in which a machine can have become ready for the
+// first time. A later time is about a node that was not ready in between.
 const mostToReady = 10 * time.Minute
 
 // Durations are how long machines of an API took, as far as objects show that.
@@ -215,10 +216,10 @@ func (r *Read) Durations(api string) forecast.Durations {
 	return out
 }
 
-// span is while a machine came up.
+// span is the time in which a machine came up.
 type span struct{ from, to time.Time }
 
-// atOnce is how many machines came up at the same time at the most.
+// atOnce is the greatest number of machines that came up at the same time.
 func atOnce(spans []span) (most int) {
 	type change struct {
 		at time.Time
@@ -237,7 +238,7 @@ func atOnce(spans []span) (most int) {
 	return most
 }
 
-// median is that of what was seen.
+// median is the median of the observed durations.
 func median(all []time.Duration, what, span, none string) forecast.Estimate {
 	if len(all) == 0 {
 		return forecast.Estimate{Source: none}

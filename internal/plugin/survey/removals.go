@@ -18,7 +18,7 @@ import (
 // kindIndex is the field by which an API server finds events about machines.
 const kindIndex = "involvedObject.kind"
 
-// removals reads how long deletions took. Events outlive their machine, by an hour as API servers are set up, and nothing else does.
+// removals reads how long deletions took. Only events outlive their machine, by default for an hour.
 func (r *Read) removals(ctx context.Context, c client.Reader, api, namespace string) {
 	var list corev1.EventList
 	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{kindIndex: "Machine"}); err != nil {
@@ -31,7 +31,7 @@ func (r *Read) removals(ctx context.Context, c client.Reader, api, namespace str
 	r.removed[api] = append(r.removed[api], took(api, list.Items)...)
 }
 
-// took is how long the deletions took that events tell from their beginning to their end.
+// took is how long the deletions took whose beginning and end have events.
 func took(api string, events []corev1.Event) (out []time.Duration) {
 	of, _ := apis.Of(api)
 	begun, ended := map[types.UID]time.Time{}, map[types.UID]time.Time{}
@@ -56,12 +56,12 @@ func took(api string, events []corev1.Event) (out []time.Duration) {
 	return out
 }
 
-// first is when the event was told first, in whichever of its forms it is.
+// first is when the event was first recorded, in any of its forms.
 func first(e *corev1.Event) time.Time {
 	return cmp.Or(e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time)
 }
 
-// volumes reads what is attached to nodes, where drains wait for that.
+// volumes reads the volumes that are attached to nodes, if drains wait for that.
 func (r *Read) volumes(ctx context.Context, c client.Reader) {
 	if r.NodesUnread != "" || !r.waitsForVolumes() {
 		return

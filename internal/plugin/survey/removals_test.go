@@ -22,8 +22,8 @@ func about(api, machine, reason string, after time.Duration) corev1.Event {
 	}
 }
 
-// TestTook: a deletion counts from the earliest event of its beginning to its last, whichever form events have, and only where both
-// are told.
+// TestTook: a deletion counts from the earliest event of its beginning to its last, in any form of events,
+// and only if both are recorded.
 func TestTook(t *testing.T) {
 	const o, g = provider.OpenShift, provider.Gardener
 	newer := about(g, "m", "Deleted", 0)

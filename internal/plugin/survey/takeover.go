@@ -29,7 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
 
-// Definitions reads the CRDs of an API; empty is all.
+// Definitions reads the CRDs of an API; empty means all.
 func Definitions(ctx context.Context, c client.Reader, api string) (out []preflight.Definition, gaps []string) {
 	ours, err := config.CRDs()
 	if err != nil {
@@ -55,7 +55,7 @@ func Definitions(ctx context.Context, c client.Reader, api string) (out []prefli
 		}
 		out = append(out, d)
 	}
-	// Of an API that is not installed nothing is missing.
+	// An API that is not installed lacks nothing.
 	for i := range out {
 		_, group, _ := strings.Cut(out[i].Name, ".")
 		out[i].Needed = out[i].Needed && installed[group]
@@ -73,13 +73,14 @@ func servedBy(crd *unstructured.Unstructured) (out []string) {
 	return out
 }
 
-// others are the leases of originals that are named for no API. They belong to the one whose machines have their certificates approved.
+// others are the leases of originals that are named for no API. They belong to the API whose machines have
+// their certificates approved.
 var others = map[string]string{
 	"machine-api-operator":            "a machine-api-operator, which would start its controllers again,",
 	"cluster-machine-approver-leader": "a cluster-machine-approver, which would approve certificates beside Millwright,",
 }
 
-// Leases reads those under which somebody may act on machines of an API; empty is all.
+// Leases reads the leases whose holders may act on machines of an API; empty means all.
 func Leases(ctx context.Context, c client.Reader, api string) (out []preflight.Lease, gaps []string) {
 	var list coordinationv1.LeaseList
 	if err := c.List(ctx, &list); err != nil {
@@ -101,7 +102,7 @@ func Leases(ctx context.Context, c client.Reader, api string) (out []preflight.L
 	return out, nil
 }
 
-// leader is what leads under a lease of that name; empty: nothing that concerns the machines.
+// leader is the program that leads under a lease of that name; empty: none that concerns the machines.
 func leader(lease, api string) string {
 	for _, a := range apis.All {
 		switch {
@@ -121,20 +122,20 @@ func leader(lease, api string) string {
 	return ""
 }
 
-// places are where objects of either API name their infrastructure.
+// places are the paths at which objects of either API name their infrastructure.
 var places = [][]string{
 	{"provider"}, {"spec", "providerSpec", "value", "kind"}, {"spec", "template", "spec", "providerSpec", "value", "kind"}, {"providerSpec", "kind"},
 }
 
-// authorities are where objects name the API that is in charge of them.
+// authorities are the paths at which objects name the API that manages them.
 var authorities = [][]string{
 	{"status", "authoritativeAPI"}, {"spec", "authoritativeAPI"}, {"spec", "template", "spec", "authoritativeAPI"},
 }
 
-// inCharge is the one that leaves an object to us.
+// inCharge is the value that leaves an object to Millwright.
 const inCharge = "MachineAPI"
 
-// Raw is what objects of a kind say that types do not show, by namespace and name.
+// Raw has the fields of the objects of a kind that types do not show, by namespace and name.
 func Raw(ctx context.Context, c client.Reader, a apis.API, k apis.Kind, namespace string) (map[client.ObjectKey]preflight.Object, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: a.Name, Version: a.Version, Kind: k.Name + "List"})
@@ -159,10 +160,10 @@ func textAt(o *unstructured.Unstructured, paths [][]string, usual string) string
 	return ""
 }
 
-// index is one of a list, in a path.
+// index is an index of a list, in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// unknownFields are those that the type does not have, but for the status, which is written anew.
+// unknownFields are those that the type does not have, except in the status, which is written again.
 func unknownFields(o *unstructured.Unstructured, into client.Object) (out []string) {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -185,7 +186,7 @@ func unknownFields(o *unstructured.Unstructured, into client.Object) (out []stri
 	return slices.Compact(out)
 }
 
-// Roles are the names of those that programs of Millwright have.
+// Roles are the names of the roles of Millwright's programs.
 func Roles() (out []string) {
 	files, err := fs.Glob(config.FS, "rbac/*/role.yaml")
 	if err != nil {
@@ -197,7 +198,7 @@ func Roles() (out []string) {
 	return out
 }
 
-// Account is a service account, and the role of Millwright whose rights it has to have.
+// Account is a service account, and the role of Millwright whose rights it needs.
 type Account struct {
 	Role, Namespace, Name string
 	// Control is the namespace of the machines; Skip are API groups that do not matter.
@@ -233,7 +234,7 @@ func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack
 	return out, nil
 }
 
-// lacking are what a rule grants and the account may not.
+// lacking are the rights of a rule that the account lacks.
 func lacking(ctx context.Context, c client.Client, a Account, rule rbacv1.PolicyRule, namespace string) (out []string, err error) {
 	for _, group := range rule.APIGroups {
 		if slices.Contains(a.Skip, group) {

@@ -26,7 +26,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
-// Documents reads manifests: several documents, and lists. Objects that are none of machines are named in skipped.
+// Documents reads manifests: several documents, and lists. Objects of other kinds than those of machines
+// are named in skipped.
 func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured, skipped []string, err error) {
 	d := yaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
@@ -72,17 +73,17 @@ func planned(k schema.GroupVersionKind) bool {
 	return is && a.Name == k.Group && a.Has(k.Kind) && (slices.Contains(readKinds, k.Kind) || k.Kind == classKind)
 }
 
-// classKind is what machines of some APIs are made from.
+// classKind is the kind from which machines of some APIs are created.
 const classKind = "MachineClass"
 
-// Trial is what an API server said of a change.
+// Trial is the API server's answer to a change.
 type Trial struct {
 	project.Change
 	// Note says what was not tried.
 	Note string
 }
 
-// Apply tries what `kubectl apply` would do with a manifest.
+// Apply tries the effect of `kubectl apply` with a manifest.
 func Apply(ctx context.Context, c client.Client, doc *unstructured.Unstructured) (t Trial, err error) {
 	wanted, err := typed(c, doc)
 	if err != nil {
@@ -133,7 +134,8 @@ func untried(kind, name, verb string) string {
 	return fmt.Sprintf("you may not %s %s %s: the API server was not asked, so that its defaults and objections are missing here", verb, kind, name)
 }
 
-// applied is the patch that makes of now what doc says, and takes away what an earlier `kubectl apply` said and this one does not.
+// applied is the patch from now to doc, which also removes fields that an earlier `kubectl apply` set and
+// this one does not.
 func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) {
 	current, err := json.Marshal(now)
 	if err != nil {
@@ -141,7 +143,8 @@ func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) 
 	}
 	original := []byte(now.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
 	if len(original) > 0 {
-		// kubectl notes what it applied among the annotations, so that a manifest without any takes away none of others.
+		// kubectl notes the applied manifest in the annotations, so that a manifest without annotations
+		// removes no others.
 		doc = doc.DeepCopy()
 		noted := doc.GetAnnotations()
 		if noted == nil {
@@ -175,7 +178,7 @@ func Patch(ctx context.Context, c client.Client, before client.Object, patch []b
 	return Trial{Change: project.Change{Before: before, After: after}}, nil
 }
 
-// Merged is before with a JSON merge patch made, in memory.
+// Merged is before with a JSON merge patch applied, in memory.
 func Merged(before client.Object, patch []byte) (client.Object, error) {
 	raw, err := json.Marshal(before)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestApplied: what an earlier `kubectl apply` said and this one does not is taken away, and nothing that others wrote is.
+// TestApplied: fields that an earlier `kubectl apply` set and this one does not are removed, and no fields
+// of others.
 func TestApplied(t *testing.T) {
 	const head = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"default"`
 	for _, test := range []struct {
@@ -41,7 +42,8 @@ func TestApplied(t *testing.T) {
 	}
 }
 
-// TestDocuments: several documents and lists are read, the namespace is filled in, and what is none of machines is named.
+// TestDocuments: several documents and lists are read, the namespace is filled in, and objects of other
+// kinds are named.
 func TestDocuments(t *testing.T) {
 	const list = `
 apiVersion: v1

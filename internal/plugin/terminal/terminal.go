@@ -1,5 +1,5 @@
-// Package terminal says what a person sees output on, and makes text fit there: a
-// line that wraps breaks whatever is drawn over it.
+// Package terminal describes the terminal of the output, and makes text fit there: a line that wraps breaks
+// the output that is drawn over it.
 package terminal
 
 import (
@@ -16,7 +16,7 @@ import (
 // Size is that of a terminal, in characters.
 type Size struct{ Width, Height int }
 
-// usual is the size of a terminal that does not tell.
+// usual is the size of a terminal that does not report it.
 var usual = Size{Width: 80, Height: 24}
 
 // Is reports whether out is a terminal on which the cursor can be moved.
@@ -25,7 +25,7 @@ func Is(out io.Writer) bool {
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// SizeOf is the present size of out: a person may change it at any time.
+// SizeOf is the present size of out: a user may change it at any time.
 func SizeOf(out io.Writer) Size {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -43,8 +43,8 @@ const (
 	gap      = "  "
 )
 
-// Line is text on one line that is shorter than width: some terminals begin another
-// one with a character in their last column.
+// Line is text on one line that is shorter than width: some terminals begin another line after a character
+// in their last column.
 func Line(text string, width int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -68,17 +68,14 @@ type Column struct {
 	Cells []string
 	// Short are the cells where there is little room; nil: the same.
 	Short []string
-	// Drop is the order in which columns are left out where there is no room even
-	// so, 1 first; 0 is never.
+	// Drop is the order in which columns are left out if there is still no room, 1 first; 0 is never.
 	Drop int
-	// Tail says that the ends of the cells tell them apart, so that they are cut
-	// in front where nothing else helps.
+	// Tail says that the cells differ at their ends, so that they are cut in front as a last resort.
 	Tail bool
 }
 
-// Table is a table that fits into size, in lines: first with short cells, then
-// with fewer columns, then with names that are cut. Where rows are left out, the
-// last line says how many.
+// Table is a table that fits into size, in lines: first with short cells, then with fewer columns, then
+// with names that are cut. If rows are left out, the last line says how many.
 func Table(columns []Column, size Size) []string {
 	columns = slices.Clone(columns)
 	for i := range columns {
@@ -154,7 +151,7 @@ func rows(columns []Column, size Size) (out []string) {
 	for i := range columns[0].Cells {
 		out = append(out, row(func(c Column) string { return c.Cells[i] }))
 	}
-	// The cursor stands below the last line.
+	// The cursor is below the last line.
 	if most := max(size.Height-1, 2); len(out) > most {
 		left := len(out) - most + 1
 		out = append(out[:most-1], Line(fmt.Sprintf("and %d more", left), size.Width))

@@ -31,11 +31,12 @@ func (p strict) Open(ctx context.Context, class provider.Class) (provider.Sessio
 // other API.
 const soon = 15 * time.Second
 
-// TestCorrections: whatever a machine waits for in its secret, it goes on soon after that is corrected, and nobody touches the machine.
+// TestCorrections: a machine that waits because of its secret continues soon after the secret is corrected,
+// and no client writes to the machine.
 func TestCorrections(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		wrong map[string][]byte // the secret as it is at first; nil: there is none
+		wrong map[string][]byte // the secret at first; nil: it does not exist
 		waits string            // part of what the machine says
 	}{
 		{"credentials", map[string][]byte{"userData": []byte("boot"), "password": []byte("guess")}, `the password "guess" is wrong`},
