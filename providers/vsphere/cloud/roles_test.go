@@ -39,8 +39,8 @@ func documented(t *testing.T) vcenter.Roles {
 }
 
 // whole are specs that together need every privilege: one with attributes, a customization and old virtual
-// hardware, one with the group, further disks and tags, one with properties of a vApp, and one without a
-// valid template.
+// hardware, one with the group, further disks and tags, one with properties of a vApp, and one whose
+// template is an ordinary virtual machine.
 func (s *stage) whole(t *testing.T) []provider.Class {
 	t.Helper()
 	ours := s.openShift()
