@@ -7,15 +7,14 @@ import (
 
 const ellipsis = "..."
 
-// Clip is text of at most most bytes (3 or more), which ends in "..." where
-// something is missing. Bytes that are no UTF-8 are left out, since no API
-// server would take them.
+// Clip cuts text to at most most bytes (3 or more); a text that was cut ends in "...". Bytes that are not
+// UTF-8 are left out, since no API server accepts them.
 //
-// What infrastructures, nodes and users write can be of any length; whoever
-// copies it into an object, an event or a metric clips it first.
+// Texts from infrastructures, nodes and users can have any length: clip them before you copy them into an
+// object, an event or a metric.
 func Clip(text string, most int) string {
 	if len(text) > most {
-		// Of a character that is cut in two, nothing is left.
+		// A character that is cut in two is removed.
 		text = strings.ToValidUTF8(text[:most-len(ellipsis)], "") + ellipsis
 	}
 	if utf8.ValidString(text) {

@@ -8,17 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Wrapper is a decorator of providers or sessions: it names what it decorates.
+// Wrapper is a decorator of providers or sessions. Unwrap returns the decorated value.
 type Wrapper interface{ Unwrap() any }
 
-// As finds the optional interface T on v or on what v decorates. A decorator
-// that has a part in calls of an optional interface without having it itself
-// says so by a method
+// As finds the optional interface T on v or on the value that v decorates. A decorator that intercepts
+// calls of an optional interface, without implementing it itself, has a method
 //
 //	As(target any) bool
 //
-// which sets *target, a pointer to an interface, and reports whether it did:
-// so it stands in front of just those powers that the decorated value has.
+// which sets *target, a pointer to an interface, and reports whether it did. So it intercepts only the
+// interfaces that the decorated value has.
 func As[T any](v any) (T, bool) {
 	var t T
 	for v != nil {
@@ -38,42 +37,42 @@ func As[T any](v any) (T, bool) {
 	return none, false
 }
 
-// Initializer is a Session whose instances need a step after creation
-// (Instance.Uninitialized). It may be repeated. It is asked for of instances that are
-// not Pending: where one is made switched off, it is Stopped, and the step starts it.
+// Initializer is a Session whose instances need a step after creation (Instance.Uninitialized). The step
+// may be repeated. The engine runs it on instances that are not Pending: an instance that the
+// infrastructure creates switched off is Stopped, and the step starts it.
 type Initializer interface {
 	Initialize(ctx context.Context, ref Ref, i Instance) error
 }
 
-// Maintainer is a Session that keeps what belongs to an instance while it lives as the
-// class says: tags that somebody took away, the membership of load balancers.
+// Maintainer is a Session that restores the settings of a live instance to those of the class: tags that
+// were removed, the membership of load balancers.
 type Maintainer interface {
-	// Unkept reports whether something may differ: by what i shows, or because i does not
-	// show it. No call is made for it.
+	// Unkept reports whether something may differ: because i shows a difference, or because i does not show
+	// the setting. It makes no call.
 	Unkept(ref Ref, i Instance) bool
-	// Maintain mends what differs. It is called when the instance runs for the first
-	// time, and now and then from then on, while it is Unkept; it may be repeated, ends
-	// nothing and restarts nothing. That it fails is told to people, and harms the
-	// machine in no way.
+	// Maintain repairs the differences. The engine calls it when the instance runs for the first time, and
+	// from then on at intervals while it is Unkept. It may be repeated, and terminates or restarts nothing.
+	// A failure is reported to users and does not affect the machine.
 	Maintain(ctx context.Context, ref Ref, i Instance) error
 }
 
-// SecretRef names a secret; an empty namespace is the machine's own.
+// SecretRef names a secret; an empty namespace means the machine's own.
 type SecretRef struct{ Namespace, Name string }
 
-// SpecReader is a Provider that reads from a spec what is needed before it is opened. For
-// others, secrets are read from the fields that the specs of all infrastructures share
-// ([ReadCommon]), and a spec names no region.
+// SpecReader is a Provider that reads from a spec what the engine needs before it opens the class. For
+// other providers, the engine reads the secrets from the fields that the specs of all infrastructures share
+// ([ReadCommon]), and knows no region.
 type SpecReader interface {
-	// ReadSpec makes no call. It returns the region also with an error, where that can be
-	// read: a machine is deleted whatever its spec says by now.
+	// ReadSpec makes no call. It returns the region also with an error, if the region can be read: a
+	// machine is deleted even if its spec has become invalid.
 	ReadSpec(api string, spec []byte) (SpecNames, error)
 }
 
-// SpecNames are the names that a provider spec refers to. The zero value of each: it has none.
+// SpecNames are the names that a provider spec refers to. A zero value means that the spec has no such
+// name.
 type SpecNames struct {
 	UserData, Credentials SecretRef
-	// Region is as [Class].Region has it.
+	// Region is the same as [Class].Region.
 	Region string
 }
 
@@ -106,15 +105,14 @@ type Size struct {
 	Architecture string
 	// MaxPods is 0 when the infrastructure does not limit them.
 	MaxPods int64
-	// EphemeralStorageMiB is what the root disk has for pods, in MiB; 0 if unknown.
+	// EphemeralStorageMiB is the space for pods on the root disk, in MiB; 0 if unknown.
 	EphemeralStorageMiB int64
-	// GPUResource is the resource by which pods ask for accelerators
-	// ("nvidia.com/gpu"); empty if unknown. Autoscalers have no place for other
-	// extended resources.
+	// GPUResource is the resource by which pods request accelerators ("nvidia.com/gpu"); empty if unknown.
+	// Autoscalers support no other extended resources.
 	GPUResource corev1.ResourceName
-	// Labels and Taints are what every node of the class registers with, as far as the
-	// provider spec decides: zone, type, what a spec asks for. Those of the machine's
-	// template are not meant, which the autoscaler reads itself.
+	// Labels and Taints are those that every node of the class registers with, as far as the provider spec
+	// decides: zone, type, labels in the spec. Those of the machine's template are not included: the
+	// autoscaler reads them itself.
 	Labels map[string]string
 	Taints []corev1.Taint
 }
@@ -134,43 +132,41 @@ const (
 	Reboot   PowerOp = "Reboot"
 )
 
-// Powerer is a Session that can switch instances.
+// Powerer is a Session that can switch instances on and off.
 type Powerer interface {
-	// Power begins the operation; [Session].Find tells what came of it. [PowerOn] and
-	// [PowerOff] may be repeated. A [Reboot] starts an instance that is off. It has a
-	// request of at most 32 characters: where [Traits].RebootsOnce, a call with the request
-	// of the instance's last one changes nothing, so that a call whose reply was lost may be
-	// repeated. Elsewhere, and with an empty request, each call is another reboot. An
-	// instance that does not exist is a [Conflict].
+	// Power begins the operation; [Session].Find shows its result. [PowerOn] and [PowerOff] may be
+	// repeated. A [Reboot] starts an instance that is off. The request has at most 32 characters. With
+	// [Traits].RebootsOnce, a call with the request of the instance's last reboot changes nothing, so that
+	// a call whose reply was lost may be repeated. Otherwise, and with an empty request, each call is
+	// another reboot. For an instance that does not exist the error is a [Conflict].
 	Power(ctx context.Context, ref Ref, i Instance, op PowerOp, request string) error
 }
 
-// ScopeFinder is a Session that can look for an instance in all ownership scopes of its account.
+// ScopeFinder is a Session that can search all ownership scopes of its account for an instance.
 type ScopeFinder interface {
-	// FindScope returns the cluster ([Class].Cluster) for which an instance that exists and
-	// carries ref's UID was made; empty where the infrastructure says that the account has
-	// none, whatever the class's own cluster is. An answer that is denied or partial is an
-	// error. It is asked of a machine that does not say where its instance was asked for.
+	// FindScope returns the cluster ([Class].Cluster) of the existing instance that carries ref's UID. It
+	// is empty if the infrastructure confirms that the account has no such instance in any cluster. A
+	// denied or partial answer is an error. The engine calls it for a machine that does not record the
+	// cluster of its instance.
 	FindScope(ctx context.Context, ref Ref) (cluster string, err error)
 }
 
-// Leftover is something that was made for an instance and that is there although
-// the instance is not: a disk, an interface, an address.
+// Leftover is an object that was created for an instance and still exists after the instance: a disk, an
+// interface, an address.
 type Leftover struct {
-	// Kind is the infrastructure's word for what it is, ID its identifier.
+	// Kind is the infrastructure's word for the object, ID its identifier.
 	Kind, ID string
-	// UID and Name are those of the machine that it was made for; empty when
-	// it does not say.
+	// UID and Name are those of the machine that it was created for; empty if it does not record them.
 	UID, Name string
-	// Owner and Namespace are those of the instance that it was made for; empty
-	// when it does not say.
+	// Owner and Namespace are those of the instance that it was created for; empty if it does not record
+	// them.
 	Owner, Namespace string
 }
 
-// LeftoverLister is a Session that can tell what instances have left behind.
+// LeftoverLister is a Session that can list what instances have left behind.
 type LeftoverLister interface {
-	// Leftovers yields everything in the class's ownership scope that belongs
-	// to no instance, page by page. An error ends the listing, which is then
-	// incomplete. What is listed goes with a Delete of the UID and the name.
+	// Leftovers yields every object in the class's ownership scope that belongs to no instance, page by
+	// page. An error ends the listing, which is then incomplete. A Delete of the UID and the name removes
+	// what is listed.
 	Leftovers(ctx context.Context) iter.Seq2[Leftover, error]
 }

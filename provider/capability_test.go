@@ -7,19 +7,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sizer has the size of so many CPUs.
+// sizer returns a size with this number of CPUs.
 type sizer int64
 
 func (s sizer) Size(context.Context) (provider.Size, error) {
 	return provider.Size{VCPU: int64(s)}, nil
 }
 
-// wrapping decorates anything and adds nothing.
+// wrapping decorates any value and adds nothing.
 type wrapping struct{ inner any }
 
 func (w wrapping) Unwrap() any { return w.inner }
 
-// doubling stands in front of a Sizer, if there is one.
+// doubling intercepts a Sizer, if the decorated value has one.
 type doubling struct{ wrapping }
 
 func (d doubling) As(target any) bool {
@@ -39,7 +39,7 @@ func TestAsFindsThroughDecorators(t *testing.T) {
 	cases := []struct {
 		reason string
 		v      any
-		want   int64 // 0: there is none
+		want   int64 // 0: there is no Sizer
 	}{
 		{"nil has nothing", nil, 0},
 		{"a value without it", 7, 0},

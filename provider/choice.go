@@ -1,17 +1,17 @@
 package provider
 
-// Choice is one of several things that a provider spec allows to make an instance of.
+// Choice is one of several variants of an instance that a provider spec allows.
 type Choice struct {
-	// Name tells it from the spec's other choices, also to people: "large in eu-1a". It
-	// stays the same for as long as the spec does.
+	// Name distinguishes it from the spec's other choices, also for users: "large in eu-1a". It does not
+	// change while the spec does not.
 	Name string
-	// Region, Zone and Type are what its capacity is counted by, in the
-	// infrastructure's words. What one machine finds exhausted no other asks for
-	// meanwhile, so no two choices have all three in common: one type that is sold as
-	// spot and on demand is two types here. A region that is left empty is the class's.
+	// Region, Zone and Type identify its capacity, in the infrastructure's words. When one machine finds a
+	// capacity exhausted, no other machine tries it for a while. So no two choices have all three in
+	// common: a type that is sold as spot and on demand is two types here. An empty region means the
+	// class's.
 	Region, Zone, Type string
-	// Equal says that it is as good as the choice listed before it. Of several that are
-	// equal, the one is asked for whose zone the fewest machines of the same owner have,
-	// so both name their zones. Where these have as many, the machine's UID decides.
+	// Equal says that it is as good as the choice listed before it. Of several equal choices the engine
+	// takes the one in whose zone the same owner has the fewest machines, so equal choices name their
+	// zones. If the zones have as many, the machine's UID decides.
 	Equal bool
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// TestExampleConforms: what the documentation shows keeps the contract.
+// TestExampleConforms runs the conformance suite on the example of the documentation.
 func TestExampleConforms(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Harness {
 		s := &shelf{}

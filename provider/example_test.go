@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// shelf is about the smallest provider: machines are slots on a shelf.
+// shelf is a minimal provider: machines are slots on a shelf.
 type shelf struct {
 	mu    sync.Mutex
 	slots []provider.Instance
@@ -25,7 +25,7 @@ func (*shelf) Name() string { return "shelf" }
 
 func (s *shelf) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	var spec shelfSpec
-	if len(class.Spec) == 0 { // of a machine on its way out
+	if len(class.Spec) == 0 { // of a machine under deletion
 		return &shelfSession{shelf: s, class: class}, nil
 	}
 	if err := kit.DecodeStrict(class.Spec, &spec); err != nil {
@@ -46,8 +46,8 @@ type shelfSession struct {
 // clusterTag is the ownership tag.
 const clusterTag = "cluster"
 
-// matches reports whether the instance in a slot may be ref's: in our cluster,
-// and with ref's UID or provider ID or, made by somebody else, with its name.
+// matches reports whether the instance in a slot may be ref's: it is in our cluster and has ref's UID or
+// provider ID or, if another implementation created it, ref's name.
 func (s *shelfSession) matches(ref provider.Ref, i provider.Instance) bool {
 	if i.Tags[clusterTag] != s.class.Cluster {
 		return false

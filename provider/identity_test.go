@@ -7,8 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// paths reads provider IDs as an infrastructure does on which a name is unique
-// in its group only.
+// paths reads provider IDs as those of an infrastructure on which a name is unique only within its group.
 type paths struct{ provider.Session }
 
 func (paths) Traits() provider.Traits {
@@ -18,9 +17,8 @@ func (paths) Traits() provider.Traits {
 	}}
 }
 
-// TestSameInstance: one row for each way in which the originals spell the
-// provider IDs of one infrastructure (providers.md 4), read without and with
-// Traits.Identify.
+// TestSameInstance has one row for each way in which the originals write the provider IDs of one
+// infrastructure (providers.md 4), read without and with Traits.Identify.
 func TestSameInstance(t *testing.T) {
 	for _, r := range []struct {
 		reason string

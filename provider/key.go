@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Clock tells the time; k8s.io/utils/clock has some.
+// Clock returns the time; k8s.io/utils/clock has implementations.
 type Clock interface{ Now() time.Time }
 
-// ClientKey stands for an account at a place. It reveals nothing of the
-// credentials, so it may be logged.
+// ClientKey identifies an account at an endpoint. It reveals nothing of the credentials, so it may be
+// logged.
 type ClientKey string
 
-// KeyOf hashes credentials, endpoint, region, and what else the client is made
-// with, such as a CA bundle: what was rotated gives another key. Every part goes in with its length before it, so that no two
-// different inputs read the same.
+// KeyOf hashes credentials, endpoint, region and any further input of the client, such as a CA bundle:
+// rotated credentials give another key. The length of each part precedes it, so that no two different
+// inputs hash the same.
 func KeyOf(credentials map[string][]byte, endpoint, region string, also ...[]byte) ClientKey {
 	h := sha256.New()
 	add := func(part []byte) {
@@ -32,7 +32,7 @@ func KeyOf(credentials map[string][]byte, endpoint, region string, also ...[]byt
 		add(credentials[k])
 	}
 	for _, part := range also {
-		h.Write([]byte{'+'}) // the length of no part begins like this
+		h.Write([]byte{'+'}) // no length begins like this
 		add(part)
 	}
 	return ClientKey(hex.EncodeToString(h.Sum(nil)[:16]))

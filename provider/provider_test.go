@@ -8,9 +8,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestTokenNeverChanges: tokens are what clouds remember of us. A new release
-// that computes others buys second instances for machines whose create was
-// under way. The values are those of sha256sum over "prod/<UID>/0" and so on.
+// TestTokenNeverChanges: clouds remember our tokens. A release that computes other tokens creates second
+// instances for machines whose creation was in progress. The values are those of sha256sum over
+// "prod/<UID>/0" and so on.
 func TestTokenNeverChanges(t *testing.T) {
 	ref := provider.Ref{UID: "0b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e", Namespace: "ns", Name: "m"}
 	renamed := ref

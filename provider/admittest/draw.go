@@ -8,8 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Draw returns a document with fields that the spec has to which shape points, in any case and now and then of a wrong type, and with
-// others, whose names begin with "x-". Texts are drawn from a few of any use, and from those that are given.
+// Draw returns a document with fields of the spec that shape points to, in any case and sometimes of a
+// wrong type, and with further fields, whose names begin with "x-". Texts are drawn from a few general ones
+// and from the given ones.
 func Draw(t *rapid.T, shape any, texts ...string) map[string]any {
 	d := drawing{t: t, texts: []any{"", "", "a", "<&>", 0, 7, true, 0.5, json.Number("1.50")}}
 	for _, text := range texts {
@@ -25,7 +26,7 @@ type drawing struct {
 	texts []any
 }
 
-// fields draws those of a struct into an object. A third of them is left out.
+// fields draws the fields of a struct into an object. It leaves out a third of them.
 func (d drawing) fields(of reflect.Type, into map[string]any) {
 	for i := range of.NumField() {
 		f := of.Field(i)

@@ -1,4 +1,5 @@
-// Package admittest has what tests of admitters share: what holds of each of them, and specs to try it on.
+// Package admittest has what the tests of admitters share: checks that apply to each of them, and specs to
+// test with.
 package admittest
 
 import (
@@ -15,13 +16,14 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// MayFill says whether Default may put something in the place of a value, at a path such as ".disks[0].type". Of numbers it is
-// given a [json.Number].
+// MayFill reports whether Default may replace a value at a path such as ".disks[0].type". A number is
+// passed as a [json.Number].
 type MayFill func(path string, was any) bool
 
-// Holds checks what is true of any spec, whatever it says: faults are about it, one that cannot be decoded is refused as a whole
-// and defaulted with an error that is [provider.Invalid], and of any other one Default loses nothing and leaves nothing to fill in.
-// It returns the faults, and the spec with its defaults, nil if it cannot be decoded.
+// Holds checks the rules for any spec: faults are about the spec. A spec that cannot be decoded is refused
+// as a whole, and Default returns an error that is [provider.Invalid]. For any other spec Default loses
+// nothing, and a second Default changes nothing. It returns the faults, and the spec with its defaults, or
+// nil if it cannot be decoded.
 func Holds(t rapid.TB, admitter admit.Admitter, a admit.Request, may MayFill) (faults field.ErrorList, once []byte) {
 	t.Helper()
 	_, faults = admitter.Admit(a)
@@ -49,7 +51,7 @@ func Holds(t rapid.TB, admitter admit.Admitter, a admit.Request, may MayFill) (f
 	return faults, once
 }
 
-// lost is the path of what was in a document and is not there any more; empty for nothing.
+// lost returns the path of a value that a document had before and no longer has; empty for none.
 func lost(before, after any, path string, may MayFill) string {
 	switch b := before.(type) {
 	case map[string]any:
@@ -83,7 +85,7 @@ func lost(before, after any, path string, may MayFill) string {
 	return path
 }
 
-// read is the value of JSON, with numbers as they are written; nothing and null are a spec without fields.
+// read decodes JSON, with numbers as they are written; empty input and null are a spec without fields.
 func read(t rapid.TB, raw []byte) (value any) {
 	t.Helper()
 	from := json.NewDecoder(bytes.NewReader(raw))
@@ -97,10 +99,11 @@ func read(t rapid.TB, raw []byte) (value any) {
 	return value
 }
 
-// EmptyAndKnown lets an admitter fill in what is empty, but in fields that no type has, whose names begin with "x-".
+// EmptyAndKnown lets an admitter fill empty fields, except unknown fields, whose names begin with "x-".
 func EmptyAndKnown(path string, was any) bool { return Empty(was) && !strings.Contains(path, ".x-") }
 
-// Empty reports whether a value says nothing in a place where no value is the same as nothing: null, no text, zero or a list of none.
+// Empty reports whether a value means the same as an absent one: null, an empty text, zero or an empty
+// list.
 func Empty(was any) bool {
 	switch v := was.(type) {
 	case nil:

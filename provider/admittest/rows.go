@@ -12,15 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/admit"
 )
 
-// root is where specs are found that [Admission] makes.
+// root is the path of the specs that [Admission] returns.
 const root = "providerSpec"
 
-// Admission is a spec to be judged, of a template, with nothing known of the cluster.
+// Admission is a request for the spec of a template, with no information about the cluster.
 func Admission(raw []byte) admit.Request {
 	return admit.Request{Spec: raw, Path: field.NewPath(root)}
 }
 
-// Patched is a document with a JSON merge patch applied: null takes a field out.
+// Patched is a document with a JSON merge patch applied: null removes a field.
 func Patched(t rapid.TB, base, patch string) []byte {
 	t.Helper()
 	text, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
@@ -30,8 +30,8 @@ func Patched(t rapid.TB, base, patch string) []byte {
 	return text
 }
 
-// Words are faults as "field type": "placement.region Required". Each is below the spec, or is called as an original calls it that
-// begins at the machine's spec, and says why.
+// Words returns faults as "field type": "placement.region Required". It checks that each fault is below the
+// spec, or has the name of an original that begins at the machine's spec, and gives a reason.
 func Words(t rapid.TB, faults field.ErrorList) (short []string) {
 	t.Helper()
 	for _, fault := range faults {
@@ -47,7 +47,7 @@ func Words(t rapid.TB, faults field.ErrorList) (short []string) {
 	return short
 }
 
-// Warned are the fields that warnings begin with. Each says why.
+// Warned returns the fields that warnings begin with. It checks that each gives a reason.
 func Warned(t rapid.TB, warnings []string) (fields []string) {
 	t.Helper()
 	for _, warning := range warnings {
@@ -60,7 +60,7 @@ func Warned(t rapid.TB, warnings []string) (fields []string) {
 	return fields
 }
 
-// Same checks that there are the words that are wanted, in any order.
+// Same checks that got has the wanted words, in any order.
 func Same(t rapid.TB, what string, got, want []string) {
 	t.Helper()
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
@@ -69,7 +69,7 @@ func Same(t rapid.TB, what string, got, want []string) {
 	}
 }
 
-// List is a JSON list of so many equal entries.
+// List is a JSON list of n equal entries.
 func List(n int, entry string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(entry+",", n), ",") + "]"
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// priority orders calls when they are short; lower goes first.
+// priority orders calls when tokens are short; lower goes first.
 type priority int
 
 const (
@@ -26,34 +26,33 @@ func priorityOf(verb string) priority {
 	return reads
 }
 
-// reserve is the part of the burst that a priority leaves to those before it:
-// with a burst of 100, reads stop at 20 tokens and creates at 10.
+// reserve is the part of the burst that a priority leaves to the priorities before it: with a burst of 100,
+// reads stop at 20 tokens and creates at 10.
 var reserve = [priorities]float64{deletes: 0, creates: 0.1, reads: 0.2}
 
 const (
-	// recovery is the time in which the rate grows from nothing to its limit.
+	// recovery is the time in which the rate grows from zero to its limit.
 	recovery = time.Minute
-	// cooldown is the time in which further throttling counts as one: the
-	// calls that were under way together all report the same congestion.
+	// cooldown is the time in which further throttling counts once: calls that ran at the same time all
+	// report the same congestion.
 	cooldown = time.Second
-	// longestTurn is the longest that a refused call is told to wait for its turn: those before it
-	// are counted when they are refused, and some never come back, or come twice.
+	// longestTurn is the longest time that a refused call is asked to wait. The bucket counts calls when it
+	// refuses them, and some never return, or return twice.
 	longestTurn = time.Minute
 )
 
-// bucket is a token bucket whose rate is learned: additive growth with time,
-// halved by throttling. It is safe for concurrent use.
+// bucket is a token bucket with an adaptive rate: it grows linearly with time and is halved by throttling.
+// It is safe for concurrent use.
 type bucket struct {
 	limits Limits
 
 	mu     sync.Mutex
-	rate   float64 // tokens a second
+	rate   float64 // tokens per second
 	tokens float64
-	at     time.Time // when rate, tokens and owed were right
-	pause  time.Time // no tokens before
+	at     time.Time // the time of rate, tokens and owed
+	pause  time.Time // no tokens before this time
 	halved time.Time
-	// owed counts the calls that were refused and may be expected to be back
-	// when their time has come, by priority.
+	// owed counts, by priority, the refused calls that are expected to return at the end of their wait.
 	owed [priorities]float64
 }
 
@@ -61,21 +60,19 @@ func newBucket(l Limits, now time.Time) *bucket {
 	return &bucket{limits: l, rate: l.PerSecond, tokens: l.Burst, at: now}
 }
 
-// take takes a token. The caller has to wait before using it, at most
-// limits.Wait; when that is not enough the token is not granted, and wait is
-// when to ask again.
+// take takes a token. The caller has to wait before it uses the token, at most limits.Wait. If that is not
+// enough, the token is not granted, and wait is the time until the next try.
 func (b *bucket) take(now time.Time, p priority) (wait time.Duration, granted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now)
-	// The last token of a small burst is nobody's reserve, or reads would
-	// never come.
+	// The last token of a small burst is not reserved: otherwise reads would never run.
 	need := min(1+reserve[p]*b.limits.Burst, b.limits.Burst)
 	if wait = b.until(now, need-b.tokens); wait <= b.limits.Wait {
 		b.tokens--
 		return wait, true
 	}
-	// Those of a later priority do not count: this call goes before them.
+	// Calls of a later priority do not count: this call goes before them.
 	before := 0.0
 	for q := deletes; q <= p; q++ {
 		before += b.owed[q]
@@ -84,24 +81,24 @@ func (b *bucket) take(now time.Time, p priority) (wait time.Duration, granted bo
 	return min(b.until(now, need-b.tokens+before), b.paused(now)+longestTurn), false
 }
 
-// paused is for how long no token comes at all.
+// paused is the time until the end of the pause, in which no token is granted.
 func (b *bucket) paused(now time.Time) time.Duration { return max(0, b.pause.Sub(now)) }
 
-// growth is by how much the rate grows in a second, rateIn what it is after so many seconds.
+// growth is the increase of the rate per second, rateIn the rate after so many seconds.
 func (b *bucket) growth() float64 { return b.limits.PerSecond / recovery.Seconds() }
 
 func (b *bucket) rateIn(seconds float64) float64 {
 	return min(b.limits.PerSecond, b.rate+b.growth()*seconds)
 }
 
-// until is the time in which the given number of tokens comes, at a rate that grows meanwhile, during a pause too.
+// until is the time in which this number of tokens arrives, at a growing rate, pauses included.
 func (b *bucket) until(now time.Time, tokens float64) time.Duration {
 	wait := b.paused(now)
 	if tokens <= 0 {
 		return wait
 	}
 	growth, rate := b.growth(), b.rateIn(wait.Seconds())
-	grows := (b.limits.PerSecond - rate) / growth // seconds until the rate is what it may be
+	grows := (b.limits.PerSecond - rate) / growth // seconds until the rate reaches its limit
 	meanwhile := (rate + b.limits.PerSecond) / 2 * grows
 	seconds := grows + (tokens-meanwhile)/b.limits.PerSecond
 	if tokens < meanwhile {
@@ -110,7 +107,7 @@ func (b *bucket) until(now time.Time, tokens float64) time.Duration {
 	return wait + time.Duration(seconds*float64(time.Second))
 }
 
-// refill brings the bucket up to now.
+// refill brings the bucket up to date.
 func (b *bucket) refill(now time.Time) {
 	seconds := now.Sub(b.at).Seconds()
 	if seconds <= 0 {
@@ -118,7 +115,7 @@ func (b *bucket) refill(now time.Time) {
 	}
 	b.at = now
 	b.rate = b.rateIn(seconds)
-	// No token comes during a pause.
+	// No token arrives during a pause.
 	if running := now.Sub(b.pause).Seconds(); running < seconds {
 		seconds = max(0, running)
 	}
@@ -131,14 +128,14 @@ func (b *bucket) refill(now time.Time) {
 	}
 }
 
-// giveBack returns a token that was not used.
+// giveBack returns an unused token.
 func (b *bucket) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tokens = min(b.limits.Burst, b.tokens+1)
 }
 
-// throttled learns from an answer of the infrastructure that asks to wait.
+// throttled lowers the rate after the infrastructure has throttled a call.
 func (b *bucket) throttled(now time.Time, after time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

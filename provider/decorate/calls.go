@@ -21,26 +21,25 @@ const (
 	Console    = "console"
 )
 
-// Call is a call that is about to be made.
+// Call is a call that is about to begin.
 type Call struct {
 	// Provider is the provider's name, Verb one of the verbs above.
 	Provider, Verb string
-	// Class is the session's. It is shared: not to be changed.
+	// Class is the session's. It is shared: do not change it.
 	Class *provider.Class
-	// Account stands for the class's credentials and region.
+	// Account identifies the class's credentials and region.
 	Account provider.ClientKey
-	// Ref is zero for calls that are about no machine (List, Size).
+	// Ref is zero for calls that concern no machine (List, Size).
 	Ref provider.Ref
 }
 
-// Around is run in place of every call. It makes the call by do, or returns an
-// error of its own in its place; do is called at most once, and may go on after
-// around has returned an error. For List and Leftovers, do covers the whole
-// listing, the caller's work between two items included, and must have ended.
+// Around runs in place of every call. It makes the call with do, or returns an error of its own; it calls
+// do at most once, and do may continue after around has returned an error. For List and Leftovers, do
+// covers the whole listing, including the caller's work between two items, and must have ended.
 type Around func(ctx context.Context, c Call, do func(context.Context) error) error
 
-// Calls decorates p so that around is run in place of every call of a session,
-// those of optional capabilities that reach the infrastructure included.
+// Calls decorates p so that around runs in place of every call of a session, including those of optional
+// capabilities that reach the infrastructure.
 func Calls(p provider.Provider, around Around) provider.Provider {
 	return &calls{Provider: p, around: around}
 }
@@ -63,7 +62,7 @@ func (p *calls) Open(ctx context.Context, class provider.Class) (provider.Sessio
 	}}}, nil
 }
 
-// session decorates the verbs; its interception the optional capabilities.
+// session decorates the verbs; its interception decorates the optional capabilities.
 type session struct {
 	provider.Session
 	interception
@@ -89,9 +88,8 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	})
 }
 
-// asked runs a call that returns something besides its error, which is nothing
-// where there is an error. What it returns is handed over, never shared: around may
-// return before the call does.
+// asked runs a call that returns a value and an error; with an error the value is zero. The value is handed
+// over, never shared: around may return before the call does.
 func asked[T any](ctx context.Context, n *interception, verb string, ref provider.Ref, do func(context.Context) (T, error)) (answer T, err error) {
 	answers := make(chan T, 1)
 	err = n.run(ctx, verb, ref, func(ctx context.Context) error {
@@ -115,8 +113,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	return paged(ctx, &s.interception, List, s.Session.List)
 }
 
-// paged runs a listing as one call. An error that ends it, of the listing or of
-// around, is handed on as around returns it.
+// paged runs a listing as one call. It passes on the error that around returns, from the listing or from
+// around itself.
 func paged[T any](ctx context.Context, n *interception, verb string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		wanted := true

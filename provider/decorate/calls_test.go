@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// plain is a session of which nothing is known, without any capability.
+// plain is a session with unknown properties and without any capability.
 type plain struct{ provider.Session }
 
 func (plain) Traits() provider.Traits { return provider.Traits{} }
@@ -47,8 +47,7 @@ func TestCapabilitiesPassEveryDecorator(t *testing.T) {
 	if raw, err := s.Status(provider.Instance{ID: "i"}); err != nil || len(raw) == 0 {
 		t.Errorf("the status is lost: %s, error %v", raw, err)
 	}
-	// An account is asked for where it matters and kept with the client: it is
-	// neither limited nor counted.
+	// The account is asked once and kept with the client: the call is neither limited nor counted.
 	if name, err := s.Account(t.Context()); err != nil || name == "" {
 		t.Errorf("account %q, error %v", name, err)
 	}
@@ -96,7 +95,7 @@ func TestListingEndsWithTheDecoratorsError(t *testing.T) {
 	}
 }
 
-// forming counts how often the traits of its sessions are formed.
+// forming counts how often the traits of its sessions are computed.
 type forming struct {
 	provider.Provider
 	times *int
@@ -117,7 +116,8 @@ func (f formingSession) Traits() provider.Traits {
 	return f.Session.Traits()
 }
 
-// TestTraitsAreFormedOnce: for each spec, when the session is opened, however often the engine reads them.
+// TestTraitsAreFormedOnce: the traits of each spec are computed once, when the session is opened, however
+// often the engine reads them.
 func TestTraitsAreFormedOnce(t *testing.T) {
 	w, times := newWorld(), 0
 	class := w.cloud.Class(provider.OpenShift, "c")

@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// interception stands in front of the optional capabilities of inner that
-// reach the infrastructure; see [provider.As].
+// interception intercepts the optional capabilities of inner that reach the infrastructure; see
+// [provider.As].
 type interception struct {
 	inner  any
 	around Around
@@ -42,7 +42,7 @@ func (n *interception) As(target any) bool {
 	return false
 }
 
-// stand puts front before inner's capability T, if inner has it.
+// stand sets target to a decorator of inner's capability T, if inner has it.
 func stand[T any](n *interception, target *T, front func(T) T) bool {
 	t, ok := provider.As[T](n.inner)
 	if ok {
@@ -103,7 +103,7 @@ type scopeFinder struct {
 	inner provider.ScopeFinder
 }
 
-// FindScope is a search for one machine's instance to whoever counts or guards calls.
+// FindScope counts as a Find of one machine for decorators that count or guard calls.
 func (c scopeFinder) FindScope(ctx context.Context, ref provider.Ref) (string, error) {
 	return asked(ctx, c.n, Find, ref, func(ctx context.Context) (string, error) { return c.inner.FindScope(ctx, ref) })
 }

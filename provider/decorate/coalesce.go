@@ -13,17 +13,16 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// Reads say when reads are shared.
+// Reads configures when reads are shared.
 type Reads struct {
-	// Age is how long a listing may answer Find, counted from its start; 0 for
-	// 10 s.
+	// Age is how long a listing may answer Find, counted from its start; 0 for 10 s.
 	Age time.Duration
-	// Fresh is the same for instances on their way (Pending, Stopping), which
-	// callers ask for in order to see them move; 0 for 500 ms.
+	// Fresh is the same for instances in transition (Pending, Stopping), whose progress callers wait for; 0
+	// for 500 ms.
 	Fresh time.Duration
-	// Enough is how many Finds within Age make a listing worth its pages; 0
-	// for 8. A large scope needs more: one for each hundred instances. A listing
-	// that has answered so many is followed by another as soon as it is asked for.
+	// Enough is how many Finds within Age justify the pages of a listing; 0 for 8. A large scope needs
+	// more: one for each hundred instances. After a listing that has answered so many, the next Find begins
+	// another.
 	Enough int
 }
 
@@ -40,22 +39,24 @@ func (r Reads) withDefaults() Reads {
 	return r
 }
 
-// Coalesce decorates p so that Finds which come close together are answered
-// from one List of their scope. It is careful, in that order:
+// Coalesce decorates p so that Finds which come close together are answered from one List of their scope.
+// It follows these rules, in this order:
 //
-//   - a Find is never answered from a listing that began before the last write
-//     for its UID through this decorator had ended. Where the session has a
-//     [provider.Traits].ReadLag, the listing has moreover to have begun as late as that
-//     says, or to show what the write did: the instance that Create returned is
-//     there, those that were given to Delete are on their way out. A Delete of
-//     instances that already are, because it asked them to go before, changes
-//     nothing of what listings show, and is no write here;
-//   - only instances with the UID in question are taken from a listing. When
-//     there is none, or none that exists, or something that another
-//     implementation may have made for the machine, the infrastructure is asked
-//     directly: that nothing is there is never concluded from a listing;
-//   - a listing that ended with an error is not used. Throttling is passed on to
-//     all that waited for it; after any other error Find is asked directly.
+//   - a Find is never answered from a listing that began before the end of
+//     the last write for its UID through this decorator. If the session has a
+//     [provider.Traits].ReadLag, the listing must also have begun that much
+//     later, or show the effect of the write: the instance that Create
+//     returned exists, those that were given to Delete are under deletion. A
+//     repeated Delete of instances that are already under deletion, because
+//     this decorator deleted them before, does not change any listing, and
+//     is no write here;
+//   - only instances with the requested UID are taken from a listing. If there
+//     is no such instance, or none that exists, or one that another implementation may
+//     have created for the machine, the infrastructure is asked directly: a
+//     listing never proves that an instance does not exist;
+//   - a listing that ended with an error is not used. Throttling is passed on
+//     to all callers that waited for it; after any other error Find asks the
+//     infrastructure directly.
 //
 // List itself is passed through.
 func Coalesce(p provider.Provider, clock provider.Clock, r Reads) provider.Provider {
@@ -94,9 +95,9 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 	}, nil
 }
 
-// scopeOf tells classes apart whose listings may differ: a spec and the class's zone
-// may say where to look, so they are part of the scope, unless the session knows better.
-// The API is in any case: it decides how provider IDs are written.
+// scopeOf distinguishes classes whose listings may differ. A spec and the class's zone may decide the place
+// of the search, so they are part of the scope, unless the session knows better. The API always is part of
+// it: it decides the format of provider IDs.
 func scopeOf(class provider.Class, t provider.Traits) provider.ClientKey {
 	says, place := class.Spec, class.Region+"/"+class.Zone
 	if t.Scope != "" {
@@ -119,7 +120,8 @@ type coalescing struct {
 
 func (s *coalescing) Unwrap() any { return s.Session }
 
-// Traits implements [provider.Session]. They are formed once, when the session is opened: the engine reads them often.
+// Traits implements [provider.Session]. They are computed once, when the session is opened: the engine
+// reads them often.
 func (s *coalescing) Traits() provider.Traits { return s.traits }
 
 func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
@@ -161,24 +163,24 @@ type scope struct {
 
 	mu     sync.Mutex
 	latest *listing
-	served int         // Finds that were answered from latest
-	misses []time.Time // the latest Finds that no listing answered, oldest first
-	rested time.Time   // no listing before: one has failed
+	served int         // Finds answered from latest
+	misses []time.Time // the last Finds that no listing answered, oldest first
+	rested time.Time   // no listing before this time, after one has failed
 }
 
-// listing is a List under way or done. Its result is read after ready is closed.
+// listing is a List in progress or done. Read its result after ready is closed.
 type listing struct {
 	began order
 	at    time.Time
 	ready chan struct{}
 	err   error
 	byUID map[string][]provider.Instance
-	// loose are those that another implementation made.
+	// loose are the instances of another implementation.
 	loose []provider.Instance
 	size  int
 }
 
-// find answers from a listing; ok is false when only the infrastructure can.
+// find answers from a listing; ok is false if only the infrastructure can answer.
 func (s *scope) find(ctx context.Context, session provider.Session, ref provider.Ref, lag time.Duration) (
 	found []provider.Instance, ok bool, err error,
 ) {
@@ -220,8 +222,7 @@ func (s *scope) serves(l *listing) {
 	}
 }
 
-// choose returns the listing that may answer for uid, or nil; mine says that
-// the caller has to fill it.
+// choose returns the listing that may answer for uid, or nil; mine says that the caller has to fill it.
 func (s *scope) choose(uid string, lag time.Duration) (l *listing, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,15 +239,15 @@ func (s *scope) choose(uid string, lag time.Duration) (l *listing, mine bool) {
 	}
 	l = &listing{began: s.writes.now(), at: now, ready: make(chan struct{})}
 	if !s.writes.before(uid, l, lag) {
-		// A listing would not help this caller; let another begin it.
+		// A listing cannot answer this caller; another one may begin it.
 		return nil, false
 	}
 	s.latest, s.served, s.misses = l, 0, nil
 	return l, true
 }
 
-// busy counts a Find that the latest listing does not answer, and reports whether another is worth its pages: so many
-// were not answered within age, or were until a moment ago.
+// busy counts a Find that the latest listing does not answer, and reports whether another listing is worth
+// its pages: Enough Finds were not answered within age, or the latest listing has answered as many.
 func (s *scope) busy(now time.Time, age time.Duration) bool {
 	enough := s.enough()
 	s.misses = append(s.misses, now)
@@ -268,7 +269,7 @@ func (s *scope) enough() int {
 	return max(s.reads.Enough, s.latest.size/100)
 }
 
-// fill makes the listing. It is not used unless it is complete.
+// fill runs the listing. An incomplete one is not used.
 func (s *scope) fill(ctx context.Context, session provider.Session, l *listing) {
 	byUID := map[string][]provider.Instance{}
 	defer close(l.ready)
@@ -288,7 +289,7 @@ func (s *scope) fill(ctx context.Context, session provider.Session, l *listing) 
 	l.byUID = byUID
 }
 
-// drop forgets a listing that failed, and rests before the next.
+// drop forgets a listing that failed, and sets the pause before the next.
 func (s *scope) drop(l *listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,15 +308,14 @@ func (l *listing) done() bool {
 	}
 }
 
-// moving reports whether the listing shows an instance of uid that is on its
-// way to another state.
+// moving reports whether the listing shows an instance of uid that is in transition to another state.
 func (l *listing) moving(uid string) bool {
 	return l.done() && slices.ContainsFunc(l.byUID[uid], func(i provider.Instance) bool {
 		return i.State == provider.Pending || i.State == provider.Stopping
 	})
 }
 
-// answer returns what Find would, or ok false when the listing cannot tell.
+// answer returns the answer of Find, or ok false if the listing is not enough.
 func (l *listing) answer(s provider.Session, ref provider.Ref) (found []provider.Instance, ok bool) {
 	found = l.byUID[ref.UID]
 	if len(provider.Existing(found)) == 0 {
@@ -332,7 +332,7 @@ func (l *listing) answer(s provider.Session, ref provider.Ref) (found []provider
 			return nil, false
 		}
 	}
-	// Callers may change what they are given.
+	// Callers may change the result.
 	found = slices.Clone(found)
 	for n := range found {
 		found[n].Addresses = slices.Clone(found[n].Addresses)

@@ -13,17 +13,17 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// story drives a coalescing session at random beside a direct one, and demands
-// of each answer what the engine's safety rests on.
+// story runs random operations on a coalescing session and on a direct one, and checks each answer for the
+// properties that the engine's safety depends on.
 type story struct {
 	*world
 	shared, direct provider.Session
-	// made and removed hold what was done last, created and left what this process did and knows of: the ID of the
-	// instance that it made, and that it asked one to go.
+	// made and removed have the last operation of each machine. created and left have what this process
+	// knows: the ID of the instance that it created, and whether it deleted one.
 	made, removed map[string]bool
 	created       map[string]string
 	left          map[string]bool
-	// most is how far the infrastructure says that it may be behind, lag how far it is.
+	// most is the read lag that the infrastructure declares, lag the actual one.
 	most, lag time.Duration
 }
 
@@ -55,13 +55,13 @@ func (s *story) create(t *rapid.T) {
 	}
 }
 
-// createOutside creates around the decorator, as a former leader.
+// createOutside creates around the decorator, as a former leader would.
 func (s *story) createOutside(t *rapid.T) { s.createBy(t, s.direct) }
 
 func (s *story) createBy(t *rapid.T, session provider.Session) (name string, i provider.Instance) {
 	name = s.machine(t)
 	if s.removed[name] {
-		return name, i // a machine that is on its way out is never created again
+		return name, i // a machine under deletion is never created again
 	}
 	i, err := session.Create(context.Background(), ref(name), provider.Want{})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *story) remove(t *rapid.T) {
 	s.left[name] = s.left[name] || len(provider.Existing(found)) > 0
 }
 
-// removeOutside kills an instance around the decorator.
+// removeOutside terminates an instance around the decorator.
 func (s *story) removeOutside(t *rapid.T) {
 	found, err := s.direct.Find(context.Background(), ref(s.machine(t)))
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *story) pass(t *rapid.T) {
 	s.clock.Step(time.Duration(rapid.IntRange(1, 4000).Draw(t, "ms")) * time.Millisecond)
 }
 
-// drift changes how far the infrastructure is behind, up to what it says.
+// drift changes the read lag, up to the declared one.
 func (s *story) drift(t *rapid.T) {
 	s.behind(t, time.Duration(rapid.Int64Range(0, int64(s.most)).Draw(t, "lag")))
 }
@@ -120,7 +120,7 @@ func (s *story) behind(t *rapid.T, lag time.Duration) {
 	}
 }
 
-// truth is what is there of the machine.
+// truth returns the existing instances of the machine.
 func (s *story) truth(t *rapid.T, name string) []provider.Instance {
 	defer s.behind(t, s.lag)
 	s.behind(t, 0)
@@ -138,7 +138,8 @@ func (s *story) find(t *rapid.T) {
 		t.Fatal(err)
 	}
 	shared = provider.Existing(shared)
-	// What is behind shows what was, to whoever asks: listings are held to more.
+	// A lagging infrastructure shows every caller the past. Answers from a listing have to meet a stricter
+	// check.
 	listed := s.count(decorate.Find) == before
 	is := func(i provider.Instance) bool { return i.ID == s.created[name] }
 	switch {

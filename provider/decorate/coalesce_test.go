@@ -52,9 +52,8 @@ func TestManyFindsShareOneListing(t *testing.T) {
 	}
 }
 
-// TestClassesShareAListing: a spec that says nothing of where to look is no place
-// of its own, so that a rollout from one class to another costs no more. Of
-// sessions that do not tell, each spec is.
+// TestClassesShareAListing: a spec that does not restrict the listing is no scope of its own, so that a
+// rollout from one class to another costs no more. Without a trait of the session, each spec is a scope.
 func TestClassesShareAListing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -117,7 +116,7 @@ func TestConcurrentFindsShareOneListing(t *testing.T) {
 	}
 }
 
-// listed makes the session hold a listing.
+// listed makes sure that the session holds a listing.
 func listed(t *testing.T, w *world, s provider.Session, names []string) {
 	t.Helper()
 	for _, n := range names {
@@ -129,7 +128,7 @@ func listed(t *testing.T, w *world, s provider.Session, names []string) {
 	w.reset()
 }
 
-// One of two instances goes by itself: its machine's next look is a new one.
+// One of two instances is deleted alone: the next Find of its machine asks the infrastructure.
 func TestRemovalOfOneIsSeen(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 20)
@@ -170,8 +169,8 @@ func TestWriteDuringAListingIsSeen(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 20)
 	wrote := false
-	// A delete of the first machine begins and ends after the listing has
-	// begun and before the infrastructure answers it.
+	// A delete of the first machine begins and ends after the listing has begun and before the
+	// infrastructure answers it.
 	w.hook = func(c decorate.Call) {
 		if c.Verb == decorate.List && !wrote {
 			wrote = true
@@ -197,7 +196,7 @@ func TestEmptinessIsConfirmed(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 20)
 	listed(t, w, s, names)
-	// Made around the decorator, as by a leader of before.
+	// Created around the decorator, as by a former leader.
 	late := ref("late")
 	if _, err := open(t, w, w.cloud.Provider()).Create(t.Context(), late, provider.Want{}); err != nil {
 		t.Fatal(err)
@@ -305,8 +304,8 @@ func TestMovingInstancesAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestListingThatPaysIsFollowed: while many ask, each listing that is too old is followed by another, and nobody asks
-// directly; once they are few, all do.
+// TestListingThatPaysIsFollowed: while there are many Finds, each expired listing is followed by another,
+// and no Find asks directly; once there are few, all do.
 func TestListingThatPaysIsFollowed(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 100)
@@ -360,8 +359,8 @@ func TestAnswersAreTheCallersOwn(t *testing.T) {
 	}
 }
 
-// TestSpellingIsNoReasonToAsk: what a listing shows is known again in whatever
-// spelling it was recorded.
+// TestSpellingIsNoReasonToAsk: a listed instance is recognized whichever spelling of its provider ID was
+// recorded.
 func TestSpellingIsNoReasonToAsk(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 20)

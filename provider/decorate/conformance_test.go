@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// harness is that of the reference cloud under a decorator.
+// harness is the reference cloud's harness with a decorator.
 func harness(t *testing.T, wrap func(*testing.T, *world, provider.Provider) provider.Provider) providertest.Harness {
 	w := newWorld()
 	c := w.cloud
@@ -32,7 +32,7 @@ func harness(t *testing.T, wrap func(*testing.T, *world, provider.Provider) prov
 	}
 }
 
-// No decorator may cost a provider a promise.
+// A decorated provider still meets the contract.
 
 func TestMeasuredAndLimitedProviderConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
@@ -46,9 +46,8 @@ func TestMeasuredAndLimitedProviderConforms(t *testing.T) {
 	})
 }
 
-// TestCoalescingProviderConforms lists for the very first Find, so that the
-// suite passes through listings. Their age is below the suite's step of a
-// second, so that what happens outside is seen after one.
+// TestCoalescingProviderConforms lists for the very first Find, so that the suite passes through listings.
+// Their age is below the suite's step of a second, so that changes outside are visible after one step.
 func TestCoalescingProviderConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		h := harness(t, func(_ *testing.T, w *world, p provider.Provider) provider.Provider {

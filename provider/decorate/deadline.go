@@ -13,11 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Deadlines bound how long a call may take.
+// Deadlines limit the duration of a call.
 type Deadlines struct {
-	// Read is for calls that only ask, and for the time until a listing has its
-	// next item; 0 for a minute. Write is for calls that change something; 0 for
-	// 5 minutes.
+	// Read is for calls that only read, and for the time until a listing has its next item; 0 for a minute.
+	// Write is for calls that change something; 0 for 5 minutes.
 	Read, Write time.Duration
 }
 
@@ -38,24 +37,22 @@ func (d Deadlines) of(verb string) time.Duration {
 	return d.Read
 }
 
-// What else has a deadline and is no [Call].
+// Operations that have a deadline and are no [Call].
 const (
 	open    = "open"
 	account = "account"
 )
 
-// grace is what a call that is called off has to return.
+// grace is the time in which a canceled call has to return.
 const grace = time.Second
 
-// Deadline decorates p so that no call holds its caller for longer than d says.
-// What became of a call that took longer is not known: that is a
-// [provider.Transient] error.
+// Deadline decorates p so that no call holds its caller for longer than d says. The result of a call that
+// took longer is unknown: that is a [provider.Transient] error.
 //
-// A call whose context has ended, and that goes on all the same, is left behind.
-// Until it returns, nothing else is asked of the same machine by that verb, and
-// nothing at all is changed about it if it was to change something: a creation
-// that lands late must not land beside another, nor behind a deletion. What asks the
-// infrastructure in Open, and for the account, has a deadline, too.
+// A call that continues after its context has ended is left behind. Until it returns, no other call of the
+// same verb begins for the machine. If the call left behind was a change, no other change of the machine
+// begins either: a late creation must not take effect beside another creation, nor after a deletion.
+// Requests of Open, and of Account, have a deadline, too.
 func Deadline(p provider.Provider, clk clock.Clock, d Deadlines) provider.Provider {
 	b := &bounds{clock: clk, limits: d.withDefaults(), left: map[string]*endless{}}
 	return &bounded{Provider: Calls(p, b.around), bounds: b}
@@ -85,7 +82,7 @@ type boundedSession struct {
 	account provider.ClientKey
 }
 
-// key is what no listing of the verb is begun for while one is left behind.
+// key identifies the listings of the verb: while one is left behind, no other begins.
 func (s *boundedSession) key(verb string) string { return verb + "/" + string(s.account) }
 
 func (s *boundedSession) Unwrap() any { return s.Session }
@@ -127,7 +124,7 @@ func (b *bounds) around(ctx context.Context, c Call, do func(context.Context) er
 		return late.unwrap()
 	}
 	cancel(late.why)
-	// One that heeds its context ends now, and may even have succeeded.
+	// A call that obeys its context ends now, and may even have succeeded.
 	if o := b.wait(context.WithoutCancel(ctx), ended, grace); o.why == nil {
 		if err := o.unwrap(); err == nil || ctx.Err() != nil {
 			return err
@@ -142,7 +139,7 @@ func unknown(verb string, why error) error {
 	return &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: called off, its outcome is not known: %w", verb, why)}
 }
 
-// keyOf is what is left alone while a call is left behind; empty: nothing is.
+// keyOf is the key of the calls that must wait while this one is left behind; empty: none.
 func keyOf(c Call) string {
 	switch {
 	case c.Ref.UID == "":
@@ -153,14 +150,13 @@ func keyOf(c Call) string {
 	return c.Verb + "/" + c.Ref.UID
 }
 
-// outcomeOf is what a call came to; why says that it has not ended, panicked what it
-// panicked with.
+// outcomeOf is the result of a call; why says that it has not ended, panicked is the value of its panic.
 type outcomeOf struct {
 	err, why error
 	panicked any
 }
 
-// unwrap panics where the call did: its caller knows what to do about that.
+// unwrap panics if the call panicked: its caller knows how to handle that.
 func (o outcomeOf) unwrap() error {
 	if o.panicked != nil {
 		panic(o.panicked)
@@ -187,7 +183,7 @@ func (b *bounds) wait(ctx context.Context, ended <-chan outcomeOf, limit time.Du
 	}
 }
 
-// before is the verb of the call that was left behind; empty when none was.
+// before is the verb of the call that was left behind; empty without one.
 func (b *bounds) before(key string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,10 +210,10 @@ func (b *bounds) ends(key string, me *endless) {
 	}
 }
 
-// errNotWanted ends a listing of which no more is wanted.
+// errNotWanted ends a listing whose caller has stopped reading.
 var errNotWanted = errors.New("no more is wanted")
 
-// List has a deadline for each item, so that it may take as long as it gets on.
+// List has a deadline for each item, so that a listing may take long while it makes progress.
 func (s *boundedSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return listed(ctx, s.bounds, List, s.key(List), s.Session.List)
 }
@@ -228,7 +224,7 @@ func (s *boundedSession) Account(ctx context.Context) (string, error) {
 	return asked(ctx, n, account, provider.Ref{}, s.Session.Account)
 }
 
-// As puts a deadline on each item of what was left behind.
+// As sets a deadline for each item of Leftovers.
 func (s *boundedSession) As(target any) bool {
 	t, ok := target.(*provider.LeftoverLister)
 	if !ok {
@@ -278,7 +274,7 @@ func listed[T any](ctx context.Context, b *bounds, verb, key string, list func(c
 	}
 }
 
-// item is one of a listing, or its end; late says that none came.
+// item is an item of a listing, or its end; late says that none arrived in time.
 type item[T any] struct {
 	value    T
 	err      error

@@ -18,8 +18,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// stuck is a provider whose calls of one verb begin and wait to be let go. A deaf one
-// does not even heed its context.
+// stuck is a provider whose calls of one verb begin and wait until the test releases them. A deaf one
+// ignores its context, too.
 type stuck struct {
 	provider.Provider
 	verb  string
@@ -37,7 +37,7 @@ func (p *stuck) Open(ctx context.Context, c provider.Class) (provider.Session, e
 	return &stuckSession{s, p}, err
 }
 
-// hangs waits, and says whether it was called off meanwhile.
+// hangs waits, and reports whether it was canceled meanwhile.
 func (p *stuck) hangs(ctx context.Context, verb string) error {
 	if verb != p.verb {
 		return nil
@@ -95,14 +95,14 @@ func (s *stuckSession) List(ctx context.Context) iter.Seq2[provider.Instance, er
 	}
 }
 
-// calling makes a call beside the test, and hands over what it came to.
+// calling runs a call in another goroutine, and hands over its error.
 func calling(do func() error) <-chan error {
 	out := make(chan error, 1)
 	go func() { out <- do() }()
 	return out
 }
 
-// passes steps the clock once something waits for it.
+// passes steps the clock once a timer waits for it.
 func (w *world) passes(t *testing.T, d time.Duration) {
 	t.Helper()
 	for range 5000 {
@@ -143,8 +143,8 @@ func verbs(s provider.Session) map[string]func(context.Context, provider.Ref) er
 
 var limits = decorate.Deadlines{Read: time.Minute, Write: 5 * time.Minute}
 
-// TestCallsEnd: a call that takes too long is called off, and what became of it is
-// not known. One that does not heed that is left behind after a second.
+// TestCallsEnd: a call that takes too long is canceled, and its result is unknown. A call that ignores this
+// is left behind after a second.
 func TestCallsEnd(t *testing.T) {
 	for verb, limit := range map[string]time.Duration{decorate.Find: time.Minute, decorate.Create: 5 * time.Minute, decorate.Delete: 5 * time.Minute} {
 		t.Run(verb, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestCallsEnd(t *testing.T) {
 	}
 }
 
-// TestNothingBesideACallLeftBehind: it may still land.
+// TestNothingBesideACallLeftBehind: the call may still take effect.
 func TestNothingBesideACallLeftBehind(t *testing.T) {
 	w := newWorld()
 	p := newStuck(w, decorate.Create, true)
@@ -201,8 +201,7 @@ func TestNothingBesideACallLeftBehind(t *testing.T) {
 	t.Error("the machine is left alone though the call has returned")
 }
 
-// TestCallerGivesUp: a call ends with its caller's patience, too, and what it came
-// to in time counts.
+// TestCallerGivesUp: a call also ends with its caller's context, and a result in time counts.
 func TestCallerGivesUp(t *testing.T) {
 	w := newWorld()
 	p := newStuck(w, decorate.Create, true)
@@ -222,7 +221,7 @@ func TestCallerGivesUp(t *testing.T) {
 	close(p.free)
 }
 
-// TestListingsGetOn: a listing may take as long as it gets on.
+// TestListingsGetOn: a listing may take long while it makes progress.
 func TestListingsGetOn(t *testing.T) {
 	w := newWorld()
 	p := newStuck(w, decorate.List, true)
@@ -250,8 +249,8 @@ func TestListingsGetOn(t *testing.T) {
 	close(p.free)
 }
 
-// hung is a provider of which nothing ends before its context does, what is no call
-// of the other decorators included.
+// hung is a provider none of whose operations end before their contexts do, including those that the other
+// decorators do not intercept.
 type hung struct {
 	provider.Provider
 	opens bool
@@ -292,7 +291,7 @@ func (s hungSession) Console(ctx context.Context, _ provider.Ref, _ provider.Ins
 	return "", ctx.Err()
 }
 
-// What else of a session may take long.
+// Other methods of a session that may take long.
 
 func (s hungSession) Find(ctx context.Context, _ provider.Ref) ([]provider.Instance, error) {
 	<-ctx.Done()
@@ -336,7 +335,7 @@ func (s hungSession) Power(ctx context.Context, _ provider.Ref, _ provider.Insta
 	return ctx.Err()
 }
 
-// power finds a power of the session, which has it.
+// power returns a capability of the session, which must have it.
 func power[T any](t *testing.T, s provider.Session) T {
 	t.Helper()
 	p, ok := provider.As[T](s)
@@ -346,8 +345,8 @@ func power[T any](t *testing.T, s provider.Session) T {
 	return p
 }
 
-// TestEverythingEnds: each method of the contract that takes a context has a deadline. What the contract gets later is demanded by
-// what its files declare.
+// TestEverythingEnds: each method of the contract that takes a context has a deadline. The list comes from
+// the declarations in the contract's files, so that it includes later methods.
 func TestEverythingEnds(t *testing.T) {
 	w := newWorld()
 	class := w.cloud.Class(provider.OpenShift, "c")
@@ -410,10 +409,10 @@ func TestEverythingEnds(t *testing.T) {
 	}
 }
 
-// elsewhere are interfaces that are not called through a session: providers are given them.
+// elsewhere are interfaces that the engine implements and providers call.
 var elsewhere = []string{"Objects", "Keeper"}
 
-// takesContext are the methods of the contract whose calls may take long, as "Interface.Method".
+// takesContext returns the methods of the contract that take a context, as "Interface.Method".
 func takesContext(t *testing.T) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob("../*.go")
@@ -452,7 +451,7 @@ func takesContext(t *testing.T) (out []string) {
 	return out
 }
 
-// TestPanicsReachTheCaller: whoever recovers from a provider's panic does so still.
+// TestPanicsReachTheCaller: a caller can still recover from a provider's panic.
 func TestPanicsReachTheCaller(t *testing.T) {
 	w := newWorld()
 	w.hook = func(decorate.Call) { panic("a defect") }

@@ -11,11 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Discreet decorates p so that errors of its sessions are fit to be told: short,
-// and without the credentials of the class. What the engine reads from an error
-// (kind, field, delay, cause) stays.
+// Discreet decorates p so that errors of its sessions may be shown to users: short, and without the
+// credentials of the class. The fields that the engine reads from an error (kind, field, delay, cause)
+// stay.
 //
-// It belongs outside of all others: errors of theirs are told, too.
+// It belongs outside of all other decorators, whose errors are shown, too.
 func Discreet(p provider.Provider) provider.Provider {
 	return &discreet{Calls(p, func(ctx context.Context, c Call, do func(context.Context) error) error {
 		return told(do(ctx), c.Class.Credentials)
@@ -34,7 +34,7 @@ func (p *discreet) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return &discreetSession{s, class.Credentials}, nil
 }
 
-// discreetSession makes what instances failed with fit to be told.
+// discreetSession makes the faults of instances fit to be shown.
 type discreetSession struct {
 	provider.Session
 	credentials map[string][]byte
@@ -80,7 +80,7 @@ func (s *discreetSession) told(i provider.Instance) provider.Instance {
 // mostError is the most bytes of an error's text.
 const mostError = 4 << 10
 
-// worded is an error in other words.
+// worded is an error with another text.
 type worded struct {
 	text string
 	errs []error
@@ -89,17 +89,16 @@ type worded struct {
 func (w *worded) Error() string   { return w.text }
 func (w *worded) Unwrap() []error { return w.errs }
 
-// told is err as it may be told.
+// told returns err in a form that may be shown to users.
 func told(err error, credentials map[string][]byte) error {
 	if err == nil {
 		return nil
 	}
 	var out []error
-	// The engine takes a classified error out of its chain, so that its own
-	// words have to be fit as well.
+	// The engine takes a classified error out of its chain, so its own text has to be fit as well.
 	if e, ok := errors.AsType[*provider.Error](err); ok && e.Err != nil {
 		f := fit(e, credentials)
-		if same, ok := err.(*provider.Error); ok && same == e { //nolint:errorlint // the error itself, not what it wraps
+		if same, ok := err.(*provider.Error); ok && same == e { //nolint:errorlint // the error itself, not the one that it wraps
 			return f
 		}
 		out = append(out, f)
@@ -107,7 +106,7 @@ func told(err error, credentials map[string][]byte) error {
 	return &worded{reword(err.Error(), credentials), append(out, err)}
 }
 
-// fit is e in words that may be told.
+// fit returns e with a text that may be shown.
 func fit(e *provider.Error, credentials map[string][]byte) *provider.Error {
 	out := *e
 	out.Field = provider.Clip(e.Field, mostError)
@@ -117,11 +116,10 @@ func fit(e *provider.Error, credentials map[string][]byte) *provider.Error {
 	return &out
 }
 
-// secret are the names under which credentials keep what nobody may read; others
-// are regions, users, projects.
+// secret matches the keys of credentials whose values are secret; others are regions, users, projects.
 var secret = regexp.MustCompile(`(?i)secret|passw|token|key|credential|private|account\.?json|kubeconfig|clouds`)
 
-// shortest is the length in bytes from which a value is looked for.
+// shortest is the minimal length in bytes of a value that is searched for.
 const shortest = 8
 
 func reword(text string, credentials map[string][]byte) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// TestDiscreetFault: what an instance failed with is told in objects, too.
+// TestDiscreetFault: the fault of an instance appears in objects, too.
 func TestDiscreetFault(t *testing.T) {
 	const key = "wJalrXUtnFEMI"
 	w := newWorld()
@@ -121,7 +121,7 @@ func TestDiscreet(t *testing.T) {
 				}
 				text := fmt.Sprint(err)
 				if e, ok := errors.AsType[*provider.Error](err); ok {
-					text += e.Err.Error() // what the engine puts under another field
+					text += e.Err.Error() // the engine puts this text under another field
 				}
 				if strings.Contains(text, key) || !strings.Contains(text, c.says) || len(text) > 10<<10 {
 					t.Errorf("says %.200q", text)

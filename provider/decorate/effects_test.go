@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// late is a provider that says how far its listings may be behind, whether or not they are.
+// late is a provider that declares a read lag, whether or not its listings have one.
 type late struct {
 	provider.Provider
 	lag time.Duration
@@ -34,11 +34,11 @@ func (s lateSession) Traits() provider.Traits {
 
 func (s lateSession) Unwrap() any { return s.Session }
 
-// promised is how long the infrastructure of these tests says to be behind.
+// promised is the read lag that the infrastructure of these tests declares.
 const promised = 20 * time.Second
 
-// lagging returns a session over 20 running instances of an infrastructure that may be behind, and is so by lag. Those
-// that are asked to go take long.
+// lagging returns a session over 20 running instances of an infrastructure with the read lag lag. Its
+// deletions take long.
 func lagging(t *testing.T, lag time.Duration, around func(*world, provider.Provider) provider.Provider) (*world, provider.Session, []string) {
 	t.Helper()
 	w := newWorld()
@@ -54,7 +54,8 @@ func lagging(t *testing.T, lag time.Duration, around func(*world, provider.Provi
 
 func bare(_ *world, p provider.Provider) provider.Provider { return p }
 
-// askedFor reports whether the infrastructure is asked for the machine alone, and which instances there are.
+// askedFor returns the instances of the machine, and whether the infrastructure was asked for the machine
+// alone.
 func askedFor(t *testing.T, w *world, s provider.Session, name string) (alone bool, found []provider.Instance) {
 	t.Helper()
 	before := w.count(decorate.Find)
@@ -69,8 +70,8 @@ func remove(t *testing.T, s provider.Session, name string, given ...provider.Ins
 	}
 }
 
-// TestListingThatShowsTheWriteIsBelieved: what a listing shows of what was made, and of what was asked to go, nobody
-// asks for one by one, although it might have been behind.
+// TestListingThatShowsTheWriteIsBelieved: if a listing shows a creation or a deletion, no Find asks for
+// that machine alone, although the listing might have been out of date.
 func TestListingThatShowsTheWriteIsBelieved(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -97,7 +98,8 @@ func TestListingThatShowsTheWriteIsBelieved(t *testing.T) {
 	}
 }
 
-// TestListingIsNotBelievedOfUnseenWrites: while nobody knows what a listing has to show, it has to begin late enough.
+// TestListingIsNotBelievedOfUnseenWrites: while the effect of a write is unknown, the listing has to begin
+// late enough.
 func TestListingIsNotBelievedOfUnseenWrites(t *testing.T) {
 	for name, write := range map[string]func(*testing.T, *world, provider.Session, string){
 		"a deletion without an instance": func(t *testing.T, _ *world, s provider.Session, n string) { remove(t, s, n) },
@@ -145,7 +147,8 @@ func TestListingIsNotBelievedOfUnseenWrites(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoIsSeenToGo: a deletion of one instance shows in that one, whatever becomes of the other.
+// TestOneOfTwoIsSeenToGo: the effect of a deletion of one instance shows on that instance, whatever happens
+// to the other.
 func TestOneOfTwoIsSeenToGo(t *testing.T) {
 	w, s, names := lagging(t, 0, bare)
 	if err := w.cloud.Plant(w.cloud.Class(provider.OpenShift, "c"), provider.Instance{UID: ref(names[0]).UID, Name: names[0]}); err != nil {
@@ -166,11 +169,12 @@ func TestOneOfTwoIsSeenToGo(t *testing.T) {
 	}
 }
 
-// TestOtherOfTwoHasToGo: a deletion of all that a machine has is not in a listing in which one of them goes on.
+// TestOtherOfTwoHasToGo: a listing in which one of the instances continues to run does not show the
+// deletion of all instances of a machine.
 func TestOtherOfTwoHasToGo(t *testing.T) {
 	w, s, names := lagging(t, 0, bare)
 	remove(t, s, names[0], mustFind(t, s, names[0])...)
-	// It was made by another process, and the deletion did not see it.
+	// Another process created it, and the deletion did not see it.
 	if err := w.cloud.Plant(w.cloud.Class(provider.OpenShift, "c"), provider.Instance{UID: ref(names[0]).UID, Name: names[0]}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +185,8 @@ func TestOtherOfTwoHasToGo(t *testing.T) {
 	}
 }
 
-// TestDeletionThatGoesOnIsNoWrite: as long as an instance goes because it was asked to, asking again changes nothing. One
-// that does not go is asked anew.
+// TestDeletionThatGoesOnIsNoWrite: while a deleted instance is under deletion, a repeated Delete changes
+// nothing. An instance that stays is deleted again.
 func TestDeletionThatGoesOnIsNoWrite(t *testing.T) {
 	w, s, names := lagging(t, 0, bare)
 	remove(t, s, names[0], mustFind(t, s, names[0])...)
@@ -204,8 +208,8 @@ func TestDeletionThatGoesOnIsNoWrite(t *testing.T) {
 	}
 }
 
-// TestDeletionOfAnotherProcessIsAWrite: an instance that is on its way out without having been asked by this process may
-// be shown by listings as it was before.
+// TestDeletionOfAnotherProcessIsAWrite: if another process deleted the instance, listings may still show
+// its earlier state.
 func TestDeletionOfAnotherProcessIsAWrite(t *testing.T) {
 	w, s, names := lagging(t, 0, bare)
 	if _, err := s.Create(t.Context(), ref("own"), provider.Want{}); err != nil {
@@ -226,7 +230,8 @@ func TestDeletionOfAnotherProcessIsAWrite(t *testing.T) {
 	}
 }
 
-// TestWritersBeginAListing: those who wrote are as good as others to begin one, which will show what they did.
+// TestWritersBeginAListing: a caller that has written may begin a listing as well, and this listing will
+// show its write.
 func TestWritersBeginAListing(t *testing.T) {
 	w, s, _ := lagging(t, 0, bare)
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
@@ -244,7 +249,7 @@ func TestWritersBeginAListing(t *testing.T) {
 	}
 }
 
-// TestCallOutOfTurnIsNoWrite: what the limit of the account refused was not called.
+// TestCallOutOfTurnIsNoWrite: a call that the account's limit refused did not happen.
 func TestCallOutOfTurnIsNoWrite(t *testing.T) {
 	w, s, names := lagging(t, 0, func(w *world, p provider.Provider) provider.Provider {
 		return decorate.Limit(p, w.clock, decorate.Limits{PerSecond: 100, Burst: 100, Writes: &decorate.Limits{PerSecond: 0.001, Burst: 1}})

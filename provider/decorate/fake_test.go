@@ -19,7 +19,7 @@ type world struct {
 	clock *clocktesting.FakeClock
 	cloud *providertest.Cloud
 	calls map[string]int
-	// refuse is the error of the next calls of a verb; hook runs before each.
+	// refuse is the error of the next calls of a verb; hook runs before each call.
 	refuse map[string]error
 	hook   func(decorate.Call)
 
@@ -86,7 +86,7 @@ func collect(seq iter.Seq2[provider.Instance, error]) (all []provider.Instance, 
 	return all, nil
 }
 
-// mustCreate makes instances that run.
+// mustCreate creates running instances.
 func mustCreate(t *testing.T, w *world, s provider.Session, names ...string) {
 	t.Helper()
 	for _, n := range names {

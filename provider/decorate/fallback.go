@@ -10,12 +10,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Fallback decorates p so that machines are also made of what the fallbacks of their class say
-// ([provider.Class.Fallbacks]), as further choices behind those of the spec ([provider.Traits]).
+// Fallback decorates p so that machines may also be created from the fallbacks of their class
+// ([provider.Class.Fallbacks]), as further choices after those of the spec ([provider.Traits]).
 //
-// Everything but the choice is the class's own session's: what it finds, lists and removes is what all of them
-// make. A fallback that cannot be used does no harm to machines that need none: it is left out, and whoever
-// finds all else exhausted is told why.
+// The class's own session answers everything but the choice: it finds, lists and removes the instances of
+// all specs. An unusable fallback does not affect machines that need none: it is left out, and the error of
+// a creation that finds all else exhausted names the reason.
 func Fallback(p provider.Provider) provider.Provider { return falling{p} }
 
 type falling struct{ provider.Provider }
@@ -63,13 +63,13 @@ func (p falling) fallback(ctx context.Context, class provider.Class, base provid
 	return other, nil
 }
 
-// named is a session of one spec, and what its choices are called by before their own names.
+// named is a session of one spec, and the prefix of the names of its choices.
 type named struct {
 	prefix  string
 	session provider.Session
 }
 
-// fallen is a session of a class with fallbacks: of its own spec, then of each other.
+// fallen is a session of a class with fallbacks: its own spec's, then one of each fallback.
 type fallen struct {
 	provider.Session
 	named  []named
@@ -83,14 +83,14 @@ func (s *fallen) Unwrap() any { return s.Session }
 // Traits implements [provider.Session].
 func (s *fallen) Traits() provider.Traits { return s.traits }
 
-// withChoices are the traits of the class's own session with the choices of all specs. Of two choices whose capacity is counted alike the
-// first stays.
+// withChoices are the traits of the class's own session with the choices of all specs. Of two choices with
+// the same capacity the first stays.
 func withChoices(own provider.Traits, all []named) provider.Traits {
 	type place struct{ region, zone, kind string }
 	seen := map[place]bool{}
 	own.Choices = nil
 	for _, n := range all {
-		rank := len(own.Choices) // what a fallback says comes after all before it, however equal it is
+		rank := len(own.Choices) // the choices of a fallback come after all before it, also if they are equal
 		for _, c := range n.session.Traits().Choices {
 			if at := (place{c.Region, c.Zone, c.Type}); !seen[at] {
 				seen[at] = true
@@ -102,7 +102,7 @@ func withChoices(own provider.Traits, all []named) provider.Traits {
 	return own
 }
 
-// Create asks the session that the choice is of.
+// Create calls the session that the choice belongs to.
 func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	of, choice := named{session: s.Session}, want.Choice
 	for _, n := range s.named {
@@ -117,7 +117,7 @@ func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 	return i, s.explain(err)
 }
 
-// explain adds to an answer that something is exhausted why fallbacks are left out.
+// explain adds to an Exhausted error why fallbacks are left out.
 func (s *fallen) explain(err error) error {
 	e, ok := errors.AsType[*provider.Error](err)
 	if !ok || e.Kind != provider.Exhausted || len(s.unusable) == 0 {
@@ -128,7 +128,7 @@ func (s *fallen) explain(err error) error {
 	return &told
 }
 
-// Differences are none where the instance is as any of the specs says.
+// Differences is empty if the instance matches any of the specs.
 func (s *fallen) Differences(ref provider.Ref, i provider.Instance) (own []string) {
 	for n, of := range s.named {
 		differences := of.session.Differences(ref, i)
@@ -142,7 +142,7 @@ func (s *fallen) Differences(ref provider.Ref, i provider.Instance) (own []strin
 	return own
 }
 
-// As answers [provider.As] for what depends on all specs.
+// As answers [provider.As] for capabilities that depend on all specs.
 func (s *fallen) As(target any) bool {
 	t, ok := target.(*provider.Sizer)
 	return ok && stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallenSizer{s} })
@@ -150,7 +150,7 @@ func (s *fallen) As(target any) bool {
 
 type fallenSizer struct{ s *fallen }
 
-// Size is the spec's own, with no more than any fallback offers.
+// Size is the spec's own, limited to the smallest size of all fallbacks.
 func (c fallenSizer) Size(ctx context.Context) (least provider.Size, err error) {
 	for n, of := range c.s.named {
 		sizer, ok := provider.As[provider.Sizer](of.session)

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// shop sells one type in one zone by spec. What it sold it keeps as a text.
+// shop sells one type in one zone per spec. It stores each sale as a text.
 type shop struct {
 	provider.Provider
 	full map[string]bool
@@ -22,7 +22,7 @@ type shop struct {
 type order struct {
 	provider.Session
 	Type, Zone, Region string
-	// Also is another zone, which is as good.
+	// Also is a second, equal zone.
 	Also string
 	shop shop
 }
@@ -119,7 +119,7 @@ func TestFallbacksAreChoices(t *testing.T) {
 	}
 }
 
-// TestFallbacksComeLater: a zone that a fallback has besides those of the spec is no equal of these.
+// TestFallbacksComeLater: an additional zone of a fallback is not equal to the zones of the spec.
 func TestFallbacksComeLater(t *testing.T) {
 	s := begin(t, shop{}, `{"also":"b"}`, `{"zone":"c","also":"d"}`)
 	var equal []bool
@@ -150,7 +150,7 @@ func TestSizeIsTheLeast(t *testing.T) {
 	}
 }
 
-// A fallback that cannot be used hurts nobody who needs none, and is told to who does.
+// An unusable fallback does not affect machines that need none, and is reported to those that need one.
 func TestUnusableFallbacks(t *testing.T) {
 	for reason, tc := range map[string]struct{ fallback, says string }{
 		"no patch":              {`large`, "it is no merge patch"},

@@ -8,20 +8,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Gate says whether anything may be changed now.
+// Gate decides whether a change may begin now.
 type Gate interface {
-	// Enter begins a change, which is made with inner and ended by leave. An
-	// error means that it must not begin. The gate may end inner to call the
-	// change off; context.Cause then says why.
+	// Enter begins a change, which runs with inner and ends with leave. An error means that it must not
+	// begin. The gate may end inner to cancel the change; context.Cause then says why.
 	Enter(ctx context.Context) (inner context.Context, leave func(), err error)
 }
 
-// Guard decorates p so that calls which change something pass the gate. One that
-// is refused was not made; of one that is called off nothing is known. Both are
-// [provider.Transient]. Calls that only ask are not refused.
+// Guard decorates p so that calls which change something pass the gate. A refused call did not happen; the
+// result of a canceled call is unknown. Both are [provider.Transient]. Calls that only read are not
+// refused.
 //
-// It belongs outside of all others: a call that is refused should not wait for a
-// limit first.
+// It belongs outside of all others: a call that is refused should not wait for a limit first.
 func Guard(p provider.Provider, g Gate) provider.Provider {
 	return Calls(p, func(ctx context.Context, c Call, do func(context.Context) error) error {
 		if !changes[c.Verb] {

@@ -13,11 +13,11 @@ import (
 
 var errShut = errors.New("another process may lead")
 
-// gate lets calls in while it is open.
+// gate admits calls while it is open.
 type gate struct {
 	shut          bool
 	entered, left int
-	// during is done to each call that is let in.
+	// during runs in each admitted call.
 	during func(context.CancelCauseFunc)
 }
 
@@ -33,7 +33,7 @@ func (g *gate) Enter(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { g.left++; cancel(nil) }, nil
 }
 
-// TestGuard: without the lease nothing is changed and everything can be asked.
+// TestGuard: without the lease no call changes anything, and every read works.
 func TestGuard(t *testing.T) {
 	w := newWorld()
 	g := &gate{}
@@ -90,8 +90,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardCallsOff: of a call that was called off nothing is known, and whoever
-// reads the error learns why.
+// TestGuardCallsOff: the result of a canceled call is unknown, and its error has the reason.
 func TestGuardCallsOff(t *testing.T) {
 	w := newWorld()
 	g := &gate{during: func(cancel context.CancelCauseFunc) { cancel(errShut) }}
@@ -106,7 +105,7 @@ func TestGuardCallsOff(t *testing.T) {
 	if !errors.Is(err, errShut) || provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "not known") {
 		t.Errorf("%v (%s)", err, provider.KindOf(err))
 	}
-	// A failure of its own is not blamed on the gate.
+	// The call's own failure is not attributed to the gate.
 	g.during = nil
 	w.refuse[decorate.Create] = provider.Errorf(provider.Exhausted, "quota")
 	s = open(t, w, decorate.Guard(w.provider(), g))

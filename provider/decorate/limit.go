@@ -15,17 +15,15 @@ import (
 type Limits struct {
 	// PerSecond is the highest rate of calls; 0 for 50.
 	PerSecond float64
-	// Floor is the rate below which throttling does not push; 0 for a
-	// fiftieth of PerSecond.
+	// Floor is the lowest rate that throttling leads to; 0 for a fiftieth of PerSecond.
 	Floor float64
-	// Burst is how many calls may come at once after a rest; 0 for 2 s worth.
+	// Burst is how many calls may come at once after a rest; 0 for the calls of 2 s.
 	Burst float64
-	// Wait is how long a call may be held for its turn; a call that would wait
-	// longer is Throttled at once. 0 holds none.
+	// Wait is how long a call may be held for its turn; a call that would wait longer is Throttled at once.
+	// 0 holds none.
 	Wait time.Duration
-	// Writes are the limits of calls that change something, where the
-	// infrastructure counts those apart; the others are then those of calls that only
-	// ask. Nil: one limit is for all.
+	// Writes are the limits of calls that change something, if the infrastructure counts those separately;
+	// the other limits are then those of calls that only read. Nil: one limit is for all.
 	Writes *Limits
 }
 
@@ -43,14 +41,13 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Limit decorates p so that the calls of each account keep to a rate. The rate
-// starts at l.PerSecond, is halved when the infrastructure throttles (which
-// also stops calls for as long as it asks) and grows back within a minute.
+// Limit decorates p so that the calls of each account keep to a rate. The rate starts at l.PerSecond, is
+// halved when the infrastructure throttles (which also stops calls for the requested time) and grows back
+// within a minute.
 //
-// When calls are short, deletes go before creates and creates before reads.
-// Callers are not queued: a call out of turn returns a Throttled error at once,
-// whose After spreads the refused callers over the time that the rate needs
-// for them.
+// When calls are short, deletes go before creates and creates before reads. Callers are not queued: a
+// refused call returns a Throttled error at once, whose After spreads the refused callers over the time
+// that the rate needs for them.
 func Limit(p provider.Provider, clk clock.Clock, l Limits) provider.Provider {
 	limiter := &limiter{clock: clk, limits: l.withDefaults()}
 	if l.Writes != nil {
@@ -64,13 +61,13 @@ func Limit(p provider.Provider, clk clock.Clock, l Limits) provider.Provider {
 type limiter struct {
 	clock  clock.Clock
 	limits Limits
-	// writes are those of calls that change something; nil: limits are for all.
+	// writes are the limits of calls that change something; nil: limits are for all.
 	writes  *Limits
 	buckets *kit.Clients[*bucket]
 }
 
-// bucket is where the call takes its token from, and with which priority: reads that
-// have a bucket for themselves leave nothing to others.
+// bucket returns the bucket from which the call takes its token, and its priority: reads with a bucket of
+// their own leave no reserve.
 func (l *limiter) bucket(ctx context.Context, c Call) (*bucket, priority, error) {
 	key, limits, p := c.Account, l.limits, priorityOf(c.Verb)
 	switch {

@@ -32,7 +32,7 @@ func TestLimitRefusesAtOnceAndSaysWhen(t *testing.T) {
 	w := newWorld()
 	s := open(t, w, decorate.Limit(w.provider(), w.clock, decorate.Limits{PerSecond: 10, Burst: 20}))
 	granted, err := spend(t, func() error { return find(t, s) })
-	// Reads leave 20 % of the burst of 20 to others.
+	// Reads leave 20 % of the burst of 20 to other calls.
 	if granted != 16 {
 		t.Errorf("%d reads granted, want 16", granted)
 	}
@@ -66,8 +66,8 @@ func TestDeletesGoBeforeCreatesBeforeReads(t *testing.T) {
 	}
 }
 
-// TestWritesHaveTheirOwnRate: where the infrastructure counts them apart, neither
-// class of calls is short because of the other, nor slowed by its throttling.
+// TestWritesHaveTheirOwnRate: if the infrastructure counts reads and writes separately, neither takes the
+// calls of the other, nor is slowed by its throttling.
 func TestWritesHaveTheirOwnRate(t *testing.T) {
 	w := newWorld()
 	limits := decorate.Limits{PerSecond: 10, Burst: 20, Writes: &decorate.Limits{PerSecond: 1, Burst: 5}}
@@ -124,8 +124,8 @@ func TestRateIsLearnedFromThrottling(t *testing.T) {
 	if n := w.count(decorate.Find); n != before {
 		t.Errorf("%d calls reach the infrastructure during the pause", n-before)
 	}
-	// Halved to 50 a second, grown by 100/60 a second during 5 s and a second
-	// more: about 60 tokens come in that second, of which 20 are others'.
+	// Halved to 50 a second, grown by 100/60 a second during 5 s and a second more: about 60 tokens arrive
+	// in that second, of which 20 are reserved.
 	w.clock.Step(2 * time.Second)
 	granted, _ := spend(t, func() error { return find(t, s) })
 	if granted < 35 || granted > 45 {
@@ -159,14 +159,14 @@ func TestShortWaitIsHeldAndGivenUpWithTheCaller(t *testing.T) {
 	}
 }
 
-// TestTurnsKnowThatTheRateGrows: who is refused while the rate is at its lowest is told when
-// it has grown enough, not when the lowest rate would have served those before; and nobody is
-// sent away for long, however many were refused, since some of them never come back.
+// TestTurnsKnowThatTheRateGrows: a call that is refused at the lowest rate gets the time at which the rate
+// has grown enough, not the longer time at the lowest rate. No call waits for long, however many were
+// refused, since some of them never return.
 func TestTurnsKnowThatTheRateGrows(t *testing.T) {
 	w := newWorld()
 	s := open(t, w, decorate.Limit(w.provider(), w.clock, decorate.Limits{PerSecond: 20, Burst: 40}))
 	w.refuse[decorate.Find] = provider.ThrottledFor(0, context.DeadlineExceeded)
-	for range 8 { // halved by those that are let through
+	for range 8 { // halved by the calls that are let through
 		_ = find(t, s)
 		w.clock.Step(1100 * time.Millisecond)
 	}

@@ -63,13 +63,13 @@ type metrics struct {
 	driver, requests     outcomes
 }
 
-// outcomes are how long calls took that succeeded, and how many failed.
+// outcomes are the durations of successful calls, and the number of failed ones.
 type outcomes struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
 }
 
-// vectors registers metrics, or finds the equal ones already there. err is the first error.
+// vectors registers metrics, or returns the equal ones that are registered already. err is the first error.
 type vectors struct {
 	registry prometheus.Registerer
 	err      error
@@ -83,7 +83,7 @@ func (v *vectors) counter(name, help string, labels ...string) *prometheus.Count
 	return register(v, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 }
 
-// register adds c to the registry, or finds the equal one already there.
+// register adds c to the registry, or returns the equal one that is registered already.
 func register[C prometheus.Collector](v *vectors, c C) C {
 	err := v.registry.Register(c)
 	if err == nil {
@@ -131,8 +131,8 @@ func outcome(err error) string {
 	return string(provider.KindOf(err))
 }
 
-// operations names our verbs as the drivers of the Gardener machine API do;
-// verbs that those do not have are left out.
+// operations maps our verbs to the names that the drivers of the Gardener machine API use; verbs that those
+// do not have are left out.
 var operations = map[string]string{
 	Create:     "create_machine",
 	Initialize: "initialize_machine",
@@ -151,8 +151,7 @@ var codes = map[provider.Kind]string{
 	provider.Transient: "14", // Unavailable
 }
 
-// code is the number for err's kind; that of Unknown for a kind that is not
-// one of ours.
+// code is the number for err's kind; for an unknown kind it is that of Unknown.
 func code(err error) string {
 	if c, ok := codes[provider.KindOf(err)]; ok {
 		return c

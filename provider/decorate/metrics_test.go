@@ -139,7 +139,8 @@ func TestProvidersShareARegistry(t *testing.T) {
 	}
 }
 
-// The rows of section 7.2 of the Gardener notes about calls of the infrastructure: a Create that succeeds, and one that fails.
+// The rows of section 7.2 of the Gardener notes about calls of the infrastructure: a Create that succeeds,
+// and one that fails.
 func TestCloudTable(t *testing.T) {
 	w, registry := newWorld(), prometheus.NewRegistry()
 	p, err := decorate.Metrics(w.provider(), registry, w.clock)

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// TestOwn: what is made tells who made it, whatever the caller's class says.
+// TestOwn: a new instance names its owner, whatever the caller's class says.
 func TestOwn(t *testing.T) {
 	w := newWorld()
 	class := w.cloud.Class(provider.OpenShift, "c")

@@ -11,12 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// order numbers the writes and listings of a process: of two, the one that
-// began later has the higher number. Clocks are too coarse for this.
+// order numbers the writes and listings of a process: the one that began later has the higher number.
+// Clocks are too coarse for this.
 type order int64
 
-// writes remembers, by UID, when the infrastructure was last changed. It is
-// safe for concurrent use.
+// writes records, by UID, when the infrastructure was last changed. It is safe for concurrent use.
 type writes struct {
 	clock provider.Clock
 	keep  time.Duration
@@ -27,22 +26,23 @@ type writes struct {
 	swept time.Time
 }
 
-// mark is what was written for a UID.
+// mark records the writes for a UID.
 type mark struct {
-	under int // writes under way
+	under int // writes in progress
 	ended order
-	at    time.Time // when the last one ended
-	// blind is when the last one ended that no listing can be seen to have.
+	at    time.Time // the end of the last one
+	// blind is the end of the last write whose effect no listing shows.
 	blind time.Time
-	// effects are those of the others, one for each instance.
+	// effects are those of the other writes, one for each instance.
 	effects []effect
 }
 
-// effect is by what a listing of a UID shows that it has a write.
+// effect is the evidence of a write that a listing of a UID shows.
 type effect struct {
-	// id is that of an instance which is listed; every is one without an ID, and stands for all that are.
+	// id is that of a listed instance; an effect with the ID every has no ID and applies to all listed
+	// instances.
 	id string
-	// leaving instances were asked to go: they are Stopping or Terminated.
+	// leaving: the instances were deleted and are Stopping or Terminated.
 	leaving bool
 	at      time.Time
 }
@@ -58,8 +58,8 @@ func made(i provider.Instance) []effect {
 	return []effect{{id: i.ID}}
 }
 
-// leaving are the effects of a Delete of instances, and with a UID of whatever else was made for that. Of one that was
-// given no instance nothing would be seen.
+// leaving returns the effects of a Delete of instances, and with a UID also of everything else that was
+// created for it. A Delete without given instances has no visible effect.
 func leaving(uid string, instances []provider.Instance) (out []effect) {
 	for _, i := range instances {
 		if i.ID == "" {
@@ -73,7 +73,8 @@ func leaving(uid string, instances []provider.Instance) (out []effect) {
 	return out
 }
 
-// in reports whether those that are listed of a UID show the effect. Only what is there proves anything.
+// in reports whether the listed instances of a UID show the effect. Only an instance that is listed proves
+// anything.
 func (e effect) in(listed []provider.Instance) bool {
 	shown := func(i provider.Instance) bool {
 		return !e.leaving || i.State == provider.Stopping || i.State == provider.Terminated
@@ -84,13 +85,13 @@ func (e effect) in(listed []provider.Instance) bool {
 	return slices.ContainsFunc(listed, func(i provider.Instance) bool { return i.ID == e.id && shown(i) })
 }
 
-// newWrites returns a record that may forget what ended more than keep ago:
-// no listing as old as that is used.
+// newWrites returns a record that may forget writes that ended more than keep ago: no listing of that age
+// is used.
 func newWrites(clock provider.Clock, keep time.Duration) *writes {
 	return &writes{clock: clock, keep: keep, marks: map[string]mark{}}
 }
 
-// now returns the number of something that begins now.
+// now returns the number of an operation that begins now.
 func (w *writes) now() order {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,8 +99,9 @@ func (w *writes) now() order {
 	return w.last
 }
 
-// begin notes the beginning of a write for the UIDs; the function returned notes its end, its error and, where that is
-// known, by what a listing shows it. A write that failed, or whose reply is lost, may have done anything.
+// begin records the beginning of a write for the UIDs; the returned function records its end, its error
+// and, if known, its effects in a listing. A write that failed, or whose reply is lost, may have had any
+// effect.
 func (w *writes) begin(uids ...string) (end func(err error, effects ...effect)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,8 +143,8 @@ func (m *mark) note(err error, effects []effect, now time.Time) {
 	}
 }
 
-// sweep forgets old marks, once per keep. Those of infrastructures that lag are
-// kept a hundred times as long: their lag is not known here.
+// sweep forgets old marks, once per keep. Those of infrastructures that lag are kept a hundred times as
+// long: their lag is not known here.
 func (w *writes) sweep(now time.Time) {
 	if now.Sub(w.swept) < w.keep {
 		return
@@ -151,8 +153,8 @@ func (w *writes) sweep(now time.Time) {
 	maps.DeleteFunc(w.marks, func(_ string, m mark) bool { return m.under == 0 && now.Sub(m.at) > 100*w.keep })
 }
 
-// goesOn reports whether a Delete for uid only continues one of before: each given instance is on its way out, because
-// it was asked to go. That changes nothing of what listings show.
+// goesOn reports whether a Delete for uid only continues an earlier one: each given instance is under
+// deletion, because this process deleted it. Such a Delete does not change the listings.
 func (w *writes) goesOn(uid string, instances []provider.Instance) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,8 +165,8 @@ func (w *writes) goesOn(uid string, instances []provider.Instance) bool {
 	return len(instances) > 0 && !slices.ContainsFunc(instances, func(i provider.Instance) bool { return !asked(i) })
 }
 
-// before reports whether every write for uid had ended when l began, and l has them all, where reads run behind by
-// lag: they ended so long before, or it shows them. One that is being made may yet show them.
+// before reports whether every write for uid had ended when l began, and l includes them all. With a read
+// lag, they ended that long before, or l shows them. An unfinished listing may still show them.
 func (w *writes) before(uid string, l *listing, lag time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +185,7 @@ func (m mark) seen(uid string, l *listing, lag time.Duration) bool {
 	return !l.done() || !slices.ContainsFunc(m.effects, func(e effect) bool { return hidden(e.at) && !e.in(l.byUID[uid]) })
 }
 
-// around makes calls of capabilities count as writes.
+// around counts calls of capabilities as writes.
 func (w *writes) around(ctx context.Context, c Call, do func(context.Context) error) (err error) {
 	if c.Ref.UID != "" && changes[c.Verb] {
 		end := w.begin(c.Ref.UID)
@@ -192,7 +194,7 @@ func (w *writes) around(ctx context.Context, c Call, do func(context.Context) er
 	return do(ctx)
 }
 
-// uncalled is the error of a call that was not made.
+// uncalled is the error of a call that did not happen.
 type uncalled struct{ error }
 
 func (u uncalled) Unwrap() error { return u.error }

@@ -1,4 +1,4 @@
-// Package fieldstest keeps the page of a provider's fields what the provider's tests of fields say.
+// Package fieldstest keeps the page of a provider's fields in step with the provider's tests of fields.
 package fieldstest
 
 import (
@@ -12,15 +12,16 @@ import (
 
 // Spec is one kind of provider spec.
 type Spec struct {
-	// Title is its heading, Note what comes before its fields; empty: nothing.
+	// Title is its heading, Note the text before its fields; empty: no text.
 	Title, Note string
 	Fields      []Field
 }
 
-// Field is one of a spec: its path in JSON, its type in words, and what becomes of it.
+// Field is a field of a spec: its path in JSON, its type in words, and its effect.
 type Field struct{ Path, Type, Becomes string }
 
-// Page holds the file to the head and the tables of the specs, by path. With UPDATE_GOLDEN set it is written anew.
+// Page checks that the file has the head and the tables of the specs, by path. With UPDATE_GOLDEN it writes
+// the file.
 func Page(t testing.TB, file, head string, specs ...Spec) {
 	t.Helper()
 	page := text(head, specs)

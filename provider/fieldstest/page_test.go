@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that tells whether it has failed.
+// recorder is a test that reports whether it has failed.
 type recorder struct {
 	testing.TB
 	said string
@@ -15,7 +15,7 @@ type recorder struct {
 
 func (r *recorder) Errorf(format string, _ ...any) { r.said = format }
 
-// TestPage: a page is written when it is asked for, holds afterwards, and does not once a row has changed.
+// TestPage: a page is written on request, matches afterwards, and no longer matches once a row has changed.
 func TestPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fields.md")
 	specs := []Spec{

@@ -1,6 +1,6 @@
-// Package infrastructure reads what a cluster of OpenShift says of the cloud that it runs on, for providers
-// that are opened with it: regions, endpoints, common tags, a bundle of certificates. On other clusters there
-// is nothing of this, and nothing is an answer.
+// Package infrastructure reads what an OpenShift cluster records about its cloud, for providers that need
+// it to open a class: regions, endpoints, common tags, a bundle of certificates. Other clusters have none
+// of these objects: the results are then empty.
 package infrastructure
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Read returns the object Infrastructure "cluster" of config.openshift.io; nil where there is none.
+// Read returns the object Infrastructure "cluster" of config.openshift.io; nil if it does not exist.
 func Read(ctx context.Context, objects provider.Objects) (*configv1.Infrastructure, error) {
 	return read[configv1.Infrastructure](ctx, objects, provider.ObjectRef{
 		APIVersion: configv1.GroupVersion.String(), Kind: "Infrastructure", Name: "cluster",
 	})
 }
 
-// CABundle returns certificates in PEM: what the ConfigMap has under the key; nil where it, or the key, is not
-// there.
+// CABundle returns certificates in PEM: the value of the key in the ConfigMap; nil if either does not
+// exist.
 func CABundle(ctx context.Context, objects provider.Objects, namespace, name, key string) ([]byte, error) {
 	m, err := read[corev1.ConfigMap](ctx, objects, provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name})
 	if m == nil || err != nil || m.Data[key] == "" {
@@ -33,12 +33,13 @@ func CABundle(ctx context.Context, objects provider.Objects, namespace, name, ke
 	return []byte(m.Data[key]), nil
 }
 
-// CloudCABundle is the [CABundle] that the operator of OpenShift's configuration keeps for all clouds.
+// CloudCABundle is the [CABundle] that the operator of OpenShift's configuration maintains for all clouds.
 func CloudCABundle(ctx context.Context, objects provider.Objects) ([]byte, error) {
 	return CABundle(ctx, objects, "openshift-config-managed", "kube-cloud-config", "ca-bundle.pem")
 }
 
-// Trusted are the certificates that the system trusts and those of a bundle in PEM; ok is false where the bundle has none.
+// Trusted returns the certificates that the system trusts together with those of a bundle in PEM; ok is
+// false if the bundle has no certificate.
 func Trusted(bundle []byte) (pool *x509.CertPool, ok bool) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -33,9 +33,9 @@ type client[C any] struct {
 	err   error
 }
 
-// NewClients returns an empty cache that drops what was not asked for during
-// idle, and the client asked for the longest ago when there are more than
-// limit. Zero stands for an hour and for 100 clients.
+// NewClients returns an empty cache that drops each client that was not used during idle, and the least
+// recently used one when there are more than limit. The default of idle is an hour, that of limit is 100
+// clients.
 func NewClients[C any](clock provider.Clock, idle time.Duration, limit int) *Clients[C] {
 	if idle <= 0 {
 		idle = time.Hour
@@ -48,10 +48,9 @@ func NewClients[C any](clock provider.Clock, idle time.Duration, limit int) *Cli
 
 var errNotBuilt = errors.New("the client's constructor did not return")
 
-// Get returns the client for key and builds it when there is none. Callers that
-// ask at the same time share one build; a build that fails is forgotten. A
-// caller whose ctx ends stops waiting, and a build that ended because of its
-// own caller's ctx is taken up by the next.
+// Get returns the client for key, and builds a missing one. Concurrent callers share one build; a
+// build that fails is forgotten. A caller whose ctx ends stops waiting. If a build ends because of its own
+// caller's ctx, the next caller builds.
 func (c *Clients[C]) Get(ctx context.Context, key provider.ClientKey, build func(context.Context) (C, error)) (C, error) {
 	for {
 		e, mine := c.entry(key)
@@ -103,8 +102,7 @@ func (c *Clients[C]) dropOldest() {
 	delete(c.entries, oldest)
 }
 
-// fill builds the client. The deferred part also runs when build panics, so
-// that nobody waits for ever.
+// fill builds the client. The deferred part also runs when build panics, so that no caller waits forever.
 func (c *Clients[C]) fill(ctx context.Context, key provider.ClientKey, e *client[C], build func(context.Context) (C, error)) (C, error) {
 	defer func() {
 		if e.err != nil {
@@ -119,7 +117,7 @@ func (c *Clients[C]) fill(ctx context.Context, key provider.ClientKey, e *client
 // Forget drops the client for key, so that the next Get builds another.
 func (c *Clients[C]) Forget(key provider.ClientKey) { c.forget(key, nil) }
 
-// forget drops the entry for key if it is e, or whatever it is when e is nil.
+// forget drops the entry for key if it is e; with a nil e it drops any entry.
 func (c *Clients[C]) forget(key provider.ClientKey, e *client[C]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +126,8 @@ func (c *Clients[C]) forget(key provider.ClientKey, e *client[C]) {
 	}
 }
 
-// heldFor is for how long a new client is kept although it is denied. Many callers may have been denied
-// together; the last to tell would drop what the first has had built anew.
+// heldFor is how long a new client is kept although it is denied. Many callers may have been denied at the
+// same time; without it the last report would drop the client that was rebuilt after the first.
 const heldFor = 5 * time.Second
 
 // Observe drops the client for key when err is [provider.Denied], unless the client is a few seconds old, and returns err:

@@ -191,7 +191,7 @@ func TestCancelledBuildIsTakenUp(t *testing.T) {
 	}
 }
 
-// asked is a clock that tells when it is asked for the time.
+// asked is a clock that signals each request for the time.
 type asked struct {
 	provider.Clock
 	times chan struct{}
@@ -202,8 +202,8 @@ func (c asked) Now() time.Time {
 	return c.Clock.Now()
 }
 
-// TestAbandonedClientIsBuiltAgain: who waits for a client that another caller has
-// given up on builds it itself, and does not hear of the other's end.
+// TestAbandonedClientIsBuiltAgain: if the caller that builds a client is canceled, a waiting caller builds
+// it itself, and does not get the other's error.
 func TestAbandonedClientIsBuiltAgain(t *testing.T) {
 	clk := asked{clocktesting.NewFakeClock(time.Unix(0, 0)), make(chan struct{}, 10)}
 	clients := kit.NewClients[int](clk, time.Minute, 10)
@@ -218,7 +218,7 @@ func TestAbandonedClientIsBuiltAgain(t *testing.T) {
 	}()
 	<-clk.times // the first has begun
 	go func() {
-		<-clk.times // the second has found it under way
+		<-clk.times // the second has found the build in progress
 		giveUp()
 	}()
 	if n, err := clients.Get(t.Context(), "a", func(context.Context) (int, error) { return 2, nil }); n != 2 || err != nil {

@@ -14,29 +14,27 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Bounds of a provider spec. Whoever may create a machine writes one, and it is
-// decoded in the passes of every machine of its class.
+// Bounds of a provider spec. Any user who may create a machine can write one, and every reconciliation of
+// every machine of its class decodes it.
 const (
-	// mostBytes is the most that an API server reads.
+	// mostBytes is the limit of an API server.
 	mostBytes = 3 << 20
-	// mostLevels is how deep values may lie in each other. Decoders call
-	// themselves for each level.
+	// mostLevels is the deepest nesting of values. Decoders call themselves for each level.
 	mostLevels = 1000
 	// mostPath is the most bytes of a field's path in an error.
 	mostPath = 1 << 10
 )
 
-// DecodeStrict decodes the JSON of a provider spec into the struct that into
-// points to. Field names are case-sensitive, as in the API server.
+// DecodeStrict decodes the JSON of a provider spec into the struct that into points to. Field names are
+// case-sensitive, as in the API server.
 //
-// Unknown fields, fields given twice and values of the wrong type are [provider.Invalid]
-// errors that name the field's path ("disks[1].size"); of unknown and doubled
-// fields there is one each, joined. Text that is no JSON is an [provider.Invalid] error
-// without a path. An empty raw counts as {}.
+// Unknown fields, duplicate fields and values of the wrong type are [provider.Invalid] errors that name the
+// field's path ("disks[1].size"); for unknown and duplicate fields there is one each, joined. For text that
+// is not JSON the error is [provider.Invalid] without a path. An empty raw is treated as {}.
 //
-// More than 3 MiB, values more than 1000 levels deep, and quantities of more than
-// 100 digits or three of an exponent, are Invalid. The work is bounded: where it
-// takes too much to find the path, it ends at a part that holds the wrong value.
+// More than 3 MiB, values more than 1000 levels deep, and quantities of more than 100 digits or with a
+// three-digit exponent, are Invalid. The work is bounded: if the search for the path takes too much, it
+// ends at a part that contains the wrong value.
 func DecodeStrict(raw []byte, into any) error {
 	if len(raw) == 0 {
 		raw = []byte("{}")
@@ -62,9 +60,8 @@ func DecodeStrict(raw []byte, into any) error {
 	return errors.Join(errs...)
 }
 
-// mistyped makes an Invalid error of one that ended decoding. A value that
-// decodes itself (a duration, a quantity) reports no path: it is then found by
-// decoding the document piece by piece.
+// mistyped returns an Invalid error for an error that ended decoding. A value that decodes itself (a
+// duration, a quantity) reports no path: mistyped then finds it by decoding the document piece by piece.
 func mistyped(raw []byte, into reflect.Type, err error) error {
 	if !json.Valid(raw) || into == nil || into.Kind() != reflect.Pointer {
 		return provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
@@ -77,24 +74,23 @@ func mistyped(raw []byte, into reflect.Type, err error) error {
 	return &provider.Error{Kind: provider.Invalid, Field: provider.Clip(path, mostPath), Err: err}
 }
 
-// Bounds of the search for a wrong value: 8 MiB take a part of a second, and are
-// many times what a spec takes that a person wrote.
+// Bounds of the search for a wrong value: 8 MiB take a fraction of a second, and are many times the search
+// in a spec that a person wrote.
 const (
 	work = 8 << 20
-	// attempt is what each piece costs beside its length, in bytes.
+	// attempt is the cost of each piece beside its length, in bytes.
 	attempt = 1 << 10
-	// deepest is how many levels are looked into.
+	// deepest is the number of levels that are searched.
 	deepest = 20
 )
 
-// narrowing looks for the smallest part of a document that does not decode.
+// narrowing searches for the smallest part of a document that does not decode.
 type narrowing struct {
 	into reflect.Type
 	left int // the bytes that may still be read
 }
 
-// part is a value of the document, and what is around it when everything else
-// is left out.
+// part is a value of the document, and the text around it when everything else is left out.
 type part struct {
 	raw           json.RawMessage
 	before, after string
@@ -117,9 +113,8 @@ func (n *narrowing) narrow(p part) (string, error) {
 	return p.path, err
 }
 
-// children are the values in an object, by their names, or in a list, as far as
-// there is work left for them. Each is made when it is asked for: what is around
-// it may be long.
+// children yields the values in an object, with their names, or in a list, within the remaining work. Each
+// part is built only when the caller asks for it: the text around it may be long.
 func (n *narrowing) children(p part) iter.Seq[part] {
 	var fields map[string]json.RawMessage
 	var list []json.RawMessage
@@ -144,7 +139,7 @@ func (n *narrowing) children(p part) iter.Seq[part] {
 }
 
 func (p part) field(key string, raw json.RawMessage) part {
-	name, _ := json.Marshal(key) // a string has no errors
+	name, _ := json.Marshal(key) // a string cannot fail
 	return part{raw: raw, before: p.before + "{" + string(name) + ":", after: "}" + p.after, path: join(p.path, key), level: p.level + 1}
 }
 
@@ -159,7 +154,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// afford reports whether there is still work left for a piece of so many bytes.
+// afford reports whether the remaining work is enough for a piece of this size.
 func (n *narrowing) afford(bytes int) bool {
 	n.left -= bytes + attempt
 	return n.left >= 0

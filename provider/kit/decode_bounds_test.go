@@ -11,11 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// budget is far above what any document costs, on a machine that does much else, too: without
-// bounds some of those below cost minutes, or do not come to an end.
+// budget is far above the time for any document, even on a busy machine: without bounds some of the
+// documents below take minutes, or never end.
 const budget = 30 * time.Second
 
-// nested is a document of n lists, or objects, in each other.
+// nested is a document of n nested lists or objects.
 func nested(open, shut string, n int) string {
 	return `{"labels":{"a":` + strings.Repeat(open, n) + "1" + strings.Repeat(shut, n) + `}}`
 }
@@ -68,7 +68,7 @@ func TestDecodeStrictIsBounded(t *testing.T) {
 	}
 }
 
-// many is a text n times, each with its number.
+// many repeats a text n times, each with its number.
 func many(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -77,7 +77,7 @@ func many(n int, format string) string {
 	return b.String()
 }
 
-// What an API server stores decodes, whatever its size.
+// Everything that an API server stores decodes, whatever its size.
 func TestDecodeStrictTakesWhatAnAPIServerStores(t *testing.T) {
 	cases := []struct{ reason, raw string }{
 		{"many labels", `{"labels":{` + many(70_000, `"k%06d":"value",`) + `"z":"v"}}`},

@@ -26,7 +26,7 @@ type spec struct {
 	Sizes  []map[string]*resource.Quantity `json:"sizes"`
 }
 
-// joined is what errors.Join makes.
+// joined is the interface of the result of errors.Join.
 type joined interface {
 	error
 	Unwrap() []error
@@ -100,7 +100,7 @@ func TestDecodeStrictDecodes(t *testing.T) {
 	if s.Disks[0].Size != 9007199254740993 {
 		t.Errorf("got %d: large numbers lose digits", s.Disks[0].Size)
 	}
-	// A large number is not blamed for another field's fault.
+	// A large number does not hide another field's fault.
 	err := kit.DecodeStrict([]byte(`{"disks":[{"size":9223372036854775807}],"memory":"much"}`), &s)
 	if err == nil || !strings.HasPrefix(err.Error(), "memory: ") {
 		t.Errorf("got %q", err)

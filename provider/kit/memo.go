@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Memo remembers for a while what was read of an infrastructure, by key. It is safe for concurrent use. What it gives out is
-// shared, and not to be changed.
+// Memo caches answers of an infrastructure, by key. It is safe for concurrent use. The returned values are
+// shared: do not change them.
 type Memo[V any] struct {
 	clock provider.Clock
 	age   time.Duration
@@ -24,16 +24,17 @@ type memory[V any] struct {
 	value V
 }
 
-// mostRemembered is how many keys there are before all is forgotten: specs come and go, and what they named with them.
+// mostRemembered is the number of keys at which all are forgotten: specs, and the names in them, come and
+// go.
 const mostRemembered = 10_000
 
-// NewMemo returns an empty memo, which remembers each answer for age.
+// NewMemo returns an empty memo, which keeps each answer for age.
 func NewMemo[V any](clock provider.Clock, age time.Duration) *Memo[V] {
 	return &Memo[V]{clock: clock, age: age, known: map[string]*memory[V]{}}
 }
 
-// Get returns what is remembered under key, or else what ask returns, which is remembered unless it is an error. Of callers
-// that come while one asks, the next asks if that fails. A caller whose ctx ends stops waiting.
+// Get returns the value cached under key, or the result of ask, which is cached unless it is an error.
+// Callers wait while one asks; if that fails, the next one asks. A caller whose ctx ends stops waiting.
 func (m *Memo[V]) Get(ctx context.Context, key string, ask func(context.Context) (V, error)) (V, error) {
 	one := m.at(key)
 	if value, ok := m.recall(one); ok {
@@ -63,10 +64,10 @@ func GetAs[T any](ctx context.Context, m *Memo[any], key string, ask func(contex
 	return typed, err
 }
 
-// Put remembers value under key.
+// Put caches value under key.
 func (m *Memo[V]) Put(key string, value V) { m.keep(m.at(key), value) }
 
-// Recall returns what is remembered under key, if anything is.
+// Recall returns the value cached under key, if any.
 func (m *Memo[V]) Recall(key string) (value V, ok bool) {
 	m.mu.Lock()
 	one := m.known[key]
@@ -77,7 +78,7 @@ func (m *Memo[V]) Recall(key string) (value V, ok bool) {
 	return m.recall(one)
 }
 
-// Forget makes the next Get ask. An answer that somebody waits for by now is not remembered.
+// Forget makes the next Get ask. An answer for which callers are already waiting is not cached.
 func (m *Memo[V]) Forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

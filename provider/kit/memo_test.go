@@ -16,7 +16,8 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// TestMemo: one asks for all who come meanwhile, an answer holds for its age, and an error for none.
+// TestMemo: one caller asks for all that arrive meanwhile. An answer is valid for its age; an error is not
+// cached.
 func TestMemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := kit.NewMemo[int](wall{}, time.Minute)
@@ -63,8 +64,8 @@ func TestMemo(t *testing.T) {
 	})
 }
 
-// TestMemoWaitsNoLongerThanAsked: a caller that is called off does not wait for another's answer. What is forgotten while it is
-// asked for is not remembered.
+// TestMemoWaitsNoLongerThanAsked: a canceled caller does not wait for another's answer. A key that is
+// forgotten while a caller asks for it is not cached.
 func TestMemoWaitsNoLongerThanAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := kit.NewMemo[string](wall{}, time.Minute)
@@ -89,7 +90,7 @@ func TestMemoWaitsNoLongerThanAsked(t *testing.T) {
 	})
 }
 
-// TestMemoIsBounded: keys that come and go leave nothing behind for good.
+// TestMemoIsBounded: keys that come and go do not use memory forever.
 func TestMemoIsBounded(t *testing.T) {
 	m := kit.NewMemo[int](wall{}, time.Hour)
 	for n := range 10_001 {

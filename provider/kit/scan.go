@@ -13,16 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// level is an object or a list that is open where a scan stands.
+// level is an object or a list that contains the position of a scan.
 type level struct {
 	list bool
 	at   int    // the index in a list
 	key  []byte // the name in an object, quoted
 }
 
-// inspect looks for what must not be handed to a decoder: values that lie more
-// than [mostLevels] deep in each other, and quantities that no machine can
-// compute. It reads raw once, and does not mind whether it is JSON.
+// inspect finds what a decoder must not get: values that are nested more than [mostLevels] deep, and
+// quantities that take too long to compute. It reads raw once, and accepts text that is not JSON.
 func inspect(raw []byte, into reflect.Type) error {
 	var open []level
 	var text []byte // the last one read
@@ -55,8 +54,7 @@ func inspect(raw []byte, into reflect.Type) error {
 	return nil
 }
 
-// endOfScalar is the index behind the text, number or word that begins at the
-// given one.
+// endOfScalar is the index after the text, number or word that begins at the given one.
 func endOfScalar(raw []byte, begin int) int {
 	if raw[begin] != '"' {
 		if n := bytes.IndexAny(raw[begin+1:], "{}[]:,\" \t\r\n"); n >= 0 {
@@ -82,8 +80,8 @@ func namesValue(raw []byte, end int) bool {
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// enormous reports whether a quantity of this text takes more than a moment to
-// compute: 1e999999999 is a number of a billion digits.
+// enormous reports whether a quantity of this text takes too long to compute: 1e999999999 is a number of a
+// billion digits.
 func enormous(scalar []byte) bool {
 	text := string(scalar)
 	if scalar[0] == '"' && json.Unmarshal(scalar, &text) != nil {
@@ -93,17 +91,16 @@ func enormous(scalar []byte) bool {
 	if i < 0 {
 		return len(text) > mostDigits
 	}
-	// Behind the digits there may be spaces, which are left out before it is read.
+	// Spaces may follow the digits; they are removed before the text is parsed.
 	exponent := strings.TrimLeft(text[i+1:], "+-0")
 	digits := len(exponent) - len(strings.TrimLeft(exponent, "0123456789"))
 	return len(text) > mostDigits || digits > 3
 }
 
-// mostDigits is how long a quantity may be; the largest that counts has 19.
+// mostDigits is the longest quantity; the largest useful one has 19 digits.
 const mostDigits = 100
 
-// typeAt is the type of the value at the place where a scan stands; nil when
-// nothing is known of it.
+// typeAt is the type of the value at the position of a scan; nil if it is not known.
 func typeAt(t reflect.Type, open []level) reflect.Type {
 	for _, l := range open {
 		switch t = pointedAt(t); {
@@ -129,8 +126,7 @@ func pointedAt(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fieldOf is the type of the field that is named so in JSON; nil when there is
-// none.
+// fieldOf is the type of the field with this JSON name, or nil.
 func fieldOf(t reflect.Type, quoted []byte) reflect.Type {
 	var name string
 	if json.Unmarshal(quoted, &name) != nil {

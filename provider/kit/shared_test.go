@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// TestSharedReads: calls that wait share the next read, and none gets one that had begun before it asked.
+// TestSharedReads: waiting calls share the next read, and none gets a read that began before the call.
 func TestSharedReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s kit.SharedReads
@@ -45,7 +45,7 @@ func TestSharedReads(t *testing.T) {
 	})
 }
 
-// TestSharedReadsApart: other keys are other reads, and an error is all their callers'.
+// TestSharedReadsApart: different keys are read separately, and all callers of a read get its error.
 func TestSharedReadsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s kit.SharedReads
@@ -74,7 +74,7 @@ func TestSharedReadsApart(t *testing.T) {
 	})
 }
 
-// TestSharedReadsCalledOff: one whose reader was called off, or panics, is nobody's answer.
+// TestSharedReadsCalledOff: no call gets the result of a read whose reader was canceled or panicked.
 func TestSharedReadsCalledOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s kit.SharedReads
@@ -106,7 +106,7 @@ func TestSharedReadsCalledOff(t *testing.T) {
 
 		all.Go(func() { _, _ = kit.Share(t.Context(), &s, "", read) })
 		synctest.Wait()
-		for n := range 10 { // all of them wait for the next read, which any of them may begin
+		for n := range 10 { // all of them wait for the next read, and any of them may begin it
 			all.Go(func() {
 				defer func() { _ = recover() }()
 				got, err := kit.Share(t.Context(), &s, "", func(ctx context.Context) (string, error) {

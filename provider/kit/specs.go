@@ -6,20 +6,18 @@ import (
 	"sync"
 )
 
-// Specs remembers what provider specs decode to, or why they do not, so that the
-// spec of a class is decoded once and not in every pass of every machine. It is
-// safe for concurrent use.
+// Specs caches decoded provider specs, or why they do not decode, so that the spec of a class is decoded
+// once and not in every reconciliation of every machine. It is safe for concurrent use.
 //
-// Only what the API and the spec alone decide belongs here. Credentials, scope
-// and place of a class are never seen by it, so that it keeps no session and no
-// secret, and a class that is edited is a spec of its own. What is remembered is
+// Only what the API and the spec alone decide belongs here. It never sees the credentials, scope and zone
+// of a class, so it stores no session and no secret, and an edited class is a new spec. The results are
 // shared: a caller that fills in defaults does so in a copy.
 type Specs[S any] struct {
 	decode func(api string, raw []byte) (S, error)
 
 	mu    sync.Mutex
 	clock uint64 // counts uses
-	bytes int    // of the specs remembered
+	bytes int    // of the cached specs
 	seen  map[specKey]*decoded[S]
 }
 
@@ -32,24 +30,24 @@ type decoded[S any] struct {
 	err   error
 }
 
-// How much [Specs] remembers: what was not asked for the longest goes first.
+// How much [Specs] caches: the least recently used spec goes first.
 const (
 	mostSpecs     = 200
 	mostSpecBytes = 4 << 20
 )
 
-// NewSpecs remembers what decode returns, which depends on its arguments alone.
+// NewSpecs caches the results of decode, which depend on its arguments alone.
 func NewSpecs[S any](decode func(api string, raw []byte) (S, error)) *Specs[S] {
 	return &Specs[S]{decode: decode, seen: map[specKey]*decoded[S]{}}
 }
 
-// Get is what raw decodes to in the API.
+// Get returns the result of decoding raw in the API.
 func (s *Specs[S]) Get(api string, raw []byte) (S, error) {
 	key := keyOfSpec(api, raw)
 	if d, ok := s.find(key); ok {
 		return d.spec, d.err
 	}
-	// Not under the lock: a spec that takes long holds up no other.
+	// Not under the lock: a slow spec does not delay others.
 	d := decoded[S]{bytes: len(raw)}
 	d.spec, d.err = s.decode(api, raw)
 	s.keep(key, d)

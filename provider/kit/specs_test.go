@@ -11,8 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// counting decodes a spec to itself, refuses those that begin with "!", and
-// counts how often it was asked for each.
+// counting decodes a spec to itself, refuses those that begin with "!", and counts the calls for each.
 func counting() (*kit.Specs[string], map[string]int) {
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -66,7 +65,7 @@ func TestSpecsForgetWhatIsNotAskedFor(t *testing.T) {
 	if get("0"); asked["a 0"] != 2 {
 		t.Error("remembers more than it may")
 	}
-	// Specs of 1.5 MB each push each other out, and never stay out.
+	// Specs of 1.5 MB each evict each other, and each is cached again.
 	large := func(i int) string { return fmt.Sprint(i) + strings.Repeat("x", 3<<19) }
 	for i := range 4 {
 		get(large(i))

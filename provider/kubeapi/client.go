@@ -1,6 +1,6 @@
-// Package kubeapi is for providers whose infrastructure is an API server, and whose instances are objects there: a client that reads with
-// types of their own and tries nothing twice, kubeconfigs that hold everything in themselves, failures by what is to be done about them,
-// and the marks that say whose an object is.
+// Package kubeapi is for providers whose infrastructure is an API server with instances as objects. It has
+// a client that uses types of its own and never retries, self-contained kubeconfigs, the classification of
+// failures, and the marks that record the owner of an object.
 package kubeapi
 
 import (
@@ -25,46 +25,49 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Kind is one of objects, T their type.
+// Kind is a kind of objects with the type T.
 type Kind[T any] struct {
-	// Path is that of the group and version, "/apis/metal3.io/v1alpha1"; Resource is "baremetalhosts", Name "BareMetalHost".
+	// Path is that of the group and version, "/apis/metal3.io/v1alpha1"; Resource is "baremetalhosts", Name
+	// "BareMetalHost".
 	Path, Resource, Name string
 }
 
-// Secrets are those of the cluster.
+// Secrets are the cluster's secrets.
 var Secrets = Kind[corev1.Secret]{"/api/v1", "secrets", "Secret"}
 
-// Words are what an infrastructure says of what an API server says.
+// Words are an infrastructure's texts for the failures of an API server.
 type Words struct {
-	// Missing asks what may be wrong where objects are not served: "are KubeVirt and CDI installed there, and ready?".
+	// Missing suggests a reason why objects are not served: "are KubeVirt and CDI installed there, and
+	// ready?".
 	Missing string
-	// Field is the field of specs for one of objects. It stays as it is if no spec decides it.
+	// Field translates a field of an object to the field of the spec. It returns the path unchanged if no
+	// spec decides it.
 	Field func(path string) string
 }
 
-// Client asks one API server.
+// Client calls one API server.
 type Client struct {
-	// Namespace is the one of the login; empty: the login names none.
+	// Namespace is that of the login; empty: the login has none.
 	Namespace string
 
 	rest  *rest.RESTClient
 	words Words
 
 	mu sync.Mutex
-	// uids are those of namespaces that were asked for.
+	// uids caches the UIDs of namespaces.
 	uids map[string]string
 }
 
-// statuses decodes what API servers say of failures, and nothing else: objects are read with types of their own, without a scheme of all of
-// them.
+// statuses decodes only the failures that API servers report: objects are read with types of their own,
+// without a scheme of all of them.
 var statuses = func() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }()
 
-// NewClient makes a client; one that cannot be made is [provider.Denied]. What a login says of limits counts for nothing: they are around
-// the provider.
+// NewClient returns a client; if the login is unusable, the error is [provider.Denied]. Rate limits in a
+// login are ignored: a decorator limits the provider.
 func NewClient(l Login, words Words) (*Client, error) {
 	config := rest.CopyConfig(l.Config)
 	config.NegotiatedSerializer = statuses
@@ -77,7 +80,8 @@ func NewClient(l Login, words Words) (*Client, error) {
 	return &Client{rest: r, words: words, Namespace: l.Namespace, uids: map[string]string{}}, nil
 }
 
-// send asks, and reads the answer into one: what is not of the kind that was asked for is no answer. Nothing is tried again in here.
+// send runs the request, and reads the answer into one. An answer of another kind is an error. It never
+// retries.
 func (c *Client) send(ctx context.Context, r *rest.Request, kind string, into any) error {
 	result := r.MaxRetries(0).Do(ctx)
 	if err := result.Error(); err != nil {
@@ -100,7 +104,7 @@ func (c *Client) send(ctx context.Context, r *rest.Request, kind string, into an
 	return nil
 }
 
-// at is the path of an object, or of all of a namespace; an empty namespace stands for all.
+// at adds the path of an object, or of all in a namespace; an empty namespace means all namespaces.
 func (k Kind[T]) at(r *rest.Request, namespace string, name ...string) *rest.Request {
 	path := []string{k.Path}
 	if namespace != "" {
@@ -109,7 +113,7 @@ func (k Kind[T]) at(r *rest.Request, namespace string, name ...string) *rest.Req
 	return r.AbsPath(append(append(path, k.Resource), name...)...)
 }
 
-// Get is the object of the name; nil where there is none.
+// Get returns the object with this name; nil if it does not exist.
 func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T, error) {
 	out := new(T)
 	switch err := c.send(ctx, k.at(c.rest.Get(), namespace, url.PathEscape(name)), k.Name, out); {
@@ -121,7 +125,7 @@ func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T
 	return out, nil
 }
 
-// Create makes an object. [ErrExists] says that there is one of the name.
+// Create creates an object. [ErrExists] says that one of this name exists.
 func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object *T) (*T, error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
@@ -131,8 +135,8 @@ func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object
 	return out, c.send(ctx, k.at(c.rest.Post(), namespace).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(raw), k.Name, out)
 }
 
-// Patch merges something into the object of the name. With metadata.resourceVersion it is a [provider.Conflict] if the object has another by
-// now.
+// Patch merges a patch into the object with this name. With metadata.resourceVersion, and if the object has
+// another by now, the error is [provider.Conflict].
 func (k Kind[T]) Patch(ctx context.Context, c *Client, namespace, name string, merge map[string]any) (*T, error) {
 	raw, err := json.Marshal(merge)
 	if err != nil {
@@ -142,7 +146,7 @@ func (k Kind[T]) Patch(ctx context.Context, c *Client, namespace, name string, m
 	return out, c.send(ctx, k.at(c.rest.Patch(types.MergePatchType), namespace, url.PathEscape(name)).Body(raw), k.Name, out)
 }
 
-// Remove deletes the object that has the name and the UID; done where there is none, or another.
+// Remove deletes the object with this name and UID; it is done if none exists, or one with another UID.
 func (k Kind[T]) Remove(ctx context.Context, c *Client, namespace, name string, uid types.UID) error {
 	background := metav1.DeletePropagationBackground
 	raw, err := json.Marshal(metav1.DeleteOptions{
@@ -163,10 +167,11 @@ func (k Kind[T]) Remove(ctx context.Context, c *Client, namespace, name string, 
 	return nil
 }
 
-// pageSize is how many objects are asked for at a time.
+// pageSize is the number of objects of a page.
 const pageSize = 500
 
-// List yields the objects that the selector of labels chooses, page by page. An error ends it, and it is incomplete then.
+// List yields the objects that the label selector matches, page by page. An error ends it, and it is then
+// incomplete.
 func (k Kind[T]) List(ctx context.Context, c *Client, namespace, selector string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for next := ""; ; {
@@ -194,7 +199,7 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, selector string
 	}
 }
 
-// All is the whole list.
+// All returns the whole list.
 func (k Kind[T]) All(ctx context.Context, c *Client, namespace, selector string) (out []*T, err error) {
 	for object, err := range k.List(ctx, c, namespace, selector) {
 		if err != nil {
@@ -205,7 +210,7 @@ func (k Kind[T]) All(ctx context.Context, c *Client, namespace, selector string)
 	return out, nil
 }
 
-// Missing says what a 404 means for a list, or for what is made: that nobody serves such objects.
+// Missing explains a 404 of a list or of a creation: the server does not serve such objects.
 func (k Kind[T]) Missing(c *Client, err error) error {
 	if IsGone(err) {
 		return c.words.noKind(k.Resource)
@@ -215,7 +220,7 @@ func (k Kind[T]) Missing(c *Client, err error) error {
 
 var errNoUID = errors.New("it has no UID")
 
-// UIDOf is the UID of a namespace, which no other namespace of any cluster has. It is asked for once.
+// UIDOf returns the UID of a namespace, which is unique among all clusters. It is read once.
 func (c *Client) UIDOf(ctx context.Context, namespace string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

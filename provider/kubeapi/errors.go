@@ -14,16 +14,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// ErrGone is why nothing was found: the API server knows the kind, and has no such object.
+// ErrGone is the reason of an empty result: the API server knows the kind, and has no such object.
 var ErrGone = errors.New("there is no such object")
 
-// IsGone reports whether there is no such object.
+// IsGone reports whether the object does not exist.
 func IsGone(err error) bool { return errors.Is(err, ErrGone) }
 
-// ErrExists says that there is an object of the name.
+// ErrExists says that an object of this name exists.
 var ErrExists = errors.New("there is one of that name already")
 
-// classify sorts what an API server says, or what came in its place.
+// classify classifies an answer of an API server, or of a server in its place.
 func (w Words) classify(err error) error {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
@@ -52,7 +52,8 @@ func (w Words) classify(err error) error {
 	return provider.Errorf(provider.Transient, "%s", s.Message)
 }
 
-// unanswered is about a request that got no answer. It is not quoted: the next one would have another text.
+// unanswered is the error of a request without an answer. It does not quote the cause: the next one would
+// have another text.
 func unanswered(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("ask the API server: %w", failed.Err)
@@ -60,7 +61,7 @@ func unanswered(err error) error {
 	return err
 }
 
-// unexpected reports whether an answer has not the form of an API server's.
+// unexpected reports whether an answer does not have the form of an API server's.
 func unexpected(s metav1.Status) bool {
 	if s.Details == nil {
 		return false
@@ -73,7 +74,8 @@ func unexpected(s metav1.Status) bool {
 	return false
 }
 
-// foreign is about an answer that somebody else gave, a proxy or a server of something else: of its text only the status is told.
+// foreign is the error for an answer of a proxy or of another kind of server: of its text only the status
+// is shown.
 func (w Words) foreign(s metav1.Status) error {
 	switch s.Code {
 	case http.StatusUnauthorized:
@@ -88,12 +90,12 @@ func (w Words) foreign(s metav1.Status) error {
 	return provider.Errorf(provider.Transient, "the address answers with status %d, and not as an API server does: is it that of an API server, and does it run?", s.Code)
 }
 
-// noKind is about objects that nobody serves.
+// noKind is the error for objects that the server does not serve.
 func (w Words) noKind(resource string) error {
 	return provider.Errorf(provider.Transient, "the cluster does not serve %s: %s", resource, w.Missing)
 }
 
-// absent tells an object that is not there from a namespace that is not.
+// absent distinguishes an object that does not exist from a namespace that does not.
 func (w Words) absent(s metav1.Status) error {
 	if s.Details != nil && s.Details.Kind == "namespaces" {
 		return provider.Errorf(provider.Denied, "the cluster has no namespace %s, which is to have the objects", s.Details.Name)
@@ -104,10 +106,10 @@ func (w Words) absent(s metav1.Status) error {
 	return ErrGone
 }
 
-// QuotaExceeded is in what API servers say of a quota.
+// QuotaExceeded is part of an API server's message about a quota.
 const QuotaExceeded = "exceeded quota"
 
-// forbidden tells quotas and the objections of policies from missing rights.
+// forbidden distinguishes quotas and policies from missing permissions.
 func (w Words) forbidden(s metav1.Status) error {
 	switch {
 	case strings.Contains(s.Message, QuotaExceeded):
@@ -125,7 +127,7 @@ func after(s metav1.Status) time.Duration {
 	return time.Duration(s.Details.RetryAfterSeconds) * time.Second
 }
 
-// refused names the field of the spec that an API server, or the infrastructure's own rules, objects to.
+// refused names the field of the spec that an API server, or a rule of the infrastructure, rejects.
 func (w Words) refused(s metav1.Status) error {
 	if s.Details != nil {
 		for _, c := range s.Details.Causes {

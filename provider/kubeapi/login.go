@@ -11,14 +11,14 @@ import (
 // KubeconfigKey is the key of the secret that has the kubeconfig.
 const KubeconfigKey = "kubeconfig"
 
-// Login is where objects are, and by what right.
+// Login is the address of an API server and the credentials for it.
 type Login struct {
 	Config    *rest.Config
 	Namespace string
 }
 
-// LoginOf reads the kubeconfig of a class's secret. It may run no program and read no file: whoever writes the secret has no say over
-// the host of the controller.
+// LoginOf reads the kubeconfig of a class's secret. The kubeconfig may run no program and read no file: a
+// user who writes the secret must not control the host of the controller.
 func LoginOf(credentials map[string][]byte) (Login, error) {
 	raw := credentials[KubeconfigKey]
 	if len(raw) == 0 {
@@ -48,7 +48,7 @@ func LoginOf(credentials map[string][]byte) (Login, error) {
 	return Login{Config: config, Namespace: namespace}, nil
 }
 
-// contained refuses a kubeconfig that does not have everything in itself.
+// contained refuses a kubeconfig that is not self-contained.
 func contained(user *api.AuthInfo, cluster *api.Cluster) error {
 	if user == nil || cluster == nil {
 		return provider.Errorf(provider.Denied, "the current context of the kubeconfig names a cluster or a user that it does not have")

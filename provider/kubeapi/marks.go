@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Labels, by which what belongs to a machine is listed.
+// Labels by which the objects of a machine are listed.
 const (
 	LabelUID     = "millwright.dev/machine-uid"
 	LabelCluster = "millwright.dev/cluster"
@@ -22,14 +22,14 @@ const (
 	NoteName      = "millwright.dev/machine"
 	NoteNamespace = "millwright.dev/machine-namespace"
 	NoteOwner     = "millwright.dev/owner"
-	// NoteCluster is the whole text of what the label of the same key may have another for.
+	// NoteCluster is the full text, if the label of the same key has a substitute.
 	NoteCluster = LabelCluster
 )
 
-// Marks say whose something is.
+// Marks record the machine and the cluster of an object.
 type Marks struct{ UID, Name, Namespace, Owner, Cluster string }
 
-// MarksFor are those of what is made for a machine.
+// MarksFor are those of the objects that are created for a machine.
 func MarksFor(class provider.Class, ref provider.Ref) Marks {
 	return Marks{ref.UID, ref.Name, ref.Namespace, class.Owner, class.Cluster}
 }
@@ -39,19 +39,20 @@ func MarksOn(m metav1.ObjectMeta) Marks {
 	return Marks{m.Labels[LabelUID], m.Annotations[NoteName], m.Annotations[NoteNamespace], m.Annotations[NoteOwner], m.Annotations[NoteCluster]}
 }
 
-// Labels are the marks by which it is listed.
+// Labels are the marks as labels, by which objects are listed.
 func (m Marks) Labels() map[string]string {
 	return map[string]string{LabelUID: m.UID, LabelCluster: LabelValue(m.Cluster)}
 }
 
-// Annotations are the marks as they are.
+// Annotations are the marks in full.
 func (m Marks) Annotations() map[string]string {
 	all := map[string]string{NoteName: m.Name, NoteNamespace: m.Namespace, NoteOwner: m.Owner, NoteCluster: m.Cluster}
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
 	return all
 }
 
-// Tags are all labels of an object and, of its annotations, the marks as they are and those of the further keys.
+// Tags are all labels of an object and, of its annotations, the marks in full and those with the further
+// keys.
 func Tags(m metav1.ObjectMeta, further ...string) map[string]string {
 	all := maps.Clone(m.Labels)
 	if all == nil {
@@ -65,8 +66,8 @@ func Tags(m metav1.ObjectMeta, further ...string) map[string]string {
 	return all
 }
 
-// Proven reports whether an instance is ref's: it says so itself or, if it says nothing of whose it is, is the one that the machine has
-// recorded. Such a one is another implementation's work, or people took its labels away.
+// Proven reports whether an instance is ref's: its marks name ref or, if it has no marks of a machine, the
+// machine has recorded it. Another implementation created such an instance, or its labels were removed.
 func Proven(s provider.Session, ref provider.Ref, i provider.Instance) bool {
 	if ref.UID == "" || i.ID == "" {
 		return false
@@ -74,7 +75,8 @@ func Proven(s provider.Session, ref provider.Ref, i provider.Instance) bool {
 	return i.UID == ref.UID || i.UID == "" && provider.SameInstance(s, ref.ProviderID, i.ProviderID)
 }
 
-// LabelValue is a text as a label can have it: itself, or what is always the same in its place.
+// LabelValue is the text itself if it is a valid label value, and otherwise a substitute that is always the
+// same.
 func LabelValue(text string) string {
 	if len(validation.IsValidLabelValue(text)) == 0 {
 		return text

@@ -1,7 +1,8 @@
-// Package lenient decodes provider specs as the originals do, and fills defaults into the documents that people wrote.
+// Package lenient decodes provider specs as the originals do, and fills defaults into the documents of
+// users.
 //
-// The originals read specs as YAML, without regard to what [kit.DecodeStrict] refuses, and have made machines of what they
-// read. Whoever judges or uses specs that were written for them decodes with [Decode].
+// The originals read specs as YAML, accept much that [kit.DecodeStrict] refuses, and have created machines
+// from such specs. Code that checks or uses specs written for them decodes with [Decode].
 package lenient
 
 import (
@@ -18,15 +19,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// Decode returns a spec as the type that it is of, and as the document that people wrote. It reads what the originals read, as
-// they do: names of fields in any case, numbers and booleans where text belongs, whole numbers in any notation. Unknown fields
-// are let through, null is an empty spec.
+// Decode returns a spec as its type, and as the document that the user wrote. It reads everything that the
+// originals read, in the same way: field names in any case, numbers and booleans in place of text, whole
+// numbers in any notation. It accepts unknown fields; null is an empty spec.
 //
-// Of several spellings of a field's name each is read, in the order of their bytes, in which an API server writes them: the last
-// one counts, and of objects the parts. Of the same name given twice only the last one is read.
+// Several spellings of a field's name are all read, in the order of their bytes, as an API server writes
+// them: the last one counts, and objects are merged. Of duplicate names only the last one is read.
 //
-// The error is [provider.Invalid]; of a value of the wrong type it names the field's path. The bounds of
-// [kit.DecodeStrict] hold for all that the type has fields for. Nothing at all is not JSON.
+// The error is [provider.Invalid]; for a value of the wrong type it names the field's path. The bounds of
+// [kit.DecodeStrict] apply to all fields that the type has. Empty input is not JSON.
 func Decode[T any](raw []byte) (*T, *Document, error) {
 	spec := new(T)
 	tree, err := decode(raw, spec, false)
@@ -36,7 +37,8 @@ func Decode[T any](raw []byte) (*T, *Document, error) {
 	return spec, newDocument(raw, tree), nil
 }
 
-// DecodeKnown is [Decode] of specs whose original refuses fields that it does not know: each is an [provider.Invalid] error, joined.
+// DecodeKnown is [Decode] for specs whose original refuses unknown fields: each is an [provider.Invalid]
+// error, joined.
 func DecodeKnown[T any](raw []byte) (*T, error) {
 	spec := new(T)
 	if _, err := decode(raw, spec, true); err != nil {
@@ -45,7 +47,8 @@ func DecodeKnown[T any](raw []byte) (*T, error) {
 	return spec, nil
 }
 
-// decode reads a spec, with the fields that its type does not have or without, and returns it as a tree, too.
+// decode reads a spec, with or without the fields that its type does not have, and returns it as a tree,
+// too.
 func decode(raw []byte, into any, all bool) (any, error) {
 	tree, err := parse(raw)
 	if err != nil {
@@ -54,7 +57,7 @@ func decode(raw []byte, into any, all bool) (any, error) {
 	return tree, kit.DecodeStrict(rewritten(tree, reflect.TypeOf(into).Elem(), all), into)
 }
 
-// parse returns one JSON value, whose numbers are as they were written.
+// parse returns one JSON value, whose numbers keep their text.
 func parse(raw []byte) (tree any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

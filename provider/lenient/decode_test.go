@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// reading is a document, and the one that the originals read as the same without being lenient.
+// reading is a document, and the strict document that the originals read as the same.
 type reading struct{ reason, raw, want string }
 
 var alike = []reading{
@@ -69,11 +69,11 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// apart are the documents that the originals read otherwise, or not at all, and why.
+// apart are the documents that the originals read differently, or not at all, and why.
 var apart = []struct {
 	reason, raw string
 	original    bool   // the originals read it
-	cause       string // of an error; empty: it is read
+	cause       string // of an error; empty: no error
 }{
 	{"there is always a spec: whoever has none asks nobody to decode it", ``, true, "there is nothing"},
 	{"what is YAML only cannot be in the JSON of an API", `name: a`, true, "invalid character"},
@@ -96,7 +96,7 @@ func TestDecodeIsApartFromTheOriginals(t *testing.T) {
 	}
 }
 
-// TestDecodeKnown: what the original reads is read, and what it does not know is refused, field by field.
+// TestDecodeKnown: a document that the original reads is read, and each unknown field is refused.
 func TestDecodeKnown(t *testing.T) {
 	if got, err := lenient.DecodeKnown[kinds]([]byte(`{"INT":7.0}`)); err != nil || got.Int != 7 {
 		t.Errorf("reads %+v, %v", got, err)

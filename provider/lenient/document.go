@@ -9,19 +9,20 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Document is a spec as people wrote it, unknown fields and all.
+// Document is a spec as the user wrote it, including unknown fields.
 type Document struct {
 	Object
 	raw []byte
 }
 
-// Object is one of a document, to be filled in. What is set is under the spelling of its name that counts for [Decode].
+// Object is an object of a document, to be filled in. Set uses the spelling of the name that counts for
+// [Decode].
 type Object struct {
 	fields map[string]any
 	filled *bool // of the whole document
 }
 
-// newDocument makes one of its text and of what that says: an object or null.
+// newDocument returns a document of its text and its parsed value: an object or null.
 func newDocument(raw []byte, tree any) *Document {
 	fields, _ := tree.(map[string]any)
 	if fields == nil {
@@ -30,8 +31,8 @@ func newDocument(raw []byte, tree any) *Document {
 	return &Document{Object: Object{fields: fields, filled: new(bool)}, raw: raw}
 }
 
-// JSON returns the text as it was, byte for byte, if nothing was set. Otherwise it is no longer than it has to be, and all that was
-// not set is as it was, with every digit of a number. The error is [provider.Invalid].
+// JSON returns the original text, byte for byte, if nothing was set. Otherwise it is as short as possible,
+// and all other values are unchanged, with every digit of a number. The error is [provider.Invalid].
 func (d *Document) JSON() ([]byte, error) {
 	if !*d.filled {
 		return bytes.Clone(d.raw), nil
@@ -45,13 +46,13 @@ func (d *Document) JSON() ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Set gives a field a value, whatever it had.
+// Set sets a field to a value and replaces an existing one.
 func (o Object) Set(name string, value any) {
 	o.fields[o.spelling(name)] = value
 	*o.filled = true
 }
 
-// In is the object in a field; where there is none, it is put there.
+// In returns the object in a field, and creates it if it is missing.
 func (o Object) In(name string) Object {
 	inner, there := o.fields[o.spelling(name)].(map[string]any)
 	if !there {
@@ -61,7 +62,7 @@ func (o Object) In(name string) Object {
 	return Object{fields: inner, filled: o.filled}
 }
 
-// Entry is the object at an index of the list in a field; where there is none, it is put there.
+// Entry returns the object at an index of the list in a field, and creates it if it is missing.
 func (o Object) Entry(name string, index int) Object {
 	list, _ := o.fields[o.spelling(name)].([]any)
 	if missing := index + 1 - len(list); missing > 0 {
@@ -77,8 +78,8 @@ func (o Object) Entry(name string, index int) Object {
 	return Object{fields: inner, filled: o.filled}
 }
 
-// spelling is how a name has to be written in an object for its value to count: as the last of the spellings that are there, unless
-// that says nothing and the name itself comes behind it.
+// spelling returns the spelling of a name in an object whose value counts: the last of the existing
+// spellings, unless that one is empty and the name itself sorts after it.
 func (o Object) spelling(name string) string {
 	var last string
 	for other := range o.fields {

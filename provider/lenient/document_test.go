@@ -61,7 +61,7 @@ func TestDocumentOfWhatIsNoJSON(t *testing.T) {
 	}
 }
 
-// TestFillingLosesNothing: whatever is in a spec, what is set is read, and all else is as it was.
+// TestFillingLosesNothing: in any spec, each value that was set is read, and everything else is unchanged.
 func TestFillingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := []byte(written(t, admittest.Draw(t, new(kinds))))

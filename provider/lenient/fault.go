@@ -8,10 +8,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// MostFaults is how many faults of a list are told: whoever writes a million wrong entries is not sent as many.
+// MostFaults is the number of faults of a list that are reported: a list of a million wrong entries gets no
+// million messages.
 const MostFaults = 50
 
-// Bounds of what a fault shows, in bytes.
+// Limits of the quotations in a fault, in bytes.
 const (
 	mostOfError = 1 << 10
 	mostOfValue = 256
@@ -22,7 +23,7 @@ func Undecodable(path *field.Path, err error) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, provider.Clip(err.Error(), mostOfError))
 }
 
-// Error is an [provider.Invalid] error for each fault, joined; nil for none.
+// Error returns an [provider.Invalid] error for each fault, joined; nil for none.
 func Error(faults field.ErrorList) error {
 	errs := make([]error, 0, len(faults))
 	for _, f := range faults {
@@ -31,8 +32,9 @@ func Error(faults field.ErrorList) error {
 	return errors.Join(errs...)
 }
 
-// Warnings are the faults in err, joined or alone, as warnings below path: of specs that are refused only as machines are made of them,
-// since the original has no rules that are asked as a spec is written.
+// Warnings returns the faults in err, joined or alone, as warnings below path. It is for specs that are
+// refused only when machines are created from them, since the original checks nothing when a spec is
+// written.
 func Warnings(path *field.Path, err error) (warnings []string) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

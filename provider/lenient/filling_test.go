@@ -10,7 +10,7 @@ import (
 
 var root = field.NewPath("providerSpec")
 
-// filling is an admitter that fills in whatever is empty of each kind of field.
+// filling is an admitter that fills in every empty field of each kind.
 type filling struct{}
 
 func (filling) Kinds() []schema.GroupVersionKind { return nil }
@@ -53,7 +53,7 @@ func (filling) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// filled reports whether a spec has all that is filled in.
+// filled reports whether a spec has every value that is filled in.
 func filled(s *kinds) bool {
 	whole := s.Name != "" && s.Pointer != nil && len(s.Labels) > 0 && s.Part.Text != "" && s.Other != nil && len(s.Others) > 0
 	for _, other := range s.Others {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// rewritten returns a tree as JSON of which strict decoding into t makes what the originals make of the tree. Fields that t does
-// not have are left out, or kept; what does not fit is left for the decoder to refuse.
+// rewritten returns a tree as JSON that strict decoding into t reads as the originals read the tree. Fields
+// that t does not have are left out, or kept; a value that does not fit is left for the decoder to refuse.
 func rewritten(tree any, t reflect.Type, keep bool) []byte {
 	r := rewriting{fields: map[reflect.Type][]named{}, keep: keep}
 	r.strings = json.NewEncoder(&r.out)
@@ -22,7 +22,7 @@ func rewritten(tree any, t reflect.Type, keep bool) []byte {
 	return r.out.Bytes()
 }
 
-// rewriting is the text so far, and what is known of the types on the way.
+// rewriting is the text so far, with the settings of the rewrite.
 type rewriting struct {
 	out     bytes.Buffer
 	strings *json.Encoder // to out
@@ -30,13 +30,13 @@ type rewriting struct {
 	keep    bool // fields that no type has
 }
 
-// named is a field as JSON calls it.
+// named is a field with its JSON name.
 type named struct {
 	name string
 	of   reflect.Type
 }
 
-// value writes one for a place of type t; nil: nothing is known of the place.
+// value writes a value for a place of type t; nil: the type is not known.
 func (r *rewriting) value(value any, t reflect.Type) {
 	t = plain(t)
 	switch v := value.(type) {
@@ -59,7 +59,7 @@ func (r *rewriting) value(value any, t reflect.Type) {
 	}
 }
 
-// plain is the type that a pointer leads to; nil where it decodes itself.
+// plain is the type that a pointer leads to; nil if it decodes itself.
 func plain(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -114,13 +114,14 @@ func (r *rewriting) list(list []any, t reflect.Type) {
 	r.out.WriteByte(']')
 }
 
-// text writes a string, with the characters of HTML as they are.
+// text writes a string, without escaping HTML characters.
 func (r *rewriting) text(s string) {
-	_ = r.strings.Encode(s)         // a string has no errors
+	_ = r.strings.Encode(s)         // a string cannot fail
 	r.out.Truncate(r.out.Len() - 1) // the line's end
 }
 
-// field is the one that a name means: that of the name itself, or else the first one of it in another case.
+// field returns the field for a name: the one with exactly this name, or else the first one in another
+// case.
 func (r *rewriting) field(t reflect.Type, name string) (named, bool) {
 	fields, known := r.fields[t]
 	if !known {
@@ -137,7 +138,7 @@ func (r *rewriting) field(t reflect.Type, name string) (named, bool) {
 	return fields[i], true
 }
 
-// fieldsOf are the fields of a struct and of what is embedded in it.
+// fieldsOf returns the fields of a struct and of its embedded structs.
 func fieldsOf(t reflect.Type) (fields []named) {
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get("json")
@@ -153,20 +154,21 @@ func fieldsOf(t reflect.Type) (fields []named) {
 	return fields
 }
 
-// number writes one as a reader of YAML understands it: whole ones of up to 64 bits with every digit, others as the nearest of 64
-// bits, without an exponent if they are whole ones of up to 21 digits. What is larger than all of these is text.
+// number writes a number as a reader of YAML understands it: whole numbers of up to 64 bits with every
+// digit, others as the nearest 64-bit float, without an exponent if they are whole numbers of up to 21
+// digits. A larger number is text.
 func (r *rewriting) number(n json.Number, asText bool) {
 	s := n.String()
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 		s = strconv.FormatInt(i, 10)
 	} else if _, err := strconv.ParseUint(s, 10, 64); err == nil {
-		// As it is.
+		// Unchanged.
 	} else if f, err := strconv.ParseFloat(s, 64); err != nil {
 		asText = true
 	} else if asText {
 		s = strconv.FormatFloat(f, 'g', -1, 32)
 	} else {
-		raw, _ := json.Marshal(f) // a number that was read has no errors
+		raw, _ := json.Marshal(f) // a number that was parsed cannot fail
 		s = string(raw)
 	}
 	if asText {

@@ -22,7 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// kinds has a field of each kind that decoding tells apart.
+// kinds has a field of each kind that decoding distinguishes.
 type kinds struct {
 	metav1.TypeMeta `json:",inline"`
 	Name            string                       `json:"name"`
@@ -57,7 +57,7 @@ type part struct {
 	Tags  map[string]string `json:"tags"`
 }
 
-// agrees checks that what the originals read, as YAML into the type, is read as the same.
+// agrees checks that a document which the originals read, as YAML into the type, has the same result here.
 func agrees[T any](t rapid.TB, raw []byte) {
 	t.Helper()
 	var want T
@@ -76,7 +76,7 @@ func agrees[T any](t rapid.TB, raw []byte) {
 	}
 }
 
-// bounded reports whether it is for the work that it would take that a spec is refused. The originals have no bounds.
+// bounded reports whether a spec is refused because of its size or cost. The originals have no bounds.
 func bounded(err error) bool {
 	e, ok := errors.AsType[*provider.Error](err)
 	return ok && (strings.Contains(e.Err.Error(), "no quantity that can be computed") || strings.Contains(e.Err.Error(), "levels deep"))
@@ -113,7 +113,8 @@ func FuzzDecodeReadsWhatTheOriginalsRead(f *testing.F) {
 	})
 }
 
-// normal is JSON as an API server writes it, without what YAML takes otherwise: blanks and pairs of surrogates. Nil: it is none.
+// normal is JSON as an API server writes it, without the parts that YAML reads differently: spaces and
+// surrogate pairs. Nil: it is not JSON.
 func normal(raw []byte) []byte {
 	var tree any
 	from := json.NewDecoder(bytes.NewReader(raw))

@@ -13,20 +13,20 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// bench is a check at work: one API, one cluster, one provider process.
+// bench is the state of one check: one API, one cluster, one provider process.
 type bench struct {
 	Harness
 	api      string
 	class    provider.Class
 	provider provider.Provider
 	session  provider.Session
-	// pristine is a copy of class that no provider was ever given.
+	// pristine is a copy of class that no provider has received.
 	pristine provider.Class
 	// requests counts the requests to reboot.
 	requests int
 }
 
-// check makes a Check of a function that works on a bench.
+// check returns a Check for a function that works on a bench.
 func check(name, reason string, run func(context.Context, *bench) error) Check {
 	return Check{Name: name, Reason: reason, Run: func(ctx context.Context, h Harness, api string) error {
 		sum := sha256.Sum256([]byte(name + api))
@@ -42,13 +42,13 @@ func check(name, reason string, run func(context.Context, *bench) error) Check {
 	}}
 }
 
-// restart replaces the provider by that of a fresh process.
+// restart replaces the provider by that of a new process.
 func (b *bench) restart(ctx context.Context) error {
 	b.provider = b.Start()
 	return b.reopen(ctx)
 }
 
-// reopen opens the class anew, as the engine does for each look.
+// reopen opens the class again, as the engine does for each reconciliation.
 func (b *bench) reopen(ctx context.Context) error {
 	s, err := b.provider.Open(ctx, b.class)
 	if err != nil {
@@ -68,8 +68,8 @@ func (b *bench) other(ctx context.Context) (provider.Class, provider.Session, er
 	return class, s, err
 }
 
-// ref names a machine of the bench's cluster. Its UID looks like one of an API
-// server and is the same in every run.
+// ref names a machine of the bench's cluster. Its UID has the form of an API server's and is the same in
+// every run.
 func (b *bench) ref(name string) provider.Ref {
 	sum := sha256.Sum256([]byte(b.class.Cluster + "/" + name))
 	h := hex.EncodeToString(sum[:16])
@@ -84,7 +84,7 @@ func want() provider.Want {
 	}
 }
 
-// want is what every machine of the bench is given.
+// want is the input of every creation of the bench.
 func (b *bench) want() provider.Want {
 	w := want()
 	if b.UserData != nil {
@@ -117,8 +117,8 @@ func (b *bench) awaitRunning(ctx context.Context, ref provider.Ref) (i provider.
 	return i, err
 }
 
-// carryOn does for an instance that is off, and was never on, what the engine does for it. One that
-// infrastructures power on by themselves is left to them.
+// carryOn acts as the engine does on an instance that is off and never ran. It leaves an instance that the
+// infrastructure powers on by itself.
 func carryOn(ctx context.Context, s provider.Session, ref provider.Ref, i provider.Instance) error {
 	in, ok := provider.As[provider.Initializer](s)
 	if !ok || !i.Uninitialized || i.State != provider.Stopped {
@@ -127,12 +127,12 @@ func carryOn(ctx context.Context, s provider.Session, ref provider.Ref, i provid
 	err := in.Initialize(ctx, ref, i)
 	switch provider.KindOf(err) {
 	case "", provider.Transient, provider.Throttled, provider.Conflict:
-		return nil // it is asked for again
+		return nil // the caller repeats it
 	}
 	return fmt.Errorf("initialize: %w", err)
 }
 
-// find returns the instances of ref that exist.
+// find returns the existing instances of ref.
 func (b *bench) find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	all, err := b.session.Find(ctx, ref)
 	if err != nil {
@@ -141,7 +141,7 @@ func (b *bench) find(ctx context.Context, ref provider.Ref) ([]provider.Instance
 	return provider.Existing(all), nil
 }
 
-// remove deletes the instances of ref until the provider says that it is done.
+// remove deletes the instances of ref until the provider reports done.
 func (b *bench) remove(ctx context.Context, ref provider.Ref, instances []provider.Instance) error {
 	return b.eventually(ctx, "delete is done", func() (bool, error) {
 		done, err := b.session.Delete(ctx, ref, instances)
@@ -152,8 +152,8 @@ func (b *bench) remove(ctx context.Context, ref provider.Ref, instances []provid
 	})
 }
 
-// gone demands that nothing of ref is left, neither seen by the provider nor,
-// where the double can tell, in the infrastructure.
+// gone checks that nothing of ref exists, neither according to the provider nor, if the simulator can
+// count, in the infrastructure.
 func (b *bench) gone(ctx context.Context, ref provider.Ref) error {
 	found, err := b.find(ctx, ref)
 	if err != nil {
@@ -165,8 +165,8 @@ func (b *bench) gone(ctx context.Context, ref provider.Ref) error {
 	return b.holds(0)
 }
 
-// holds demands that the cluster has n instances, and nothing at all when n is
-// 0. It demands nothing when the double cannot count.
+// holds checks that the cluster has n instances, and no dependants when n is 0. It checks nothing when the
+// simulator cannot count.
 func (b *bench) holds(n int) error {
 	if b.Count == nil {
 		return nil
@@ -195,14 +195,14 @@ func (b *bench) list(ctx context.Context) ([]provider.Instance, error) {
 	return all, nil
 }
 
-// step is how far the double's time is moved between two looks, and pause how
-// long the suite waits instead when it cannot be moved.
+// step is the advance of the simulator's time between two reads, and pause the suite's wait instead when
+// that time cannot be advanced.
 const (
 	step  = time.Second
 	pause = 20 * time.Millisecond
 )
 
-// pass lets d pass in the double.
+// pass advances the simulator's time by d.
 func (b *bench) pass(ctx context.Context, d time.Duration) error {
 	if b.Advance != nil {
 		b.Advance(d)
@@ -216,7 +216,7 @@ func (b *bench) pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tick lets a moment pass: what was read or refused before is no longer news.
+// tick advances the time by a moment, so that cached reads and refusals expire.
 func (b *bench) tick(ctx context.Context) error {
 	if b.Advance == nil {
 		return b.pass(ctx, pause)
@@ -224,7 +224,7 @@ func (b *bench) tick(ctx context.Context) error {
 	return b.pass(ctx, step)
 }
 
-// eventually waits until look says so, at most the harness's Patience.
+// eventually waits until look reports success, at most the harness's Patience.
 func (b *bench) eventually(ctx context.Context, what string, look func() (bool, error)) error {
 	patience, each := b.Patience, step
 	if patience == 0 {
@@ -249,7 +249,7 @@ func (b *bench) eventually(ctx context.Context, what string, look func() (bool, 
 
 var errNotPrompt = errors.New("the call does not return promptly")
 
-// promptly runs call and gives up on it after the harness's Prompt.
+// promptly runs call and fails after the harness's Prompt.
 func (b *bench) promptly(call func() error) error {
 	limit := b.Prompt
 	if limit == 0 {
@@ -265,7 +265,7 @@ func (b *bench) promptly(call func() error) error {
 	}
 }
 
-// inject arms a fault, or skips the check.
+// inject sets a fault, or skips the check.
 func (b *bench) inject(v Verb, f Fault) error {
 	if b.Inject == nil {
 		return Skip("the double cannot inject faults (Knobs.Inject)")

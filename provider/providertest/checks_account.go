@@ -16,7 +16,7 @@ func accountChecks() []Check {
 	}
 }
 
-// account is the name of the account of a session, or skips the check.
+// account returns the name of a session's account, or skips the check.
 func account(ctx context.Context, s provider.Session) (string, error) {
 	name, err := s.Account(ctx)
 	if errors.Is(err, provider.ErrNoAccount) {

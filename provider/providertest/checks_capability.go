@@ -114,7 +114,7 @@ func checkSizer(ctx context.Context, b *bench) error {
 	return wellFormed(size)
 }
 
-// wellFormed demands what an autoscaler can read: it separates labels and taints by commas.
+// wellFormed checks that an autoscaler can parse the size: it separates labels and taints by commas.
 func wellFormed(size provider.Size) error {
 	for key, value := range size.Labels {
 		if why := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); len(why) > 0 {
@@ -189,14 +189,13 @@ func checkPowerer(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-// request is one that no reboot had before.
+// request returns a request that no reboot has had.
 func (b *bench) request() string {
 	b.requests++
 	return time.Unix(0, 0).UTC().Add(time.Duration(b.requests) * time.Second).Format(time.RFC3339)
 }
 
-// checkRebootsOnce sees by an instance that is off whether a call has an effect: a
-// reboot starts it.
+// checkRebootsOnce uses an instance that is off to see whether a call has an effect: a reboot starts it.
 func checkRebootsOnce(ctx context.Context, b *bench) error {
 	if !b.session.Traits().RebootsOnce {
 		return Skip("each call is another reboot")
@@ -241,7 +240,8 @@ func checkRebootsOnce(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-// checkIdentifiesNodes: nodes can be told who they are if something leads to them, and by what stays true.
+// checkIdentifiesNodes: a provider ID can be written on a node only if addresses or a name match the node
+// to the instance, and if it never changes.
 func checkIdentifiesNodes(ctx context.Context, b *bench) error {
 	if !b.session.Traits().IdentifiesNodes {
 		return Skip("somebody else gives nodes of the class their provider ID")

@@ -21,7 +21,8 @@ func choiceChecks() []Check {
 	}
 }
 
-// checkAskedAgain asks once more for what was exhausted, and then, as processes do that know of more refusals, for what there is.
+// checkAskedAgain repeats an exhausted create, and then creates the available choice, as processes do that
+// know of more refusals.
 func checkAskedAgain(ctx context.Context, b *bench) error {
 	ref := b.ref("m")
 	if err := b.inject(Create, Fault{Kind: provider.Exhausted, Scope: provider.ScopeType}); err != nil {
@@ -52,7 +53,7 @@ func checkAskedAgain(ctx context.Context, b *bench) error {
 	return b.holds(1)
 }
 
-// onChoices opens the class with choices, and hands them over.
+// onChoices opens the class with choices, and passes them to run.
 func onChoices(run func(context.Context, *bench, []provider.Choice) error) func(context.Context, *bench) error {
 	return func(ctx context.Context, b *bench) error {
 		if b.Choices == nil {
@@ -70,7 +71,7 @@ func onChoices(run func(context.Context, *bench, []provider.Choice) error) func(
 	}
 }
 
-// choose makes, or asks for, the instance of ref with the choice.
+// choose creates, or requests again, the instance of ref with the choice.
 func (b *bench) choose(ctx context.Context, ref provider.Ref, c provider.Choice) (provider.Instance, error) {
 	want := b.want()
 	want.Choice = c.Name
@@ -124,7 +125,7 @@ func checkChoicesMade(ctx context.Context, b *bench, all []provider.Choice) erro
 	return b.holds(len(all))
 }
 
-// checkChoiceExhausted falls through to the second choice, and removes what came of it.
+// checkChoiceExhausted falls back to the second choice, and removes the result.
 func checkChoiceExhausted(ctx context.Context, b *bench, all []provider.Choice) error {
 	ref := b.ref("m")
 	if err := b.inject(Create, Fault{Kind: provider.Exhausted, Scope: provider.ScopeType}); err != nil {
@@ -184,7 +185,7 @@ func checkChoiceLost(ctx context.Context, b *bench, all []provider.Choice) error
 	if err := b.inject(Create, Fault{Kind: provider.Transient, Done: true}); err != nil {
 		return err
 	}
-	// A provider may have overcome the lost reply itself.
+	// A provider may have retried after the lost reply itself.
 	if _, err := b.choose(ctx, ref, all[0]); err != nil && provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("a lost reply comes out as %w", err)
 	}

@@ -25,9 +25,8 @@ func errorChecks() []Check {
 	return checks
 }
 
-// kindOn demands that a fault in the verb comes out as an error of its kind,
-// and that the verb works again afterwards. A Transient fault may be overcome
-// by the provider's own retry.
+// kindOn checks that a fault in the verb is returned as an error of its kind, and that the verb works again
+// afterwards. The provider's own retry may hide a Transient fault.
 func kindOn(v Verb, f Fault) func(context.Context, *bench) error {
 	return func(ctx context.Context, b *bench) error {
 		ref := b.ref("m")
@@ -59,8 +58,7 @@ func kindOn(v Verb, f Fault) func(context.Context, *bench) error {
 	}
 }
 
-// call makes one call of the verb and reports whether its answer says that
-// nothing is there.
+// call makes one call of the verb and reports whether the answer is empty.
 func (b *bench) call(ctx context.Context, v Verb, ref provider.Ref) (empty bool, err error) {
 	switch v {
 	case Find:
@@ -94,7 +92,7 @@ func checkThrottled(ctx context.Context, b *bench) error {
 	if k := provider.KindOf(err); k != provider.Throttled {
 		return fmt.Errorf("throttling comes out as %q: %w", k, orNone(err))
 	}
-	// Headers that carry a date lose up to a second.
+	// Headers with a date lose up to a second.
 	if got := provider.AfterOf(err); got < after-time.Second || got > after+time.Second {
 		return fmt.Errorf("asks to wait %v, the infrastructure said %v", got, after)
 	}

@@ -14,7 +14,7 @@ func faultChecks() []Check {
 	}
 }
 
-// checkGivenUp has the infrastructure give up an instance that it accepted.
+// checkGivenUp lets the infrastructure fail an instance that it has accepted.
 func checkGivenUp(ctx context.Context, b *bench) error {
 	if b.GiveUp == nil {
 		return Skip("the double cannot give up an instance (Knobs.GiveUp)")
@@ -46,7 +46,7 @@ func checkGivenUp(ctx context.Context, b *bench) error {
 	return b.gone(ctx, ref)
 }
 
-// awaitFault waits until the instance of ref says why it was given up.
+// awaitFault waits until the instance of ref reports why it failed.
 func (b *bench) awaitFault(ctx context.Context, ref provider.Ref) (i provider.Instance, err error) {
 	err = b.eventually(ctx, "the instance has a fault", func() (bool, error) {
 		all, err := b.session.Find(ctx, ref)
@@ -73,8 +73,8 @@ func (b *bench) awaitFault(ctx context.Context, ref provider.Ref) (i provider.In
 	return i, describes(i, ref)
 }
 
-// faultyEverywhere demands that a listing says the same, and that no second instance
-// is made while something of the first is left.
+// faultyEverywhere checks that a listing reports the same, and that no second instance is created while a
+// part of the first exists.
 func (b *bench) faultyEverywhere(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	if !i.Exists() {
 		return nil

@@ -20,7 +20,7 @@ func identityChecks() []Check {
 	}
 }
 
-// plant makes an instance around the provider, or skips the check.
+// plant creates an instance around the provider, or skips the check.
 func (b *bench) plant(class provider.Class, uid, name string) error {
 	if b.Plant == nil {
 		return Skip("the double cannot make instances around the provider (Knobs.Plant)")
@@ -53,7 +53,7 @@ func checkByName(ctx context.Context, b *bench) error {
 	return b.gone(ctx, ref)
 }
 
-// only demands that exactly one instance is found for ref.
+// only checks that exactly one instance is found for ref.
 func (b *bench) only(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
 	found, err := b.find(ctx, ref)
 	if err != nil {
@@ -161,7 +161,7 @@ func checkOneForeign(ctx context.Context, b *bench) error {
 	return b.removesOne(ctx, "")
 }
 
-// removesOne demands that the first of two instances can be removed by itself.
+// removesOne checks that the first of two instances can be removed alone.
 func (b *bench) removesOne(ctx context.Context, uid string) error {
 	all, err := b.list(ctx)
 	if err != nil {

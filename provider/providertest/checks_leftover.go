@@ -97,7 +97,7 @@ func checkLeftoverLister(ctx context.Context, b *bench) error {
 }
 
 func checkNeighbour(ctx context.Context, b *bench) error {
-	// One name is the other's beginning: lookups by prefix would match both.
+	// One name is a prefix of the other: lookups by prefix would match both.
 	ref, neighbour := b.ref("m-1"), b.ref("m-10")
 	i, err := b.running(ctx, ref)
 	if err != nil {

@@ -61,7 +61,7 @@ func checkLife(ctx context.Context, b *bench) error {
 	return b.gone(ctx, ref)
 }
 
-// describes demands that i belongs to ref.
+// describes checks that i belongs to ref.
 func describes(i provider.Instance, ref provider.Ref) error {
 	switch {
 	case i.ID == "":
@@ -76,7 +76,7 @@ func describes(i provider.Instance, ref provider.Ref) error {
 	return nil
 }
 
-// listed demands that the listing shows i once, as find does.
+// listed checks that the listing shows i once, as find does.
 func (b *bench) listed(ctx context.Context, i provider.Instance) error {
 	all, err := b.list(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func checkDeleteMissing(ctx context.Context, b *bench) error {
 
 var errNone = errors.New("none")
 
-// orNone stands in for a nil error in a message.
+// orNone replaces a nil error in a message.
 func orNone(err error) error {
 	if err == nil {
 		return errNone
@@ -170,8 +170,7 @@ func checkDeleteRepeated(ctx context.Context, b *bench) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	// The instance is given as it was seen before: the engine has no newer
-	// sight of it after a crash.
+	// The instance is passed in its earlier state: after a crash the engine has no newer one.
 	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {
 		return fmt.Errorf("repeated by a fresh process: %w", err)
 	}
@@ -260,7 +259,7 @@ func checkClassGone(ctx context.Context, b *bench) error {
 	return b.gone(ctx, ref)
 }
 
-// errOrNone stands in for an error that is missing.
+// errOrNone replaces a nil error.
 func errOrNone(err error) error {
 	if err == nil {
 		return errors.New("none")

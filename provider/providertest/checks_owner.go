@@ -16,7 +16,7 @@ func ownerChecks() []Check {
 	}
 }
 
-// The identities of two control planes, as API servers make them.
+// The identities of two control planes, in the form of an API server's UIDs.
 const (
 	thisOwner  = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11"
 	otherOwner = "c0a8012e-7b1d-4f7e-8c55-9be1f4a2d3e4"
@@ -28,7 +28,7 @@ func (b *bench) owned(ctx context.Context, owner string) error {
 	return b.restart(ctx)
 }
 
-// tells demands that whatever reports an instance of ref says whose it is.
+// tells checks that every report of an instance of ref has its owner.
 func (b *bench) tells(ctx context.Context, ref provider.Ref, owner, namespace string) error {
 	found, err := b.only(ctx, ref)
 	if err != nil {
@@ -54,7 +54,7 @@ func checkOwner(ctx context.Context, b *bench) error {
 	if err := b.owned(ctx, thisOwner); err != nil {
 		return err
 	}
-	// The longest namespace that there is.
+	// The longest valid namespace.
 	ref := b.ref("m")
 	ref.Namespace = "n" + fmt.Sprintf("%062d", 7)
 	for _, verb := range []string{"create", "create again"} {

@@ -21,8 +21,8 @@ func checkListing(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	// Two full pages of ours and one of theirs, interleaved: the last page of
-	// the infrastructure is reached, and no page is all ours.
+	// Two full pages of our cluster and one of the other, interleaved: the infrastructure's last page is
+	// reached, and no page has only our instances.
 	n := max(2*b.PageSize+1, 3)
 	ours := map[string]bool{}
 	for k := range n {
@@ -43,9 +43,8 @@ func checkListing(ctx context.Context, b *bench) error {
 	})
 }
 
-// listsExactly demands that a listing shows nothing twice and nothing foreign,
-// and reports whether it shows all of ours. Instances that are still being made
-// may come late.
+// listsExactly checks that a listing shows no instance twice and none of the other cluster, and reports
+// whether it shows all of ours. Instances whose creation is in progress may appear later.
 func (b *bench) listsExactly(ctx context.Context, ours map[string]bool) (bool, error) {
 	all, err := b.list(ctx)
 	if err != nil {
@@ -104,7 +103,7 @@ func checkForeignNamesake(ctx context.Context, b *bench) error {
 	return survives(ctx, other, ref)
 }
 
-// survives demands that the other cluster still has its instance.
+// survives checks that the other cluster still has its instance.
 func survives(ctx context.Context, other provider.Session, ref provider.Ref) error {
 	found, err := other.Find(ctx, ref)
 	if err != nil {

@@ -23,12 +23,11 @@ func repetitionChecks() []Check {
 	}
 }
 
-// lookingIsNotEnough is what those are told who look before they create, and no more.
+// lookingIsNotEnough is the message for providers whose only protection is to look before they create.
 const lookingIsNotEnough = "looking first does not help where nobody sees the other's yet; " +
 	"make it of something that the infrastructure refuses to have twice (docs/write-a-provider.md, Creating once)"
 
-// again demands that another create reports the instance with the given ID and
-// that there is no second.
+// again checks that another create returns the instance with the given ID and that there is no second one.
 func (b *bench) again(ctx context.Context, ref provider.Ref, id string) error {
 	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
@@ -52,7 +51,7 @@ func checkTwice(ctx context.Context, b *bench) error {
 	if err := b.again(ctx, ref, i.ID); err != nil {
 		return err
 	}
-	// And once it runs.
+	// Once more when it runs.
 	return b.again(ctx, ref, i.ID)
 }
 
@@ -106,7 +105,7 @@ func checkReplyLost(ctx context.Context, b *bench) error {
 	if err := b.inject(Create, Fault{Kind: provider.Transient, Done: true}); err != nil {
 		return err
 	}
-	// A provider may have noticed and tried again by itself.
+	// A provider may have noticed and retried by itself.
 	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil && provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("a lost reply is read as %s: %w", provider.KindOf(err), err)
@@ -168,8 +167,8 @@ func checkLag(ctx context.Context, b *bench) error {
 	return b.afterLag(ctx, ref, max(lag, b.session.Traits().ReadLag))
 }
 
-// afterLag demands that what is made is seen once the lag is over, and what is
-// removed is gone once it is over again.
+// afterLag checks that a new instance is visible once the lag is over, and that a removed one is no longer
+// visible once it is over again.
 func (b *bench) afterLag(ctx context.Context, ref provider.Ref, lag time.Duration) error {
 	if err := b.pass(ctx, lag+step); err != nil {
 		return err
@@ -235,7 +234,7 @@ func (b *bench) cancelMidway(ctx context.Context, done bool) error {
 	if provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("read as %s: %w", provider.KindOf(err), err)
 	}
-	// The instance of the first round stays: only ref's are looked at.
+	// The instance of the first round stays: the check looks only at ref's.
 	if _, err := b.running(ctx, ref); err != nil {
 		return err
 	}

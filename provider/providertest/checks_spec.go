@@ -35,7 +35,7 @@ func checkBadSpecs(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// joined is what [errors.Join] makes.
+// joined is the interface of the result of [errors.Join].
 type joined interface {
 	error
 	Unwrap() []error

@@ -65,7 +65,7 @@ func checkSpellings(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// spelt demands that s takes the spelling for that of i and of no other.
+// spelt checks that s identifies the spelling with i and with no other instance.
 func (b *bench) spelt(ctx context.Context, s provider.Session, spelling string, i, stranger provider.Instance) error {
 	read := provider.Identifier(s)
 	switch {
@@ -141,7 +141,7 @@ func checkOnlyGiven(ctx context.Context, b *bench) error {
 	return b.holds(2)
 }
 
-// lives demands that an instance is listed, and not on its way out.
+// lives checks that an instance is listed, and not under deletion.
 func (b *bench) lives(ctx context.Context, id string) error {
 	all, err := b.list(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func checkClassChanged(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	// The second create is not answered, where the double can do that.
+	// The second create gets no reply, if the simulator can drop it.
 	replies := 1
 	if err := b.inject(Create, Fault{Kind: provider.Transient, Done: true}); err == nil {
 		replies = 2
@@ -216,8 +216,7 @@ func checkClassChanged(ctx context.Context, b *bench) error {
 	return b.compared(ctx, was, made)
 }
 
-// compared demands that the difference between what an instance is and what its
-// class says by now can be seen.
+// compared checks that Differences shows how the instance differs from its current class.
 func (b *bench) compared(ctx context.Context, was provider.Session, ref provider.Ref) error {
 	if b.Incomparable {
 		return nil

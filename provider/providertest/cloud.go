@@ -14,10 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Cloud is a small infrastructure in memory: instances with one disk each,
-// found by tag, listed in pages, made under a client token, and gone some time
-// after they were asked to go. It has the habits that providers have to cope
-// with, and nothing else. It is safe for concurrent use.
+// Cloud is a small infrastructure in memory. Instances have one disk each, are found by tag, listed in
+// pages, created under a client token, and disappear some time after their deletion. It has only the
+// properties that providers have to handle. It is safe for concurrent use.
 type Cloud struct {
 	// Boot and Shutdown are how long an instance is Pending and Stopping.
 	Boot, Shutdown time.Duration
@@ -32,13 +31,13 @@ type Cloud struct {
 	vms    []*vm // in order of creation
 	disks  []disk
 	faults map[Verb][]Fault
-	secret string // the password that holds
+	secret string // the valid password
 }
 
-// vm is an instance as the cloud knows it.
+// vm is an instance in the cloud's own form.
 type vm struct {
 	id, token, name  string
-	spec             cloudSpec // what it was made with
+	spec             cloudSpec // the spec at its creation
 	tags             map[string]string
 	created, deleted time.Time
 	off              bool
@@ -46,11 +45,10 @@ type vm struct {
 	fault            *provider.Error
 }
 
-// disk is a dependant. It is deleted on its own, and only while no instance
-// uses it.
+// disk is a dependant. It is deleted separately, and only while no instance uses it.
 type disk struct{ id, cluster, uid, owner, namespace string }
 
-// The tags by which the reference provider owns instances.
+// The tags by which the reference provider identifies its instances.
 const (
 	clusterTag   = "example/cluster"
 	uidTag       = "example/machine-uid"
@@ -58,8 +56,8 @@ const (
 	namespaceTag = "example/machine-namespace"
 )
 
-// NewCloud returns an empty cloud. Instances boot in 3 s and go in 2 s of the
-// clock's time, listings have 5 to the page, and the password is "sesame".
+// NewCloud returns an empty cloud. Instances boot in 3 s and terminate in 2 s of the clock's time, listings
+// have 5 instances to the page, and the password is "sesame".
 func NewCloud(clock provider.Clock) *Cloud {
 	return &Cloud{
 		Boot: 3 * time.Second, Shutdown: 2 * time.Second, Page: 5,
@@ -126,7 +124,7 @@ func (c *Cloud) GiveUp(_ provider.Class, id string) error {
 	return nil
 }
 
-// Strip is [Knobs.Strip] of c: the tag of the namespace goes.
+// Strip is [Knobs.Strip] of c: it removes the tag of the namespace.
 func Strip(c *Cloud) func(provider.Class, string) error {
 	return func(_ provider.Class, id string) error {
 		c.mu.Lock()
@@ -174,9 +172,8 @@ func (c *Cloud) Rotate(class provider.Class) (provider.Class, error) {
 	return class, nil
 }
 
-// call is what every request goes through: authentication, then the fault that
-// is armed for the verb. The work is done by do, under the lock. A fault that
-// stalls waits for ctx outside of it.
+// call is the path of every request: authentication, then the fault that is set for the verb. do does the
+// work, under the lock. A fault that stalls waits for ctx outside of it.
 func (c *Cloud) call(ctx context.Context, v Verb, password string, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s request: %w", v, err)
@@ -209,7 +206,7 @@ func (c *Cloud) answer(v Verb, password string, do func() error) (Fault, error) 
 	return f, f.err(v)
 }
 
-// run makes an instance, or returns the one made under the token before.
+// run creates an instance, or returns the one created under the token before.
 func (c *Cloud) run(token, name string, tags map[string]string, spec cloudSpec) *vm {
 	for _, v := range c.vms {
 		if v.token == token {
@@ -234,7 +231,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// addDisk makes the disk for uid, if there is none.
+// addDisk creates the disk for uid, unless it exists.
 func (c *Cloud) addDisk(cluster, uid, owner, namespace string) {
 	d := disk{id: "disk-" + uid, cluster: cluster, uid: uid, owner: owner, namespace: namespace}
 	if !slices.ContainsFunc(c.disks, func(o disk) bool { return o.id == d.id && o.cluster == d.cluster }) {
@@ -251,7 +248,7 @@ func (c *Cloud) vm(id string) *vm {
 	return nil
 }
 
-// stateOf is the truth about v; what a read shows of it may be older.
+// stateOf is the actual state of v; a read may show an older one.
 func (c *Cloud) stateOf(v *vm) provider.State { return c.stateAt(v, c.clock.Now()) }
 
 func (c *Cloud) stateAt(v *vm, now time.Time) provider.State {
@@ -302,7 +299,7 @@ func (c *Cloud) view(v *vm, at time.Time) instanceView {
 	}
 }
 
-// strayDisks are those of the cluster that no instance uses, in order.
+// strayDisks returns the cluster's disks that no instance uses, in order.
 func (c *Cloud) strayDisks(cluster string) (out []disk) {
 	for _, d := range c.disks {
 		if d.cluster == cluster && !c.inUse(cluster, d.uid) {
@@ -312,7 +309,7 @@ func (c *Cloud) strayDisks(cluster string) (out []disk) {
 	return out
 }
 
-// inUse reports whether an instance uses the disks made for uid.
+// inUse reports whether an instance uses the disks created for uid.
 func (c *Cloud) inUse(cluster, uid string) bool {
 	return slices.ContainsFunc(c.vms, func(v *vm) bool {
 		owner := cmpOr(v.tags[uidTag], v.id)
@@ -320,15 +317,15 @@ func (c *Cloud) inUse(cluster, uid string) bool {
 	})
 }
 
-// terminate begins to remove the instance; it does nothing to one that goes.
+// terminate begins to remove the instance; an instance that is already under deletion does not change.
 func (c *Cloud) terminate(id string) {
 	if v := c.vm(id); v != nil && v.deleted.IsZero() {
 		v.deleted = c.clock.Now()
 	}
 }
 
-// deleteDisks removes the disks made for uid in the cluster and reports whether
-// any is left because an instance still uses it.
+// deleteDisks removes the disks created for uid in the cluster and reports whether any is left because an
+// instance still uses it.
 func (c *Cloud) deleteDisks(cluster, uid string) (left bool) {
 	mine := func(d disk) bool { return d.cluster == cluster && d.uid == uid }
 	if c.inUse(cluster, uid) {

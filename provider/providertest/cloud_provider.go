@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// Provider returns a provider for the cloud, as a fresh process would have it.
-// It conforms; its spec is {"size": "small"|"large", "zone": "a"|"b"}.
+// Provider returns a provider for the cloud, in the state of a new process. It conforms; its spec is
+// {"size": "small"|"large", "zone": "a"|"b"}.
 func (c *Cloud) Provider() provider.Provider { return cloudProvider{c} }
 
 // Class returns a valid class of the API for the cluster.
@@ -36,11 +36,11 @@ func (cloudProvider) Name() string { return "example" }
 type cloudSpec struct {
 	Size string `json:"size"`
 	Zone string `json:"zone,omitempty"`
-	// Zones are further ones, to be tried in order while those before are exhausted.
+	// Zones are further zones, in order, each used while those before it are exhausted.
 	Zones []string `json:"zones,omitempty"`
 }
 
-// in is the spec as it is for one of its zones: the first, if none is named.
+// in returns the spec for one of its zones: the first, if zone is empty.
 func (s cloudSpec) in(zone string) (cloudSpec, error) {
 	if zone != "" && zone != s.Zone && !slices.Contains(s.Zones, zone) {
 		return s, provider.Errorf(provider.Invalid, "the spec has no zone %q", zone)
@@ -90,13 +90,13 @@ type cloudSession struct {
 	spec  cloudSpec
 }
 
-// cloudCaller calls the cloud, and does what needs no spec.
+// cloudCaller calls the cloud, and has the methods that need no spec.
 type cloudCaller struct {
 	cloud    *Cloud
 	password string
 }
 
-// all reads every page of the instances that match, in the class's cluster.
+// all reads every page of the matching instances in the class's cluster.
 func (s *cloudSession) all(ctx context.Context, v Verb, match func(*vm) bool) iter.Seq2[provider.Instance, error] {
 	ours := func(i *vm) bool { return i.tags[clusterTag] == s.class.Cluster && match(i) }
 	return func(yield func(provider.Instance, error) bool) {
@@ -132,12 +132,11 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 	}
 }
 
-// schemes begin provider IDs. They differ between the APIs, as those of real
-// infrastructures do.
+// schemes are the prefixes of provider IDs. They differ between the APIs, as those of real infrastructures
+// do.
 var schemes = map[string]string{provider.OpenShift: "example://", provider.Gardener: "example:///"}
 
-// identify takes the slashes of either API, and IDs in capitals, as an old
-// version wrote them.
+// identify accepts the slashes of either API, and IDs in capitals, as an old version wrote them.
 func identify(providerID string) string {
 	id, ok := strings.CutPrefix(strings.ToLower(providerID), "example:")
 	if !ok {
@@ -223,8 +222,7 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 			s.cloud.terminate(i.ID)
 			v := s.cloud.vm(i.ID)
 			left = left || v != nil && s.cloud.stateOf(v) != provider.Terminated
-			// Disks of an instance that another shares its UID with are in use, and
-			// nothing that has to go.
+			// Disks of an instance that shares its UID with another are in use, and must not be deleted.
 			s.cloud.deleteDisks(s.class.Cluster, cmpOr(i.UID, i.ID))
 		}
 		left = s.cloud.deleteDisks(s.class.Cluster, ref.UID) || left
@@ -236,7 +234,7 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 	return !left, nil
 }
 
-// Traits implements [provider.Session]. The nodes are those of hosts without a cloud controller manager.
+// Traits implements [provider.Session]. The nodes are hosts without a cloud controller manager.
 func (s *cloudSession) Traits() provider.Traits {
 	s.cloud.mu.Lock()
 	defer s.cloud.mu.Unlock()
@@ -245,7 +243,7 @@ func (s *cloudSession) Traits() provider.Traits {
 	}
 }
 
-// choices are the zones of the spec, where it has more than one.
+// choices are the zones of the spec, if it has more than one.
 func (s *cloudSession) choices() (out []provider.Choice) {
 	if len(s.spec.Zones) == 0 {
 		return nil
@@ -256,7 +254,7 @@ func (s *cloudSession) choices() (out []provider.Choice) {
 	return out
 }
 
-// Account asks with the password: credentials that do not hold open none.
+// Account authenticates with the password: invalid credentials have no account.
 func (s *cloudSession) Account(ctx context.Context) (string, error) {
 	if err := s.cloud.call(ctx, "account", s.password, func() error { return nil }); err != nil {
 		return "", fmt.Errorf("ask for the account: %w", err)
@@ -306,7 +304,7 @@ func (s *cloudSession) Initialize(ctx context.Context, _ provider.Ref, _ provide
 	return s.cloud.call(ctx, Initialize, s.password, func() error { return nil })
 }
 
-// Unkept looks at the tag of the namespace.
+// Unkept checks the tag of the namespace.
 func (s cloudCaller) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return i.UID == ref.UID && i.Namespace != ref.Namespace
 }

@@ -1,6 +1,5 @@
-// Package providertest judges providers: a conformance suite that every
-// provider runs against its test double ([Run]), a decorator that brings faults
-// on demand ([Faults]), and a small in-memory infrastructure with a provider
+// Package providertest tests providers: a conformance suite that every provider runs against its simulator
+// ([Run]), a decorator that injects faults ([Faults]), and a small in-memory infrastructure with a provider
 // that conforms ([Cloud]).
 //
 //	func TestConformance(t *testing.T) {
@@ -14,9 +13,9 @@
 //		})
 //	}
 //
-// The knobs that are left out cost checks, which are skipped and say so.
+// If a knob is nil, the checks that need it are skipped, and report that.
 //
-// A check of the suite is a function that returns an error ([Checks]), so that
-// the suite itself can be tested: it must pass a correct provider and fail each
-// of a set of deliberately broken ones, and no check may pass them all.
+// A check of the suite is a function that returns an error ([Checks]), so that the suite itself can be
+// tested: it must pass a correct provider and fail each of a set of deliberately broken ones, and no check
+// may pass them all.
 package providertest

@@ -2,7 +2,7 @@ package providertest
 
 import "github.com/millwright-dev/millwright/provider"
 
-// ForgetTokens makes every token that p gives to its cloud from now on a new one.
+// ForgetTokens gives every creation of p a new token from now on.
 func ForgetTokens(p provider.Provider) {
 	c := p.(cloudProvider).cloud
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Chance is a fault that happens by chance.
+// Chance is a random fault.
 type Chance struct {
 	Verb Verb
 	// P is the probability, from 0 to 1, of each call of the verb.
@@ -20,10 +20,9 @@ type Chance struct {
 	Fault Fault
 }
 
-// Faults brings faults upon providers: those that are asked for ([Faults.Inject],
-// [Faults.Lag]) and those of a seeded source. What it knows outlives the
-// providers that it wraps, as an infrastructure outlives a process. It is safe
-// for concurrent use; with one caller at a time, the seed decides all.
+// Faults injects faults into providers: requested ones ([Faults.Inject], [Faults.Lag]) and those of a
+// seeded source. Its state outlives the providers that it wraps, as an infrastructure outlives a process.
+// It is safe for concurrent use; with one caller at a time, the seed determines every fault.
 type Faults struct {
 	clock clock.Clock
 
@@ -37,8 +36,7 @@ type Faults struct {
 	twins   map[string]bool // by cluster and UID
 }
 
-// NewFaults returns a source of the given chances; r may be nil when there are
-// none.
+// NewFaults returns a source with these chances; r may be nil without chances.
 func NewFaults(clk clock.Clock, r *rand.Rand, chances ...Chance) *Faults {
 	return &Faults{
 		clock: clk, rand: r, chances: chances,
@@ -51,8 +49,7 @@ func (f *Faults) Wrap(p provider.Provider) provider.Provider {
 	return &faulty{Provider: p, faults: f}
 }
 
-// Inject makes the next call of the verb fail; faults of a verb queue up. It is
-// a [Knobs.Inject].
+// Inject makes the next call of the verb fail; faults of a verb queue up. It is a [Knobs.Inject].
 func (f *Faults) Inject(v Verb, fault Fault) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,8 +57,8 @@ func (f *Faults) Inject(v Verb, fault Fault) error {
 	return nil
 }
 
-// Lag hides what is made, and still shows what is removed, for d after the call.
-// It is a [Knobs.Lag]. Sessions then have a [provider.Traits].ReadLag.
+// Lag hides new instances, and still shows removed ones, for d after the call. It is a [Knobs.Lag].
+// Sessions then have a [provider.Traits].ReadLag.
 func (f *Faults) Lag(d time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +66,7 @@ func (f *Faults) Lag(d time.Duration) error {
 	return nil
 }
 
-// Stop ends the faults by chance; the simulator then expects convergence.
+// Stop ends the random faults; the simulator then expects convergence.
 func (f *Faults) Stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +80,7 @@ func (f *Faults) Fired() int {
 	return f.fired
 }
 
-// next takes the fault for a call of the verb; the zero Fault is none.
+// next returns the fault for a call of the verb; the zero Fault means no fault.
 func (f *Faults) next(v Verb) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,12 +98,12 @@ func (f *Faults) next(v Verb) Fault {
 	return Fault{}
 }
 
-// visit makes a call of the verb that the next fault, if any, comes upon.
+// visit makes a call of the verb with the next fault, if any.
 func (f *Faults) visit(ctx context.Context, v Verb, do func(context.Context) error) error {
 	return f.happen(ctx, v, f.next(v), do)
 }
 
-// happen makes a call that the fault comes upon.
+// happen makes a call with the fault.
 func (f *Faults) happen(ctx context.Context, v Verb, fault Fault, do func(context.Context) error) error {
 	if err := f.wait(ctx, fault.Slow); err != nil {
 		return fmt.Errorf("slow %s: %w", v, err)
@@ -137,7 +134,7 @@ func (f *Faults) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// err is the error by which the fault shows, nil when it shows otherwise.
+// err is the error that the fault returns; nil if it has another effect.
 func (f Fault) err(v Verb) error {
 	if f.Kind == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// As brings faults upon those capabilities of the decorated session that have a [Verb].
+// As injects faults into those capabilities of the decorated session that have a [Verb].
 func (s *faultySession) As(target any) bool {
 	switch t := target.(type) {
 	case *provider.Initializer:

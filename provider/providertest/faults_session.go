@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// faulty is a provider that faults come upon.
+// faulty is a provider with injected faults.
 type faulty struct {
 	provider.Provider
 	faults *Faults
@@ -30,8 +30,7 @@ func (p *faulty) Open(ctx context.Context, class provider.Class) (provider.Sessi
 	return &faultySession{Session: s, faults: p.faults, cluster: class.Cluster}, nil
 }
 
-// faultySession adds to the faults of single calls those that last: lag and
-// duplicates.
+// faultySession adds the lasting faults to those of single calls: lag and duplicates.
 type faultySession struct {
 	provider.Session
 	faults  *Faults
@@ -40,17 +39,17 @@ type faultySession struct {
 
 func (s *faultySession) Unwrap() any { return s.Session }
 
-// mark is when an instance was made and removed through the faults.
+// mark has the times at which an instance was created and removed through the faults.
 type mark struct {
 	made, removed time.Time
-	// was is the instance as it was before it was removed.
+	// was is the instance before its removal.
 	was provider.Instance
 }
 
 func (s *faultySession) key(id string) string { return s.cluster + "/" + id }
 
-// twinSuffix makes of a UID that of the duplicate. The infrastructure knows
-// the duplicate as another machine's; the session shows it as the same one's.
+// twinSuffix turns a UID into that of the duplicate. For the infrastructure the duplicate belongs to
+// another machine; the session shows it under the same one.
 const twinSuffix = "-twin"
 
 func (s *faultySession) twin(ref provider.Ref) (provider.Ref, bool) {
@@ -82,8 +81,8 @@ func (s *faultySession) Create(ctx context.Context, ref provider.Ref, want provi
 	return made, nil
 }
 
-// make creates and notes when: an instance that is merely reported again keeps
-// its mark.
+// make creates an instance and records the time: an existing instance that is returned again keeps its
+// mark.
 func (s *faultySession) make(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	i, err := s.Session.Create(ctx, ref, want)
 	if err != nil {
@@ -150,8 +149,8 @@ func (s *faultySession) deleteAll(ctx context.Context, ref provider.Ref, instanc
 	return done && gone && err == nil, err
 }
 
-// realTwins adds to instances that may be twins what the infrastructure knows
-// them as. The one of each two that does not exist does no harm.
+// realTwins adds the infrastructure's form of instances that may be twins. One of each two does not exist
+// and has no effect.
 func (s *faultySession) realTwins(instances []provider.Instance) []provider.Instance {
 	out := slices.Clone(instances)
 	for _, i := range instances {
@@ -163,7 +162,7 @@ func (s *faultySession) realTwins(instances []provider.Instance) []provider.Inst
 	return out
 }
 
-// noteRemoval keeps what readers that lag go on seeing.
+// noteRemoval stores the instances that lagging readers still see.
 func (s *faultySession) noteRemoval(instances []provider.Instance) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -207,9 +206,8 @@ func (s *faultySession) List(ctx context.Context) iter.Seq2[provider.Instance, e
 	}
 }
 
-// lagging turns what is there into what a reader that lags sees: without what
-// is just made, with what is just removed and belongs to the answer. Twins
-// appear under the UID of their machine.
+// lagging turns the existing instances into the view of a lagging reader: without the newest, and with
+// those that were just removed and belong to the answer. Twins appear under the UID of their machine.
 func (s *faultySession) lagging(found []provider.Instance, belongs func(provider.Instance) bool) []provider.Instance {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -228,7 +226,7 @@ func (s *faultySession) lagging(found []provider.Instance, belongs func(provider
 			ghosts = append(ghosts, m.was)
 		}
 	}
-	// The marks come in no order; answers do.
+	// The marks are unordered; answers are ordered.
 	slices.SortFunc(ghosts, func(a, b provider.Instance) int { return strings.Compare(a.ID, b.ID) })
 	return append(seen, ghosts...)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// rig is the reference provider under faults.
+// rig is the reference provider with faults.
 type rig struct {
 	clock  *clocktesting.FakeClock
 	cloud  *providertest.Cloud
@@ -53,8 +53,8 @@ func (r *rig) instances(t *testing.T) int {
 	return n
 }
 
-// TestFaultyConforms: with its own faults in place of the double's, the
-// reference provider still passes, so the faults are those that the suite means.
+// TestFaultyConforms: with its own faults in place of the simulator's, the reference provider still passes,
+// so the faults are those that the suite expects.
 func TestFaultyConforms(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Harness {
 		var faults *providertest.Faults
@@ -147,7 +147,7 @@ func TestLagHidesAndShows(t *testing.T) {
 	r.sees(t, "after the lag of the removal", 0)
 }
 
-// sees demands that Find and List show n existing instances.
+// sees checks that Find and List show n existing instances.
 func (r *rig) sees(t *testing.T, when string, n int) {
 	t.Helper()
 	found, err := r.Find(t.Context(), machine)
@@ -193,7 +193,7 @@ func TestDuplicateIsSeenAndRemoved(t *testing.T) {
 	}
 }
 
-// One of the two goes by itself, with what belongs to it, whichever it is.
+// One of the two is deleted alone, with its dependants, whichever it is.
 func TestDuplicateIsRemovedAlone(t *testing.T) {
 	for which := range 2 {
 		r := newRig(t)
@@ -259,7 +259,7 @@ func TestCapabilitiesFailToo(t *testing.T) {
 	}
 }
 
-// TestSeedDecides: the same seed brings the same faults, and chances end.
+// TestSeedDecides: the same seed gives the same faults, and chances end.
 func TestSeedDecides(t *testing.T) {
 	story := func() (s string) {
 		r := newRig(t,

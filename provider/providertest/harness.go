@@ -25,25 +25,24 @@ const (
 	Leftovers  Verb = "leftovers"
 )
 
-// Fault is something that goes wrong once. The zero Fault is no fault.
+// Fault is a single failure. The zero Fault is no fault.
 type Fault struct {
 	// Kind classifies the error; empty with Stall or Slow alone.
 	Kind provider.Kind
 	// After is the delay that a Throttled answer asks for.
 	After time.Duration
-	// Done says that the infrastructure does what was asked and only the reply
-	// is lost. Without it the call does not reach the infrastructure.
+	// Done says that the infrastructure carries out the call and only the reply is lost. Without it the
+	// call does not reach the infrastructure.
 	Done bool
-	// Stall says that no reply comes at all: the call hangs until its context
-	// is done.
+	// Stall says that no reply arrives: the call hangs until its context is done.
 	Stall bool
-	// Slow delays the call, in the double's time.
+	// Slow delays the call, in the simulator's time.
 	Slow time.Duration
 	// Partial lets a List fail only after this many instances, or a page more.
 	Partial int
-	// Scope is how far an Exhausted fault reaches; empty: it does not say.
+	// Scope is the extent of an Exhausted fault; empty: unknown.
 	Scope provider.Scope
-	// Duplicate makes a Create buy two instances and report one.
+	// Duplicate makes a Create create two instances and report one.
 	Duplicate bool
 }
 
@@ -57,14 +56,14 @@ type BadSpec struct {
 	Spec, Field string
 }
 
-// Harness connects the suite with one provider and its test double.
+// Harness connects the suite with one provider and its simulator.
 //
-// Start and Class are required. The knobs may be nil where the double has no
-// such power: checks that need them are skipped, with the reason on record. A
-// knob that can do only some of what it is asked returns [Skip].
+// Start and Class are required. A knob may be nil if the simulator cannot do it: checks that need it are
+// skipped, and report the reason. A knob that supports only some of its arguments returns [Skip] for the
+// others.
 type Harness struct {
-	// Start returns a provider as a fresh process would have it: it knows
-	// nothing but what the infrastructure keeps. Calling it again is a restart.
+	// Start returns a provider in the state of a new process: it knows only what the infrastructure stores.
+	// A second call is a restart.
 	Start func() provider.Provider
 	// Class returns a valid class of the API for the cluster. Classes of one
 	// API differ only in their cluster.
@@ -74,68 +73,64 @@ type Harness struct {
 	UserData []byte
 	// APIs are the groups that the provider serves; empty for both.
 	APIs []string
-	// ProviderID holds, by API, what a provider ID looks like as a whole; nil
-	// leaves the format unchecked.
+	// ProviderID has, by API, the pattern of a whole provider ID; nil leaves the format unchecked.
 	ProviderID map[string]*regexp.Regexp
-	// Spellings are further provider IDs under which i was, or may be, known:
-	// former formats, other case. Nil when there are none but those of the APIs.
+	// Spellings are further provider IDs that may name i: former formats, other case. Nil if there are none
+	// but those of the APIs.
 	Spellings func(i provider.Instance) []string
-	// Changed returns the class with another valid spec, from which another
-	// instance would be made; nil skips the check.
+	// Changed returns the class with another valid spec, from which another instance would be created; nil
+	// skips the check.
 	Changed func(class provider.Class) provider.Class
-	// Incomparable says that the infrastructure does not tell what an instance was created
-	// with, so that its Differences are none.
+	// Incomparable says that the infrastructure does not report how an instance was created, so that its
+	// Differences are empty.
 	Incomparable bool
-	// Choices returns the class with a spec that has at least two choices
-	// ([provider.Traits]), of different zones or types; nil skips the checks of those.
+	// Choices returns the class with a spec that has at least two choices ([provider.Traits]), of different
+	// zones or types; nil skips the checks of those.
 	Choices func(class provider.Class) provider.Class
 	// BadSpecs are specs that Open has to refuse; see [provider.Provider].
 	BadSpecs []BadSpec
-	// PageSize is the number of instances on a page of the double's listings;
-	// 0 when they have no pages. Keep it below 20: the suite fills two pages.
+	// PageSize is the number of instances on a page of the simulator's listings; 0 if they have no pages.
+	// Keep it below 20: the suite fills two pages.
 	PageSize int
-	// Patience is how long an instance may take, in the double's time, from
-	// Create to Running and from Delete to gone; 0 for a minute.
+	// Patience is how long an instance may take, in the simulator's time, from Create to Running and from
+	// Delete to its end; 0 for a minute.
 	Patience time.Duration
-	// Prompt is how long, in real time, a call may take, also when its context
-	// is cancelled; 0 for 10 s.
+	// Prompt is how long, in real time, a call may take, also when its context is cancelled; 0 for 10 s.
 	Prompt time.Duration
 
 	Knobs
 }
 
-// Knobs are the powers of a double beyond running instances. Where a double
-// has no faults of its own, Inject and Lag may be those of a [Faults] around
-// the provider: this tests less (the provider's own reading of errors stays
-// untested), but more than nothing.
+// Knobs are the functions of a simulator beyond running instances. If a simulator has no faults of its own,
+// Inject and Lag may be those of a [Faults] around the provider: this tests less (not how the provider
+// itself reads errors), but more than without.
 type Knobs struct {
-	// Advance lets time pass in the double. Nil for a double that runs in real
-	// time: the suite then waits for it.
+	// Advance advances the simulator's time. Nil for a simulator that runs in real time: the suite then
+	// waits for it.
 	Advance func(d time.Duration)
 	// Inject makes the infrastructure fail the next call that serves the verb.
 	Inject func(verb Verb, f Fault) error
-	// Lag makes reads run d behind writes from now on.
+	// Lag makes reads lag behind writes by d from now on.
 	Lag func(d time.Duration) error
-	// Plant makes a running instance around the provider, in the class's
-	// cluster, with the class's owner and the UID, namespace and name of i. With an
-	// empty UID it looks like what another implementation makes of that name.
+	// Plant creates a running instance around the provider, in the class's cluster, with the class's owner
+	// and the UID, namespace and name of i. With an empty UID it looks like another implementation's
+	// instance of that name.
 	Plant func(class provider.Class, i provider.Instance) error
 	// Remove makes the instance disappear around the provider.
 	Remove func(class provider.Class, id string) error
-	// GiveUp lets the infrastructure give up, for want of capacity, the instance that
-	// it has accepted and that does not run yet, at the latest when it would run.
+	// GiveUp lets the infrastructure fail, for lack of capacity, an instance that it has accepted and that
+	// does not run yet, at the latest when it would run.
 	GiveUp func(class provider.Class, id string) error
-	// Strip takes away from the instance, around the provider, what people may take away
-	// and the provider puts back: a tag, the membership of a load balancer.
+	// Strip removes from the instance, around the provider, a setting that users may remove and the
+	// provider restores: a tag, the membership of a load balancer.
 	Strip func(class provider.Class, id string) error
-	// Leave makes what a create leaves behind that failed half way: dependants
-	// of ref (disk, NIC, port) without an instance, with the class's owner.
+	// Leave leaves the objects of a create that failed half way: dependants of ref (disk, NIC, port)
+	// without an instance, with the class's owner.
 	Leave func(class provider.Class, ref provider.Ref) error
-	// Count counts what the class's cluster costs, read around the provider:
-	// instances that exist and dependants (those of instances included).
+	// Count counts the billed objects of the class's cluster, read around the provider: existing instances
+	// and dependants (those of instances included).
 	Count func(class provider.Class) (instances, dependants int, err error)
-	// Rotate makes class's credentials worthless and returns the class with
-	// those that hold from now on.
+	// Rotate invalidates class's credentials and returns the class with the valid ones.
 	Rotate func(class provider.Class) (provider.Class, error)
 	// Elsewhere opens the class in another account.
 	Elsewhere func(ctx context.Context, class provider.Class) (provider.Session, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// names makes a mutant whose accounts are named by f, in each process made anew.
+// names returns a mutant whose accounts get their names from f, a new one in each process.
 func names(f func() func(provider.Class) string) func(provider.Provider) provider.Provider {
 	return func(p provider.Provider) provider.Provider {
 		name := f()

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// altered is a session of which some properties are others.
+// altered is a session with some changed properties.
 type altered struct {
 	provider.Session
 	traits  func(provider.Traits) provider.Traits
@@ -53,7 +53,7 @@ func (a altered) Account(ctx context.Context) (string, error) {
 	return a.account(ctx)
 }
 
-// alters makes a mutant whose sessions have other properties.
+// alters returns a mutant whose sessions have changed properties.
 func alters(a altered) func(provider.Provider) provider.Provider {
 	return func(p provider.Provider) provider.Provider {
 		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
@@ -63,8 +63,7 @@ func alters(a altered) func(provider.Provider) provider.Provider {
 	}
 }
 
-// offering is a session with a capability T of its own, before that of the
-// session.
+// offering is a session with a capability T of its own, which replaces that of the session.
 type offering[T any] struct {
 	provider.Session
 	own T
@@ -80,7 +79,7 @@ func (o offering[T]) As(target any) bool {
 	return ok
 }
 
-// offers makes a mutant whose sessions have a capability made by f of theirs.
+// offers returns a mutant whose sessions have a capability that f derives from theirs.
 func offers[T any](f func(T) T) func(provider.Provider) provider.Provider {
 	return func(p provider.Provider) provider.Provider {
 		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
@@ -126,7 +125,7 @@ func restlessStatus(provider.Instance) ([]byte, error) {
 	return fmt.Appendf(nil, `{"observed":%d}`, serial.Add(1)), nil
 }
 
-// inclusiveLister also lists what belongs to an instance.
+// inclusiveLister also lists dependants of an existing instance.
 type inclusiveLister struct {
 	provider.LeftoverLister
 	session provider.Session
@@ -152,7 +151,7 @@ func listsUsedDisks(p provider.Provider) provider.Provider {
 	}}
 }
 
-// teller has instances of which something else is told.
+// teller changes the reported instances.
 type teller struct {
 	provider.Session
 	change func(*provider.Instance)
@@ -180,7 +179,7 @@ func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provi
 	return nil
 }
 
-// forgetfulPowerer takes every request for a new one, deafRebooter none.
+// forgetfulPowerer treats every request as a new one, deafRebooter none.
 type (
 	forgetfulPowerer struct{ provider.Powerer }
 	deafRebooter     struct{ provider.Powerer }
@@ -207,7 +206,7 @@ type misnamed struct{ provider.Provider }
 
 func (misnamed) Name() string { return "My Provider" }
 
-// scribbling writes into the class it is given.
+// scribbling writes into the class that it receives.
 func scribbling(p provider.Provider) provider.Provider {
 	return openOnly{p, func(ctx context.Context, c provider.Class) (provider.Session, error) {
 		s, err := p.Open(ctx, c)
@@ -278,8 +277,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	for _, c := range providertest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, m := range allMutations() {
-				// This mutant fails by using up the harness's Prompt: others
-				// will do for other checks.
+				// This mutant fails by using up the harness's Prompt: other mutants test the other checks.
 				if m.caught == "cancelled midway" && c.Name != m.caught {
 					continue
 				}

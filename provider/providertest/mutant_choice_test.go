@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// renames makes a mutant that names choices otherwise.
+// renames returns a mutant that renames choices.
 func renames(edit func(n int, c *provider.Choice)) func(provider.Provider) provider.Provider {
 	return alters(altered{traits: func(t provider.Traits) provider.Traits {
 		t.Choices = slices.Clone(t.Choices)
@@ -20,7 +20,7 @@ func renames(edit func(n int, c *provider.Choice)) func(provider.Provider) provi
 	}})
 }
 
-// creates makes a mutant whose Create does something else.
+// creates returns a mutant with another Create.
 func creates(create func(context.Context, provider.Session, provider.Ref, provider.Want) (provider.Instance, error)) func(provider.Provider) provider.Provider {
 	return onSession(func(_ provider.Class, s provider.Session) verbs {
 		return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
@@ -29,7 +29,7 @@ func creates(create func(context.Context, provider.Session, provider.Ref, provid
 	})
 }
 
-// anotherForAnother makes another instance for another choice.
+// anotherForAnother creates another instance for another choice.
 func anotherForAnother() func(provider.Provider) provider.Provider {
 	asked := map[string]string{} // outlives the process, as names of instances do
 	return creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
@@ -43,7 +43,7 @@ func anotherForAnother() func(provider.Provider) provider.Provider {
 	})
 }
 
-// refusesForEver remembers what it refused, whatever the attempt.
+// refusesForEver remembers its refusals, whatever the attempt.
 func refusesForEver() func(provider.Provider) provider.Provider {
 	refused := map[string]error{} // outlives the process, as tokens do
 	return creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {

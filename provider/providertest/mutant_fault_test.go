@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// edits makes a mutant that shows instances which were given up otherwise.
+// edits returns a mutant that changes how failed instances are reported.
 func edits(edit func(*provider.Instance)) func(provider.Provider) provider.Provider {
 	edited := func(i provider.Instance) provider.Instance {
 		if i.Fault != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// shows makes a mutant whose instances are shown otherwise than they are by the
-// verbs named, or not shown at all.
+// shows returns a mutant in which the named verbs report instances with changes, or not at all.
 func shows(f func(c provider.Class, i *provider.Instance) bool, in ...string) func(provider.Provider) provider.Provider {
 	named := map[string]bool{}
 	for _, v := range in {
@@ -49,7 +48,7 @@ func shows(f func(c provider.Class, i *provider.Instance) bool, in ...string) fu
 	})
 }
 
-// classed makes a mutant that opens another class than it is given.
+// classed returns a mutant that opens another class than the given one.
 func classed(f func(provider.Class) provider.Class) func(provider.Provider) provider.Provider {
 	return func(p provider.Provider) provider.Provider {
 		return openOnly{p, func(ctx context.Context, c provider.Class) (provider.Session, error) { return p.Open(ctx, f(c)) }}

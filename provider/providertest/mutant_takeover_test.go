@@ -7,19 +7,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// asWritten knows a provider ID again only as it was written.
+// asWritten recognizes a provider ID only in the spelling in which it was written.
 func asWritten(t provider.Traits) provider.Traits {
 	t.Identify = func(providerID string) string { return providerID }
 	return t
 }
 
-// byLength takes all provider IDs of a length for one.
+// byLength treats all provider IDs of the same length as one.
 func byLength(t provider.Traits) provider.Traits {
 	t.Identify = func(providerID string) string { return strings.Repeat("x", len(providerID)) }
 	return t
 }
 
-// schemeless reads what follows the scheme, whatever that is.
+// schemeless reads the text after the scheme, whatever the scheme is.
 func schemeless(t provider.Traits) provider.Traits {
 	inner := t.Identify
 	t.Identify = func(providerID string) string {
@@ -32,10 +32,10 @@ func schemeless(t provider.Traits) provider.Traits {
 	return t
 }
 
-// contented sees no difference.
+// contented reports no difference.
 func contented(provider.Instance) []string { return nil }
 
-// fussy takes an instance as it is for different from what it was made from.
+// fussy reports a difference for an unchanged instance.
 func fussy(i provider.Instance) []string { return []string{"state: the instance has " + i.RawState} }
 
 func takeoverMutations() []mutation {

@@ -76,13 +76,12 @@ func (o openOnly) Open(ctx context.Context, class provider.Class) (provider.Sess
 	return o.open(ctx, class)
 }
 
-// serial makes what mutants make random: different every time, but the same in
-// every run of the test.
+// serial makes the random parts of mutants: different each time, but the same in every run of the test.
 var serial atomic.Int64
 
 type mutation struct {
 	name string
-	// caught is a check that has to fail; others may.
+	// caught is the check that must fail; others may.
 	caught string
 	reason string
 	wrap   func(provider.Provider) provider.Provider
@@ -398,7 +397,7 @@ func listsForeign(p provider.Provider) provider.Provider {
 	}}
 }
 
-// acceptsAnything opens a good class whenever it is given a bad one.
+// acceptsAnything opens a good class in place of a bad one.
 func acceptsAnything(p provider.Provider) provider.Provider {
 	return openOnly{p, func(ctx context.Context, c provider.Class) (provider.Session, error) {
 		s, err := p.Open(ctx, c)
@@ -410,7 +409,7 @@ func acceptsAnything(p provider.Provider) provider.Provider {
 	}}
 }
 
-// keepsFirst caches credentials without asking what they are.
+// keepsFirst caches credentials without reading them again.
 func keepsFirst(p provider.Provider) provider.Provider {
 	var first map[string][]byte
 	return openOnly{p, func(ctx context.Context, c provider.Class) (provider.Session, error) {
@@ -422,8 +421,8 @@ func keepsFirst(p provider.Provider) provider.Provider {
 	}}
 }
 
-// TestMutantsAreCaught proves that the suite can fail: each broken provider
-// does, at the check that is meant for it.
+// TestMutantsAreCaught proves that the suite can fail: each broken provider fails the check that is meant
+// for it.
 func TestMutantsAreCaught(t *testing.T) {
 	checks := map[string]providertest.Check{}
 	for _, c := range providertest.Checks() {
@@ -444,7 +443,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// specBound opens no class without a spec.
+// specBound cannot open a class without a spec.
 type specBound struct{ provider.Provider }
 
 func (p specBound) Open(ctx context.Context, c provider.Class) (provider.Session, error) {

@@ -9,22 +9,21 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Check is one demand on a provider.
+// Check is one requirement of the contract.
 type Check struct {
 	// Name is a few words; Reason says why the engine depends on it.
 	Name, Reason string
-	// Run returns nil, [Skip], or what the provider did wrong. It uses a
-	// cluster of its own and leaves the infrastructure as it likes.
+	// Run returns nil, [Skip], or how the provider violates the requirement. It uses a cluster of its own
+	// and does not clean up.
 	Run func(ctx context.Context, h Harness, api string) error
 }
 
-// checkTimeout bounds one check in real time: the slowest wait for a few
-// instances of a double that runs in real time.
+// checkTimeout limits one check in real time: the slowest checks wait for a few instances of a simulator
+// that runs in real time.
 const checkTimeout = 2 * time.Minute
 
-// Run runs every check for every API of the provider. The harness is made
-// anew for each check; a costly infrastructure may be shared, since every check
-// uses clusters of its own.
+// Run runs every check for every API of the provider. Each check gets a new harness; an expensive
+// infrastructure may be shared, since every check uses clusters of its own.
 func Run(t *testing.T, setup func(t *testing.T) Harness) {
 	t.Helper()
 	for _, c := range Checks() {
@@ -49,13 +48,12 @@ func (c Check) test(t *testing.T, h Harness, api string) {
 	}
 }
 
-// skippedError is a check that says nothing about the provider.
+// skippedError is the result of a check that does not apply.
 type skippedError struct{ reason string }
 
 func (s skippedError) Error() string { return s.reason }
 
-// Skip is the error of a knob, or of a check, that cannot do what it is asked
-// with this double.
+// Skip is the error of a knob, or of a check, that this simulator does not support.
 func Skip(reason string) error { return skippedError{reason} }
 
 // Skipped reports whether err says that a check was skipped.
@@ -71,7 +69,7 @@ func (h Harness) apis() []string {
 	return []string{provider.OpenShift, provider.Gardener}
 }
 
-// Checks returns the suite, simple demands first.
+// Checks returns the suite, simple requirements first.
 func Checks() []Check {
 	var all []Check
 	for _, group := range [][]Check{

@@ -13,8 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// harness is the suite's harness for the reference double, with the provider
-// passed through wrap.
+// harness is the suite's harness for the reference cloud, whose provider wrap decorates.
 func harness(wrap func(provider.Provider) provider.Provider) providertest.Harness {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	c := providertest.NewCloud(clk)
@@ -60,8 +59,8 @@ func TestReferenceConforms(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Harness { return harness(unchanged) })
 }
 
-// TestNothingSkipped keeps the reference double complete: a check that it
-// skipped would be a check that no mutant proves.
+// TestNothingSkipped keeps the reference cloud complete: a skipped check would be a check that no mutant
+// tests.
 func TestNothingSkipped(t *testing.T) {
 	may := map[string]string{"spec reader": "the reference provider's specs name no secrets"}
 	for _, c := range providertest.Checks() {

@@ -9,20 +9,21 @@ import (
 	"testing"
 )
 
-// Deletions tries out whether a machine is deleted whatever its spec has become: with the spec that it was made with, and with variants of the
-// spec that miss something or cannot be read.
+// Deletions checks that a machine can be deleted whatever its spec has become: with the spec that it was
+// created with, and with variants of the spec that lack a field or cannot be read.
 type Deletions struct {
 	// Folder has the records of the APIs.
 	Folder string
 	APIs   []string
-	// Delete makes a machine as the provider does with the spec of a case, or as the original does if planted, or if the cloud or the
-	// provider refuses the case. It opens the class with the spec that the machine has by now by [ToDelete], deletes the machine and demands that
-	// nothing is left.
+	// Delete creates a machine as the provider does with the spec of a case, or as the original does if
+	// planted, or if the cloud or the provider refuses the case. It opens the class with the spec that the
+	// machine has now by [ToDelete], deletes the machine and checks that nothing is left.
 	Delete func(t *testing.T, r Record, planted bool, now json.RawMessage)
 }
 
-// Run tries each case with its own spec, and the first case with each variant of [Broken], in turn with a machine that the provider made and
-// with one that the original made. What the original refuses has no machine but such as were made before their spec was changed.
+// Run tests each case with its own spec, and the first case with each variant of [Broken], alternately with
+// a machine that the provider created and with one that the original created. A spec that the original
+// refuses has only machines that were created before the spec was changed.
 func (d Deletions) Run(t *testing.T) {
 	for _, api := range d.APIs {
 		all := Read(t, d.Folder, api)
@@ -35,14 +36,15 @@ func (d Deletions) Run(t *testing.T) {
 	}
 }
 
-// Variant is a spec that has become another.
+// Variant is a changed spec.
 type Variant struct {
 	What string
 	Spec json.RawMessage
 }
 
-// Broken are variants of a spec, in order of their fields: each field, at whatever depth, is removed, null, empty, or of another type, and
-// the whole is not an object or no JSON at all. Numbers do not stand for texts: originals that read specs as YAML take them for names.
+// Broken returns variants of a spec, in order of their fields: each field, at any depth, is removed, null,
+// empty, or of another type, and the whole is not an object or not JSON. Numbers do not replace texts:
+// originals that read specs as YAML read them as names.
 func Broken(spec json.RawMessage) []Variant {
 	out := []Variant{{"empty", nil}, {"null", []byte("null")}, {"list", []byte("[]")}, {"text", []byte(`"x"`)}, {"cut", spec[:len(spec)/2]}, {"no JSON", []byte("{")}}
 	var tree any
@@ -63,10 +65,10 @@ func Broken(spec json.RawMessage) []Variant {
 	return out
 }
 
-// remove stands for no value.
+// remove means no value.
 var remove = &struct{}{}
 
-// paths are those of all fields of objects, at whatever depth.
+// paths returns the paths of all fields of objects, at any depth.
 func paths(tree any, at []string) (all [][]string) {
 	object, _ := tree.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -76,7 +78,7 @@ func paths(tree any, at []string) (all [][]string) {
 	return all
 }
 
-// at is the value at a path.
+// at returns the value at a path.
 func at(tree any, path []string) any {
 	for _, key := range path {
 		object, _ := tree.(map[string]any)
@@ -85,7 +87,7 @@ func at(tree any, path []string) any {
 	return tree
 }
 
-// with is the tree as text with another value at a path.
+// with returns the tree as text with another value at a path.
 func with(tree any, path []string, value any) json.RawMessage {
 	root := clone(tree)
 	object := root

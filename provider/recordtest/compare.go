@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// deviation is one parameter that the original and the provider send differently; nil: it is not sent.
+// deviation is a parameter that the original and the provider send differently; nil: it is not sent.
 type deviation struct {
 	operation, key string
 	original, ours *string
@@ -24,7 +24,7 @@ func (d deviation) String() string {
 	return fmt.Sprintf("%s %s: the original sends %s, this provider %s", d.operation, d.key, shown(d.original), shown(d.ours))
 }
 
-// empty reports whether only one of both is sent, and has no content.
+// empty reports whether only one of them sends the parameter, and it has no content.
 func (d deviation) empty() bool {
 	one := d.original
 	if one == nil {
@@ -33,10 +33,10 @@ func (d deviation) empty() bool {
 	return (d.original == nil || d.ours == nil) && slices.Contains([]string{"", "[]", "{}"}, *one)
 }
 
-// verdict is the key of a deviation in whether a machine is made at all.
+// verdict is the key of a deviation in the decision to create a machine.
 const verdict = "verdict"
 
-// compare returns how the two differ, and how many parameters were compared.
+// compare returns the deviations, and the number of compared parameters.
 func (r Record) compare(ours map[string]Parameters, err error) (all []deviation, compared int) {
 	if said := err != nil; said != r.Refused {
 		word := map[bool]string{true: "refused", false: "made"}
@@ -78,34 +78,34 @@ type How string
 
 // The ways in which a provider may differ.
 const (
-	Adds    How = "adds"       // it sends what the original does not, or has an object empty instead
+	Adds    How = "adds"       // it sends what the original does not, or has an empty object instead
 	Omits   How = "leaves out" // it does not send what the original does
 	Alters  How = "alters"     // it sends another value
 	Sets    How = "sets"       // it sends a value, whether the original sends one or not
 	Differs How = "differs"    // any of these
-	Empties How = "empties"    // one of both leaves out a text, a list or an object without content
-	Makes   How = "makes"      // it makes what the original refuses
-	Refuses How = "refuses"    // it refuses what the original makes
+	Empties How = "empties"    // only one of them sends a text, a list or an object without content
+	Makes   How = "makes"      // it creates a machine that the original refuses
+	Refuses How = "refuses"    // it refuses a machine that the original creates
 )
 
-// Difference is a row of what is different on purpose.
+// Difference is a row of the intended differences.
 type Difference struct {
-	// API is the one that it is about; empty: both.
+	// API is the API of the row; empty: both.
 	API string
 	How How
-	// Key matches "<operation> <parameter>" as a regular expression. It does not count for Makes and Refuses.
+	// Key matches "<operation> <parameter>" as a regular expression. It is ignored for Makes and Refuses.
 	Key string
 	// Has matches [Record.Line] as a regular expression.
 	Has string
-	// Lacks are texts separated by |, of which the spec lacks at least one; empty: whatever the spec has.
+	// Lacks are texts separated by |, of which the spec lacks at least one; empty: any spec.
 	Lacks string
-	// Always: each machine has the difference, so that it does not make a case a different one.
+	// Always: every machine has the difference, so a case with only this difference still counts as equal.
 	Always bool
 	// What, Original, Here and Why are columns of the table: where, what the original does, what the provider does, and the reason.
 	What, Original, Here, Why string
 }
 
-// explains reports whether the row is about a deviation of a case.
+// explains reports whether the row explains a deviation of a case.
 func (row Difference) explains(r Record, d deviation) bool {
 	if row.API != "" && row.API != r.API || !regexp.MustCompile(row.Has).Match(r.Line) {
 		return false

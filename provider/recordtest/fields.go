@@ -9,12 +9,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Renamed is a form of names of fields that an original and a provider have differently: what matches the regular expression Form stands for
-// Name, in which $1 is its first group.
+// Renamed is a name of fields that differs between an original and a provider: Name replaces a match of the
+// regular expression Form, and $1 in Name is its first group.
 type Renamed struct{ Form, Name string }
 
-// Fields holds the fields that a provider names as it refuses a spec to those that the original names, of each case that both refuse. Each of
-// the renamed has to be needed, and at least so many cases have to be compared.
+// Fields compares the fields that a provider names when it refuses a spec with those that the original
+// names, for each case that both refuse. Each of the renamed has to be needed, and at least so many cases
+// have to be compared.
 func Fields(t testing.TB, all []Record, decode func(r Record) error, renamed []Renamed, least int) {
 	t.Helper()
 	used := make([]int, len(renamed))
@@ -55,7 +56,7 @@ func Fields(t testing.TB, all []Record, decode func(r Record) error, renamed []R
 	}
 }
 
-// FieldsOf are the fields that an error, or the errors that are joined in it, is about.
+// FieldsOf returns the fields that an error, or the errors joined in it, name.
 func FieldsOf(err error) (fields []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

@@ -1,7 +1,9 @@
-// Package recordtest holds a provider to recorded facts: what the original of an API sends to the cloud for a spec.
+// Package recordtest compares a provider with recorded facts: what the original of an API sends to the
+// cloud for a spec.
 //
-// A file of records has one JSON object per line. The first line is whole. "spec" and "sent" of the others are JSON merge patches of the
-// first line's. Where a spec has a null, "whole" stands in place of "spec", or "with": fields of the first line's spec that have another value.
+// A file of records has one JSON object per line. The first line is complete. In the others "spec" and
+// "sent" are JSON merge patches of the first line's. A spec that contains a null has "whole" in place of
+// "spec", or "with": fields of the first line's spec that have another value.
 package recordtest
 
 import (
@@ -24,13 +26,14 @@ type Record struct {
 	// ID names the case.
 	ID   string          `json:"id"`
 	Spec json.RawMessage `json:"spec"`
-	// Refused: the original sends nothing that makes a machine.
+	// Refused: the original sends no request that creates a machine.
 	Refused bool `json:"refused"`
-	// Fields are those that the original names as it refuses the spec.
+	// Fields are those that the original names when it refuses the spec.
 	Fields []string `json:"fields"`
-	// Sent are the parameters of what it sends, by operation.
+	// Sent are the parameters of its requests, by operation.
 	Sent map[string]Parameters `json:"sent"`
-	// Line is the whole line but for what is sent, as compact JSON with sorted keys, for keys that only one cloud has.
+	// Line is the whole line without "sent", as compact JSON with sorted keys, for keys that only one cloud
+	// has.
 	Line json.RawMessage `json:"-"`
 }
 
@@ -88,7 +91,7 @@ func Read(t testing.TB, folder, api string) (all []Record) {
 	return all
 }
 
-// marshalled is a tree of JSON as text. It cannot fail.
+// marshalled returns a tree of JSON as text. It cannot fail.
 func marshalled(tree any) json.RawMessage {
 	raw, err := json.Marshal(tree)
 	if err != nil {
@@ -106,7 +109,7 @@ func clone(tree any) map[string]any {
 	return out
 }
 
-// patched is a JSON merge patch.
+// patched applies a JSON merge patch.
 func patched(tree, patch map[string]any) map[string]any {
 	for key, value := range patch {
 		inner, isObject := value.(map[string]any)

@@ -11,27 +11,29 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// changing are the machines that something is being changed about. A caller that gives up a call may send the next one before the first
-// has ended here, and on another connection: a creation must not land beside another, nor behind a deletion.
+// changing records the machines with a change in progress. A caller that cancels a call may send the next
+// one before the first has ended here, and on another connection: a creation must not take effect beside
+// another, nor after a deletion.
 type changing struct {
 	clock clock.Clock
 
 	mu sync.Mutex
-	// now has a channel for each, which is closed at the end.
+	// now has a channel for each machine, which is closed at the end of the change.
 	now map[machine]chan struct{}
 }
 
-// machine is one in an ownership scope.
+// machine identifies a machine in an ownership scope.
 type machine struct{ cluster, uid string }
 
 func newChanging(c clock.Clock) *changing {
 	return &changing{clock: c, now: map[machine]chan struct{}{}}
 }
 
-// grace is what a call that was given up has to end, before the next one is refused.
+// grace is the time that a canceled call has to end before the next one is refused.
 const grace = 2 * time.Second
 
-// enter begins a change, which ends with leave. It refuses to while another goes on. What is about no machine is not held up.
+// enter begins a change, which ends with leave. It returns an error while another change of the machine is
+// in progress. Changes without a machine do not wait.
 func (c *changing) enter(ctx context.Context, q changeRequest) (leave func(), err error) {
 	m := machine{q.GetClass().GetCluster(), q.GetRef().GetUid()}
 	if m.uid == "" {
@@ -54,7 +56,7 @@ func (c *changing) enter(ctx context.Context, q changeRequest) (leave func(), er
 	}
 }
 
-// try begins a change, or returns what the end of the other one closes.
+// try begins a change, or returns the channel that the end of the other one closes.
 func (c *changing) try(m machine) (leave func(), other <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

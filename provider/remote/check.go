@@ -16,34 +16,37 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// Bounds of what a provider may say. They are far above what infrastructures have, and keep a provider that goes on for ever from
-// filling the memory of the controller.
+// Limits of a provider's answers. They are far above what infrastructures have, and prevent a provider that
+// never stops from filling the controller's memory.
 const (
-	// mostMessage is the largest message in bytes, of either side.
+	// mostMessage is the largest message in bytes, in both directions.
 	mostMessage = 16 << 20
-	// mostText bounds what is said to people, mostName whatever names something, in bytes.
+	// mostText limits texts for users, mostName all names, in bytes.
 	mostText = 8 << 10
 	mostName = 2 << 10
-	// mostFound is how many instances may be one machine's, mostListed how many a listing may have.
+	// mostFound is the limit of the instances of one machine, mostListed that of a listing.
 	mostFound  = 1000
 	mostListed = 1_000_000
-	// mostParts bounds the addresses and the tags of an instance, its differences, and what a session has of each kind.
+	// mostParts limits the addresses and the tags of an instance, its differences, and a session's items of
+	// each kind.
 	mostParts = 1000
-	// mostStatus is the longest provider status in bytes: an object of an API server has room for many times that.
+	// mostStatus is the longest provider status in bytes: an object of an API server has room for many
+	// times that.
 	mostStatus = 64 << 10
 )
 
-// lie makes an error of what a provider cannot mean: its outcome is unknown, and it is asked again.
+// lie returns the error for an answer that cannot be right: the outcome is unknown, and the call is
+// repeated.
 func lie(format string, args ...any) error {
 	return provider.Errorf(provider.Transient, "the provider's answer makes no sense: "+format, args...)
 }
 
-// short reports whether all of the texts may name something.
+// short reports whether all texts are short enough for names.
 func short(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) > mostName })
 }
 
-// checkInstance returns an instance that a provider told of, or what is wrong with it.
+// checkInstance returns a reported instance, or why it is invalid.
 func checkInstance(w *wire.Instance) (provider.Instance, error) {
 	i := toInstance(w)
 	named := short(i.ID, i.UID, i.Name, i.Owner, i.Namespace, i.ProviderID, i.NodeName, i.RawState, i.Type, i.Region, i.Zone)
@@ -74,8 +77,8 @@ func checkInstance(w *wire.Instance) (provider.Instance, error) {
 	return i, nil
 }
 
-// checkFound returns the instances that were found for ref. One that is told of twice would be taken for two, of which one has to go;
-// one that has nothing of ref is another machine's.
+// checkFound returns the instances that were found for ref. A duplicate would count as two instances, one
+// of which is deleted; an instance that does not match ref belongs to another machine.
 func checkFound(s provider.Session, ref provider.Ref, all []*wire.Instance) ([]provider.Instance, error) {
 	if len(all) > mostFound {
 		return nil, lie("%d instances of one machine", len(all))
@@ -106,7 +109,7 @@ func concerns(s provider.Session, ref provider.Ref, i provider.Instance) bool {
 		provider.SameInstance(s, i.ProviderID, ref.ProviderID)
 }
 
-// takeLeftover returns a leftover that a provider told of, or what is wrong with it.
+// takeLeftover returns a reported leftover, or why it is invalid.
 func takeLeftover(w *wire.Leftover) (l provider.Leftover, ok bool, err error) {
 	l = toLeftover(w)
 	if l.ID == "" || !short(l.Kind, l.ID, l.UID, l.Name, l.Owner, l.Namespace) {
@@ -115,7 +118,7 @@ func takeLeftover(w *wire.Leftover) (l provider.Leftover, ok bool, err error) {
 	return l, true, nil
 }
 
-// checkSize returns a size that nodes can have.
+// checkSize returns a size that nodes can have, or an error.
 func checkSize(w *wire.SizeReply) (provider.Size, error) {
 	s := toSize(w)
 	if min(s.VCPU, s.GPU, s.MemoryMiB, s.MaxPods, s.EphemeralStorageMiB) < 0 {
@@ -142,7 +145,7 @@ func labelled(key, value string) bool {
 	return len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0
 }
 
-// checkStatus returns a provider status that the API can keep.
+// checkStatus returns a provider status that the API can store, or an error.
 func checkStatus(api string, status []byte) ([]byte, error) {
 	switch {
 	case len(status) > mostStatus:
@@ -162,7 +165,8 @@ type identity struct {
 	fold    bool
 }
 
-// checkIdentities compiles them. The expressions are those of RE2, which take no more time than their length and the text's.
+// checkIdentities compiles the identities. The expressions are those of RE2, whose time is linear in the
+// text.
 func checkIdentities(all []*wire.Identity) ([]identity, error) {
 	if len(all) > 100 {
 		return nil, lie("%d ways to read provider IDs", len(all))
@@ -181,7 +185,7 @@ func checkIdentities(all []*wire.Identity) ([]identity, error) {
 	return out, nil
 }
 
-// read is what names the instance of providerID, by the first that matches; empty for none.
+// read returns the identity of providerID by the first pattern that matches; empty if none does.
 func read(all []identity, providerID string) string {
 	for _, i := range all {
 		match := i.pattern.FindStringSubmatchIndex(providerID)
@@ -197,7 +201,7 @@ func read(all []identity, providerID string) string {
 	return ""
 }
 
-// checkChoices returns choices that can be told apart.
+// checkChoices returns choices, which must be distinct.
 func checkChoices(all []*wire.Choice) ([]provider.Choice, error) {
 	if len(all) > mostParts {
 		return nil, lie("%d choices", len(all))
@@ -215,7 +219,7 @@ func checkChoices(all []*wire.Choice) ([]provider.Choice, error) {
 	return out, nil
 }
 
-// checkName refuses a provider that is another one than is expected.
+// checkName refuses a provider with another name than the expected one.
 func checkName(want, got string) error {
 	if want != got {
 		return fmt.Errorf("the provider calls itself %q and not %q: is this its address?", provider.Clip(got, 100), want)

@@ -23,34 +23,36 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// versions are those of the contract that this package speaks.
+// versions are the versions of the contract that this package supports.
 var versions = []uint32{1}
 
-// Config says where a provider is and what it is given.
+// Config has the address of a provider and its settings.
 type Config struct {
-	// Name is the provider's. One that calls itself otherwise is refused: it is that of another infrastructure, where this one's
-	// machines would look gone.
+	// Name is the provider's. A provider that reports another name is refused: it belongs to another
+	// infrastructure, which does not have this one's machines.
 	Name string
 	// Address is unix:///path, or host:port with TLS.
 	Address string
-	// TLS identifies both sides; nil at a unix socket, whose directory says who reaches it.
+	// TLS identifies both sides; nil for a unix socket, whose directory restricts access.
 	TLS *TLS
-	// Timeouts bound calls.
+	// Timeouts limit calls.
 	Timeouts Timeouts
-	// Objects reads the further objects that the provider asks for, of those that Allowed names; nil: it gets none.
+	// Objects reads the further objects that the provider requests, if Allowed names them; nil: the
+	// provider gets none.
 	Objects provider.Objects
-	// Allowed are the objects that the provider may be given. They may hold secrets that are none of its business.
+	// Allowed are the objects that the provider may read. Others may hold secrets that it must not see.
 	Allowed []provider.ObjectRef
-	// Log is told of answers that did not come where a stand-in takes their place. Default: nothing is logged.
+	// Log records missing answers for which a default is used. Default: no log.
 	Log logr.Logger
 }
 
-// Timeouts bound how long a call may take.
+// Timeouts limit the duration of calls.
 type Timeouts struct {
-	// Read is for calls that only ask; 0 for a minute. Write is for calls that change something; 0 for 5 minutes. A listing has none: each
-	// page has the deadline that package decorate puts on it.
+	// Read is for calls that only read; 0 for a minute. Write is for calls that change something; 0 for 5
+	// minutes. A listing has none: package decorate sets a deadline for each page.
 	Read, Write time.Duration
-	// Plain is for what is a matter of the provider's own code and no call to the infrastructure: differences, status; 0 for 5 s.
+	// Plain is for calls that the provider answers without the infrastructure: differences, status; 0 for 5
+	// s.
 	Plain time.Duration
 }
 
@@ -67,7 +69,8 @@ func (t Timeouts) withDefaults() Timeouts {
 	return t
 }
 
-// Client is a provider in another process. It connects when it is first asked, and again whenever the connection is lost.
+// Client is a provider in another process. It connects at the first call, and again whenever the connection
+// is lost.
 type Client struct {
 	config   Config
 	versions []uint32
@@ -80,9 +83,9 @@ type Client struct {
 	greeted greeting
 }
 
-// greeting is what both sides have agreed upon.
+// greeting is the agreement of both sides.
 type greeting struct {
-	// dialled is the connection on which they did, 0 for none.
+	// dialled is the number of its connection, 0 for none.
 	dialled  int64
 	version  uint32
 	referrer bool
@@ -112,7 +115,7 @@ func Dial(config Config) (*Client, error) {
 	}
 	c.conn, err = grpc.NewClient("passthrough:///provider",
 		grpc.WithTransportCredentials(secured), grpc.WithContextDialer(dial),
-		// Whoever calls knows when to call again, and finds out what became of the first call before.
+		// The caller decides when to call again, and first finds out the result of the first call.
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage), grpc.MaxCallSendMsgSize(mostMessage)),
 		grpc.WithMaxHeaderListSize(64<<10),
@@ -148,10 +151,10 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Name implements [provider.Provider].
 func (c *Client) Name() string { return c.config.Name }
 
-// replied is what every reply has.
+// replied is the interface of every reply.
 type replied interface{ GetFailure() *wire.Failure }
 
-// ask makes a call, and returns its reply where it is a success.
+// ask makes a call, and returns its reply or the reported failure.
 func ask[Q any, A replied](ctx context.Context, c *Client, limit time.Duration, call func(context.Context, Q, ...grpc.CallOption) (A, error), q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -166,8 +169,8 @@ func ask[Q any, A replied](ctx context.Context, c *Client, limit time.Duration, 
 	return a, nil
 }
 
-// askKnown is ask where the version of both sides is agreed upon. The connection may be another one when the call is made: then its reply counts only
-// if the other side is still the provider that is expected there.
+// askKnown is ask after both sides have agreed on a version. The connection may have changed by the time of
+// the call: then the reply counts only if the other side is still the expected provider.
 func askKnown[Q any, A replied](
 	ctx context.Context, c *Client, version uint32, limit time.Duration, call func(context.Context, Q, ...grpc.CallOption) (A, error), q Q,
 ) (A, error) {
@@ -187,10 +190,10 @@ func askKnown[Q any, A replied](
 	return a, nil
 }
 
-// lost is the error of a call whose reply has not come: what became of it is not known.
+// lost is the error of a call without a reply: its outcome is unknown.
 func (c *Client) lost(ctx context.Context, err error) error {
 	s := status.Convert(err)
-	if s.Code() == codes.FailedPrecondition { // another version has taken the place of the one that was greeted
+	if s.Code() == codes.FailedPrecondition { // a process with another version has replaced the greeted one
 		c.mu.Lock()
 		c.greeted = greeting{}
 		c.mu.Unlock()
@@ -202,7 +205,8 @@ func (c *Client) lost(ctx context.Context, err error) error {
 	return &provider.Error{Kind: provider.Transient, Err: errors.New(text)}
 }
 
-// greet returns what was agreed upon on this connection, and says hello on a new one: until no other takes its place meanwhile.
+// greet returns the agreement for this connection, and sends a hello on a new one, until the connection
+// stays the same during the hello.
 func (c *Client) greet(ctx context.Context) (greeting, error) {
 	for {
 		now := c.dialled.Load()
@@ -224,7 +228,7 @@ func (c *Client) greet(ctx context.Context) (greeting, error) {
 	}
 }
 
-// hello agrees with the other side upon a version.
+// hello agrees with the other side on a version.
 func (c *Client) hello(ctx context.Context) (g greeting, err error) {
 	a, err := ask(ctx, c, c.config.Timeouts.Read, c.stub.Hello, &wire.HelloRequest{Versions: c.versions, Client: "millwright"})
 	if err != nil {
@@ -240,7 +244,7 @@ func (c *Client) hello(ctx context.Context) (g greeting, err error) {
 	return greeting{version: a.GetVersion(), referrer: slices.Contains(a.GetCapabilities(), wire.Capability_CAPABILITY_REFERRER)}, nil
 }
 
-// known reports whether the other side of the connection is the provider, and speaks the version.
+// known reports whether the other side of the connection is the provider, and supports the version.
 func (c *Client) known(ctx context.Context, version uint32) error {
 	g, err := c.greet(ctx)
 	if err == nil && g.version != version {
@@ -250,8 +254,8 @@ func (c *Client) known(ctx context.Context, version uint32) error {
 	return err
 }
 
-// As makes the client a [provider.SpecReader] if the provider is one. Which it is has to be asked: an answer that does not come is the error of
-// the first call then.
+// As makes the client a [provider.SpecReader] if the provider is one. This takes a call: if it gets no
+// answer, the first call of the SpecReader returns the error.
 func (c *Client) As(target any) bool {
 	t, ok := target.(*provider.SpecReader)
 	if !ok {
@@ -273,7 +277,7 @@ type specReader struct {
 	err     error
 }
 
-// ReadSpec implements [provider.SpecReader]. Regions do not go over the wire.
+// ReadSpec implements [provider.SpecReader]. The contract does not transmit regions.
 func (r specReader) ReadSpec(api string, spec []byte) (provider.SpecNames, error) {
 	if r.err != nil {
 		return provider.SpecNames{}, r.err
@@ -291,7 +295,7 @@ func (r specReader) ReadSpec(api string, spec []byte) (provider.SpecNames, error
 	return names, nil
 }
 
-// mostRounds is how often a class may be opened with further objects.
+// mostRounds is how many times a class may be opened with further objects.
 const mostRounds = 5
 
 // Open implements [provider.Provider].
@@ -316,7 +320,7 @@ func (c *Client) Open(ctx context.Context, class provider.Class) (provider.Sessi
 	return nil, lie("it asks for further objects %d times", mostRounds)
 }
 
-// fetch reads what the provider needs besides the class.
+// fetch reads the objects that the provider needs besides the class.
 func (s *session) fetch(ctx context.Context, needs []*wire.ObjectRef) error {
 	if len(needs)+len(s.class.GetObjects()) > 20 {
 		return lie("it asks for %d objects", len(needs)+len(s.class.GetObjects()))
@@ -337,7 +341,7 @@ func (s *session) fetch(ctx context.Context, needs []*wire.ObjectRef) error {
 	return nil
 }
 
-// describe is an object as flags name it: APIVERSION/KIND/NAMESPACE/NAME.
+// describe returns an object in the form of the flags: APIVERSION/KIND/NAMESPACE/NAME.
 func describe(ref provider.ObjectRef) string {
 	return provider.Clip(strings.Join([]string{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name}, "/"), 200)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/kubemarktest"
 )
 
-// The patterns by which provider IDs of the doubles are read.
+// The patterns for the provider IDs of the simulators.
 var (
 	exampleIDs  = []remote.Identity{{Pattern: `(?is)example:/*(.*)`, Name: "$1", FoldCase: true}}
 	kubemarkIDs = []remote.Identity{{Pattern: `(?is)kubemark:///*(.*)`, Name: "$1", FoldCase: true}}
@@ -37,14 +37,15 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, clock: c, cloud: providertest.NewCloud(c), faults: providertest.NewFaults(c, rand.New(rand.NewPCG(1, 1))), cuts: &cuts{}}
 }
 
-// start is a fresh process of the provider, and a fresh controller.
+// start starts a new process of the provider, and a new controller.
 func (w *world) start() provider.Provider {
 	path := socket(w.t)
 	w.cuts.process = served(w.t, path, remote.Served{Provider: w.cloud.Provider(), Identities: exampleIDs}, w.cuts.options()...)
 	return w.faults.Wrap(dial(w.t, "example", path))
 }
 
-// harness lets reads lag on this side of the wire: how far they may is said when a session is opened, and the suite begins to lag later.
+// harness lets reads lag on this side of the wire: the read lag is transmitted when a session is opened,
+// and the suite begins to lag later.
 func (w *world) harness() providertest.Harness {
 	c := w.cloud
 	return providertest.Harness{
@@ -79,12 +80,13 @@ func (w *world) harness() providertest.Harness {
 	}
 }
 
-// TestConformance: what goes over the wire keeps the contract, every optional interface included.
+// TestConformance: the provider meets the contract over the wire, every optional interface included.
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return newWorld(t).harness() })
 }
 
-// TestConformanceOverCutConnections: where the infrastructure would fail, the connection does: calls that never come, and replies that are lost.
+// TestConformanceOverCutConnections: the connection fails in place of the infrastructure: calls that never
+// arrive, and replies that are lost.
 func TestConformanceOverCutConnections(t *testing.T) {
 	var all []*cuts
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
@@ -108,7 +110,7 @@ func TestConformanceOverCutConnections(t *testing.T) {
 	}
 }
 
-// TestConformanceOfKubemark: the example of the documentation.
+// TestConformanceOfKubemark tests the example of the documentation.
 func TestConformanceOfKubemark(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return kubemarkHarness(t) })
 }

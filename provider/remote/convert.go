@@ -25,7 +25,7 @@ type pair[W ~string, N comparable] struct {
 // words are the words of one enumeration.
 type words[W ~string, N comparable] []pair[W, N]
 
-// number is that of a word; of an unknown word it is zero.
+// number returns the number of a word; zero for an unknown word.
 func (w words[W, N]) number(word W) (n N) {
 	for _, p := range w {
 		if p.word == word {
@@ -35,7 +35,7 @@ func (w words[W, N]) number(word W) (n N) {
 	return n
 }
 
-// word is that of a number; of an unknown number it is empty.
+// word returns the word of a number; empty for an unknown number.
 func (w words[W, N]) word(number N) W {
 	for _, p := range w {
 		if p.number == number {
@@ -68,7 +68,8 @@ var states = words[provider.State, wire.State]{
 	{provider.Terminated, wire.State_STATE_TERMINATED},
 }
 
-// clean is text as the wire takes it. One tag of an instance that is no UTF-8 must not make a listing fail.
+// clean returns text in UTF-8, as the wire requires. One invalid tag of an instance must not make a listing
+// fail.
 func clean(text string) string { return strings.ToValidUTF8(text, "") }
 
 func cleanMap(m map[string]string) map[string]string {
@@ -88,7 +89,7 @@ func each[A, B any](in []A, convert func(A) B) []B {
 	return out
 }
 
-// failureOf is what is said of err; nil for none.
+// failureOf converts err; nil for none.
 func failureOf(err error) *wire.Failure {
 	if err == nil {
 		return nil
@@ -103,7 +104,7 @@ func failureOf(err error) *wire.Failure {
 	return f
 }
 
-// faultOf is what is said of an instance that the infrastructure gave up.
+// faultOf converts the fault of an instance.
 func faultOf(e *provider.Error) *wire.Failure {
 	if e == nil {
 		return nil
@@ -115,7 +116,7 @@ func faultOf(e *provider.Error) *wire.Failure {
 	return f
 }
 
-// saidError is an error that the other side told, in its words: they may name the field already.
+// saidError is an error that the other side reported, with its text, which may name the field already.
 type saidError struct {
 	text string
 	as   *provider.Error
@@ -125,7 +126,7 @@ func (e *saidError) Error() string { return e.text }
 
 func (e *saidError) Unwrap() error { return e.as }
 
-// toError is the error that a reply tells of; nil for none.
+// toError returns the error in a reply; nil for none.
 func toError(f *wire.Failure) error {
 	if f == nil {
 		return nil
@@ -134,10 +135,11 @@ func toError(f *wire.Failure) error {
 	return &saidError{text: e.Err.Error(), as: e}
 }
 
-// mostAfter is the longest pause that a provider can ask for. One that asks for years would stop a machine for ever.
+// mostAfter is the longest pause that a provider can ask for. A pause of years would stop a machine
+// forever.
 const mostAfter = time.Hour
 
-// toFault is what an instance was given up for; nil for nothing.
+// toFault returns the fault of an instance; nil for none.
 func toFault(f *wire.Failure) *provider.Error {
 	if f == nil {
 		return nil
@@ -226,7 +228,7 @@ func toAddress(a *wire.Address) corev1.NodeAddress {
 	return corev1.NodeAddress{Type: corev1.NodeAddressType(a.GetType()), Address: a.GetAddress()}
 }
 
-// toInstance converts an instance as it is; [checkInstance] says whether it can be.
+// toInstance converts an instance without checks; [checkInstance] checks it.
 func toInstance(i *wire.Instance) provider.Instance {
 	out := provider.Instance{
 		ID: i.GetId(), UID: i.GetUid(), Name: i.GetName(), Owner: i.GetOwner(), Namespace: i.GetNamespace(),

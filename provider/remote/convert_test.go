@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// full is an instance in which every field says something.
+// full is an instance with a value in every field.
 func full() provider.Instance {
 	return provider.Instance{
 		ID: "i-1", UID: "uid", Name: "name", Owner: "owner", Namespace: "ns", ProviderID: "x:///i-1", NodeName: "node",
@@ -28,7 +28,7 @@ func full() provider.Instance {
 	}
 }
 
-// TestNothingIsLost: a field that is added to the contract goes over the wire too.
+// TestNothingIsLost: a new field of the contract goes over the wire too.
 func TestNothingIsLost(t *testing.T) {
 	same := cmp.Options{
 		cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }),
@@ -74,7 +74,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// copied is a message as the other side has it.
+// copied returns a message as the other side receives it.
 func copied[M proto.Message](t *testing.T, m M) M {
 	t.Helper()
 	raw, err := proto.Marshal(m)
@@ -88,7 +88,7 @@ func copied[M proto.Message](t *testing.T, m M) M {
 	return out.(M)
 }
 
-// TestWordsThatInfrastructuresUse: what is no UTF-8 costs those bytes, and not the listing.
+// TestWordsThatInfrastructuresUse: invalid UTF-8 costs only those bytes, and not the listing.
 func TestWordsThatInfrastructuresUse(t *testing.T) {
 	i := full()
 	i.RawState, i.Tags = "o\xffff", map[string]string{"\xffa": "b\xff"}
@@ -106,7 +106,8 @@ func TestWordsThatInfrastructuresUse(t *testing.T) {
 	}
 }
 
-// TestErrorsAreToldAsTheyWere: what the engine reads from an error, and what people do.
+// TestErrorsAreToldAsTheyWere: the fields that the engine reads from an error, and the text for users, stay
+// the same.
 func TestErrorsAreToldAsTheyWere(t *testing.T) {
 	for reason, err := range map[string]error{
 		"any":            errors.New("broken"),

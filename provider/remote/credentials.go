@@ -13,11 +13,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TLS are files in PEM by which both sides know each other. They are read for each connection, so that whoever renews them restarts nothing.
+// TLS has the PEM files by which both sides authenticate each other. They are read for each connection, so
+// that a renewal needs no restart.
 type TLS struct {
-	// Cert and Key are this side's. CA signs the other side's: use one that signs nothing else, since whoever has a certificate of it is let in.
+	// Cert and Key are this side's. CA signs the other side's: use one that signs nothing else, since every
+	// holder of one of its certificates has access.
 	Cert, Key, CA string
-	// ServerName is what the provider's certificate has to be for; empty: the host of its address. A server has no use for it.
+	// ServerName is the name in the provider's certificate; empty: the host of its address. A server
+	// ignores it.
 	ServerName string
 }
 
@@ -40,7 +43,7 @@ func (t *TLS) load() (certificate tls.Certificate, ca *x509.CertPool, err error)
 var errPlain = errors.New("credentials of clouds go over the connection: " +
 	"it is a unix socket (unix:///path), or it has TLS on both sides (certificate, key and CA)")
 
-// client are the credentials of whoever dials.
+// client returns the credentials of the side that dials.
 func (t *TLS) client(network, address string) (credentials.TransportCredentials, error) {
 	switch {
 	case network == "unix" && t == nil:
@@ -50,7 +53,7 @@ func (t *TLS) client(network, address string) (credentials.TransportCredentials,
 	case t == nil:
 		return nil, errPlain
 	}
-	if _, _, err := t.load(); err != nil { // now, while somebody looks
+	if _, _, err := t.load(); err != nil { // now, while a user watches
 		return nil, err
 	}
 	name := t.ServerName
@@ -81,7 +84,7 @@ func (r *renewed) Clone() credentials.TransportCredentials {
 	return &renewed{TransportCredentials: r.TransportCredentials.Clone(), files: r.files, name: r.name}
 }
 
-// server are the credentials of whoever listens.
+// server returns the credentials of the side that listens.
 func (t *TLS) server(network string) (credentials.TransportCredentials, error) {
 	switch {
 	case network == "unix" && t == nil:

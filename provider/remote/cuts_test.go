@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// cuts are faults of the connection.
+// cuts injects faults of the connection.
 type cuts struct {
 	process *process
 
@@ -31,7 +31,8 @@ var methods = map[providertest.Verb][]string{
 	providertest.Initialize: {"Initialize"}, providertest.Maintain: {"Maintain"}, providertest.Power: {"Power", "Reboot"}, providertest.Leftovers: {"Leftovers"},
 }
 
-// arm lets the connection fail in place of the infrastructure, where it can: with an outcome that is not known, or for ever.
+// arm lets the connection fail in place of the infrastructure, if it can: with an unknown outcome, or
+// forever.
 func (c *cuts) arm(v providertest.Verb, f providertest.Fault) bool {
 	unknown := f.Kind == provider.Transient || f.Kind == "" && f.Stall
 	if !unknown || f.After > 0 || f.Slow > 0 || f.Duplicate {
@@ -56,7 +57,7 @@ func (c *cuts) next(method string) (providertest.Fault, bool) {
 	return providertest.Fault{}, false
 }
 
-// happen makes a call that the connection fails under.
+// happen makes a call during which the connection fails.
 func (c *cuts) happen(ctx context.Context, method string, do func() error) error {
 	f, ok := c.next(method)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// liar is a provider that says what a test has it say.
+// liar is a provider that answers as a test requires.
 type liar struct {
 	wire.UnimplementedProviderServer
 	hello  *wire.HelloReply
@@ -27,7 +27,7 @@ type liar struct {
 	create *wire.CreateReply
 	delete *wire.DeleteReply
 	list   []*wire.ListReply
-	// endless listings have the last page again and again.
+	// endless listings repeat the last page forever.
 	endless bool
 	ends    error
 	account *wire.AccountReply
@@ -36,7 +36,7 @@ type liar struct {
 	left    []*wire.LeftoversReply
 	console *wire.ConsoleReply
 	refers  *wire.RefersReply
-	// hangs are calls that nothing comes of, greeted how often hello was said.
+	// hangs are the calls that never return, greeted counts the hellos.
 	hangs   map[string]bool
 	greeted int
 }
@@ -108,7 +108,7 @@ func (l *liar) Leftovers(_ *wire.LeftoversRequest, stream grpc.ServerStreamingSe
 	return nil
 }
 
-// hanging lets calls hang as the liar says.
+// hanging lets the liar's calls hang.
 func (l *liar) hanging() grpc.ServerOption {
 	return grpc.UnaryInterceptor(func(ctx context.Context, q any, call *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if l.hangs[call.FullMethod[strings.LastIndexByte(call.FullMethod, '/')+1:]] {
@@ -148,7 +148,8 @@ func instance(edit func(*wire.Instance)) *wire.Instance {
 
 var long = strings.Repeat("x", 3000)
 
-// TestNoAnswerIsMadeOfNonsense: what a provider cannot mean is an error whose outcome is unknown. Most of all, nothing of it says that an instance is gone.
+// TestNoAnswerIsMadeOfNonsense: an answer that cannot be right is an error with an unknown outcome. Above
+// all, none of them means that an instance does not exist.
 func TestNoAnswerIsMadeOfNonsense(t *testing.T) {
 	found := func(complete bool, all ...*wire.Instance) *liar {
 		return &liar{find: &wire.FindReply{Complete: complete, Instances: all}}
@@ -270,7 +271,7 @@ func providerStatus(_ context.Context, s provider.Session) error {
 	return err
 }
 
-// TestNoSessionIsMadeOfNonsense: what a session would do with these is worse than having none.
+// TestNoSessionIsMadeOfNonsense: a session with such data would be worse than no session.
 func TestNoSessionIsMadeOfNonsense(t *testing.T) {
 	for reason, c := range map[string]struct {
 		hello *wire.HelloReply
@@ -323,12 +324,13 @@ func TestNoSessionIsMadeOfNonsense(t *testing.T) {
 	}
 }
 
-// TestAListingMayRepeatItself: pages overlap where something is made meanwhile; one instance told of twice is one.
+// TestAListingMayRepeatItself: pages overlap if an instance is created meanwhile; a repeated instance
+// counts once.
 func TestAListingMayRepeatItself(t *testing.T) {
 	other := instance(func(i *wire.Instance) { i.Id, i.Uid = "i-2", "uid-2" })
 	l := &liar{list: []*wire.ListReply{{Instances: []*wire.Instance{instance(nil), other}}, {Instances: []*wire.Instance{other}, Complete: true}}}
 	listing := l.session(t).List(t.Context())
-	for range 2 { // whoever looks at it again lists again
+	for range 2 { // a second look lists again
 		var ids []string
 		for i, err := range listing {
 			if err != nil {
@@ -342,7 +344,7 @@ func TestAListingMayRepeatItself(t *testing.T) {
 	}
 }
 
-// TestConsoleKeepsToItsLimit: the end of it counts, and no half of a character.
+// TestConsoleKeepsToItsLimit: it returns the end of the output, without a partial character.
 func TestConsoleKeepsToItsLimit(t *testing.T) {
 	c, _ := provider.As[provider.ConsoleReader]((&liar{console: &wire.ConsoleReply{Text: "beginning €nd"}}).session(t))
 	if text, err := c.Console(t.Context(), mine, provider.Instance{}, 4); err != nil || text != "nd" {
@@ -350,7 +352,8 @@ func TestConsoleKeepsToItsLimit(t *testing.T) {
 	}
 }
 
-// TestProviderThatHangs: no call holds its caller for longer than it may, whether it has a context or not; what is a stand-in does no harm.
+// TestProviderThatHangs: no call holds its caller longer than allowed, with or without a context, and the
+// defaults are harmless.
 func TestProviderThatHangs(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	l := &liar{hangs: map[string]bool{"Find": true, "Create": true, "Differences": true, "Unkept": true, "Status": true}}
@@ -388,7 +391,7 @@ func TestProviderThatHangs(t *testing.T) {
 			fails(t, err, provider.Transient)
 		})
 	}
-	if done, err := s.Delete(t.Context(), mine, nil); done || err != nil { // others are answered meanwhile
+	if done, err := s.Delete(t.Context(), mine, nil); done || err != nil { // the server answers other calls meanwhile
 		t.Errorf("delete beside calls that hang: %v, %v", done, err)
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Listening says where a provider is served.
+// Listening configures how a provider is served.
 type Listening struct {
 	// Address is unix:///path, or host:port with TLS.
 	Address string
 	// TLS identifies both sides; nil at a unix socket.
 	TLS *TLS
-	// Log is told of providers that panic.
+	// Log records panics of providers.
 	Log logr.Logger
 }
 
-// Serve serves a provider until ctx ends, and then lets calls end for a moment.
+// Serve serves a provider until ctx ends, and then waits for a moment for calls to end.
 func Serve(ctx context.Context, l Listening, s Served) error {
 	network, address, err := parse(l.Address)
 	if err != nil {
@@ -54,7 +54,7 @@ func Serve(ctx context.Context, l Listening, s Served) error {
 	return <-ended
 }
 
-// patience is what calls have to end when the process is told to.
+// patience is the time that calls have to end when the process stops.
 const patience = 5 * time.Second
 
 func stop(g *grpc.Server, s Served) {
@@ -72,7 +72,8 @@ func stop(g *grpc.Server, s Served) {
 	}
 }
 
-// listen opens the socket. A path that a process has left behind is taken over; one that somebody listens at is not.
+// listen opens the socket. It takes over a path that another process has left behind, but not one with a
+// listener.
 func listen(ctx context.Context, network, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	if network != "unix" {
@@ -82,7 +83,7 @@ func listen(ctx context.Context, network, address string) (net.Listener, error) 
 		_ = conn.Close()
 		return nil, errors.New("another process listens there")
 	}
-	// Under another name until it is restricted to its user and group: whoever connects hands over credentials.
+	// The socket has another name until it is restricted to its user and group: clients send credentials.
 	hidden := fmt.Sprintf("%s.%d", address, os.Getpid())
 	_ = os.Remove(hidden)
 	listener, err := config.Listen(ctx, network, hidden)
@@ -115,7 +116,7 @@ func options(log logr.Logger, secured credentials.TransportCredentials) []grpc.S
 	}
 }
 
-// recovered makes a panic of a provider the end of that call alone.
+// recovered turns a panic of a provider into an error of that call alone.
 func recovered(log logr.Logger, method string, err *error) {
 	if p := recover(); p != nil {
 		log.Error(fmt.Errorf("%v", p), "the provider panicked", "method", method, "stack", string(debug.Stack()))

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote"
 )
 
-// registrar is a provider that says whether nodes are to be told which instance they are.
+// registrar is a provider with a setting for IdentifiesNodes.
 type registrar struct {
 	provider.Provider
 	says bool
@@ -35,7 +35,7 @@ func (r registering) Traits() provider.Traits {
 
 func (r registering) Unwrap() any { return r.Session }
 
-// TestIdentifiesNodes: what is said for a class crosses the wire, and nobody else's nodes are touched.
+// TestIdentifiesNodes: the class's setting crosses the wire, and no other nodes are changed.
 func TestIdentifiesNodes(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		path := socket(t)

@@ -9,8 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// Objects are what a provider that is served is given for [provider.Objects]: it reads what came with the request. The provider
-// needs no rights in the cluster that holds the machines. An object that has not come is asked for, and the class opened again with it.
+// Objects is the [provider.Objects] of a served provider: it reads the objects that came with the request.
+// The provider needs no permissions in the cluster that holds the machines. A missing object is requested,
+// and the class opened again with it.
 type Objects struct{}
 
 var _ provider.Objects = Objects{}

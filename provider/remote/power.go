@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// As has the optional interfaces that the session was opened with: [provider.As].
+// As returns the optional interfaces that the opened session has: [provider.As].
 func (s *session) As(target any) bool {
 	switch t := target.(type) {
 	case *provider.LeftoverLister:
@@ -53,7 +53,7 @@ func (s *session) Traits() provider.Traits {
 	return t
 }
 
-// Differences are none where the provider does not answer: they are told to people, at the next pass.
+// Differences are empty if the provider does not answer: they are reported at the next reconciliation.
 func (s *session) Differences(ref provider.Ref, i provider.Instance) []string {
 	if !s.has(wire.Capability_CAPABILITY_COMPARER) {
 		return nil
@@ -98,7 +98,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return reply.GetAccount(), nil
 }
 
-// asker makes the optional calls that only ask.
+// asker makes the optional calls that only read.
 type asker struct{ s *session }
 
 func (a asker) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
@@ -116,7 +116,7 @@ func (a asker) Size(ctx context.Context) (provider.Size, error) {
 	return checkSize(reply)
 }
 
-// Console keeps to the limit also where the provider does not.
+// Console enforces the limit even if the provider does not.
 func (a asker) Console(ctx context.Context, ref provider.Ref, i provider.Instance, limit int) (string, error) {
 	q := &wire.ConsoleRequest{Version: a.s.version, Class: a.s.class, Ref: refOf(ref), Instance: instanceOf(i), Limit: int32(min(limit, mostMessage/2))}
 	reply, err := askKnown(ctx, a.s.client, a.s.version, a.s.client.config.Timeouts.Read, a.s.client.stub.Console, q)
@@ -136,7 +136,7 @@ func (c changer) Initialize(ctx context.Context, ref provider.Ref, i provider.In
 	return err
 }
 
-// Unkept is false where the provider does not answer: it is asked again at the next pass.
+// Unkept is false if the provider does not answer: it is called again at the next reconciliation.
 func (c changer) Unkept(ref provider.Ref, i provider.Instance) bool {
 	q := &wire.UnkeptRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i)}
 	a, err := askKnown(context.Background(), c.s.client, c.s.version, c.s.client.config.Timeouts.Plain, c.s.client.stub.Unkept, q)
@@ -152,7 +152,7 @@ func (c changer) Maintain(ctx context.Context, ref provider.Ref, i provider.Inst
 	return err
 }
 
-// Power is two calls: one by which a request is recognized, and one for all else.
+// Power is two calls: one that recognizes a request, and one for the other operations.
 func (c changer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	if op == provider.Reboot && request != "" && c.s.has(wire.Capability_CAPABILITY_REBOOTER) {
 		q := &wire.RebootRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i), Request: request}

@@ -33,7 +33,8 @@ var class = provider.Class{
 	API: provider.Gardener, Cluster: "prod", Spec: []byte(`{"size":"small","zone":"a"}`), Credentials: map[string][]byte{"password": []byte("sesame")},
 }
 
-// TestProviderThatRestarts: a controller may be first, loses nothing but the calls that were under way, and goes on with the next process.
+// TestProviderThatRestarts: a controller may start first, loses only the calls in progress, and continues
+// with the next process.
 func TestProviderThatRestarts(t *testing.T) {
 	path := socket(t)
 	c := dial(t, "example", path)
@@ -62,7 +63,7 @@ func TestProviderThatRestarts(t *testing.T) {
 	}
 }
 
-// opened opens the class as soon as the provider is there.
+// opened opens the class as soon as the provider answers.
 func opened(t *testing.T, c *remote.Client) provider.Session {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
@@ -76,7 +77,8 @@ func opened(t *testing.T, c *remote.Client) provider.Session {
 	}
 }
 
-// TestEachConnectionIsGreeted: what listens at the socket now may be another version than a moment ago, or another provider.
+// TestEachConnectionIsGreeted: the process at the socket may have been replaced by another version or
+// another provider.
 func TestEachConnectionIsGreeted(t *testing.T) {
 	path := socket(t)
 	l := &liar{}
@@ -130,7 +132,7 @@ func TestServerRefusesAnotherVersion(t *testing.T) {
 	}
 }
 
-// stubborn is a provider whose creations go on when they are called off.
+// stubborn is a provider whose creations continue when they are canceled.
 type stubborn struct {
 	provider.Provider
 	provider.Session
@@ -166,7 +168,8 @@ func (p *stubborn) land(what string) {
 	p.landed = append(p.landed, what)
 }
 
-// TestCreationDoesNotLandBehindADeletion: a caller that gave up a creation, and its successor on another connection, remove nothing as long as it may land.
+// TestCreationDoesNotLandBehindADeletion: a caller that canceled a creation, and its successor on another
+// connection, delete nothing while the creation may take effect.
 func TestCreationDoesNotLandBehindADeletion(t *testing.T) {
 	path := socket(t)
 	p := &stubborn{begun: make(chan struct{}), goOn: make(chan struct{})}
@@ -196,7 +199,7 @@ func TestCreationDoesNotLandBehindADeletion(t *testing.T) {
 	}
 }
 
-// opener is a provider that is opened from a ConfigMap.
+// opener is a provider that reads a ConfigMap to open a class.
 type opener struct {
 	provider.Provider
 	provider.Session
@@ -232,7 +235,7 @@ type object func(provider.ObjectRef) ([]byte, error)
 
 func (o object) Object(_ context.Context, ref provider.ObjectRef) ([]byte, error) { return o(ref) }
 
-// TestObjectsComeWithTheClass: a provider needs no rights in the cluster that holds the machines.
+// TestObjectsComeWithTheClass: a provider needs no permissions in the cluster that holds the machines.
 func TestObjectsComeWithTheClass(t *testing.T) {
 	path := socket(t)
 	served(t, path, remote.Served{Provider: &opener{objects: remote.Objects{}}})
@@ -280,7 +283,8 @@ func (referring) ReadSpec(api string, spec []byte) (provider.SpecNames, error) {
 	return provider.SpecNames{UserData: provider.SecretRef{Namespace: api, Name: string(spec)}, Credentials: provider.SecretRef{Name: "credentials"}}, nil
 }
 
-// TestSpecReader: whether a provider reads secrets from specs is not known while it is away, and then nobody else reads them in its place.
+// TestSpecReader: while a provider does not answer, it is unknown whether it reads secrets from specs, and
+// then no other reader replaces it.
 func TestSpecReader(t *testing.T) {
 	path := socket(t)
 	c := dial(t, "example", path)
@@ -312,7 +316,8 @@ func TestSpecReader(t *testing.T) {
 	}
 }
 
-// TestIdentifierNeedsPatterns: provider IDs that only code can read cannot be compared while that code is away.
+// TestIdentifierNeedsPatterns: provider IDs that only code can read cannot be compared while that code is
+// not reachable.
 func TestIdentifierNeedsPatterns(t *testing.T) {
 	path := socket(t)
 	served(t, path, remote.Served{Provider: providertest.NewCloud(clock.RealClock{}).Provider()})
@@ -322,12 +327,12 @@ func TestIdentifierNeedsPatterns(t *testing.T) {
 	}
 }
 
-// TestProviderThatPanics ends one call, and no other.
+// TestProviderThatPanics: a panic ends one call, and no other.
 func TestProviderThatPanics(t *testing.T) {
 	path := socket(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	p := &opener{objects: remote.Objects{}} // whose List and Delete are those of no session
+	p := &opener{objects: remote.Objects{}} // whose List and Delete have no session
 	go func() {
 		ended <- remote.Serve(ctx, remote.Listening{Address: "unix://" + path}, remote.Served{Provider: p, Clock: clock.RealClock{}})
 	}()
@@ -355,7 +360,8 @@ func TestProviderThatPanics(t *testing.T) {
 	}
 }
 
-// TestMutualTLS: both sides have to be known to the other, and what is renewed holds from the next connection on.
+// TestMutualTLS: each side has to trust the other, and a renewed certificate applies from the next
+// connection on.
 func TestMutualTLS(t *testing.T) {
 	ours, theirs := newCA(t), newCA(t)
 	server := ours.issue(t, "provider.example")
@@ -396,7 +402,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// TestAddresses: credentials go nowhere in plain text, and what is wrong is told before anything is begun.
+// TestAddresses: credentials are never sent in plain text, and errors are reported before anything starts.
 func TestAddresses(t *testing.T) {
 	for reason, c := range map[string]struct {
 		name, address string
@@ -481,7 +487,7 @@ func write(t *testing.T, kind string, der []byte) string {
 	return file
 }
 
-// renew puts the files of one into the places of another.
+// renew replaces the files of in by those of from.
 func renew(t *testing.T, in, from *remote.TLS) {
 	t.Helper()
 	for to, of := range map[string]string{in.Cert: from.Cert, in.Key: from.Key} {

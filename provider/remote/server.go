@@ -17,31 +17,32 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// Identity says how provider IDs are read: [wire.Identity].
+// Identity describes how provider IDs are read: [wire.Identity].
 type Identity struct {
-	// Pattern has to match the whole provider ID. Name is what names the instance, with $1 for what the first group matched.
+	// Pattern has to match the whole provider ID. Name is the instance's identity, in which $1 is the first
+	// group of the match.
 	Pattern, Name string
-	// FoldCase makes the name lower-case.
+	// FoldCase converts the name to lower case.
 	FoldCase bool
 }
 
-// Served is a provider to be served.
+// Served is a provider and how to serve it.
 type Served struct {
 	Provider provider.Provider
-	// Identities say as data what the [provider.Traits].Identify of its sessions does: a controller has to tell instances apart while its provider does not
-	// answer. Required of such providers.
+	// Identities express the [provider.Traits].Identify of its sessions as data: a controller has to
+	// distinguish instances while its provider does not answer. Required if the sessions have Identify.
 	Identities []Identity
-	// Clock is that of its deadlines.
+	// Clock is the clock of its deadlines.
 	Clock clock.Clock
 }
 
-// Server answers for a provider. Make one with [NewServer].
+// Server serves a provider. Create one with [NewServer].
 type Server struct {
 	wire.UnimplementedProviderServer
 	sessions *sessions
 }
 
-// sessions opens classes for requests, and keeps none of them.
+// sessions opens classes for requests, and stores none of them.
 type sessions struct {
 	provider   provider.Provider
 	identities []*wire.Identity
@@ -49,8 +50,8 @@ type sessions struct {
 	changing   *changing
 }
 
-// NewServer returns the answers of a provider. A call that its caller has given up, and that goes on all the same, is not made beside another that
-// changes the same machine.
+// NewServer returns a server for a provider. While a call continues after its caller has canceled it, no
+// other change of the same machine begins.
 func NewServer(s Served) *Server {
 	return &Server{sessions: &sessions{
 		provider: decorate.Deadline(s.Provider, s.Clock, decorate.Deadlines{}), versions: versions, changing: newChanging(s.Clock),
@@ -60,7 +61,7 @@ func NewServer(s Served) *Server {
 	}}
 }
 
-// Register lets g answer.
+// Register registers the service with g.
 func (s *Server) Register(g grpc.ServiceRegistrar) { wire.RegisterProviderServer(g, s) }
 
 // Hello implements [wire.ProviderServer].
@@ -77,7 +78,7 @@ func (s *Server) Hello(_ context.Context, q *wire.HelloRequest) (*wire.HelloRepl
 	return a, nil
 }
 
-// refusedError ends a call by a status, and not by a reply: it is no word of the provider's.
+// refusedError ends a call with a status instead of a reply: the error is not the provider's.
 type refusedError struct{ *status.Status }
 
 func (e refusedError) Error() string { return e.Message() }
@@ -86,7 +87,7 @@ func refused(code codes.Code, format string, args ...any) error {
 	return refusedError{status.Newf(code, format, args...)}
 }
 
-// told splits what is said in the reply from what ends the call.
+// told separates errors for the reply from errors that end the call.
 func told(err error) (*wire.Failure, error) {
 	if r, ok := errors.AsType[refusedError](err); ok {
 		return nil, r.Err()
@@ -94,13 +95,13 @@ func told(err error) (*wire.Failure, error) {
 	return failureOf(err), nil
 }
 
-// request is what every call about a class has.
+// request is the interface of every request about a class.
 type request interface {
 	GetVersion() uint32
 	GetClass() *wire.Class
 }
 
-// speaks refuses what is said in another version: its sender has said hello to another process.
+// speaks refuses a request in another version: its sender has greeted another process.
 func (s *sessions) speaks(version uint32) error {
 	if !slices.Contains(s.versions, version) {
 		return refused(codes.FailedPrecondition, "version %d of the contract is not spoken here, but %v: say hello first", version, s.versions)
@@ -108,7 +109,8 @@ func (s *sessions) speaks(version uint32) error {
 	return nil
 }
 
-// open opens the class of a request. Nothing is kept of sessions: they are cheap, and their callers come and go.
+// open opens the class of a request. Sessions are not stored: they are cheap, and their callers come and
+// go.
 func (s *sessions) open(ctx context.Context, q request) (context.Context, provider.Session, error) {
 	if err := s.speaks(q.GetVersion()); err != nil {
 		return ctx, nil, err
@@ -125,7 +127,7 @@ func (s *sessions) open(ctx context.Context, q request) (context.Context, provid
 	return ctx, session, err
 }
 
-// on opens the class of a request, and does something on the session.
+// on opens the class of a request, and calls do with the session.
 func on[T any](ctx context.Context, s *sessions, q request, do func(context.Context, provider.Session) (T, error)) (T, *wire.Failure, error) {
 	var none T
 	ctx, session, err := s.open(ctx, q)
@@ -139,7 +141,7 @@ func on[T any](ctx context.Context, s *sessions, q request, do func(context.Cont
 	return none, f, err
 }
 
-// with opens the class of a request, and does something by an optional interface.
+// with opens the class of a request, and calls do with an optional interface.
 func with[P, T any](ctx context.Context, s *sessions, q request, do func(context.Context, P) (T, error)) (T, *wire.Failure, error) {
 	return on(ctx, s, q, func(ctx context.Context, session provider.Session) (t T, err error) {
 		p, ok := provider.As[P](session)
@@ -156,7 +158,7 @@ type changeRequest interface {
 	GetRef() *wire.Ref
 }
 
-// changes does something about a machine while nothing else does.
+// changes changes a machine while no other change of it is in progress.
 func changes[P any](ctx context.Context, s *sessions, q changeRequest, do func(context.Context, P) error) (*wire.Failure, error) {
 	_, f, err := with(ctx, s, q, func(ctx context.Context, p P) (struct{}, error) {
 		leave, err := s.changing.enter(ctx, q)
@@ -186,7 +188,7 @@ func (s *Server) Open(ctx context.Context, q *wire.OpenRequest) (*wire.OpenReply
 	return a, err
 }
 
-// describe is what a session is.
+// describe returns the properties of a session.
 func (s *sessions) describe(session provider.Session) (*wire.OpenReply, error) {
 	t := session.Traits()
 	a := &wire.OpenReply{
@@ -205,10 +207,10 @@ func (s *sessions) describe(session provider.Session) (*wire.OpenReply, error) {
 	return a, nil
 }
 
-// capabilities are what a session can do besides its four verbs.
+// capabilities are the optional interfaces of a session.
 func capabilities(session provider.Session, t provider.Traits) (out []wire.Capability) {
 	ended, end := context.WithCancel(context.Background())
-	end() // whether there are accounts is known without a call
+	end() // no call is needed to know whether there are accounts
 	_, accountErr := session.Account(ended)
 	for _, c := range []struct {
 		has bool
@@ -284,7 +286,7 @@ func (s *Server) List(q *wire.ListRequest, stream grpc.ServerStreamingServer[wir
 	})
 }
 
-// perPage is how many items go into a message.
+// perPage is the number of items of a message.
 const perPage = 200
 
 // part is a page of a listing: some items, a failure, or the end.
@@ -294,7 +296,7 @@ type part[W any] struct {
 	complete bool
 }
 
-// paged sends a listing in pages. The last one says that it is, or why there is none.
+// paged sends a listing in pages. The last one is marked as the last, or has the failure.
 func paged[P, T, W any](
 	ctx context.Context, s *sessions, q request, list func(context.Context, P) iter.Seq2[T, error], convert func(T) W, send func(part[W]) error,
 ) error {
@@ -320,7 +322,7 @@ func paged[P, T, W any](
 	if f == nil {
 		return send(part[W]{items: held, complete: true})
 	}
-	// What came before the failure did come.
+	// The items before the failure are still sent.
 	return errors.Join(send(part[W]{items: held}), send(part[W]{failure: f}))
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote/wire"
 )
 
-// session is a class that was opened by another process. That process keeps nothing of it: the class goes with each call.
+// session is a class that another process has opened. That process stores no session: each call transmits
+// the class.
 type session struct {
 	client  *Client
 	version uint32
@@ -26,10 +27,11 @@ type session struct {
 	identities   []identity
 }
 
-// mostLag is the longest that listings may be said to run behind. While they do, nothing is believed to be gone.
+// mostLag is the longest read lag that a provider may declare. During the lag, an empty answer is not
+// trusted.
 const mostLag = time.Hour
 
-// opened takes what the provider says of the session.
+// opened stores the reported properties of the session.
 func (s *session) opened(a *wire.OpenReply) (err error) {
 	if !short(a.GetScope(), a.GetSource()) {
 		return lie("a scope or a source of more than %d bytes", mostName)
@@ -82,7 +84,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return a.GetDone(), err
 }
 
-// List implements [provider.Session]. Pages of a listing may overlap: what is told twice is one instance.
+// List implements [provider.Session]. Pages of a listing may overlap: a repeated instance is one instance.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return pages(ctx, s, func(ctx context.Context) (receiver[*wire.ListReply], error) {
 		return s.client.stub.List(ctx, &wire.ListRequest{Version: s.version, Class: s.class})
@@ -106,14 +108,14 @@ func listed() func(*wire.Instance) (provider.Instance, bool, error) {
 // receiver is a stream of pages.
 type receiver[P any] interface{ Recv() (P, error) }
 
-// page is one of a listing.
+// page is a page of a listing.
 type page interface {
 	replied
 	GetComplete() bool
 }
 
-// pages yields the items on the pages of a stream, up to the one that says it is the last. Taking begins anew whenever the listing does: it
-// converts an item, and says whether that is none of those before.
+// pages yields the items on the pages of a stream, up to the page that is marked as the last. Each listing
+// gets a new taking function: it converts an item, and reports whether the item is new.
 func pages[P page, W, T any](
 	ctx context.Context, s *session, open func(context.Context) (receiver[P], error), items func(P) []W, taking func() func(W) (T, bool, error),
 ) iter.Seq2[T, error] {
@@ -134,7 +136,7 @@ func pages[P page, W, T any](
 				return
 			}
 			complete = p.GetComplete()
-			// A page with nothing on it counts as well: there may not be pages without end.
+			// An empty page counts as well: the number of pages must be limited.
 			if total += max(1, len(items(p))); total > mostListed {
 				yield(none, lie("a listing of more than %d", mostListed))
 				return
@@ -165,7 +167,7 @@ func begin[P any](ctx context.Context, s *session, open func(context.Context) (r
 	return stream, nil
 }
 
-// receive is the next page. A listing that ends without its last page has failed.
+// receive returns the next page. A listing that ends without its last page has failed.
 func receive[P page](ctx context.Context, s *session, stream receiver[P]) (P, error) {
 	p, err := stream.Recv()
 	switch {

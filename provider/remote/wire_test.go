@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote"
 )
 
-// socket is a path that is short enough for one.
+// socket returns a path that is short enough for a socket.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "remote")
@@ -27,7 +27,7 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "provider.sock")
 }
 
-// process is a provider that is served at a socket, with connections that can be cut.
+// process is a provider that is served at a socket, with connections that the test can cut.
 type process struct {
 	path string
 	grpc *grpc.Server
@@ -36,7 +36,7 @@ type process struct {
 	conns []net.Conn
 }
 
-// start serves at the path what register registers.
+// start serves the services of register at the path.
 func start(t *testing.T, path string, register func(*grpc.Server), also ...grpc.ServerOption) *process {
 	t.Helper()
 	_ = os.Remove(path)
@@ -58,7 +58,7 @@ func served(t *testing.T, path string, s remote.Served, also ...grpc.ServerOptio
 	return start(t, path, func(g *grpc.Server) { remote.NewServer(s).Register(g) }, also...)
 }
 
-// cuttable remembers connections.
+// cuttable records connections.
 type cuttable struct {
 	net.Listener
 	process *process
@@ -74,7 +74,7 @@ func (l *cuttable) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// cut ends all connections in the middle of whatever they carry.
+// cut closes all connections, whatever they are transmitting.
 func (p *process) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func dial(t *testing.T, name, path string, edit ...func(*remote.Config)) *remote
 	return c
 }
 
-// fails demands an error of the kind that says something.
+// fails checks for an error of the kind with a text.
 func fails(t *testing.T, err error, kind provider.Kind) {
 	t.Helper()
 	if provider.KindOf(err) != kind || err.Error() == "" {

@@ -1,4 +1,4 @@
-// Package wire is the provider contract as messages: provider.proto, and what is generated from it.
+// Package wire is the provider contract as messages: provider.proto, and the code generated from it.
 package wire
 
 //go:generate sh -c "cd .. && go run ./internal/generate"

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestGenerated: the Go code is what provider.proto makes.
+// TestGenerated: the Go code matches provider.proto.
 func TestGenerated(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./internal/generate", "-out", dir)

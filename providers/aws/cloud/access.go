@@ -27,7 +27,7 @@ const (
 	keyRole          = "roleARN"
 	keySessionToken  = "aws_session_token"
 	keySessionTokens = "sessionToken"
-	keyUserData      = "userData" // lies beside credentials in secrets of one API
+	keyUserData      = "userData" // in the same secret as credentials in one API
 )
 
 var keyPairs = [][2]string{
@@ -36,14 +36,14 @@ var keyPairs = [][2]string{
 	{"providerAccessKeyId", "providerSecretAccessKey"},
 }
 
-// identity is who calls AWS: keys, or a role that a token opens, or whoever the process is.
+// identity is the caller of AWS: keys, or a role that a token opens, or the identity of the process.
 type identity struct {
 	key, secret, token string
 	role, tokenFile    string
 	sessionName        string
 }
 
-// identityOf reads a secret. What it does not say is an error of kind Denied, since other credentials mend it.
+// identityOf reads a secret. Missing parts are a Denied error, since other credentials fix it.
 func identityOf(secret map[string][]byte) (identity, error) {
 	text := func(key string) string { return strings.TrimSpace(string(secret[key])) }
 	if file := text(keyIdentityFile); file != "" {
@@ -72,8 +72,8 @@ func identityOf(secret map[string][]byte) (identity, error) {
 	return identity{}, nil
 }
 
-// profileOf reads the profile "default" of a file of shared credentials. Whoever may write a secret must not run
-// programs here: credential_process is refused.
+// profileOf reads the profile "default" of a file of shared credentials. A user who may write a secret must
+// not run programs here: credential_process is refused.
 func profileOf(file []byte) (identity, error) {
 	var id identity
 	section := "default"
@@ -105,7 +105,8 @@ func profileOf(file []byte) (identity, error) {
 	return id, nil
 }
 
-// relevant are the parts of a secret that say who calls, so that user data makes no client of its own.
+// relevant are the parts of a secret that identify the caller, so that different user data does not create
+// another client.
 func relevant(secret map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	keys := []string{keyFile, keyIdentityFile, keyRole, keySessionToken, keySessionTokens}
@@ -120,10 +121,10 @@ func relevant(secret map[string][]byte) map[string][]byte {
 	return out
 }
 
-// place is where AWS is.
+// place has the region and the endpoints of AWS.
 type place struct {
 	region string
-	// endpoints are those that stand in for AWS's, by the service's name: "ec2", "elasticloadbalancing", "sts".
+	// endpoints replace AWS's, by the service's name: "ec2", "elasticloadbalancing", "sts".
 	endpoints map[string]string
 	ca        []byte // PEM, besides the system's
 }
@@ -135,7 +136,7 @@ func (p place) endpoint(service string) *string {
 	return nil
 }
 
-// configOf is the SDK's configuration. Nothing is tried again inside: whoever calls does that.
+// configOf is the SDK's configuration. The SDK never retries: the caller does.
 func configOf(ctx context.Context, secret map[string][]byte, p place) (aws.Config, error) {
 	id, err := identityOf(secret)
 	if err != nil {
@@ -172,7 +173,8 @@ func first[T any](a, b *T) *T {
 	return b
 }
 
-// httpClient goes through the proxy that the environment names, and trusts the given certificates besides the system's.
+// httpClient uses the proxy that the environment names, and trusts the given certificates besides the
+// system's.
 func httpClient(ca []byte) (*awshttp.BuildableClient, error) {
 	c := awshttp.NewBuildableClient()
 	if len(ca) == 0 {

@@ -10,12 +10,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// placementAnnotation is one of the node template of a machine of machine.sapcloud.io: JSON of a Placement of EC2, by which the original
-// places the instance where the class says nothing of it.
+// placementAnnotation is an annotation of the node template of a machine of machine.sapcloud.io: JSON of a
+// Placement of EC2, by which the original places the instance if the class has no placement.
 const placementAnnotation = "machine.sapcloud.io/awsPlacement"
 
-// annotated is the placement that the machine's annotation says, as the original reads it; nil where there is none, or the class says
-// one. The annotation is not of the class: the machine is read, which is one request to the control cluster for each creation.
+// annotated is the placement in the machine's annotation, as the original reads it; nil without one,
+// or the class has one. The annotation is not part of the class: reading the machine takes one request to
+// the control cluster for each creation.
 func (s making) annotated(ctx context.Context, ref provider.Ref) (*types.Placement, error) {
 	objects := s.provider.options.Objects
 	if !s.plan.annotated || objects == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// A machine's annotation places its instance where the class does not, as in the original; what cannot be read places nothing, and makes
-// nothing.
+// A machine's annotation places its instance if the class does not, as in the original; with an invalid one
+// no instance is created.
 func TestPlacementByAnnotation(t *testing.T) {
 	const key = "machine.sapcloud.io/awsPlacement"
 	annotated := func(value string) any {

@@ -16,7 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// membership is who a load balancer knows: in one group if it is a classic one, else in its target groups.
+// membership are the targets of a load balancer: in one group if it is a classic one, else in its target
+// groups.
 type membership []targetGroup
 
 type targetGroup struct {
@@ -27,7 +28,7 @@ type targetGroup struct {
 	members []string
 }
 
-// targetOf is what the group knows an instance by.
+// targetOf is the target by which the group identifies an instance.
 func (g targetGroup) targetOf(i types.Instance) string {
 	if g.byIP {
 		return deref(i.PrivateIpAddress)
@@ -37,7 +38,7 @@ func (g targetGroup) targetOf(i types.Instance) string {
 
 func (g targetGroup) knows(id string) bool { return slices.Contains(g.members, id) }
 
-// membership asks who a load balancer knows, at most once a minute for all machines.
+// membership reads the targets of a load balancer, at most once a minute for all machines.
 func (s balancing) membership(ctx context.Context, c *client, b balancer) (membership, error) {
 	return c.members.Get(ctx, b.key(), func(ctx context.Context) (membership, error) {
 		if b.network {
@@ -88,7 +89,7 @@ func (s balancing) targetGroups(ctx context.Context, c *client, name string) (ou
 	return out, nil
 }
 
-// targets are those that a group knows, also those that are being let go: only their health tells.
+// targets are those of a group, also those that are draining: only their health shows it.
 func (s balancing) targets(ctx context.Context, c *client, g targetGroup) (out []string, err error) {
 	health, err := c.elbv2.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(g.arn)})
 	if err != nil {
@@ -103,7 +104,7 @@ func (s balancing) targets(ctx context.Context, c *client, g targetGroup) (out [
 	return out, nil
 }
 
-// register makes load balancers know an instance.
+// register registers an instance with load balancers.
 func (s balancing) register(ctx context.Context, c *client, i types.Instance, b balancer) error {
 	m, err := s.membership(ctx, c, b)
 	if err != nil {
@@ -129,10 +130,12 @@ func (s balancing) register(ctx context.Context, c *client, i types.Instance, b 
 	return nil
 }
 
-// leaving are the addresses of instances that go: those that they have still, and those that they had, which may be others' by now.
+// leaving are the addresses of instances under deletion: current ones, and former ones, which others may
+// have by now.
 type leaving struct{ own, former []string }
 
-// remember notes an address by which load balancers may know an instance: once that has ended EC2 does not tell it any more.
+// remember stores an address by which load balancers may identify an instance: after its end EC2 does not
+// report it.
 func (s balancing) remember(c *client, uid string, i types.Instance) {
 	address := deref(i.PrivateIpAddress)
 	if uid == "" || address == "" || !s.plan.byAddress() {
@@ -145,7 +148,7 @@ func (s balancing) remember(c *client, uid string, i types.Instance) {
 	c.past.lived.Put(uid, all)
 }
 
-// addressesOf are those that load balancers may know instances of the UID by, as they were seen.
+// addressesOf are the observed addresses by which load balancers may identify instances of the UID.
 func (c *client) addressesOf(uid string) []string {
 	all, ok := c.past.lived.Recall(uid)
 	if !ok {
@@ -154,7 +157,8 @@ func (c *client) addressesOf(uid string) []string {
 	return slices.Clone(all)
 }
 
-// former are the first addresses of a machine's instances that go: as EC2 shows them, as they are given, and as they were seen.
+// former are the first addresses of a machine's instances under deletion: from EC2, from the given
+// instances, and observed ones.
 func (s balancing) former(c *client, ref provider.Ref, doomed []types.Instance, given []provider.Instance) (out leaving) {
 	for _, i := range doomed {
 		if a := deref(i.PrivateIpAddress); a != "" {
@@ -174,14 +178,15 @@ func (s balancing) former(c *client, ref provider.Ref, doomed []types.Instance, 
 	return out
 }
 
-// knownTo are the addresses that a target group knows.
+// knownTo are the addresses that a target group has.
 func (l leaving) knownTo(g targetGroup) leaving {
 	unknown := func(a string) bool { return !g.byIP || !g.knows(a) }
 	return leaving{own: slices.DeleteFunc(slices.Clone(l.own), unknown), former: slices.DeleteFunc(slices.Clone(l.former), unknown)}
 }
 
-// deregister takes instances that go out of target groups that know them by address: those groups do not notice that an
-// instance has ended, and would send to whoever has the address next. A load balancer that is gone holds up nothing.
+// deregister removes instances under deletion from target groups that identify them by address: those
+// groups do not notice that an instance has ended, and would send to the next instance with the address. A
+// deleted load balancer is ignored.
 func (s balancing) deregister(ctx context.Context, c *client, l leaving) error {
 	if s.plan == nil {
 		return nil
@@ -231,7 +236,8 @@ func (s balancing) deregisterFrom(ctx context.Context, c *client, b balancer, g 
 	return s.judge("deregister from "+g.name, err)
 }
 
-// taken are those of the addresses that living instances of the network have by now. Other networks may have the same ones.
+// taken are those of the addresses that live instances of the network have by now. Other networks may have
+// the same ones.
 func (s balancing) taken(ctx context.Context, c *client, network string, addresses []string) (out []string, err error) {
 	if len(addresses) == 0 {
 		return nil, nil

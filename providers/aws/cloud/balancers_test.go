@@ -79,7 +79,7 @@ func TestLoadBalancersThatFailAreTold(t *testing.T) {
 	}
 }
 
-// An instance that ended outside is not told to Delete, and EC2 does not tell its address any more.
+// An instance that ended outside is not passed to Delete, and EC2 no longer reports its address.
 func TestEndedOutsideLeavesNoAddressInLoadBalancers(t *testing.T) {
 	inventory := ec2.Sample()
 	inventory.Networks = append(inventory.Networks, ec2.Network{ID: "vpc-0fedcba9876543210", CIDR: "10.0.0.0/16"})
@@ -108,7 +108,7 @@ func TestEndedOutsideLeavesNoAddressInLoadBalancers(t *testing.T) {
 	}
 	w.Vanish(other.ID)
 	w.clock.Advance(2 * time.Minute)
-	// An instance of another network has the same address: that is none of the group's.
+	// An instance of another network has the same address: the group does not concern it.
 	stranger, err := w.Plant(map[string]string{"ImageId": "ami-0123456789abcdef0", "InstanceType": "m5.large", "NetworkInterface.1.SubnetId": "subnet-0d00000000000000d"}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestEndedOutsideLeavesNoAddressInLoadBalancers(t *testing.T) {
 	}
 }
 
-// A machine that never was looked at since its instance was registered is remembered as well.
+// The address of a machine that was never read since its registration is stored as well.
 func TestAnAddressIsRememberedFromItsRegistration(t *testing.T) {
 	w := sample(t)
 	class := classOf(provider.OpenShift, "c1")
@@ -165,8 +165,8 @@ func TestTagsAreRepaired(t *testing.T) {
 	}
 }
 
-// What makes an instance known is written where it is missing, also on what another implementation made. What says that it
-// is somebody else's stays.
+// Missing tags that identify an instance are written, also on one of another implementation. The tags of
+// another owner stay.
 func TestTagsOfIdentityAreMended(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		w := sample(t)
@@ -209,7 +209,7 @@ func TestTagsOfIdentityAreMended(t *testing.T) {
 	}
 }
 
-// Machines that lack the same tags get them together; one that is gone holds up none of them.
+// Machines that lack the same tags get them together; a deleted one does not delay the others.
 func TestTagsAreWrittenTogether(t *testing.T) {
 	const machines = 60
 	w := sample(t)

@@ -9,46 +9,47 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// batch puts questions of the same kind together. While a few requests are on their way, or many were made just now, whoever
-// wants to ask waits, and all of them ask in the next one: an answer is never older than its question, and a thousand
-// machines ask a few times.
+// batch combines queries of the same kind. While a few requests are in progress, or many were sent just
+// now, callers wait, and the next request is for all of them: an answer is never older than its query, and
+// a thousand machines need a few requests.
 type batch[V any] struct {
 	mu    sync.Mutex
 	kinds map[string]*queue[V]
-	turn  time.Time // when the next request is due that need not wait for the pace
+	turn  time.Time // the time from which the next request need not wait for the pace
 }
 
 type queue[V any] struct {
-	asking  int  // requests on their way, that which is held included
-	held    bool // the next request waits for its turn, and takes with it whoever comes until then
+	asking  int  // requests in progress, including the held one
+	held    bool // the next request waits for its turn, and includes all callers until then
 	waiting []*question[V]
 }
 
-// question is one that waits. Its caller is told to lead the next request, or given an answer.
+// question is a waiting query. Its caller is asked to lead the next request, or gets an answer.
 type question[V any] struct {
 	about string
 	told  chan struct{}
-	lead  []*question[V] // this one and those that go with it
+	lead  []*question[V] // this one and those in the same request
 	hold  time.Duration  // until the turn of a request that this one leads
 	all   []V
 	err   error
 }
 
 const (
-	// mostTogether is how many values a filter of EC2 takes.
+	// mostTogether is the number of values in a filter of EC2.
 	mostTogether = 200
-	// mostAtOnce is how many requests of a kind are on their way: one that hangs holds up nobody.
+	// mostAtOnce is the number of requests of a kind in progress: one that hangs does not block the others.
 	mostAtOnce = 4
-	// pace is how far apart requests are once mostFree were made in short order; no request is held for longer than mostHeld.
+	// pace is the interval of requests after mostFree in quick succession; no request is held for longer
+	// than mostHeld.
 	pace     = 100 * time.Millisecond
 	mostFree = 20
 	mostHeld = 2 * pace
 )
 
-// errLeader is an answer that did not come because somebody else gave up.
+// errLeader is the error of a query whose leader was canceled.
 var errLeader = errors.New("whoever asked for several gave up")
 
-// ask is what request says of all that is asked about together: each caller picks its own.
+// ask returns the answer to a combined request: each caller picks its own part.
 func (b *batch[V]) ask(ctx context.Context, kind, about string, request func(ctx context.Context, about []string) ([]V, error)) ([]V, error) {
 	for {
 		q, mine := b.enter(kind, about)
@@ -71,7 +72,7 @@ func (b *batch[V]) ask(ctx context.Context, kind, about string, request func(ctx
 	}
 }
 
-// enter puts a question into the queue; mine says that its caller leads, since nobody asks.
+// enter puts a query into the queue; mine says that its caller leads, since no request is in progress.
 func (b *batch[V]) enter(kind, about string) (q *question[V], mine bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +94,7 @@ func (b *batch[V]) enter(kind, about string) (q *question[V], mine bool) {
 	return q, true
 }
 
-// leads lets a question lead the next request: now, or when it has its turn. The caller holds the lock.
+// leads lets a query lead the next request: now, or at its turn. The caller holds the lock.
 func (b *batch[V]) leads(k *queue[V], q *question[V]) {
 	q.lead = []*question[V]{q}
 	q.hold = b.due(time.Now())
@@ -102,7 +103,7 @@ func (b *batch[V]) leads(k *queue[V], q *question[V]) {
 	}
 }
 
-// due takes the next turn, and says how far away it is. Real time counts: so do requests.
+// due takes the next turn, and returns how far away it is. It uses real time, as the requests do.
 func (b *batch[V]) due(now time.Time) time.Duration {
 	if free := now.Add(-(mostFree - 1) * pace); b.turn.Before(free) {
 		b.turn = free
@@ -115,14 +116,14 @@ func (b *batch[V]) due(now time.Time) time.Duration {
 	return hold
 }
 
-// gather takes along those that wait.
+// gather adds the waiting queries.
 func (q *question[V]) gather(k *queue[V]) {
 	n := min(len(k.waiting), mostTogether-1)
 	q.lead = append(q.lead, k.waiting[:n]...)
 	k.waiting = k.waiting[n:]
 }
 
-// await waits until a question that leads has its turn; false: its caller gave up.
+// await waits until a leading query has its turn; false: its caller was canceled.
 func (b *batch[V]) await(ctx context.Context, kind string, q *question[V]) bool {
 	turn := time.NewTimer(q.hold)
 	defer turn.Stop()
@@ -139,7 +140,7 @@ func (b *batch[V]) await(ctx context.Context, kind string, q *question[V]) bool 
 	return true
 }
 
-// leave takes back a question. Whoever was told to lead meanwhile passes that on.
+// leave removes a query. A query that was asked to lead meanwhile passes that on.
 func (b *batch[V]) leave(ctx context.Context, kind string, q *question[V]) error {
 	gone := provider.Errorf(provider.Transient, "wait for an answer of AWS: %w", ctx.Err())
 	b.mu.Lock()
@@ -159,7 +160,7 @@ func (b *batch[V]) leave(ctx context.Context, kind string, q *question[V]) error
 	return gone
 }
 
-// answer asks for all that a question leads, tells them, and lets the next ones ask.
+// answer sends the request for all queries of a leader, hands out the answer, and lets the next ones start.
 func (b *batch[V]) answer(ctx context.Context, kind string, q *question[V], request func(context.Context, []string) ([]V, error)) {
 	about := make([]string, 0, len(q.lead))
 	seen := map[string]bool{}
@@ -184,7 +185,7 @@ func (b *batch[V]) answer(ctx context.Context, kind string, q *question[V], requ
 	b.next(kind, b.kinds[kind])
 }
 
-// next tells the first of those that wait to lead, unless somebody is about to; the caller holds the lock.
+// next lets the first waiting query lead, unless another is about to; the caller holds the lock.
 func (b *batch[V]) next(kind string, k *queue[V]) {
 	if len(k.waiting) == 0 || k.held {
 		if k.asking--; k.asking == 0 {

@@ -112,7 +112,7 @@ func TestARefusalIsEverybodys(t *testing.T) {
 	}
 }
 
-// While many ask, requests keep a pace, and nobody waits for long.
+// Under load, requests keep a pace, and no caller waits for long.
 func TestManyQuestionsKeepAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const askers, each, latency = 40, 50, 2 * time.Millisecond
@@ -150,7 +150,7 @@ func TestManyQuestionsKeepAPace(t *testing.T) {
 	})
 }
 
-// One who asks alone waits for nothing, and who gives up while a request is held holds up nobody.
+// A single caller does not wait, and a caller that is canceled while a request is held blocks no other.
 func TestWhoIsHeldMayGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b batch[string]

@@ -21,7 +21,7 @@ func refOf(name string) provider.Ref {
 	return provider.Ref{UID: "0b6c1a4e-0000-4000-8000-" + fmt.Sprintf("%012x", name), Namespace: "machines", Name: name}
 }
 
-// running makes the machine's instance and lets it boot.
+// running creates the machine's instance and lets it boot.
 func (w *world) running(t *testing.T, s provider.Session, ref provider.Ref) provider.Instance {
 	t.Helper()
 	if _, err := s.Create(t.Context(), ref, want); err != nil {
@@ -63,7 +63,7 @@ func initialize(t *testing.T, s provider.Session, ref provider.Ref, i provider.I
 	}
 }
 
-// maintain keeps what belongs to the instance as its class says, if something may differ.
+// maintain maintains the instance, if it is Unkept.
 func maintain(t *testing.T, s provider.Session, ref provider.Ref, i provider.Instance) error {
 	t.Helper()
 	m, _ := provider.As[provider.Maintainer](s)
@@ -161,7 +161,8 @@ func TestClustersWhoseFirstProtocolIsIPv6(t *testing.T) {
 	}
 }
 
-// Nodes of clusters with both protocols are named by their instance: the machine tells the name that its node has.
+// Nodes of clusters with both protocols have their instance's name: the machine reports the name of its
+// node.
 func TestNodesOfDualStackClusters(t *testing.T) {
 	for family, byID := range map[configv1.IPFamilyType]bool{configv1.DualStackIPv4Primary: true, configv1.DualStackIPv6Primary: true, configv1.IPv4: false, "": false} {
 		w := sample(t)
@@ -245,7 +246,7 @@ func TestStatusIsTheOriginals(t *testing.T) {
 	}
 }
 
-// EC2 assigns another prefix for each request, and shows those that it has assigned only after a while.
+// EC2 assigns another prefix for each request, and shows assigned ones only after a while.
 func TestPrefixesAreAssignedOnce(t *testing.T) {
 	class := classOf(provider.Gardener, "c1")
 	class.Spec = merged(t, class.Spec, `{"networkInterfaces":[{"subnetID":"subnet-0a00000000000000a","securityGroupIDs":["sg-0123456789abcdef0"],"ipv6PrefixCount":1}]}`)
@@ -272,7 +273,7 @@ func TestPrefixesAreAssignedOnce(t *testing.T) {
 			t.Errorf("with a lost reply %v: it lacks something", lost)
 		}
 	}
-	// What was not done is done once it is certain.
+	// A step that was not taken is taken once that is certain.
 	w := sample(t)
 	s, ref := w.open(t, class), refOf("m")
 	i := w.running(t, s, ref)
@@ -344,7 +345,8 @@ func TestWrongNamesAreToldByField(t *testing.T) {
 	}
 }
 
-// A class that is gone does not say by which tags its instances are listed. That must not read as nothing there.
+// A deleted class does not have the tags by which its instances are listed. That must not look like an
+// empty listing.
 func TestClassThatIsGoneHidesNoInstance(t *testing.T) {
 	w := sample(t)
 	class := classOf(provider.Gardener, "shoot--a--b")

@@ -29,7 +29,7 @@ var (
 	_ provider.Sizer          = &session{}
 )
 
-// anyRegion is where STS is asked who the caller is when nothing else says a region: accounts have none.
+// anyRegion is the region in which STS is asked for the account if no region is known: accounts have none.
 const anyRegion = "us-east-1"
 
 // Account implements [provider.Session].
@@ -45,7 +45,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return name, s.judge("ask whose the credentials are", err)
 }
 
-// readLag is how long EC2 may take to show what was made: originals wait as long.
+// readLag is how long EC2 may take to show a new instance: the originals wait as long.
 const readLag = 20 * time.Second
 
 // Traits implements [provider.Session].
@@ -53,8 +53,8 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.source, ReadLag: readLag, Choices: s.choices(), Identify: identify}
 }
 
-// scopeName says which tags instances are listed by, and what the listing says of each of them that depends on the spec, which is
-// what is still to be done to it. Zones and types are no part of it.
+// scopeName has the tags by which instances are listed, and the parts of the spec that affect the listing:
+// the pending initialization of each instance. Zones and types are no part of it.
 func (s *session) scopeName() string {
 	if s.plan == nil {
 		return s.class.API
@@ -82,7 +82,7 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	return s.plan.differences(i)
 }
 
-// statusKind is what the status of a machine of machine.openshift.io calls itself.
+// statusKind is the kind of the status of a machine of machine.openshift.io.
 const statusKind = "AWSMachineProviderStatus"
 
 // Status implements [provider.Session]. Classes of the other API have none.
@@ -134,7 +134,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	return s.judge("switch instance "+i.ID, err)
 }
 
-// stateOf is the state of an instance; that it has ended is a Conflict.
+// stateOf is the state of an instance; for one that has ended the error is a Conflict.
 func (s reading) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
 	for i, err := range s.each(ctx, c, append(s.scopeOf(true), where("instance-id", id))) {
 		if err != nil {
@@ -164,13 +164,13 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return string(text[max(0, len(text)-limit):]), nil
 }
 
-// architectures are Kubernetes' words for EC2's.
+// architectures maps EC2's words to Kubernetes'.
 var architectures = map[types.ArchitectureType]string{
 	types.ArchitectureTypeX8664: "amd64", types.ArchitectureTypeX8664Mac: "amd64", types.ArchitectureTypeArm64: "arm64",
 	types.ArchitectureTypeArm64Mac: "arm64", types.ArchitectureTypeI386: "386",
 }
 
-// accelerators are the resources by which pods ask for accelerators, by their makers.
+// accelerators are the resources by which pods request accelerators, by manufacturer.
 var accelerators = map[string]corev1.ResourceName{"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "habana": "habana.ai/gaudi"}
 
 // Size implements [provider.Sizer].

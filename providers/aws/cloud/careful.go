@@ -13,13 +13,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// careful is a client of HTTP for two habits of the SDK.
+// careful is an HTTP client that handles two properties of the SDK.
 //
-// The SDK closes the body of a request as soon as an answer has come. Where the transport has not seen the body's end by
-// then, it breaks the connection, and the answer is lost. So bodies are sent that nobody closes.
+// The SDK closes the body of a request as soon as it has an answer. If the transport has not read the
+// body's end by then, it breaks the connection, and the answer is lost. So careful sends bodies whose Close
+// has no effect.
 //
-// And the SDK takes any XML for an answer: a page on which a proxy asks for a password reads as a listing of nothing. So answers
-// are looked at first.
+// And the SDK accepts any XML as an answer: a page on which a proxy asks for a password reads as an empty
+// listing. So careful checks the beginning of answers.
 type careful struct{ aws.HTTPClient }
 
 func (c careful) Do(r *http.Request) (*http.Response, error) {
@@ -52,8 +53,8 @@ func (c careful) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// mostLooked is how much of an answer is looked at.
+// mostLooked is how much of an answer is checked, in bytes.
 const mostLooked = 512
 
-// answerOfAWS is how the answers of all services begin that are called here: <RunInstancesResponse xmlns=...
+// answerOfAWS matches the beginning of the answers of all called services: <RunInstancesResponse xmlns=...
 var answerOfAWS = regexp.MustCompile(`^\s*(?:<\?xml[^>]*\?>)?\s*<[A-Za-z0-9]+Response[\s>/]`)

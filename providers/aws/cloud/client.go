@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// client is an account in a region, and what is known of it.
+// client is an account in a region, with cached answers.
 type client struct {
 	ec2   *ec2.Client
 	elb   *elb.Client
@@ -39,21 +39,21 @@ type client struct {
 	past     past
 }
 
-// sights are what was seen just now, so that it need not be looked for again.
+// sights are recent observations, so that they need not be repeated.
 type sights struct {
-	absent  *kit.Memo[struct{}] // machines of which nothing was there
-	tried   *kit.Memo[struct{}] // machines for which something may have been made
+	absent  *kit.Memo[struct{}] // machines without an instance
+	tried   *kit.Memo[struct{}] // machines for which an instance may have been created
 	leaving *kit.Memo[struct{}] // instances that were shutting down
 }
 
-// past is what was done or seen before, and is not to be had from AWS any more, or not yet.
+// past are earlier operations and observations that AWS does not report any more, or not yet.
 type past struct {
 	tokens   tokens               // of launches
-	released counts               // hosts of machines that were not used
-	profiles *kit.Memo[time.Time] // since when instance profiles are refused
-	assigned *kit.Memo[int32]     // how many IPv6 prefixes network interfaces have
-	domains  *kit.Memo[[]string]  // of networks, as they were read last
-	lived    *kit.Memo[[]string]  // the addresses that the instances of a UID had, if load balancers may know them
+	released counts               // unused hosts of machines
+	profiles *kit.Memo[time.Time] // the time of the first refusal of instance profiles
+	assigned *kit.Memo[int32]     // the number of IPv6 prefixes of network interfaces
+	domains  *kit.Memo[[]string]  // of networks, as last read
+	lived    *kit.Memo[[]string]  // the former addresses of a UID's instances, if load balancers may have them
 }
 
 func newPast(clock provider.Clock) past {
@@ -66,8 +66,8 @@ func newPast(clock provider.Clock) past {
 	}
 }
 
-// How long answers are believed. What is asked for by filters changes when people make a new image or network; what an ID
-// names does not.
+// How long answers are cached. The result of filters changes when users create a new image or network; that
+// of an ID does not.
 const (
 	aWhile  = 5 * time.Minute
 	aDay    = 24 * time.Hour

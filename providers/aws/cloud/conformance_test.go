@@ -18,7 +18,7 @@ import (
 
 const pageSize = 5
 
-// operations are what serves each verb.
+// operations are the requests of each verb.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "DescribeInstances", providertest.List: "DescribeInstances", providertest.Create: "RunInstances",
 	providertest.Delete: "TerminateInstances", providertest.Initialize: "ModifyNetworkInterfaceAttribute", providertest.Leftovers: "DescribeHosts",
@@ -38,14 +38,15 @@ func (w *world) inject(verb providertest.Verb, f providertest.Fault) error {
 	case f.Partial > 0:
 		fault.Operation += "+" // the page after the first
 	}
-	if f.Stall { // callers give up after 50 ms. On a busy machine they have not come to that call by then, and the next one is only slow
+	if f.Stall { // callers give up after 50 ms. On a busy machine they have not reached that call by then, and the next one is only slow
 		fault.Stall, fault.Done, fault.Delay = false, false, 2*time.Second
 	}
 	w.server.Inject(fault)
 	return nil
 }
 
-// plant makes what we make, or what the originals make: their tags, and none of ours.
+// plant creates an instance as this provider does, or as the originals do: with their tags, and none of
+// ours.
 func (w *world) plant(class provider.Class, i provider.Instance) error {
 	value := map[string]string{provider.OpenShift: "owned", provider.Gardener: "1"}[class.API]
 	tags := map[string]string{"Name": i.Name, "kubernetes.io/cluster/" + class.Cluster: value, "kubernetes.io/role/node": "1"}

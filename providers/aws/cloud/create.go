@@ -13,17 +13,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// placeInID finds the region in the provider IDs of both APIs: a region is the beginning of its zones' names.
+// placeInID matches the region in the provider IDs of both APIs: a region is the prefix of its zones'
+// names.
 var placeInID = regexp.MustCompile(`^aws:///?([a-z]{2}(?:-[a-z]+)+-\d+)[^/]*/i-[0-9a-f]+$`)
 
 func compare(a, b string) int { return strings.Compare(a, b) }
 
-// literal is a text as filters of EC2 take for itself.
+// literal escapes a text for filters of EC2.
 func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
 }
 
-// mostUserData is how many bytes of it EC2 takes, before they are encoded.
+// mostUserData is EC2's limit in bytes, before encoding.
 const mostUserData = 16 << 10
 
 // Create implements [provider.Session].
@@ -57,11 +58,11 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err != nil {
 		return provider.Instance{}, narrowed(zone, err)
 	}
-	told, _ := reading{s}.tell(ctx, c, made) // it is made, whatever else is not known: what finds it tells the rest
+	told, _ := reading{s}.tell(ctx, c, made) // it exists, whatever else is not known: Find reports the rest
 	return told, nil
 }
 
-// narrowed says of a shortage in a zone that is not known that it is one of the choice: other subnets may be in other zones.
+// narrowed limits a shortage in an unknown zone to the choice: other subnets may be in other zones.
 func narrowed(zone string, err error) error {
 	if e, ok := errors.AsType[*provider.Error](err); ok && zone == "" && e.Kind == provider.Exhausted && e.Scope == provider.ScopeZone {
 		narrow := *e
@@ -71,7 +72,8 @@ func narrowed(zone string, err error) error {
 	return err
 }
 
-// best is the instance that stands for those found: the oldest that exists, or else one that has ended, after which the machine gets no other.
+// best is the instance that represents the found ones: the oldest existing one, or else one that has ended,
+// after which the machine gets no other.
 func (s reading) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool, error) {
 	all := make([]provider.Instance, 0, len(found))
 	for _, i := range found {
@@ -90,8 +92,8 @@ func (s reading) best(ctx context.Context, c *client, found []types.Instance) (p
 	return provider.Instance{}, false, nil
 }
 
-// taggedKinds are the kinds of what is tagged as it is made with an instance: those that the original of the API tags, whose rights are
-// enough for that.
+// taggedKinds are the kinds of resources that are tagged at their creation with an instance: those that the
+// original of the API tags, whose permissions are enough for that.
 func (s making) taggedKinds() []types.ResourceType {
 	kinds := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume}
 	if s.class.API == provider.Gardener {
@@ -100,7 +102,7 @@ func (s making) taggedKinds() []types.ResourceType {
 	return kinds
 }
 
-// run makes the instance. With the same token EC2 reports the one that it has made before.
+// run creates the instance. With the same token EC2 returns the one that it has created before.
 func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
 	l := s.lookup(c)
 	var err error

@@ -12,7 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Delete implements [provider.Session]. Disks and network interfaces go with their instance, unless the spec says otherwise.
+// Delete implements [provider.Session]. Disks and network interfaces are deleted with their instance,
+// unless the spec says otherwise.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	c, err := s.on(ctx, placesOf(ref, instances)...)
 	if err != nil {
@@ -35,9 +36,9 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return hosting{s}.releaseHosts(ctx, c, ref, doomed)
 }
 
-// begin ends instances that are given and live, and reports whether something is left for sure. It does not look: what else there
-// is of the machine is looked for once these are gone. Those that load balancers know by their addresses are taken out of them first, which
-// needs a look.
+// begin terminates given instances that are live, and reports whether something certainly remains. It does
+// not search: other instances of the machine are searched after the end of these. Instances that load
+// balancers identify by address are deregistered first, which needs a search.
 func (s removing) begin(ctx context.Context, c *client, given []provider.Instance) (left bool, err error) {
 	if s.plan.byAddress() {
 		return false, nil
@@ -65,7 +66,7 @@ func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string
 	return append(regions, regionIn(ref.ProviderID))
 }
 
-// doomed are the instances that have to go, as EC2 shows them: those given, and those with the machine's UID.
+// doomed are the instances to delete, as EC2 shows them: the given ones, and those with the machine's UID.
 func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
 	scope := reading(s).scopeOf(true)
 	var others []string
@@ -99,7 +100,7 @@ func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given
 	return out, nil
 }
 
-// unseen are given instances that EC2 does not show: they are gone, or too new to be seen.
+// unseen are given instances that EC2 does not show: they are deleted, or too new to be visible.
 func unseen(seen []types.Instance, given []provider.Instance) (ids []string) {
 	for _, g := range given {
 		if g.State != provider.Terminated && !slices.ContainsFunc(seen, func(i types.Instance) bool { return deref(i.InstanceId) == g.ID }) {
@@ -109,8 +110,8 @@ func unseen(seen []types.Instance, given []provider.Instance) (ids []string) {
 	return ids
 }
 
-// end terminates what is not on its way yet, and reports whether anything is left. What is not seen is asked for by itself,
-// since EC2 refuses the whole request for one that it does not know.
+// end terminates instances that are not under deletion yet, and reports whether any remains. Each unseen
+// instance has its own request, since EC2 refuses the whole request if it does not know one of them.
 func (s removing) end(ctx context.Context, c *client, seen []types.Instance, unseen []string) (left bool, err error) {
 	for _, i := range seen {
 		switch id := deref(i.InstanceId); stateOf(i) {
@@ -135,8 +136,8 @@ func (s removing) end(ctx context.Context, c *client, seen []types.Instance, uns
 	return left, nil
 }
 
-// together terminates an instance with others that go at the same time. Where EC2 refuses that for one of them, each goes
-// by itself.
+// together terminates an instance in one request with other concurrent ones. If EC2 refuses that for one of
+// them, each gets its own request.
 func (s removing) together(ctx context.Context, c *client, id string) (going bool, err error) {
 	several := false
 	changes, err := c.ends.ask(ctx, "terminate", id, func(ctx context.Context, ids []string) ([]types.InstanceStateChange, error) {
@@ -159,7 +160,7 @@ func (s removing) together(ctx context.Context, c *client, id string) (going boo
 	return true, s.judge("terminate "+id, err)
 }
 
-// refusedError is a request for several instances that was refused.
+// refusedError is the refusal of a request for several instances.
 type refusedError struct {
 	ids int
 	err error
@@ -168,10 +169,10 @@ type refusedError struct {
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// missingInstance is how codes begin that say that an instance is not there.
+// missingInstance is the prefix of codes for an instance that does not exist.
 const missingInstance = "InvalidInstanceID."
 
-// alone terminates an instance. One that is not there is gone.
+// alone terminates an instance. If it does not exist, it is done.
 func (s removing) alone(ctx context.Context, c *client, id string) (going bool, err error) {
 	out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 	switch {

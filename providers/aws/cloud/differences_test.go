@@ -5,7 +5,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// differences are all that is different on purpose.
+// differences are all intended differences.
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `^(RunInstances|AllocateHosts) Tag\.[a-z-]+\.millwright\.dev/(machine-uid|machine-namespace|machine-role|dedicated-host)$`, Always: true,

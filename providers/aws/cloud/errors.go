@@ -15,14 +15,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// reaction is what a code of AWS means.
+// reaction is the meaning of a code of AWS.
 type reaction struct {
 	kind  provider.Kind
 	scope provider.Scope
 	field field
 }
 
-// field stands for what a request was made of; each API has its own name for it.
+// field is a part of a request; each API has its own name for it.
 type field int
 
 const (
@@ -44,9 +44,10 @@ const (
 	ofNetwork
 )
 
-// reactions are those to codes of EC2, Elastic Load Balancing and STS. A quota, or capacity that is used up, is never
-// an error of the spec, whatever its HTTP status is. EC2 counts vCPUs, instances and hosts by families of types, and spot
-// instances apart: such a quota says nothing of other choices. The account's are those that every choice shares.
+// reactions are those to codes of EC2, Elastic Load Balancing and STS. A quota, or exhausted capacity, is
+// never an error of the spec, whatever its HTTP status is. EC2 counts vCPUs, instances and hosts by
+// families of types, and spot instances separately: such a quota does not concern other choices. The
+// account's are those that every choice shares.
 var reactions = map[string]reaction{
 	"RequestLimitExceeded": {kind: provider.Throttled}, "Throttling": {kind: provider.Throttled}, "ThrottlingException": {kind: provider.Throttled},
 	"ThrottledException": {kind: provider.Throttled}, "TooManyRequestsException": {kind: provider.Throttled}, "EC2ThrottledException": {kind: provider.Throttled},
@@ -91,7 +92,8 @@ var reactions = map[string]reaction{
 	"OperationNotPermitted": {kind: provider.Conflict}, "InvalidTarget": {kind: provider.Conflict}, "IncorrectSpotRequestState": {kind: provider.Conflict},
 	"ConcurrentTagAccess": {kind: provider.Conflict}, "InvalidInstance": {kind: provider.Conflict},
 
-	// The token was used with other parameters: something was made and shows soon, or what was asked for was refused.
+	// The token was used with other parameters: an instance exists and will be visible soon, or the request
+	// was refused.
 	"IdempotentParameterMismatch": {kind: provider.Transient}, "IdempotentInstanceTerminated": {kind: provider.Transient},
 	"RequestExpired": {kind: provider.Transient}, "InvalidInstanceID.NotFound": {kind: provider.Transient},
 	"InvalidNetworkInterfaceID.NotFound": {kind: provider.Transient}, "InvalidHostID.NotFound": {kind: provider.Invalid, field: ofHost},
@@ -119,7 +121,7 @@ var reactions = map[string]reaction{
 	"InvalidFlowLogId.NotFound": {kind: provider.Invalid}, "InvalidVolumeTypeException": {kind: provider.Invalid, field: ofDisks},
 }
 
-// about finds in the text of InvalidParameterValue what it is about.
+// about finds the subject in the text of InvalidParameterValue.
 var about = []struct {
 	text  string
 	field field
@@ -150,15 +152,15 @@ var about = []struct {
 	{"ipv6", ofNetwork},
 }
 
-// reactTo is the reaction to a code. Codes that are not known are of the spec where they say so themselves: EC2 calls
-// them Invalid...; everything else may pass.
+// reactTo is the reaction to a code. An unknown code is a fault of the spec if its name says so: EC2 calls
+// them Invalid...; all others may be temporary.
 func reactTo(code, message string) reaction {
 	r, ok := reactions[code]
 	switch {
 	case ok:
 	case strings.HasPrefix(code, "Insufficient"):
 		r = reaction{kind: provider.Exhausted, scope: provider.ScopeType}
-	case strings.HasSuffix(code, "LimitExceeded"): // of what, it does not say: mostly of a family of types, or of terms
+	case strings.HasSuffix(code, "LimitExceeded"): // without the subject: mostly of a family of types, or of terms
 		r = reaction{kind: provider.Exhausted, scope: provider.ScopeType}
 	case strings.HasPrefix(code, "Invalid") && (strings.HasSuffix(code, ".NotFound") || strings.HasSuffix(code, ".Malformed")):
 		r = reaction{kind: provider.Invalid}
@@ -177,7 +179,7 @@ func reactTo(code, message string) reaction {
 	return r
 }
 
-// classify says what came of a call that was to do something. names are the fields of the spec.
+// classify classifies the error of an operation. names are the fields of the spec.
 func classify(doing string, err error, names map[field]string) error {
 	if err == nil {
 		return nil
@@ -203,7 +205,8 @@ func classify(doing string, err error, names map[field]string) error {
 	return e
 }
 
-// unanswered is a call that got no answer of AWS's: a broken connection, a page of a proxy, or no credentials to begin with.
+// unanswered is a call without an answer of AWS: a broken connection, a page of a proxy, or missing
+// credentials.
 func unanswered(doing string, err error) error {
 	if text := err.Error(); strings.Contains(text, "get identity") || strings.Contains(text, "refresh cached credentials") {
 		return provider.Errorf(provider.Denied, "%s: there are no credentials that hold: %w", doing, err)
@@ -211,7 +214,8 @@ func unanswered(doing string, err error) error {
 	return &provider.Error{Kind: byStatus(err), After: afterOf(err), Err: fmt.Errorf("%s: %w", doing, err)}
 }
 
-// uncertain reports whether a call that failed may have done what it was to do: its answer is lost, or AWS itself does not know.
+// uncertain reports whether a failed call may have had an effect: its answer is lost, or AWS itself does
+// not know.
 func uncertain(err error) bool {
 	_, known := reactions[codeOf(err)]
 	return !known && provider.KindOf(classify("", err, nil)) == provider.Transient
@@ -244,7 +248,7 @@ func afterOf(err error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// codeOf is the code of an error of AWS, empty where there is none.
+// codeOf is the code of an error of AWS; empty for other errors.
 func codeOf(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()

@@ -32,7 +32,7 @@ func TestReactions(t *testing.T) {
 		field         string
 		reason        string
 	}{
-		// Those that the original of machine.sapcloud.io calls exhausted.
+		// Codes that the original of machine.sapcloud.io treats as exhausted.
 		{code: "InsufficientCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeType, reason: "there is none at the moment"},
 		{code: "InsufficientAddressCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeAccount, reason: "addresses of a region"},
 		{code: "InsufficientInstanceCapacity", status: 500, kind: provider.Exhausted, scope: provider.ScopeType, reason: "of that type in that zone"},
@@ -146,7 +146,7 @@ func TestReasonsOfInstances(t *testing.T) {
 	}
 }
 
-// A quota by which an instance is given up closes as much as one by which it is refused.
+// A quota that fails an accepted instance has the same scope as one that refuses it.
 func TestQuotasOfGivenUpInstances(t *testing.T) {
 	for code, scope := range map[string]provider.Scope{
 		"Client.InstanceLimitExceeded": provider.ScopeType, "Client.VolumeLimitExceeded": provider.ScopeAccount, "Server.InsufficientInstanceCapacity": provider.ScopeType,

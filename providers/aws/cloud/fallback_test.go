@@ -20,8 +20,8 @@ var elsewhere = map[string][2]string{
 	},
 }
 
-// A machine is made in the second zone while the first is used up, and of another type while both are; the class's own
-// session finds, lists and removes it.
+// A machine is created in the second zone while the first is exhausted, and of another type while both are;
+// the class's own session finds, lists and removes it.
 func TestFallbacksOfZonesAndTypes(t *testing.T) {
 	for api, patches := range elsewhere {
 		w := sample(t)
@@ -79,7 +79,7 @@ func listed(t *testing.T, s provider.Session, id string) bool {
 	return false
 }
 
-// Capacity is counted apart where it is another stock, and by the subnet where no zone is known.
+// Capacity of another stock is counted separately, and by the subnet if no zone is known.
 func TestChoicesSayWhatCapacityIsCountedBy(t *testing.T) {
 	for _, c := range []struct{ api, patch, zone, kind string }{
 		{provider.OpenShift, `{}`, "us-east-1a", "m5.large"},
@@ -107,7 +107,7 @@ func TestChoicesSayWhatCapacityIsCountedBy(t *testing.T) {
 	}
 }
 
-// A subnet that has no more addresses is no reason to leave others alone, whose zones are not known.
+// A subnet without free addresses does not exclude others whose zones are unknown.
 func TestAFullSubnetIsNoFullZone(t *testing.T) {
 	inventory := ec2.Sample()
 	inventory.Subnets[0].CIDR = "10.0.0.0/29"
@@ -124,8 +124,8 @@ func TestAFullSubnetIsNoFullZone(t *testing.T) {
 	}
 }
 
-// EC2 counts vCPUs by families of types, and spot instances apart: a quota that is used up, or that never was given, closes no
-// choice but those that it bounds.
+// EC2 counts vCPUs by families of types, and spot instances separately: an exhausted quota, or one of zero,
+// only excludes the choices that it limits.
 func TestAQuotaClosesOnlyWhatItCounts(t *testing.T) {
 	inventory := ec2.Sample()
 	inventory.Quotas.Buckets = map[string]int64{"p": 0, "standard/spot": 0}

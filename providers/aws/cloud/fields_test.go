@@ -18,13 +18,14 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// reached says how a field of a spec reaches AWS: by what a request has as the double has received it, or why by none.
+// reached says how a field of a spec reaches AWS: the parameters of the request that the simulator
+// receives, or the reason why no request has it.
 type reached struct {
-	// set is put into the spec, as a JSON merge patch.
+	// set is merged into the spec, as a JSON merge patch.
 	set string
 	// in is the operation, RunInstances if empty; want are parameters of it, in the form of queries.
 	in, want string
-	// also are further parameters, which follow from it and are not the field's.
+	// also are further parameters that result from it and are not the field's.
 	also string
 	// why is the reason for which no request has it.
 	why string

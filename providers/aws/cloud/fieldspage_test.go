@@ -21,7 +21,7 @@ What becomes of each field of a spec: the operation of AWS and the parameters in
 that make this page send each field to a double of AWS, and look for it there. [How to use them](aws.md).
 `
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
 	var specs []fieldstest.Spec
 	for _, d := range dialects {
@@ -36,7 +36,7 @@ func TestFieldsPage(t *testing.T) {
 
 var index = regexp.MustCompile(`\.\d+`)
 
-// told is where the field goes, for people.
+// told describes where the field goes, for the page.
 func (r reached) told() string {
 	if r.why != "" {
 		return "in no request: " + r.why

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// Find implements [provider.Session]. Where an instance of the machine has its name, that is one call.
+// Find implements [provider.Session]. If an instance of the machine has its name, that is one call.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	c, err := s.on(ctx, regionIn(ref.ProviderID))
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return out, nil
 }
 
-// sees notes an instance that is on its way out: its deletion goes on, and need not look.
+// sees records an instance under deletion: its deletion continues without a search.
 func (s *sights) sees(i types.Instance) {
 	if stateOf(i) == types.InstanceStateNameShuttingDown {
 		s.leaving.Put(deref(i.InstanceId), struct{}{})
@@ -52,8 +52,8 @@ func regionIn(providerID string) string {
 	return m[1]
 }
 
-// find asks by name first, which shows what another implementation made as well; and by UID and ID only for what
-// that has not shown.
+// find searches by name first, which also shows instances of another implementation; and by UID and ID only
+// for what that has not shown.
 func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
 	id := idOf(ref.ProviderID)
 	found := map[string]types.Instance{}
@@ -94,13 +94,14 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 	return s.mine(found, ref), nil
 }
 
-// absenceOf is under what it is kept that nothing of a machine is there.
+// absenceOf is the key under which the absence of a machine's instance is stored.
 func (s reading) absenceOf(ref provider.Ref) string {
 	return keyOf(s.scopeOf(true)) + " " + ref.UID + " " + ref.Name
 }
 
-// absent reports whether nothing of a machine was there moments ago, and nothing was made since. EC2 may take twice as
-// long as that to show what was made: a look of now could say no more. It holds for one creation.
+// absent reports whether a machine had no instance moments ago, and none was created since. EC2 may take
+// twice as long as that to show a new instance: another search could find no more. It is valid for one
+// creation.
 func (s reading) absent(c *client, ref provider.Ref) bool {
 	key := s.absenceOf(ref)
 	defer c.sights.absent.Forget(key)
@@ -108,9 +109,10 @@ func (s reading) absent(c *client, ref provider.Ref) bool {
 	return absent && idOf(ref.ProviderID) == ""
 }
 
-// scopeOf is where to look. Tags of a class of machine.sapcloud.io may have changed since an instance was made: UID and ID are looked
-// for in the cluster, by the name that the spec has for it or by its own, whatever the role. A class that has lost its spec does not know
-// the tag of the cluster: they are looked for everywhere then, since nothing found would be a claim.
+// scopeOf are the filters of a search. Tags of a class of machine.sapcloud.io may have changed since an
+// instance was created: UID and ID are searched in the cluster, by the spec's name for it or by its own,
+// whatever the role. A class that has lost its spec does not know the tag of the cluster: then the search
+// covers everything, since an empty result would be wrong.
 func (s reading) scopeOf(exact bool) []types.Filter {
 	if !exact || s.class.API == provider.OpenShift {
 		return belonging(s).scope()
@@ -125,8 +127,8 @@ func (s reading) scopeOf(exact bool) []types.Filter {
 	return []types.Filter{where("tag-key", keys...)}
 }
 
-// by are instances that pass the scope's filters, among which are all those of the given value of another filter: machines
-// that are looked for at the same time are looked for together.
+// by returns instances that pass the scope's filters, among them all with the given value of another
+// filter: concurrent searches share a request.
 func (s reading) by(ctx context.Context, c *client, filter, value string, scope []types.Filter) ([]types.Instance, error) {
 	return c.looks.ask(ctx, filter+" "+keyOf(scope), value, func(ctx context.Context, values []string) (all []types.Instance, err error) {
 		for i, err := range s.each(ctx, c, append(slices.Clone(scope), where(filter, values...))) {
@@ -149,7 +151,7 @@ func (s reading) mine(found map[string]types.Instance, ref provider.Ref) (out []
 		switch {
 		case uid == ref.UID && uid != "", deref(i.InstanceId) == id && id != "" && (!unscoped || name == ref.Name):
 			out = append(out, i)
-		case uid == "" && name == ref.Name && name != "" && !ended: // of a name as was there before, what has ended is no machine's
+		case uid == "" && name == ref.Name && name != "" && !ended: // an ended instance found only by name belongs to no machine
 			out = append(out, i)
 		}
 	}

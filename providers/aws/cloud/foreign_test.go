@@ -9,7 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestUnknownRegion: a double that has another region says so, and not that the credentials do not hold.
+// TestUnknownRegion: the error of a simulator in another region says so, and does not blame the
+// credentials.
 func TestUnknownRegion(t *testing.T) {
 	w := sample(t)
 	class := with(classOf(provider.OpenShift, "c1"), `"region":"us-east-1","availabilityZone":"us-east-1a"`, `"region":"eu-west-1","availabilityZone":"eu-west-1a"`)
@@ -19,8 +20,8 @@ func TestUnknownRegion(t *testing.T) {
 	}
 }
 
-// TestForeignSpecs: a double that accepts anything makes instances of what is in no inventory, in each region for itself, and lets nobody
-// in any more once it is told so.
+// TestForeignSpecs: a simulator that accepts everything creates instances of unknown images and types, in
+// each region separately, and refuses every client once it is configured to.
 func TestForeignSpecs(t *testing.T) {
 	w := newWorld(t, ec2.Options{Inventory: ec2.Sample(), AcceptAny: true, AcceptFilters: true})
 	of := func(region string) provider.Class {

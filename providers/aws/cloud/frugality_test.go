@@ -47,7 +47,7 @@ func TestCallsOfFiftyMachines(t *testing.T) {
 			t.Logf("%s: creating %d machines: %v", api, machines, got)
 		}
 		w.clock.Advance(2 * time.Minute)
-		for range 6 { // a minute at rest: everybody looks every ten seconds
+		for range 6 { // a minute at rest: every machine is read every ten seconds
 			each(t, machines, func(ctx context.Context, n int) error {
 				ref := refOf(fmt.Sprintf("m-%d", n))
 				ref.ProviderID = all[n].ProviderID
@@ -79,14 +79,14 @@ func TestCallsOfFiftyMachines(t *testing.T) {
 	}
 }
 
-// looks are how often instances were looked for while something was done.
+// looks counts the searches for instances during do.
 func (w *world) looks(do func()) int {
 	before := w.server.Counts()["DescribeInstances"]
 	do()
 	return w.server.Counts()["DescribeInstances"] - before
 }
 
-// Who has just found nothing need not look again to create: once, and not for long.
+// After an empty search, a creation need not search again: once, and not for long.
 func TestCreationLooksOnce(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		w := sample(t)
@@ -124,7 +124,7 @@ func TestCreationLooksOnce(t *testing.T) {
 			t.Fatal("a lost reply is none")
 		}
 		w.SetLag(5 * time.Second)
-		find("lost") // it was made, and does not show yet
+		find("lost") // it was created, and is not visible yet
 		if n := w.looks(func() { create("lost") }); n == 0 {
 			t.Errorf("%s: a machine that may have an instance is not looked for", api)
 		}
@@ -135,7 +135,7 @@ func TestCreationLooksOnce(t *testing.T) {
 	}
 }
 
-// What is given and lives is ended without a look; nothing is said to be gone without one.
+// A given live instance is terminated without a search; Delete is only done after one.
 func TestDeletionLooksAtItsEnd(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		w := sample(t)
@@ -176,7 +176,8 @@ func TestDeletionLooksAtItsEnd(t *testing.T) {
 	}
 }
 
-// What a listing showed on its way need not be looked for either: machines that go together are found by one.
+// An instance under deletion in a listing need not be searched either: one listing is enough for machines
+// that are deleted together.
 func TestDeletionKnowsWhatAListingShowed(t *testing.T) {
 	w := sample(t)
 	s, ref := w.open(t, classOf(provider.OpenShift, "c1")), refOf("m")
@@ -204,7 +205,7 @@ func TestDeletionKnowsWhatAListingShowed(t *testing.T) {
 	}
 }
 
-// Forty machines that are waited for by forty workers, each of which asks again and again, ask together.
+// Forty workers that wait for forty machines and repeat their calls share requests.
 func TestCallsOfAFleetThatIsWaitedFor(t *testing.T) {
 	const machines, polls = 40, 10
 	w := sample(t)

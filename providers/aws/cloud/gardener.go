@@ -48,7 +48,7 @@ func planOfClass(raw []byte) (*plan, error) {
 	return p, nil
 }
 
-// classStock is what else than the type capacity is counted by.
+// classStock are the properties besides the type by which capacity is counted.
 func classStock(s *spec.ProviderSpec) (out []string) {
 	switch s.MarketType() {
 	case spec.MarketSpot:
@@ -67,7 +67,8 @@ func classStock(s *spec.ProviderSpec) (out []string) {
 	return out
 }
 
-// root reports whether a disk of the spec is the image's root disk: one that is alone is that, whatever its name, as it always was.
+// root reports whether a disk of the spec is the image's root disk: a single disk is, whatever its name, as
+// always.
 func root(s *spec.ProviderSpec, d spec.BlockDevice) bool {
 	return d.DeviceName == spec.RootDevice || len(s.BlockDevices) == 1
 }
@@ -83,7 +84,7 @@ func slotOf(i spec.NetworkInterface, n int) slot {
 	return slot{card: deref(i.NetworkCardIndex), device: deviceOf(i, n)}
 }
 
-// classRequest is everything that the spec says, in AWS's words.
+// classRequest converts the whole spec to AWS's request.
 func classRequest(ctx context.Context, l lookup, s *spec.ProviderSpec) (*ec2.RunInstancesInput, error) {
 	disks, err := classDisks(ctx, l, s)
 	if err != nil {
@@ -118,7 +119,7 @@ func classRequest(ctx context.Context, l lookup, s *spec.ProviderSpec) (*ec2.Run
 	return in, nil
 }
 
-// text is nil for an empty one, which AWS would take for a value.
+// text returns nil for an empty one, which AWS would treat as a value.
 func text(s string) *string {
 	if s == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// hostFor puts the instance of a request on a dedicated host, where the spec wants that. It returns the host that was
-// allocated for the machine; empty where none was.
+// hostFor puts the instance of a request on a dedicated host, if the spec wants that. It returns the host
+// that was allocated for the machine; empty if none was.
 func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
 	h := s.plan.host
 	if h.shared {
@@ -24,7 +24,7 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	if !h.own {
 		return "", nil
 	}
-	for _, n := range in.NetworkInterfaces { // a host is in a zone, which the subnet may say alone
+	for _, n := range in.NetworkInterfaces { // a host is in a zone, which may follow from the subnet alone
 		if n.SubnetId != nil {
 			subnet, err := making(s).lookup(c).subnet(ctx, *n.SubnetId)
 			if err != nil {
@@ -48,8 +48,8 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	return id, nil
 }
 
-// share marks a host that users have as one that the cluster uses, once. What EC2 refuses for good costs the mark alone, as in the
-// original: the host is the user's, and may have all the tags that it can have.
+// share tags a user's host as used by the cluster, once. If EC2 refuses that, only the tag is missing, as
+// in the original: the host is the user's, and may have its maximum of tags.
 func (s hosting) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.Get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
@@ -64,8 +64,8 @@ func (s hosting) share(ctx context.Context, c *client, id string) error {
 	return s.judge("tag dedicated host "+id, err)
 }
 
-// allocate reuses the machine's host, or allocates one. A token names the host for ever, also when it was released after a
-// failure: then the next one is asked for.
+// allocate reuses the machine's host, or allocates one. A token names the host forever, also after its
+// release: then allocate uses the next token.
 func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
 	for h, err := range s.hosts(ctx, c, where("tag:"+uidTag, ref.UID)) {
 		if err != nil {
@@ -93,8 +93,8 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 	return out.HostIds[0], nil
 }
 
-// unhost releases the host of an instance that was not made, and returns why it was not: nothing may be left where
-// something is said to be exhausted. A host that cannot be released is found again by its tag.
+// unhost releases the host of an instance that was not created, and returns the error of the creation: an
+// Exhausted error must leave nothing behind. A host that cannot be released is found again by its tag.
 func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
 	kind := provider.KindOf(why)
 	if host != "" && code == "InvalidHostID.NotFound" { // the token's was released before
@@ -111,7 +111,7 @@ func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, 
 	return why
 }
 
-// counts say how often something has happened to a machine.
+// counts counts events of machines.
 type counts struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -123,7 +123,7 @@ func (c *counts) of(uid string) int {
 	return c.n[uid]
 }
 
-// mostCounted is how many machines are counted before all are forgotten.
+// mostCounted is the number of machines at which all counts are forgotten.
 const mostCounted = 10_000
 
 func (c *counts) add(uid string) {
@@ -135,7 +135,7 @@ func (c *counts) add(uid string) {
 	c.n[uid]++
 }
 
-// release gives hosts back, and reports whether all are: those that are occupied stay.
+// release releases hosts, and reports whether all are released: occupied ones stay.
 func (s hosting) release(ctx context.Context, c *client, ids []string) (bool, error) {
 	out, err := c.ec2.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: ids})
 	if err != nil {
@@ -153,8 +153,8 @@ func (s hosting) release(ctx context.Context, c *client, ids []string) (bool, er
 	return true, nil
 }
 
-// releaseHosts gives back what was allocated for a machine whose instances have ended. It looks where hosts may be: if the spec,
-// which may be gone, or an instance says so.
+// releaseHosts releases the hosts that were allocated for a machine whose instances have ended. It only
+// searches if there may be hosts: if the spec, which may be missing, or an instance indicates it.
 func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
 	own := s.plan != nil && s.plan.host.own
 	var ids []string
@@ -184,7 +184,7 @@ func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, 
 	return s.release(ctx, c, slices.Compact(ids))
 }
 
-// hosts yields those of the cluster that pass a filter, but for those that are given back already.
+// hosts yields those of the cluster that pass a filter, except released ones.
 func (s hosting) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
 	return func(yield func(types.Host, error) bool) {
 		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(belonging(s).hostScope(), by)})
@@ -207,8 +207,8 @@ func (s belonging) hostScope() []types.Filter {
 	return []types.Filter{where("tag:"+s.clusterKey(), owned)}
 }
 
-// Leftovers implements [provider.LeftoverLister]: dedicated hosts that were allocated for an instance which is not there.
-// Only specs of one API have them.
+// Leftovers implements [provider.LeftoverLister]: dedicated hosts that were allocated for an instance that
+// does not exist. Only specs of one API have them.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		if s.class.API != provider.OpenShift {

@@ -12,11 +12,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// demand is what is still to be done to an instance that was made, and cannot be asked for when it is made.
+// demand is a pending step for a new instance that the creation request cannot include.
 type demand func(ctx context.Context, s *session, c *client) error
 
-// demands are the routes and prefixes that the spec asks for and a running instance does not have. They are those of the network
-// interfaces that the spec names: what programs in the cluster attach later is theirs.
+// demands are the routes and prefixes of the spec that a running instance does not have. They only concern
+// the network interfaces in the spec: later ones belong to programs in the cluster.
 func (p *plan) demands(i types.Instance) (out []demand) {
 	for _, n := range i.NetworkInterfaces {
 		if n.Attachment == nil {
@@ -59,7 +59,7 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 	return provider.Errorf(provider.Conflict, "instance %s of machine %s is not there", i.ID, ref.Name)
 }
 
-// route lets a network interface send and take packets of other addresses.
+// route lets a network interface send and receive packets of other addresses.
 func route(id string) demand {
 	return func(ctx context.Context, s *session, c *client) error {
 		_, err := c.ec2.ModifyNetworkInterfaceAttribute(ctx, &ec2.ModifyNetworkInterfaceAttributeInput{
@@ -69,8 +69,9 @@ func route(id string) demand {
 	}
 }
 
-// prefix assigns as many prefixes as a network interface lacks. EC2 takes each such request for another one, and shows only after
-// a while what it has assigned: what was asked for meanwhile counts as there, also where it is not known what came of it.
+// prefix assigns the missing prefixes of a network interface. EC2 treats each such request as another one,
+// and shows assigned prefixes only after a while: those requested meanwhile count as assigned, also if the
+// outcome is unknown.
 func prefix(id string, shown, wanted int32) demand {
 	return func(ctx context.Context, s *session, c *client) error {
 		there := shown

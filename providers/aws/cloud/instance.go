@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// states are those of EC2. What is shutting down ends without another call. What is stopping can be neither started nor
-// stopped: it is off once it is stopped.
+// states maps EC2's states. An instance that is shutting down ends without another call. One that is
+// stopping can be neither started nor stopped: it is off once it is stopped.
 var states = map[types.InstanceStateName]provider.State{
 	types.InstanceStateNamePending:      provider.Pending,
 	types.InstanceStateNameRunning:      provider.Running,
@@ -31,7 +31,7 @@ func stateOf(i types.Instance) types.InstanceStateName {
 	return i.State.Name
 }
 
-// tell says what EC2 says of an instance in the words of the engine. The error is that names of it may be missing.
+// tell converts an instance. The error says that names may be missing.
 func (s reading) tell(ctx context.Context, c *client, i types.Instance) (provider.Instance, error) {
 	domains, err := s.domains(ctx, c, i)
 	balancing(s).remember(c, mapOf(i.Tags)[uidTag], i)
@@ -65,7 +65,7 @@ func (s reading) providerID(i provider.Instance) string {
 
 var instanceID = regexp.MustCompile(`(?i)^aws://(?:.*/)?(i-[0-9a-f]+)$`)
 
-// idOf is the instance that a provider ID names, in any format; empty where it names none of AWS.
+// idOf is the instance that a provider ID names, in any format; empty if it names none of AWS.
 func idOf(providerID string) string {
 	if m := instanceID.FindStringSubmatch(providerID); m != nil {
 		return strings.ToLower(m[1])
@@ -81,7 +81,7 @@ func identify(providerID string) string {
 	return ""
 }
 
-// launchFaults are reasons for which EC2 ends an instance that it has accepted and that never ran.
+// launchFaults are reasons for which EC2 terminates an accepted instance that never ran.
 var launchFaults = map[string]reaction{
 	"Server.InsufficientInstanceCapacity": {kind: provider.Exhausted, scope: provider.ScopeType},
 	"Server.InternalError":                {kind: provider.Exhausted, scope: provider.ScopeType},
@@ -92,8 +92,8 @@ var launchFaults = map[string]reaction{
 	"Client.InvalidParameterValue":        {kind: provider.Invalid},
 }
 
-// faultOf is why EC2 gave up what it had accepted. What ran and was ended, by people or for want of spot capacity, has no
-// fault.
+// faultOf is why EC2 failed an accepted instance. An instance that ran and was terminated, by users or for
+// lack of spot capacity, has no fault.
 func faultOf(i types.Instance) *provider.Error {
 	if i.StateReason == nil || stateOf(i) != types.InstanceStateNameTerminated && stateOf(i) != types.InstanceStateNameShuttingDown {
 		return nil
@@ -110,8 +110,8 @@ func faultOf(i types.Instance) *provider.Error {
 	return &provider.Error{Kind: r.kind, Scope: r.scope, Err: fmt.Errorf("EC2 ended instance %s before it ran: %s", deref(i.InstanceId), deref(i.StateReason.Message))}
 }
 
-// addresses are those of the network interfaces in use, IPv6 before IPv4, and names. Domains are those that the network
-// gives to its hosts.
+// addresses are those of the network interfaces in use, IPv6 before IPv4, and names. Domains are those of
+// the network's hosts.
 func addresses(i types.Instance, domains []string) (out []corev1.NodeAddress) {
 	add := func(t corev1.NodeAddressType, a string) {
 		if a != "" {
@@ -143,9 +143,10 @@ func addresses(i types.Instance, domains []string) (out []corev1.NodeAddress) {
 	return out
 }
 
-// domains are those of the instance's network: nodes may have names in them, for which they ask for certificates. Where they
-// may not be read, or cannot be, there are none, and that is not asked again for a while. Any other failure leaves those that were read
-// before: addresses do not come and go. Where none were, nothing is told of the instance.
+// domains are those of the instance's network: nodes may have names in them, for which they request
+// certificates. Without the permission the list is empty, and the request is not repeated for a while. After
+// any other failure the previous domains stay, so that addresses do not flap. Without previous ones, the
+// instance is not reported.
 func (s reading) domains(ctx context.Context, c *client, i types.Instance) ([]string, error) {
 	id := deref(i.VpcId)
 	if s.class.API != provider.OpenShift || id == "" || deref(i.PrivateDnsName) == "" {
@@ -162,7 +163,7 @@ func (s reading) domains(ctx context.Context, c *client, i types.Instance) ([]st
 		}
 		err = classify("look for the domains of network "+id, err, s.names)
 		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials do hold for the rest: they are not let go of
+		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
 			return nil, nil
 		}
 		return nil, err

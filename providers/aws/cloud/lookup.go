@@ -13,14 +13,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// lookup finds what specs name: images, subnets, groups.
+// lookup finds the objects that specs name: images, subnets, groups.
 type lookup struct {
 	*client
 	ask   func(doing string, err error) error // classifies
 	names map[field]string
-	// stack is what the cluster says of IP.
+	// stack has the IP protocols of the cluster.
 	stack stack
-	// placement is what an annotation of the machine says of the instance's; nil: nothing.
+	// placement is the placement in the machine's annotation; nil: none.
 	placement *types.Placement
 }
 
@@ -28,7 +28,7 @@ func (l lookup) missing(f field, format string, args ...any) error {
 	return provider.InvalidField(l.names[f], format, args...)
 }
 
-// filters are the spec's, in AWS's type.
+// filters converts the spec's filters to AWS's type.
 func filters[F any](all []F, of func(F) (name string, values []string)) (out []types.Filter) {
 	for _, f := range all {
 		name, values := of(f)
@@ -37,7 +37,7 @@ func filters[F any](all []F, of func(F) (name string, values []string)) (out []t
 	return out
 }
 
-// keyOf stands for filters.
+// keyOf identifies filters.
 func keyOf(all []types.Filter) string {
 	var out strings.Builder
 	for _, f := range all {
@@ -60,7 +60,7 @@ func (l lookup) image(ctx context.Context, id string) (types.Image, error) {
 	})
 }
 
-// newest is the image that was made last of those that pass the filters. Times of images compare as texts.
+// newest is the last created image that passes the filters. Times of images compare as texts.
 func (l lookup) newest(ctx context.Context, by []types.Filter) (types.Image, error) {
 	return l.images.Get(ctx, keyOf(by), func(ctx context.Context) (types.Image, error) {
 		var all []types.Image
@@ -92,8 +92,8 @@ func (l lookup) subnet(ctx context.Context, id string) (types.Subnet, error) {
 	})
 }
 
-// firstSubnet is the first by its ID of those that pass the filters, so that a request repeated is the same request. That there is
-// no such subnet is the fault of the field.
+// firstSubnet is the first by its ID of those that pass the filters, so that a repeated request is the same
+// request. If no subnet matches, the field is at fault.
 func (l lookup) firstSubnet(ctx context.Context, by []types.Filter, f field) (types.Subnet, error) {
 	return l.subnets.Get(ctx, keyOf(by), func(ctx context.Context) (types.Subnet, error) {
 		var all []types.Subnet

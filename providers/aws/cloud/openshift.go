@@ -32,7 +32,7 @@ func planOfMachine(raw []byte) (*plan, error) {
 		host: hostOf(s), rootGiB: rootOf(s), stock: machineStock(s), subnet: subnetName(s),
 	}
 	addTags(p.tags, s.Tags)
-	for _, b := range s.LoadBalancers { // those of other types the original passes over
+	for _, b := range s.LoadBalancers { // the original ignores those of other types
 		if b.Type != machinev1beta1.NetworkLoadBalancerType && b.Type != machinev1beta1.ClassicLoadBalancerType {
 			continue
 		}
@@ -44,7 +44,7 @@ func planOfMachine(raw []byte) (*plan, error) {
 	return p, nil
 }
 
-// addTags adds tags of a spec, of each name the first.
+// addTags adds tags of a spec; of duplicate names the first counts.
 func addTags(into map[string]string, tags []machinev1beta1.TagSpecification) {
 	for _, t := range tags {
 		if _, doubled := into[t.Name]; !doubled {
@@ -53,7 +53,7 @@ func addTags(into map[string]string, tags []machinev1beta1.TagSpecification) {
 	}
 }
 
-// zonesOf are the zones that the spec names: one, or those of which a filter of subnets leaves the choice.
+// zonesOf are the zones that the spec names: one, or those that a filter of subnets allows.
 func zonesOf(s *machineSpec) []string {
 	if s.Placement.AvailabilityZone != "" {
 		return []string{s.Placement.AvailabilityZone}
@@ -68,7 +68,7 @@ func zonesOf(s *machineSpec) []string {
 
 func zoneFilter(name string) bool { return name == "availabilityZone" || name == "availability-zone" }
 
-// machineStock is what else than the type capacity is counted by.
+// machineStock are the properties besides the type by which capacity is counted.
 func machineStock(s *machineSpec) (out []string) {
 	if s.MarketType == machinev1beta1.MarketTypeCapacityBlock {
 		out = append(out, "capacity block")
@@ -80,7 +80,7 @@ func machineStock(s *machineSpec) (out []string) {
 	return append(out, s.CapacityReservationID, string(s.Placement.Tenancy), h.given)
 }
 
-// subnetName stands for the subnet that the spec names, to people too.
+// subnetName identifies the subnet that the spec names, also for users.
 func subnetName(s *machineSpec) string {
 	if s.Subnet.ID != nil {
 		return *s.Subnet.ID
@@ -96,8 +96,8 @@ func spotOf(s *machineSpec) bool {
 	return s.MarketType == machinev1beta1.MarketTypeSpot || s.MarketType == "" && s.SpotMarketOptions != nil
 }
 
-// hostOf is what the spec asks for of dedicated hosts. A host beside a strategy that it does not know the original uses, and does not
-// tag.
+// hostOf is the spec's request for dedicated hosts. A host beside an unknown strategy is used by the
+// original, and not tagged.
 func hostOf(s *machineSpec) (h hostPlan) {
 	if s.Placement.Host == nil || s.Placement.Host.DedicatedHost == nil {
 		return h
@@ -122,7 +122,7 @@ func rootOf(s *machineSpec) int64 {
 	return 0
 }
 
-// machineRequest is everything that the spec says, in AWS's words.
+// machineRequest converts the whole spec to AWS's request.
 func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) (*ec2.RunInstancesInput, error) {
 	image, err := imageOf(ctx, l, s)
 	if err != nil {
@@ -168,7 +168,8 @@ func machineRequest(ctx context.Context, l lookup, s *machineSpec, zone string) 
 	return in, nil
 }
 
-// putDualStack makes an instance of a cluster with both protocols: it is named by its ID, which has addresses of both.
+// putDualStack configures an instance of a cluster with both protocols: its name is its ID, which has
+// addresses of both.
 func putDualStack(in *ec2.RunInstancesInput, sixFirst bool) {
 	if sixFirst {
 		in.NetworkInterfaces[0].PrimaryIpv6, in.NetworkInterfaces[0].Ipv6AddressCount = aws.Bool(true), aws.Int32(1)
@@ -268,8 +269,8 @@ func inWavelength(ctx context.Context, l lookup, subnet *string, zone string) (b
 	return l.wavelength(ctx, zone)
 }
 
-// disksOf are the disks. One without a name is the image's root disk, and every disk goes with its instance. What is no EBS volume the
-// original passes over.
+// disksOf are the disks. One without a name is the image's root disk, and every disk is deleted with its
+// instance. The original ignores disks that are no EBS volume.
 func disksOf(ctx context.Context, l lookup, s *machineSpec, image string) (out []types.BlockDeviceMapping, err error) {
 	for _, d := range s.BlockDevices {
 		m := types.BlockDeviceMapping{DeviceName: d.DeviceName}
@@ -311,8 +312,8 @@ func diskOf(e *machinev1beta1.EBSBlockDeviceSpec) *types.EbsBlockDevice {
 	return out
 }
 
-// placementOf keeps zone, group and partition when a host is given, too. A zone that a filter of subnets leaves to be chosen is that of
-// the subnet.
+// placementOf keeps zone, group and partition when a host is given, too. A zone that a filter of subnets
+// leaves open is that of the subnet.
 func placementOf(s *machineSpec) *types.Placement {
 	p := &types.Placement{Tenancy: types.Tenancy(s.Placement.Tenancy)}
 	if zone := s.Placement.AvailabilityZone; s.Subnet.ID == nil && zone != "" {

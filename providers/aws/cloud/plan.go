@@ -12,46 +12,50 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// plan is what a spec of either API asks for, as far as the spec alone says it. It is shared: not to be changed.
+// plan is the request of a spec of either API, as far as the spec alone determines it. It is shared: do not
+// change it.
 type plan struct {
 	region, instanceType string
-	// zones are those in which the instance may be made, best first; empty where a subnet decides that the spec only names.
+	// zones are the possible zones of the instance, best first; empty if a subnet decides that the spec
+	// only names.
 	zones []string
-	// subnet is what the spec calls the one that decides then; empty where that is the cloud's.
+	// subnet is the spec's name for that subnet; empty if the cloud decides.
 	subnet string
 	spot   bool
-	// stock is what else than the type capacity is counted by; it may have empty parts.
+	// stock are the properties besides the type by which capacity is counted; parts may be empty.
 	stock []string
-	// tags are the user's, keys those of them that say whose instances are.
+	// tags are the user's, keys those of them that record the owner of instances.
 	tags map[string]string
 	keys []string
-	// balancers are those that know the instance, while it runs.
+	// balancers are those with which the running instance is registered.
 	balancers []balancer
-	// routes are where the network interfaces are that send and take packets of other addresses than their own.
+	// routes are the slots of network interfaces that send and receive packets of other addresses than
+	// their own.
 	routes []slot
-	// prefixes are how many IPv6 prefixes the network interface in a slot has.
+	// prefixes are the numbers of IPv6 prefixes of the network interfaces, by slot.
 	prefixes map[slot]int32
 	host     hostPlan
-	// annotated: the spec leaves it to an annotation of the machine where in its zone the instance runs.
+	// annotated: an annotation of the machine decides the placement of the instance in its zone.
 	annotated bool
 	rootGiB   int64
-	// vcpus are as many as are used of those that the type has; 0 for all.
+	// vcpus is the number of used ones of the type's; 0 for all.
 	vcpus int64
-	// names are the spec's for what requests are made of.
+	// names are the spec's names for the parts of requests.
 	names map[field]string
-	// request makes one instance, in a zone if one is given. It asks for what the spec names by other means than IDs.
+	// request returns the request for one instance, in a zone if one is given. It looks up objects that the
+	// spec does not name by ID.
 	request func(ctx context.Context, l lookup, zone string) (*ec2.RunInstancesInput, error)
 }
 
-// slot is where a network interface is attached: each card counts its devices.
+// slot is the attachment of a network interface: each card counts its devices.
 type slot struct{ card, device int32 }
 
-// hostPlan is what a spec asks for of dedicated hosts.
+// hostPlan is a spec's request for dedicated hosts.
 type hostPlan struct {
 	// own: one is allocated for the instance, with the tags.
 	own  bool
 	tags map[string]string
-	// given is one that the user has; shared: it is tagged as one that the cluster uses.
+	// given is a host of the user; shared: it is tagged as used by the cluster.
 	given  string
 	shared bool
 }
@@ -62,7 +66,7 @@ type balancer struct {
 	network bool // else it is a classic one
 }
 
-// byAddress reports whether load balancers may know the plan's instances by their addresses.
+// byAddress reports whether load balancers may identify the plan's instances by address.
 func (p *plan) byAddress() bool {
 	return p != nil && slices.ContainsFunc(p.balancers, func(b balancer) bool { return b.network })
 }
@@ -78,11 +82,11 @@ func judge(api string, raw []byte) (*plan, error) {
 	return nil, provider.Errorf(provider.Invalid, "there are no specs of AWS in %q", api)
 }
 
-// spotStock is what spot instances are called.
+// spotStock is the name of spot capacity.
 const spotStock = "spot"
 
-// choices are what an instance may be made of. Without a zone it is one: the subnet decides, and since its zone is not known,
-// types in different subnets are not used up together.
+// choices are the variants of an instance. Without a zone there is one: the subnet decides, and since its
+// zone is not known, types in different subnets are counted separately.
 func (p *plan) choices() (all []provider.Choice) {
 	for _, zone := range p.zones {
 		all = append(all, provider.Choice{Name: p.sold() + " in " + zone, Region: p.region, Zone: zone, Type: p.sold()})
@@ -97,7 +101,8 @@ func (p *plan) choices() (all []provider.Choice) {
 	return []provider.Choice{{Name: sold, Region: p.region, Type: sold}}
 }
 
-// sold is the type, as capacity is counted: spot instances are another stock, and so is what is reserved.
+// sold is the type under which capacity is counted: spot instances are another stock, and so are
+// reservations.
 func (p *plan) sold() string {
 	stock := slices.DeleteFunc(slices.Clone(p.stock), func(part string) bool { return part == "" || part == string(types.TenancyDefault) })
 	if len(stock) > 0 {
@@ -117,7 +122,7 @@ func (p *plan) zoneOf(choice string) (string, error) {
 	return "", provider.Errorf(provider.Invalid, "the spec has no choice %q", choice)
 }
 
-// differences are what an instance is and the spec says otherwise. One that was made of any choice is as the spec says.
+// differences are the differences of an instance from the spec. An instance of any choice matches the spec.
 func (p *plan) differences(i provider.Instance) (out []string) {
 	differs := func(f field, has, says string) {
 		if has != "" && says != "" && has != says {

@@ -26,7 +26,7 @@ func Plugin() serve.Plugin {
 	}
 }
 
-// limits are those of EC2 for an account in a region, so that machines leave room for others: reads have a bucket of 100
-// that is refilled by 20 a second, most changes one of 50 and 5. RunInstances has less: where that throttles, the limit
-// is learned.
+// limits are those of EC2 for an account in a region, reduced to leave room for other clients: reads have a
+// bucket of 100 that is refilled by 20 a second, most changes one of 50 and 5. RunInstances has less: if it
+// throttles, the limit adapts.
 var limits = decorate.Limits{PerSecond: 20, Burst: 100, Writes: &decorate.Limits{PerSecond: 5, Burst: 20}}

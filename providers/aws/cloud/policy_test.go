@@ -24,7 +24,7 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(t))
 }
 
-// allowed are the operations of the policy that people are told to use, as the double calls them.
+// allowed are the operations of the documented policy, by the simulator's names.
 func allowed(t *testing.T) (operations []string) {
 	t.Helper()
 	for _, action := range actions(t) {
@@ -56,8 +56,8 @@ func actions(t *testing.T) (all []string) {
 	return all
 }
 
-// EC2 asks the key management with the rights of whoever launches: for a disk that is made with a key, and for an image that was encrypted with
-// one and is encrypted with another.
+// EC2 uses the caller's permissions for the key management: for a disk that is created with a key, and for
+// an image that was encrypted with one and is encrypted with another.
 func TestThePolicyCoversKeysOfDisks(t *testing.T) {
 	all := actions(t)
 	for _, needed := range []string{"CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"} {
@@ -67,7 +67,7 @@ func TestThePolicyCoversKeysOfDisks(t *testing.T) {
 	}
 }
 
-// The policy in the documentation is enough for everything, and each right in it is used.
+// The policy in the documentation is enough for everything, and each permission in it is used.
 func TestThePolicyIsWhatIsNeeded(t *testing.T) {
 	w := sample(t)
 	keys := ec2.Sample().Credentials[0]
@@ -128,7 +128,7 @@ func TestThePolicyIsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// A right that is missing is Denied, and no empty answer.
+// A missing permission is Denied, and no empty answer.
 func TestMissingRightsAreDenied(t *testing.T) {
 	all := allowed(t)
 	for _, missing := range []string{"DescribeInstances", "RunInstances", "DescribeSubnets", "DescribeSecurityGroups", "DescribeImages"} {

@@ -15,12 +15,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// Options say how the provider is set up.
+// Options are the dependencies and settings of the provider.
 type Options struct {
 	Clock provider.Clock
 	// Objects reads Infrastructure and the bundle of certificates, for machines of machine.openshift.io; may be nil.
 	Objects provider.Objects
-	// Endpoint stands in for all endpoints of AWS that nothing else replaces: that of a double. Empty for AWS.
+	// Endpoint replaces all endpoints of AWS without a replacement of their own: that of a simulator. Empty
+	// for AWS.
 	Endpoint string
 }
 
@@ -36,7 +37,7 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New makes a provider.
+// New returns a provider.
 func New(o Options) *Provider {
 	return &Provider{options: o, specs: kit.NewSpecs(judge), clients: kit.NewClients[*client](o.Clock, 0, 0)}
 }
@@ -51,19 +52,19 @@ func (p *Provider) ReadSpec(api string, raw []byte) (provider.SpecNames, error) 
 	return names, err
 }
 
-// cluster is what the cluster that machines join says of AWS.
+// cluster has the settings for AWS of the cluster that machines join.
 type cluster struct {
 	place
-	tags  map[string]string // for everything that is made
+	tags  map[string]string // for all created resources
 	stack stack
 }
 
-// stack is which protocols a cluster has.
+// stack has the protocols of a cluster.
 type stack struct {
 	dual, sixFirst bool
 }
 
-// Open implements [provider.Provider]. It calls AWS for nothing.
+// Open implements [provider.Provider]. It makes no call to AWS.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 // regionNames are the fields of regions in specs.
 var regionNames = map[string]string{provider.OpenShift: "placement.region", provider.Gardener: "region"}
 
-// regionOf is the spec's region, or else what else says one.
+// regionOf is the spec's region, or else that of another source.
 func regionOf(p *plan, class provider.Class, c cluster) string {
 	said := ""
 	if p != nil {
@@ -110,7 +111,7 @@ func regionOf(p *plan, class provider.Class, c cluster) string {
 	return cmp.Or(said, class.Region, c.region)
 }
 
-// clusterOf reads what concerns machines of the API: those of one are made as Infrastructure says.
+// clusterOf reads the settings for machines of the API: those of one follow Infrastructure.
 func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err error) {
 	c.tags, c.endpoints = map[string]string{}, map[string]string{}
 	if p.options.Endpoint != "" {
@@ -143,10 +144,10 @@ func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err er
 	return c, nil
 }
 
-// services are those that are called.
+// services are the called services.
 var services = []string{"ec2", "elasticloadbalancing", "sts"}
 
-// key stands for what was read.
+// key identifies the settings.
 func (c cluster) key() provider.ClientKey {
 	var parts [][]byte
 	for _, m := range []map[string]string{c.endpoints, c.tags} {
@@ -164,7 +165,7 @@ func (c cluster) key() provider.ClientKey {
 	return provider.KeyOf(nil, "", c.region, parts...)
 }
 
-// session is a class opened.
+// session is an open class.
 type session struct {
 	access
 	class   provider.Class
@@ -173,17 +174,17 @@ type session struct {
 	source  provider.ClientKey
 }
 
-// access is how AWS is reached for a class.
+// access has the settings to call AWS for a class.
 type access struct {
 	provider *Provider
 	secret   map[string][]byte
-	// place has no region where nothing of the class says one.
+	// place has no region if nothing of the class names one.
 	place
-	// names are the spec's for what AWS refuses; nil where there is none.
+	// names are the spec's names for what AWS refuses; nil without a spec.
 	names map[field]string
 }
 
-// on is a client for the session's account, in the region of the spec or else of what a call is about.
+// on returns a client for the session's account, in the region of the spec or else of the call's object.
 func (a *access) on(ctx context.Context, regions ...string) (*client, error) {
 	where := a.place
 	where.region = cmp.Or(append([]string{a.region}, regions...)...)
@@ -203,7 +204,7 @@ func (a *access) clientKey(p place) provider.ClientKey {
 	return provider.KeyOf(relevant(a.secret), endpoints.String(), p.region, p.ca)
 }
 
-// judge says what came of a call, and lets go of clients whose credentials do not hold.
+// judge classifies the error of a call, and drops clients with invalid credentials.
 func (a *access) judge(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -211,14 +212,14 @@ func (a *access) judge(doing string, err error) error {
 	return a.provider.clients.Observe(a.clientKey(a.place), classify(doing, err, a.names))
 }
 
-// lookup is what requests are made with.
+// lookup returns the lookup for requests.
 func (s making) lookup(c *client) lookup {
 	return lookup{client: c, ask: s.judge, names: s.plan.names, stack: s.cluster.stack}
 }
 
-// What a session does is in types of their own, by what it is about. Each is the session.
+// The methods of a session are on types of their own, by subject. Each is the session.
 type (
-	belonging struct{ *session } // whose things are
+	belonging struct{ *session } // ownership
 	reading   struct{ *session } // what there is
 	making    struct{ *session } // an instance
 	removing  struct{ *session } // instances

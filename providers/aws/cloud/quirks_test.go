@@ -83,7 +83,7 @@ func TestQuirkTheFirstOfTwoTagsCounts(t *testing.T) {
 	}
 }
 
-// A host of the user that may not be tagged is used all the same.
+// A user's host that may not be tagged is still used.
 func TestQuirkAHostThatCannotBeTagged(t *testing.T) {
 	for reason, refuse := range map[string]func(w *world){
 		"a right is missing": func(w *world) {
@@ -186,7 +186,8 @@ func TestQuirkThrottledLookupsAreNotInvalid(t *testing.T) {
 	}
 }
 
-// Names that nodes have in the domains of their network do not go because the domains cannot be read for a moment.
+// Names of nodes in the domains of their network do not disappear because the domains cannot be read for a
+// moment.
 func TestQuirkDomainsDoNotComeAndGo(t *testing.T) {
 	inventory := ec2.Sample()
 	inventory.Networks[0].Domains = []string{"corp.example"}
@@ -229,7 +230,7 @@ func TestQuirkDomainsDoNotComeAndGo(t *testing.T) {
 	}
 }
 
-// Whoever may not read domains has none, and still sees instances.
+// Without the permission to read domains the list is empty, and instances are still visible.
 func TestQuirkDomainsThatMayNotBeRead(t *testing.T) {
 	w := sample(t)
 	keys := ec2.Sample().Credentials[0]

@@ -43,7 +43,7 @@ func recordOf(t testing.TB, r recordtest.Record) record {
 
 func (r record) ref() provider.Ref { return refOf("m-" + r.ID) }
 
-// world is AWS, and the objects of the cluster, as they were when the case was recorded.
+// world is AWS, and the objects of the cluster, at the time of the recording.
 func (r record) world(t *testing.T) (*world, provider.Class) {
 	w := newWorld(t, ec2.Options{Inventory: ec2.Sample(), AcceptAny: true})
 	if r.AWS != nil {
@@ -57,7 +57,7 @@ func (r record) world(t *testing.T) (*world, provider.Class) {
 	return w, class
 }
 
-// play is what the provider sends for the case, and the error with which it sends nothing that makes an instance.
+// play returns what the provider sends for the case, and the error with which it creates no instance.
 func (r record) play(t *testing.T) (map[string]recordtest.Parameters, error) {
 	w, class := r.world(t)
 	s, err := w.start().Open(t.Context(), class)
@@ -119,7 +119,7 @@ func (r record) parametersOf(request url.Values) recordtest.Parameters {
 	return out
 }
 
-// TestRecordedRequests holds what is sent to what the originals were recorded with.
+// TestRecordedRequests compares the provider's requests with the recorded ones of the originals.
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/aws/cloud", Folder: recordings, Page: "../../../docs/providers/aws.md", APIs: []string{provider.OpenShift, provider.Gardener},

@@ -9,9 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// TestEveryRecordedMachineIsDeleted: whatever a spec says from which a region can be read, the instance of its machine is found and deleted: one
-// that was made by this provider, and one that was made by the original, of which the provider ID is recorded. Where the spec says a region,
-// nothing else does.
+// TestEveryRecordedMachineIsDeleted: whatever a spec says, if it names a region, the instance of its
+// machine is found and deleted: one that this provider created, and one that the original created, whose
+// provider ID is recorded. If the spec names a region, no other source does.
 func TestEveryRecordedMachineIsDeleted(t *testing.T) {
 	recordtest.Deletions{
 		Folder: recordings, APIs: []string{provider.OpenShift, provider.Gardener},
@@ -26,7 +26,7 @@ func (r record) deleted(t *testing.T, planted bool, now json.RawMessage) {
 	if spec.RegionOf(r.API, now) != "" {
 		delete(w.objects, "Infrastructure/cluster")
 	} else if r.API == provider.Gardener {
-		class.Region = "us-east-1" // nodeTemplate says it
+		class.Region = "us-east-1" // from nodeTemplate
 	}
 	made := provider.Instance{Name: r.ref().Name}
 	if !planted {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// The tags that are ours alone: what users write under these keys is not written.
+// Our tags: users' values under these keys are ignored.
 const (
 	ourPrefix    = "millwright.dev/"
 	uidTag       = ourPrefix + "machine-uid"
@@ -22,7 +22,7 @@ const (
 	hostTag      = ourPrefix + "dedicated-host" // that was allocated for the instance
 )
 
-// nameTag is where both originals have the machine's name.
+// nameTag is the tag in which both originals have the machine's name.
 const nameTag = "Name"
 
 // The values of a cluster's tag, as each original writes them.
@@ -33,8 +33,8 @@ const (
 
 func (s belonging) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
 
-// userTags are those of users, as a spec says them, and of the cluster, the spec's before the cluster's. What says whose something is
-// comes from nobody else.
+// userTags are those of users, from the spec, and of the cluster; the spec's win. Tags of the owner are
+// never taken from them.
 func (s belonging) userTags(users map[string]string) map[string]string {
 	tags := maps.Clone(s.cluster.tags)
 	if tags == nil {
@@ -60,7 +60,7 @@ func (s belonging) ownership() map[string]string {
 	return tags
 }
 
-// tagsOf are those of something that is made for a machine, with tags of users.
+// tagsOf are those of a resource that is created for a machine, with tags of users.
 func (s belonging) tagsOf(users map[string]string, ref provider.Ref, role string) map[string]string {
 	tags := s.userTags(users)
 	maps.Copy(tags, s.ownership())
@@ -72,7 +72,7 @@ func (s belonging) tagsOf(users map[string]string, ref provider.Ref, role string
 	return tags
 }
 
-// listed are tags in order: a request that is repeated has to be the same request.
+// listed returns tags in order: a repeated request has to be the same request.
 func listed(tags map[string]string) (out []types.Tag) {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
@@ -95,8 +95,8 @@ func mapOf(tags []types.Tag) map[string]string {
 	return out
 }
 
-// scope filters what is in the class's ownership scope. In one API that is the cluster's tag, of either original; in the other
-// all keys that the spec's tags have for it.
+// scope are the filters for the class's ownership scope. In one API that is the cluster's tag, of either
+// original; in the other all keys that the spec's tags have for it.
 func (s belonging) scope() []types.Filter {
 	if s.class.API == provider.OpenShift {
 		return []types.Filter{{Name: aws.String("tag:" + s.clusterKey()), Values: []string{owned, oneTag}}}

@@ -12,21 +12,22 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// EC2 launches one instance for one token in one zone. It also remembers the token of a launch that it refused for want of
-// capacity, and refuses whatever else is asked for with it. So each attempt of a machine has another token.
+// EC2 launches one instance for one token in one zone. It also remembers the token of a launch that it
+// refused for lack of capacity, and refuses every other request with it. So each attempt of a machine has
+// another token.
 
-// mismatch is how EC2 says that a token was used for something else.
+// mismatch is EC2's code for a token that was used for another request.
 const mismatch = "IdempotentParameterMismatch"
 
-// tokens is what is known of the tokens that launches had. Losing it costs [readLag].
+// tokens are the known facts about the tokens of launches. Losing them costs [readLag].
 type tokens struct {
-	spent *kit.Memo[time.Time] // since when EC2 says that a token was used for something else
-	vain  counts               // such tokens with which nothing was made
+	spent *kit.Memo[time.Time] // when EC2 first said that a token was used for another request
+	vain  counts               // such tokens that created nothing
 }
 
-// launch is one of a machine, in a zone if that is known.
+// launch is a launch of a machine, in a zone if that is known.
 type launch struct {
-	key   string // what tokens are counted by
+	key   string // the key under which tokens are counted
 	token string
 }
 
@@ -43,8 +44,9 @@ func (s making) launch(c *client, ref provider.Ref, attempt int, zone string) la
 	return l
 }
 
-// mismatched lets go of a token that was used for something else, once it is certain that nothing was made with it: the
-// class may have changed since. Whose instance has it does not matter, and what tags that has.
+// mismatched abandons a token that was used for another request, once it is certain that it created
+// nothing: the class may have changed since. An instance with the token counts, whatever its owner and its
+// tags.
 func (s making) mismatched(ctx context.Context, c *client, l launch, why error) error {
 	now := s.provider.options.Clock.Now()
 	since, err := c.past.tokens.spent.Get(ctx, l.key+" "+l.token, func(context.Context) (time.Time, error) { return now, nil })
@@ -64,8 +66,8 @@ func (s making) mismatched(ctx context.Context, c *client, l launch, why error) 
 // ripening is how long EC2 may not know a new instance profile.
 const ripening = 2 * time.Minute
 
-// unripe takes the refusal of an instance profile for one that passes, for a while since it was first refused: IAM tells EC2
-// of a new one only some time after it was made.
+// unripe treats the refusal of an instance profile as temporary, for a while since the first refusal: IAM
+// passes a new one to EC2 only some time after its creation.
 func (s making) unripe(ctx context.Context, c *client, p *types.IamInstanceProfileSpecification, why error) error {
 	if p == nil || provider.KindOf(why) != provider.Invalid || !strings.Contains(why.Error(), "Invalid IAM Instance Profile") {
 		return why

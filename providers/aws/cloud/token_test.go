@@ -18,7 +18,7 @@ func (w *world) sent() (tokens []string) {
 	return tokens
 }
 
-// try makes an instance of the class by that attempt, and tells what came of it: nothing where it was made.
+// try creates an instance of the class by that attempt, and returns the error, if any.
 func (w *world) try(t *testing.T, p provider.Provider, class provider.Class, ref provider.Ref, attempt int) provider.Kind {
 	t.Helper()
 	s, err := p.Open(t.Context(), class)
@@ -36,7 +36,7 @@ func (w *world) try(t *testing.T, p provider.Provider, class provider.Class, ref
 // another is the class with another type of instances.
 func another(class provider.Class) provider.Class { return with(class, `"m5.large"`, `"m6a.large"`) }
 
-// EC2 keeps the token of a launch that it refused, with what was asked for.
+// EC2 remembers the token of a refused launch, with its parameters.
 func TestARefusedLaunchSpendsItsToken(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		w := sample(t)
@@ -59,7 +59,8 @@ func TestARefusedLaunchSpendsItsToken(t *testing.T) {
 	}
 }
 
-// A record that was lost leaves a token that is spent. The next process gets out of that, and not before it is certain that nothing was made.
+// A lost record leaves a spent token. The next process replaces it, but only when it is certain that it
+// created nothing.
 func TestATokenSpentByAnotherProcess(t *testing.T) {
 	w := sample(t)
 	class, ref := classOf(provider.OpenShift, "c1"), refOf("m")
@@ -85,7 +86,7 @@ func TestATokenSpentByAnotherProcess(t *testing.T) {
 	}
 }
 
-// What was made and whose answer was lost has the token, whatever its tags are by now.
+// An instance whose answer was lost has the token, whatever its tags are by now.
 func TestATokenThatAnInstanceHasIsKept(t *testing.T) {
 	w := sample(t)
 	class, ref := classOf(provider.OpenShift, "c1"), refOf("m")
@@ -107,7 +108,7 @@ func TestATokenThatAnInstanceHasIsKept(t *testing.T) {
 	}
 }
 
-// What is repeated because an answer was lost is made once.
+// A creation that is repeated because an answer was lost creates one instance.
 func TestALostReplyKeepsTheToken(t *testing.T) {
 	w := sample(t)
 	p, class, ref := w.start(), classOf(provider.OpenShift, "c1"), refOf("m")
@@ -128,7 +129,7 @@ func TestALostReplyKeepsTheToken(t *testing.T) {
 	}
 }
 
-// The token of a launch that is refused does not leave dedicated hosts behind, in whichever process.
+// The token of a refused launch leaves no dedicated hosts behind, in any process.
 func TestSpentTokensLeaveNoHosts(t *testing.T) {
 	w := sample(t)
 	class, ref := onHosts(provider.OpenShift, "c1"), refOf("m")
@@ -144,7 +145,7 @@ func TestSpentTokensLeaveNoHosts(t *testing.T) {
 	if got := w.try(t, p, another(class), ref, 2); got != "" || len(w.Hosts()) != 1 {
 		t.Errorf("with another type it ends in %q and has the hosts %v", got, w.Hosts())
 	}
-	// Another machine is refused, and what comes next knows nothing of that.
+	// Another machine is refused, and the next process does not know it.
 	other := refOf("m-2")
 	if got := w.try(t, p, class, other, 0); got != provider.Exhausted || len(w.Hosts()) != 1 {
 		t.Fatalf("it ends in %q, hosts %v", got, w.Hosts())
@@ -163,7 +164,7 @@ func TestSpentTokensLeaveNoHosts(t *testing.T) {
 	}
 }
 
-// IAM tells EC2 of a new profile only some time after it was made.
+// IAM passes a new profile to EC2 only some time after its creation.
 func TestANewInstanceProfileIsAwaited(t *testing.T) {
 	inventory := ec2.Sample()
 	inventory.InstanceProfiles = nil

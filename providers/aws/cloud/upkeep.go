@@ -13,12 +13,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Unkept implements [provider.Maintainer]. An instance does not show which load balancers know it.
+// Unkept implements [provider.Maintainer]. An instance does not show its load balancers.
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return s.plan != nil && (len(s.plan.balancers) > 0 || len(belonging{s}.drift(ref, i)) > 0)
 }
 
-// Maintain implements [provider.Maintainer]. One part that fails holds up no other.
+// Maintain implements [provider.Maintainer]. A failed repair does not stop the others.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	if s.plan == nil {
 		return nil
@@ -30,8 +30,8 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	return errors.Join(belonging{s}.mend(ctx, c, i.ID, belonging{s}.drift(ref, i)), balancing{s}.join(ctx, c, ref, i.ID))
 }
 
-// drift are the tags that an instance has not, or not so: those of the spec, of the cluster, of ownership, and of the
-// machine. Whose it says it is stays as it is said.
+// drift are the missing or changed tags of an instance: those of the spec, of the cluster, of ownership,
+// and of the machine. The recorded owner is never changed.
 func (s belonging) drift(ref provider.Ref, i provider.Instance) map[string]string {
 	want := s.userTags(s.plan.tags)
 	maps.Copy(want, s.ownership())
@@ -50,7 +50,7 @@ func (s belonging) drift(ref provider.Ref, i provider.Instance) map[string]strin
 	return want
 }
 
-// mend writes tags. What EC2 refuses for good it is asked for again after a while only.
+// mend writes tags. After a final refusal it tries again only after a while.
 func (s belonging) mend(ctx context.Context, c *client, id string, tags map[string]string) error {
 	if len(tags) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (s belonging) mend(ctx context.Context, c *client, id string, tags map[stri
 	refusal, err := c.refusals.Get(ctx, key, func(ctx context.Context) (refusal, err error) {
 		err = classify("write tags of "+id, s.write(ctx, c, id, tags), s.plan.names)
 		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials do hold for the rest: they are not let go of
+		case provider.Denied, provider.Invalid: // the credentials are valid for the rest: the client stays
 			return err, nil
 		}
 		return nil, err
@@ -70,8 +70,8 @@ func (s belonging) mend(ctx context.Context, c *client, id string, tags map[stri
 	return errors.Join(refusal, err)
 }
 
-// write writes tags of an instance, together with other instances that lack the same. Where EC2 refuses that for one of them,
-// each is asked for by itself.
+// write writes tags of an instance, together with other instances that lack the same. If EC2 refuses that
+// for one of them, each gets its own request.
 func (s belonging) write(ctx context.Context, c *client, id string, tags map[string]string) error {
 	request := func(ctx context.Context, ids []string) ([]struct{}, error) {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: ids, Tags: listed(tags)})
@@ -92,7 +92,8 @@ func ofOne(code string) bool {
 	return slices.Contains([]string{"InvalidInstanceID.NotFound", "InvalidID", "TagLimitExceeded"}, code)
 }
 
-// join makes load balancers know an instance that runs. It is looked at first: its address may be another by now.
+// join registers a running instance with load balancers. It reads the instance first: its address may have
+// changed.
 func (s balancing) join(ctx context.Context, c *client, ref provider.Ref, id string) error {
 	if len(s.plan.balancers) == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/cloud"
 )
 
-// world is AWS as one test has it.
+// world is the AWS of one test.
 type world struct {
 	*ec2.Cloud
 	clock   *double.Clock
@@ -67,7 +67,7 @@ func (w *world) open(t testing.TB, class provider.Class) provider.Session {
 	return s
 }
 
-// Specs of each API. The tags of a role are on both, so that either lists what the other made.
+// Specs of each API. The tags of a role are on both, so that either lists the other's instances.
 const (
 	machine = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-0123456789abcdef0"},"instanceType":"m5.large",
 "placement":{"region":"us-east-1","availabilityZone":"us-east-1a"},"subnet":{"filters":[{"name":"tag:tier","values":["private"]}]},

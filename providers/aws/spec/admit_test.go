@@ -280,7 +280,7 @@ func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	}
 }
 
-// The original reads specs as YAML, and providers have made machines of them.
+// The original reads specs as YAML, and providers have created machines from them.
 func TestAdmitReadsTolerantly(t *testing.T) {
 	judge(t, []row{
 		{"numbers and booleans for texts", `{"instanceType":5,"tags":[{"name":"owner","value":123},{"name":"a","value":true}],"spotMarketOptions":{"maxPrice":0.5}}`, nil},
@@ -290,7 +290,7 @@ func TestAdmitReadsTolerantly(t *testing.T) {
 	})
 }
 
-// Whoever writes a list of a million wrong entries is not sent as many faults.
+// A list of a million wrong entries gets a limited number of faults.
 func TestFaultsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+admittest.List(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))

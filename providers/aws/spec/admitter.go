@@ -1,5 +1,5 @@
-// Package spec judges specs of the kind AWSMachineProviderConfig as they are written:
-// the rules of the OpenShift admission webhooks for AWS, without the SDK of AWS.
+// Package spec checks specs of the kind AWSMachineProviderConfig when they are written: the rules of the
+// OpenShift admission webhooks for AWS, without the SDK of AWS.
 package spec
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Kind is what a spec calls itself.
+// Kind is the kind of a spec.
 const Kind = "AWSMachineProviderConfig"
 
 // The defaults of a spec that names no secrets.
@@ -22,18 +22,17 @@ const (
 	CredentialsSecret = "aws-cloud-credentials"
 )
 
-// instanceTypes are the defaults by architecture. Where that is not known, it is the
-// usual one of AWS.
+// instanceTypes are the defaults by architecture. For an unknown one, it is the usual one of AWS.
 var instanceTypes = map[string]string{"": "m5.large", "amd64": "m5.large", "arm64": "m6g.large"}
 
 type config = machinev1beta1.AWSMachineProviderConfig
 
-// Admitter judges specs of AWS. The zero value is ready for use.
+// Admitter checks specs of AWS. The zero value is ready for use.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}
 
-// Kinds are the present group and the one that specs had before, each in two versions.
+// Kinds are the current group and the former one, each in two versions.
 func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	for _, group := range []string{"machine.openshift.io", "awsproviderconfig.openshift.io"} {
 		for _, version := range []string{"v1beta1", "v1"} {

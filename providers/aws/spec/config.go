@@ -8,8 +8,9 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// DecodeConfig reads a spec of machine.openshift.io for making instances of it. It refuses what the original makes no instance
-// of, and nothing else that [Admitter] refuses: machines that were admitted by others, or before there was admission, live on.
+// DecodeConfig reads a spec of machine.openshift.io to create instances from it. It refuses specs from
+// which the original creates no instance, and nothing else that [Admitter] refuses: machines that were
+// admitted by others, or before there was admission, continue to work.
 func DecodeConfig(raw []byte) (*machinev1beta1.AWSMachineProviderConfig, error) {
 	s, _, err := lenient.Decode[config](raw)
 	if err != nil {
@@ -28,7 +29,7 @@ func DecodeConfig(raw []byte) (*machinev1beta1.AWSMachineProviderConfig, error) 
 	return s, Refused(faults)
 }
 
-// RegionOf is the region that a spec of either API names, also a spec that is refused; empty where it names none.
+// RegionOf is the region that a spec of either API names, also a refused spec; empty if it names none.
 func RegionOf(api string, raw []byte) string {
 	if api == provider.Gardener {
 		s, _, err := lenient.Decode[struct {
@@ -64,8 +65,8 @@ func checkRoots(s *config, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// checkTerms holds how the instance is paid, as far as no instance can be made otherwise: on-demand instances may have options of
-// spot instances, which count for nothing.
+// checkTerms checks how the instance is paid, as far as an instance requires it: on-demand instances may
+// have options of spot instances, which are ignored.
 func checkTerms(s *config, at *field.Path) (faults field.ErrorList) {
 	reserved, spot := s.CapacityReservationID != "", s.SpotMarketOptions != nil
 	market := at.Child("marketType")
@@ -89,8 +90,8 @@ func checkTerms(s *config, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// checkHostOfConfig holds on what the instance runs: a host is given, allocated or left to AWS. Whether a tenancy and a host go
-// together, EC2 says.
+// checkHostOfConfig checks the host of the instance: a host is given, allocated or left to AWS. EC2 decides
+// whether a tenancy and a host are compatible.
 func checkHostOfConfig(s *config, _ *field.Path) field.ErrorList {
 	p, at := s.Placement, field.NewPath("placement")
 	faults := oneOf(at.Child("tenancy"), p.Tenancy, "", machinev1beta1.DefaultTenancy, machinev1beta1.DedicatedTenancy, machinev1beta1.HostTenancy)

@@ -71,7 +71,7 @@ func read(t *testing.T, raw []byte) (value any) {
 	return value
 }
 
-// What a user may leave to the webhook is admitted once it is filled in.
+// A spec that omits what the webhook fills in is admitted afterwards.
 func TestDefaultsAreAdmitted(t *testing.T) {
 	for _, raw := range []string{
 		`{"ami":{"id":"ami-1"}}`,

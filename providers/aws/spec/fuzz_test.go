@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the rules for any spec.
 func holds(t rapid.TB, a admit.Request) {
 	faults, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return (was == nil || was == "") && !strings.Contains(path, "[")
@@ -31,7 +31,7 @@ func holds(t rapid.TB, a admit.Request) {
 var texts = strings.Fields(`ami-1 m5.large us-east-1 host default DedicatedHost AnyAvailable Dynamic UserProvided h-01234567 gp3 Spot OnDemand CapacityBlock
 	cr-0123456789abcdef0 ENA EFA Required Disabled`)
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some replaced fields: most others have faults.
 func TestWhateverTheSpecSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		raw, err := json.Marshal(admittest.Draw(r, spec.Admitter{}.SpecShape(), texts...))

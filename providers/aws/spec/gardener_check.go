@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Refused makes one error of faults, each of which names its field; nil where there are none.
+// Refused joins faults into one error, each with its field; nil without faults.
 func Refused(faults field.ErrorList) error {
 	errs := make([]error, 0, len(faults))
 	for _, f := range faults {
@@ -23,9 +23,9 @@ func Refused(faults field.ErrorList) error {
 	return errors.Join(errs...)
 }
 
-// Check returns what is wrong with the spec. It is the original's validation, but for three things: tags of ownership
-// may be missing, since the cluster's name stands in for them; volumes may be of type io2; and what the original hands on
-// to AWS, which then refuses it for every machine, is refused here.
+// Check returns the faults of the spec. It is the original's validation, with three exceptions: tags of
+// ownership may be missing, since the cluster's name replaces them; volumes may be of type io2; and values
+// that the original passes on to AWS, which then refuses them for every machine, are refused here.
 func (s *ProviderSpec) Check() (faults field.ErrorList) {
 	require := func(value, name, why string) {
 		if value == "" {
@@ -127,7 +127,7 @@ func (s *ProviderSpec) checkReservation() (faults field.ErrorList) {
 	return faults
 }
 
-// atLeast is a fault where a number is given that is less.
+// atLeast is a fault if a given number is less.
 func atLeast(least int32, given *int32, at *field.Path) field.ErrorList {
 	if given == nil || *given >= least {
 		return nil
@@ -149,8 +149,8 @@ const (
 	MarketInterruptible = "interruptible-capacity-reservation"
 )
 
-// MarketType is how the instance is paid; empty for on demand. What instanceMarketOptions says counts before spotPrice, and that
-// before isMLCapacityBlock, which only an older original knows.
+// MarketType is how the instance is paid; empty for on demand. instanceMarketOptions has precedence over
+// spotPrice, and that over isMLCapacityBlock, which only an older original knows.
 func (s *ProviderSpec) MarketType() string {
 	switch r := s.CapacityReservation; {
 	case s.Market != nil:
@@ -163,7 +163,7 @@ func (s *ProviderSpec) MarketType() string {
 	return ""
 }
 
-// mostHops is how far answers of the metadata service may go.
+// mostHops is the limit of hops of the metadata service's answers.
 const mostHops = 64
 
 func (s *ProviderSpec) checkMetadata() (faults field.ErrorList) {

@@ -16,7 +16,7 @@ import (
 const class = `{"ami":"ami-1","machineType":"m5.large","region":"eu-west-1","iam":{"name":"nodes"},"networkInterfaces":[{"subnetID":"subnet-1","securityGroupIDs":["sg-1"]}],
 "blockDevices":[{"ebs":{"volumeSize":50,"volumeType":"gp3"}}],"tags":{"kubernetes.io/cluster/shoot--a--b":"1","kubernetes.io/role/node":"1"}}`
 
-// patched is the class with one field set; null takes it away.
+// patched is the class with one field set; null removes it.
 func patched(t *testing.T, field, value string) []byte {
 	t.Helper()
 	var fields map[string]json.RawMessage
@@ -119,7 +119,7 @@ func TestMarkets(t *testing.T) {
 	}
 }
 
-// Whatever is written, decoding ends, and says Invalid or nothing.
+// Decoding ends for any input, and returns Invalid or no error.
 func TestWhateverAClassSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		raw, err := json.Marshal(admittest.Draw(r, &spec.ProviderSpec{}, texts...))
@@ -185,7 +185,7 @@ func TestConfigsThatInstancesAreMadeOf(t *testing.T) {
 	}
 }
 
-// A spec that is refused says its region all the same: instances of it may be there, and are removed.
+// A refused spec still has its region: its instances may exist, and are removed.
 func TestRegionsOfRefusedSpecs(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"region":"eu-west-1","machineType":[],"ami":7}`: "eu-west-1", `{"region":7}`: "7", `{"region":{}}`: "", `{`: "", `null`: "",

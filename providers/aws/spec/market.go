@@ -12,7 +12,7 @@ import (
 
 var reservationID = regexp.MustCompile(`^cr-[0-9a-f]{17}$`)
 
-// checkReservation holds the name of a reservation to the form that AWS gives it.
+// checkReservation checks the format of a reservation's name.
 func checkReservation(s *config, at *field.Path) field.ErrorList {
 	if s.CapacityReservationID == "" || reservationID.MatchString(s.CapacityReservationID) {
 		return nil
@@ -22,7 +22,8 @@ func checkReservation(s *config, at *field.Path) field.ErrorList {
 		fmt.Sprintf("invalid value for capacityReservationId: %q, it must start with 'cr-' and be exactly 20 characters long with 17 hexadecimal characters", shown))}
 }
 
-// checkMarket holds how an instance is paid: on demand, spot or out of a reservation. It is stricter than what instances are made of.
+// checkMarket checks how an instance is paid: on demand, spot or out of a reservation. It is stricter than
+// the creation of instances.
 func checkMarket(s *config, at *field.Path) field.ErrorList {
 	reserved, spot := s.CapacityReservationID != "", s.SpotMarketOptions != nil
 	refuse := func(why string) field.ErrorList {

@@ -27,8 +27,8 @@ func checkPlacementGroup(s *config, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// placementPath is what the original calls placement.host and placement.tenancy of a spec where it forbids them. A tenancy that there
-// is not it calls tenancy of the spec itself.
+// placementPath is the original's path of placement.host and placement.tenancy of a spec if it forbids
+// them. For an invalid tenancy it uses tenancy of the spec itself.
 var placementPath = field.NewPath("spec", "placement")
 
 func checkPlacement(p machinev1beta1.Placement, controlPlane bool, at *field.Path) field.ErrorList {
@@ -78,7 +78,7 @@ var hostID = regexp.MustCompile(`^h-([0-9a-f]{8}|[0-9a-f]{17})$`)
 // hostForm says what hostID holds.
 const hostForm = "must start with 'h-' followed by 8 or 17 lowercase hexadecimal characters (0-9 and a-f)"
 
-// strategyOf is how a host is found; the user gives it unless the spec says otherwise.
+// strategyOf is how a host is chosen; by default the user gives it.
 func strategyOf(h *machinev1beta1.DedicatedHost) machinev1beta1.AllocationStrategy {
 	if h.AllocationStrategy == nil || *h.AllocationStrategy == "" {
 		return machinev1beta1.AllocationStrategyUserProvided

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// warningsOf are about what is accepted and has no effect, or one that is rarely meant. They have the words of the original, but for that
-// about security groups, which it does not have.
+// warningsOf are about values that are accepted and have no effect, or one that is rarely intended. They
+// have the texts of the original, except that about security groups, which it does not have.
 func warningsOf(s *config, at *field.Path) (warnings []string) {
 	warn := func(when bool, format string, args ...any) {
 		if when {
@@ -41,7 +41,7 @@ func warningsOf(s *config, at *field.Path) (warnings []string) {
 	return warnings
 }
 
-// doubled are the names that more than one tag has, in the order in which that shows.
+// doubled are the names that more than one tag has, in order of appearance.
 func doubled(tags []machinev1beta1.TagSpecification) (names []string) {
 	seen := map[string]int{}
 	for _, tag := range tags {

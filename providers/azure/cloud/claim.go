@@ -8,8 +8,9 @@ import (
 	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
 )
 
-// claim tags with the machine's UID what an original made for a virtual machine, so that the sweep finds it when the machine is gone and nothing refers to
-// it any more. The original of OpenShift gives public addresses no tag. What has the UID of another machine is left to that.
+// claim tags the resources that an original created for a virtual machine with the machine's UID, so that
+// the sweep finds them after the machine is deleted and nothing refers to them. The original of OpenShift
+// does not tag public addresses. Resources with the UID of another machine are left alone.
 func (s removal) claim(ctx context.Context, vm *compute.VirtualMachine) (errs []error) {
 	if s.ref.UID == "" {
 		return nil
@@ -23,7 +24,7 @@ func (s removal) claim(ctx context.Context, vm *compute.VirtualMachine) (errs []
 	return append(errs, s.claimDisk(ctx, vm))
 }
 
-// claimInterface tags an interface, and the public address that the original made for it.
+// claimInterface tags an interface, and the public address that the original created for it.
 func (s removal) claimInterface(ctx context.Context, id, machine string) (errs []error) {
 	at, _ := placeOf(id)
 	nics := s.network.NewInterfacesClient()
@@ -70,7 +71,8 @@ func (s removal) claimDisk(ctx context.Context, vm *compute.VirtualMachine) erro
 	})
 }
 
-// claimOne has write tag something that was read, with the tags and the error that are given. What is gone by now needs none.
+// claimOne calls write to tag a resource, given its tags and the error of reading it. A deleted resource
+// needs no tags.
 func (s removal) claimOne(kind, name string, has map[string]*string, err error, write func(map[string]*string) error) error {
 	if isMissing(err) {
 		return nil
@@ -88,7 +90,7 @@ func (s removal) claimOne(kind, name string, has map[string]*string, err error, 
 	return nil
 }
 
-// claimed are the tags of something with those that say whose it is; nil: it has a UID, or no room.
+// claimed are the tags of a resource with those of the machine; nil: it has a UID, or no room.
 func (s removal) claimed(has map[string]*string) map[string]*string {
 	if tagOf(has, tagUID) != "" {
 		return nil

@@ -23,11 +23,11 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// client is an account at a place.
+// client is an account in a cloud.
 type client struct {
 	subscription string
 	token        azcore.TokenCredential
-	scope        string // what tokens are for
+	scope        string // the audience of tokens
 	clock        provider.Clock
 	http         *http.Client
 	manager      *arm.Client
@@ -39,15 +39,16 @@ type client struct {
 
 	sizesOf   *kit.Memo[catalog]               // by location
 	balancers *kit.Memo[*network.LoadBalancer] // by group and name
-	// joined are the pools and rules of load balancers that a listing showed a machine to be in, by its ID in lower case.
+	// joined caches the pools and rules of load balancers that a listing showed for a machine, by its ID in
+	// lower case.
 	joined *kit.Memo[[]string]
 }
 
-// module is how this provider calls itself to Azure.
+// module is this provider's name in requests to Azure.
 const module = "millwright"
 
-// newClient makes a client without a call, unless its endpoint has to be asked for where to log in. Nothing is tried again in it, and nothing
-// is registered: the engine tries again.
+// newClient creates a client without a call, unless it has to ask the endpoint for the login endpoint. The
+// client never retries, and registers no resource providers: the engine retries.
 func newClient(ctx context.Context, w surroundings, c credentials, clock provider.Clock) (*client, error) {
 	place, err := w.azure(ctx)
 	if err != nil {
@@ -90,8 +91,8 @@ func (c credentials) token(options policy.ClientOptions, apart bool) (azcore.Tok
 	})
 }
 
-// oneLogin is a login that is asked for a token when there is none that holds for a while. The SDK asks once for each of its clients, and
-// the library below it asks the directory anew each time where the directory is not one of those that it knows.
+// oneLogin requests a token when it has none that is valid for a while. The SDK requests one for each of
+// its clients, and its library calls an unknown directory again for each of them.
 type oneLogin struct {
 	azcore.TokenCredential
 	clock  provider.Clock
@@ -102,10 +103,10 @@ type oneLogin struct {
 	scope string
 }
 
-// early is for how long a token has to hold when it is used.
+// early is the minimal remaining validity of a token.
 const early = 5 * time.Minute
 
-// GetToken implements [azcore.TokenCredential]. Those who ask at the same time share one login.
+// GetToken implements [azcore.TokenCredential]. Concurrent callers share one login.
 func (l *oneLogin) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	scope := strings.Join(o.Scopes, " ")
 	return kit.Share(ctx, &l.logins, scope+" "+o.Claims, func(ctx context.Context) (azcore.AccessToken, error) {
@@ -132,7 +133,7 @@ func (l *oneLogin) hold(token azcore.AccessToken, scope string) {
 	l.held, l.scope = token, scope
 }
 
-// client returns the session's, which it may share with others.
+// client returns the session's client, which it may share with others.
 func (s *session) client(ctx context.Context) (*client, error) {
 	c, err := s.provider.clients.Get(ctx, s.key, func(ctx context.Context) (*client, error) {
 		return newClient(ctx, s.where, s.creds, s.provider.Clock)
@@ -143,7 +144,7 @@ func (s *session) client(ctx context.Context) (*client, error) {
 	return c, nil
 }
 
-// told classifies an error, and drops the client where it is denied.
+// told classifies an error, and drops the client if it is denied.
 func (s *session) told(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

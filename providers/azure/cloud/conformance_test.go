@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// TestConformance runs the suite against the double, whose answers the SDK reads.
+// TestConformance runs the suite against the simulator, whose answers the SDK reads.
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return newWorld(t).harness() })
 }
@@ -34,8 +34,9 @@ const elsewhere = "44444444-4444-4444-4444-444444444444"
 
 func (w *world) harness() providertest.Harness {
 	location, secret := `azure:///eastus/[a-z0-9-]+`, 0
-	// Calls that get no answer are held around the provider: the suite gives up after 50 ms, and a Create is several requests, of which the last
-	// would have to come by then. TestNoAnswer has the request itself held.
+	// Calls without an answer are stalled around the provider: the suite gives up after 50 ms, and a Create
+	// is several requests, of which the last would have to arrive by then. TestNoAnswer stalls the request
+	// itself.
 	stalls := providertest.NewFaults(clock.RealClock{}, rand.New(rand.NewPCG(1, 1)))
 	return providertest.Harness{
 		Start: func() provider.Provider { return stalls.Wrap(w.start()) }, Class: class, PageSize: pageSize,
@@ -97,7 +98,7 @@ func (w *world) harness() providertest.Harness {
 	}
 }
 
-// ownerTag is the tag by which the original of the class's API owns.
+// ownerTag is the tag by which the original of the class's API records the cluster.
 func ownerTag(c provider.Class) (key, value string) {
 	if c.API == provider.OpenShift {
 		return "kubernetes.io_cluster." + c.Cluster, "owned"
@@ -105,8 +106,8 @@ func ownerTag(c provider.Class) (key, value string) {
 	return "kubernetes.io-cluster-" + c.Cluster, "1"
 }
 
-// seed is what others make: the original, or, with a UID, somebody who had a machine restored from a backup, tags and all, under another name,
-// since there is one machine of a name in a resource group.
+// seed is a machine of another creator: the original or, with a UID, a user who has restored a machine from
+// a backup, with its tags, under another name, since names are unique in a resource group.
 func (w *world) seed(c provider.Class, uid, namespace, name string) arm.Seed {
 	key, value := ownerTag(c)
 	s := arm.Seed{
@@ -145,7 +146,7 @@ func (w *world) inject(v providertest.Verb, f providertest.Fault) error {
 	case f.Duplicate:
 		return providertest.Skip("there is one machine of a name")
 	case f.Partial > 0:
-		w.server.Inject(double.Fault{Operation: operation, Times: 1}) // the first page comes
+		w.server.Inject(double.Fault{Operation: operation, Times: 1}) // the first page arrives
 	}
 	w.server.Inject(double.Fault{
 		Failure: double.Failure{Kind: string(f.Kind), After: f.After, Scope: string(f.Scope)}, Operation: operation, Times: 1, Done: f.Done, Delay: f.Slow,
@@ -183,7 +184,7 @@ func badSpecs() []providertest.BadSpec {
 	}
 }
 
-// strip takes away what says for which owner's namespace a machine is, and what the spec says.
+// strip removes the tag of the namespace, and the tags of the spec.
 func (w *world) strip(c provider.Class, id string) error {
 	tags := []string{"millwright.dev_machine-namespace"}
 	if c.API == provider.Gardener {

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// creation is what one machine is made with.
+// creation has the input of one machine's creation.
 type creation struct {
 	scene
 	ref    provider.Ref
@@ -24,8 +24,9 @@ type creation struct {
 	tags   map[string]*string
 }
 
-// Create implements [provider.Session]. It makes what the machine needs before the machine, each thing under its own name and at most once, and
-// asks for the machine on condition that none of its name exists: a second request, with another password, changes nothing.
+// Create implements [provider.Session]. It creates the resources that the machine needs before the machine,
+// each under its own name and at most once, and creates the machine on condition that none of its name
+// exists: a second request, with another password, changes nothing.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	if s.design == nil {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a machine of")
@@ -59,7 +60,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	return m.make(ctx, want)
 }
 
-// taken is the error for a name that something else has.
+// taken is the error for a name that another resource has.
 func (o ownership) taken(what, name string, tags map[string]*string) error {
 	whose := "nobody's that it tells"
 	switch uid := tagOf(tags, tagUID); {
@@ -95,7 +96,7 @@ func (m *creation) make(ctx context.Context, want provider.Want) (none provider.
 	return m.put(ctx, vm, nic)
 }
 
-// put asks for the machine. It is not waited for.
+// put creates the machine. It does not wait for it.
 func (m *creation) put(ctx context.Context, vm *compute.VirtualMachine, nic *network.Interface) (provider.Instance, error) {
 	made, err := begin[compute.VirtualMachine](ctx, func(ctx context.Context) (*runtime.Poller[compute.VirtualMachinesClientCreateOrUpdateResponse], error) {
 		return m.compute.NewVirtualMachinesClient().BeginCreateOrUpdate(ctx, m.group, m.ref.Name, *vm,
@@ -110,7 +111,7 @@ func (m *creation) put(ctx context.Context, vm *compute.VirtualMachine, nic *net
 	return m.instance(made, sight{nics: []*network.Interface{nic}}), nil
 }
 
-// again looks for the machine whose name was just found taken.
+// again reads the machine whose name exists already.
 func (m *creation) again(ctx context.Context) (provider.Instance, error) {
 	vm, err := m.machine(ctx, m.group, m.ref.Name)
 	switch {
@@ -124,7 +125,7 @@ func (m *creation) again(ctx context.Context) (provider.Instance, error) {
 	return m.detail(ctx, vm)
 }
 
-// begin begins a long-running operation and returns the resource as the answer shows it.
+// begin begins a long-running operation and returns the resource in the answer.
 func begin[T, R any](ctx context.Context, call func(context.Context) (*runtime.Poller[R], error)) (*T, error) {
 	var resp *http.Response
 	_, err := call(policy.WithCaptureResponse(ctx, &resp))
@@ -138,7 +139,8 @@ func begin[T, R any](ctx context.Context, call func(context.Context) (*runtime.P
 	return made, nil
 }
 
-// set is the ID of the availability set that the original of OpenShift makes for the machines of a set: where the size is in no zone.
+// set is the ID of the availability set that the original of OpenShift creates for the machines of a set,
+// if the size is in no zone.
 func (m *creation) set(ctx context.Context) (string, error) {
 	if m.design.setFor == nil || m.choice.zone != "" {
 		return "", nil
@@ -181,7 +183,8 @@ func (m *creation) set(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// disks makes data disks of images: the machine takes them as they are. Those that have a flaw go first.
+// disks creates data disks from images: the machine attaches them unchanged. Unusable ones are deleted
+// first.
 func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 	out := map[int32]string{}
 	disks := m.compute.NewDisksClient()
@@ -217,8 +220,8 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 	return out, nil
 }
 
-// flaw is why a disk of this machine is of no use to it: it is there for another choice, or Azure gave up making it and shows no cause. Empty: it is
-// of use.
+// flaw is the reason why a disk of this machine is unusable: it was created for another choice, or Azure
+// failed to create it and shows no cause. Empty: it is usable.
 func (m *creation) flaw(d *compute.Disk) string {
 	switch zone := zoneOf(d.Zones); {
 	case zone != m.choice.zone:
@@ -236,7 +239,7 @@ func zoneOf(zones []*string) string {
 	return deref(zones[0])
 }
 
-// disk makes one of an image.
+// disk creates a disk from an image.
 func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, error) {
 	source := &compute.CreationData{CreateOption: to.Ptr(compute.DiskCreateOptionFromImage)}
 	switch i := d.image; {
@@ -272,7 +275,7 @@ func finished(d *compute.Disk, name string) error {
 	return unfinished("disk", name, deref(d.Properties.ProvisioningState))
 }
 
-// unfinished is the error for something that the machine needs and that is still being made.
+// unfinished is the error for a resource that the machine needs and whose creation is in progress.
 func unfinished[S ~string](what, name string, state S) error {
 	if state != "" && state != succeeded {
 		return provider.Errorf(provider.Conflict, "%s %s is %s", what, name, strings.ToLower(string(state)))

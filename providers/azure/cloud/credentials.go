@@ -6,18 +6,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// credentials are what a secret of either API says.
+// credentials are those in a secret of either API.
 type credentials struct {
 	subscription, tenant, client string
 	secret, tokenFile            string
-	// group and region are where machines are whose specs do not say.
+	// group and region are the defaults of specs.
 	group, region string
 }
 
-// openshiftTokenFile is where the pods of OpenShift's operators find the token of their service account.
+// openshiftTokenFile is the path of the service account's token in pods of OpenShift's operators.
 const openshiftTokenFile = "/var/run/secrets/openshift/serviceaccount/token" //nolint:gosec // A path, no secret.
 
-// credentialsOf reads each of the spellings that the originals read. OpenShift's programs look into the environment as well.
+// credentialsOf reads every key that the originals read. OpenShift's programs read the environment as well.
 func credentialsOf(class provider.Class, getenv func(string) string) (c credentials, err error) {
 	first := func(env string, keys ...string) string {
 		for _, key := range keys {

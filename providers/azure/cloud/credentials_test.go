@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/cloud"
 )
 
-// spelt are credentials under other keys.
+// spelt returns credentials under other keys.
 func spelt(c provider.Class, keys map[string]string) provider.Class {
 	c.Credentials = map[string][]byte{}
 	for key, value := range keys {
@@ -26,7 +26,7 @@ func spelt(c provider.Class, keys map[string]string) provider.Class {
 	return c
 }
 
-// TestSpellingsOfCredentials: each that an original reads opens the account, in either API.
+// TestSpellingsOfCredentials: each spelling that an original reads opens the account, in either API.
 func TestSpellingsOfCredentials(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("a.b.c"), 0o600); err != nil {
@@ -52,8 +52,8 @@ func TestSpellingsOfCredentials(t *testing.T) {
 	}
 }
 
-// TestForeignCredentials: a double that accepts anything lets whoever comes into any subscription, and a virtual machine be of any size in any
-// location, until all are locked out.
+// TestForeignCredentials: a simulator that accepts everything admits every client to any subscription, and
+// any size in any location, until all are locked out.
 func TestForeignCredentials(t *testing.T) {
 	w := newWorld(t, func(o *arm.Options) { o.AcceptAny = true })
 	foreign := func(secret string) provider.Class {
@@ -80,7 +80,8 @@ func TestForeignCredentials(t *testing.T) {
 	}
 }
 
-// TestWhatCredentialsLack is told as such: nothing is asked for with half of them.
+// TestWhatCredentialsLack: missing credentials are reported as such: no request is sent with a part of
+// them.
 func TestWhatCredentialsLack(t *testing.T) {
 	w := newWorld(t)
 	for lack, keys := range map[string]map[string]string{
@@ -97,7 +98,8 @@ func TestWhatCredentialsLack(t *testing.T) {
 	}
 }
 
-// TestWhoIsTurnedAway: secrets that are wrong, applications that are not there, and subscriptions of others are Denied, never emptiness.
+// TestWhoIsTurnedAway: wrong secrets, unknown applications, and subscriptions of others are Denied, never
+// empty answers.
 func TestWhoIsTurnedAway(t *testing.T) {
 	w := newWorld(t)
 	whole := map[string]string{"subscriptionID": arm.SampleSubscription, "tenantID": arm.SampleTenant, "clientID": arm.SampleClient, "clientSecret": arm.SampleSecret}
@@ -117,7 +119,7 @@ func TestWhoIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestOneLogin: whoever asks who they are, and looks, logs in once for all.
+// TestOneLogin: the account and all reads share one login.
 func TestOneLogin(t *testing.T) {
 	w := newWorld(t)
 	p := w.start()
@@ -138,7 +140,7 @@ func TestOneLogin(t *testing.T) {
 	}
 }
 
-// needed are the actions without which a machine of the API cannot live, of those that docs/providers/azure-role.json has.
+// needed are the actions that a machine of the API requires, of those in docs/providers/azure-role.json.
 var needed = map[string][]string{
 	provider.OpenShift: append([]string{
 		"Microsoft.Network/publicIPAddresses/read", "Microsoft.Network/publicIPAddresses/write", "Microsoft.Network/publicIPAddresses/join/action",
@@ -153,7 +155,7 @@ var neededByBoth = []string{
 	"Microsoft.Network/virtualNetworks/subnets/join/action",
 }
 
-// role is what the documentation has for those who make one that is assigned in a scope below the subscription.
+// role is a documented role that is assigned in a scope below the subscription.
 func role(t *testing.T, name, scope string) []string {
 	t.Helper()
 	raw, err := os.ReadFile("../../../docs/providers/" + name)
@@ -170,7 +172,7 @@ func role(t *testing.T, name, scope string) []string {
 	return has.Actions
 }
 
-// documented gives the account the roles of the documentation, and returns what they allow.
+// documented gives the account the documented roles, and returns their actions.
 func documented(t *testing.T, cloud *arm.Cloud) (actions []string) {
 	t.Helper()
 	groups, subscription := role(t, "azure-role.json", "/resourceGroups/demo-rg"), role(t, "azure-role-subscription.json", "")
@@ -191,7 +193,7 @@ func TestRoleForReservations(t *testing.T) {
 	}
 }
 
-// TestRole: the suite passes with the role of the documentation.
+// TestRole: the suite passes with the documented role.
 func TestRole(t *testing.T) {
 	actions := documented(t, newWorld(t).cloud)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
@@ -208,7 +210,8 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestRights: a machine lives with these rights; without any one of them somebody is told that it is missing, and nothing passes for gone.
+// TestRights: a machine's life works with these permissions; without any one of them an error reports it,
+// and nothing counts as deleted.
 func TestRights(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		life := func(w *world) (err error) {
@@ -260,7 +263,8 @@ func (o objects) Object(_ context.Context, ref provider.ObjectRef) ([]byte, erro
 	return json.Marshal(v)
 }
 
-// TestInfrastructure: endpoint, certificates, resource group and tags of an OpenShift cluster are what its Infrastructure says.
+// TestInfrastructure: endpoint, certificates, resource group and tags of an OpenShift cluster come from its
+// Infrastructure.
 func TestInfrastructure(t *testing.T) {
 	w := newWorld(t)
 	infra := configv1.Infrastructure{Status: configv1.InfrastructureStatus{PlatformStatus: &configv1.PlatformStatus{Azure: &configv1.AzurePlatformStatus{
@@ -290,7 +294,8 @@ func TestInfrastructure(t *testing.T) {
 	}
 }
 
-// TestEnvironment: where a secret of OpenShift lacks something, the process's environment has it; Gardener's never looks there.
+// TestEnvironment: what a secret of OpenShift lacks comes from the process's environment; for Gardener the
+// environment is ignored.
 func TestEnvironment(t *testing.T) {
 	w := newWorld(t)
 	env := map[string]string{"AZURE_TENANT_ID": arm.SampleTenant, "AZURE_CLIENT_ID": arm.SampleClient, "AZURE_CLIENT_SECRET": arm.SampleSecret}

@@ -12,15 +12,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removal is what one call of Delete removes.
+// removal is the state of one call of Delete.
 type removal struct {
 	scene
 	ref       provider.Ref
 	instances []provider.Instance
 }
 
-// Delete implements [provider.Session]. A virtual machine takes with it what was made for it; what is left all the same, or was made for one
-// that never came, goes afterwards.
+// Delete implements [provider.Session]. The deletion of a virtual machine includes the resources created
+// for it; those that remain, or were created for one that never existed, are deleted afterwards.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
 	sc, err := s.scene(ctx)
 	if err != nil {
@@ -45,7 +45,8 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return r.dropSets(ctx)
 }
 
-// condemned are the virtual machines to be removed: those that are given, if they still are what they were, and those with ref's UID.
+// condemned are the virtual machines to be removed: the given ones, if their identity has not changed, and
+// those with ref's UID.
 func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine, err error) {
 	given := map[string]provider.Instance{}
 	for _, i := range s.instances {
@@ -57,7 +58,7 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 			return false
 		}
 		uid := tagOf(vm.Tags, tagUID)
-		// Names are used again: a machine of the name that is another's is not the one that was given.
+		// Names are reused: another machine under the name is not the given one.
 		i, is := given[at.key()]
 		return is && i.UID == uid || s.ref.UID != "" && uid == s.ref.UID
 	}
@@ -75,7 +76,7 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 	for id := range given {
 		at, ok := placeOf(id)
 		if !ok || seen[id] || strings.EqualFold(at.group, s.group) || s.group == "" {
-			continue // the listing has it, or it is gone
+			continue // the listing has it, or it is deleted
 		}
 		vm, err := s.machine(ctx, at.group, at.name)
 		if err != nil {
@@ -88,8 +89,9 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 	return going, nil
 }
 
-// remove begins to delete a virtual machine. What it would leave behind is tagged first, so that it is found; then the machine is told to take it along,
-// which only works while it is whole.
+// remove begins to delete a virtual machine. It first tags what would be left behind, so that it is found;
+// then it changes the machine so that its deletion includes the resources, which only works while the
+// machine is healthy.
 func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	at, _ := placeOf(deref(vm.ID))
 	state := ""
@@ -109,9 +111,10 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	if change != nil && strings.EqualFold(state, succeeded) {
 		_, err := vms.BeginUpdate(ctx, at.group, at.name, *change, nil)
 		if err == nil || isMissing(err) {
-			return errors.Join(left...) // it is deleted when it is asked for again
+			return errors.Join(left...) // the next call deletes it
 		}
-		// It is deleted all the same where a policy forbids every change of it, and what it leaves behind is swept.
+		// If a policy forbids every change of the machine, it is deleted anyway, and the sweep removes what
+		// is left behind.
 		if err = s.told(err, "have virtual machine %s take its disks and interfaces along", at.name); hopeful(err) {
 			return err
 		}
@@ -123,7 +126,8 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	return errors.Join(append(left, s.told(err, "delete virtual machine %s", at.name))...)
 }
 
-// hopeful says whether what failed may come to pass when it is asked for again. Where a policy or a role forbids it, or its state, deletion goes on without.
+// hopeful reports whether a repeated call may succeed. If a policy, a role, or the machine's state forbids
+// the change, deletion continues without it.
 func hopeful(err error) bool {
 	switch provider.KindOf(err) {
 	case "", provider.Conflict, provider.Denied, provider.Invalid:
@@ -132,8 +136,9 @@ func hopeful(err error) bool {
 	return true
 }
 
-// cascade is the change after which a virtual machine takes along what was made for it; nil: it does already. Of what else is attached to it,
-// volumes above all, nothing is changed, but lists are given whole: Azure detaches what a list leaves out.
+// cascade is the change after which the deletion of a virtual machine includes the resources created for
+// it; nil: it already does. Other attachments, above all volumes, are not changed, but lists are complete:
+// Azure detaches what a list leaves out.
 func cascade(vm *compute.VirtualMachine, name string) *compute.VirtualMachineUpdate {
 	p := vm.Properties
 	if p == nil {
@@ -151,7 +156,7 @@ func cascade(vm *compute.VirtualMachine, name string) *compute.VirtualMachineUpd
 	return &compute.VirtualMachineUpdate{Properties: change}
 }
 
-// cascadeInterfaces are all interfaces, of which the machine's own goes with it; nil: it does already.
+// cascadeInterfaces are all interfaces, where the machine's own is deleted with it; nil: it already is.
 func cascadeInterfaces(n *compute.NetworkProfile, name string) (all []*compute.NetworkInterfaceReference) {
 	if n == nil {
 		return nil
@@ -173,7 +178,8 @@ func cascadeInterfaces(n *compute.NetworkProfile, name string) (all []*compute.N
 	return all
 }
 
-// cascadeDisks are the disks, of which the machine's own go with it; nil: they do already. Of OpenShift's data disks the spec says what becomes of them.
+// cascadeDisks are the disks, where the machine's own are deleted with it; nil: they already are. For
+// OpenShift's data disks the spec decides.
 func cascadeDisks(s *compute.StorageProfile, name string) *compute.StorageProfile {
 	if s == nil {
 		return nil

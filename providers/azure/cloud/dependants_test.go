@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestDisksThatOutlive: those stay, and are no leftovers, whatever the spec says by then.
+// TestDisksThatOutlive: such disks stay, and are no leftovers, whatever the spec says by then.
 func TestDisksThatOutlive(t *testing.T) {
 	w := newWorld(t)
 	c := patched(t, class(provider.OpenShift, "c1"), `{"dataDisks":[{"nameSuffix":"keep","diskSizeGB":7,"lun":0,"deletionPolicy":"Detach"},{"nameSuffix":"go","diskSizeGB":7,"lun":1,"deletionPolicy":"Delete"}]}`)
@@ -34,7 +34,8 @@ func TestDisksThatOutlive(t *testing.T) {
 	}
 }
 
-// TestFullOfTags: a machine with as many tags as the original accepts is created, found and kept, with an owner and with disks that outlive it.
+// TestFullOfTags: a machine with as many tags as the original accepts is created, found and maintained,
+// with an owner and with disks that outlive it.
 func TestFullOfTags(t *testing.T) {
 	w := newWorld(t)
 	tags := map[string]string{}
@@ -61,7 +62,8 @@ func TestFullOfTags(t *testing.T) {
 	}
 }
 
-// TestAvailabilitySets are made where a size is in no zone, shared by the machines of a set, and go with the last.
+// TestAvailabilitySets: they are created if a size is in no zone, shared by the machines of a set, and
+// deleted with the last.
 func TestAvailabilitySets(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"zone":null,"vmSize":"Standard_A2_v2","location":"westus"}`))
@@ -86,7 +88,8 @@ func TestAvailabilitySets(t *testing.T) {
 	}
 }
 
-// TestImagesThatAreSold: their terms are accepted once, and the plan goes with the machine. TestTermsAreSkipped where the spec says so.
+// TestImagesThatAreSold: their terms are accepted once, and the machine has the plan. TestTermsAreSkipped
+// if the spec says so.
 func TestImagesThatAreSold(t *testing.T) {
 	w := newWorld(t)
 	c := patched(t, class(provider.Gardener, "c1"), properties(`{"storageProfile":{"imageReference":{"urn":"vendor:appliance:paid:1.0.0"}}}`))
@@ -112,7 +115,8 @@ func TestTermsAreSkipped(t *testing.T) {
 	}
 }
 
-// TestWhatIsStillBeingMade: nothing waits for an interface, an address or a disk; each call goes as far as it can.
+// TestWhatIsStillBeingMade: no call waits for an interface, an address or a disk; each proceeds as far as
+// it can.
 func TestWhatIsStillBeingMade(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t, func(o *arm.Options) { o.Network = 10 * time.Second })
@@ -137,7 +141,7 @@ func TestWhatIsStillBeingMade(t *testing.T) {
 	})
 }
 
-// TestFailedDiskIsMadeAgain: a disk that Azure gave up making is of no use, and its name is taken.
+// TestFailedDiskIsMadeAgain: a disk that Azure failed to create is unusable, and blocks its name.
 func TestFailedDiskIsMadeAgain(t *testing.T) {
 	w := newWorld(t, func(o *arm.Options) { o.Network = 10 * time.Second })
 	s := w.open(patched(t, class(provider.Gardener, "c1"), ofDisk(ofImage+`{"urn":"sap:gardenlinux:greatest:1877.4.0"}`)))
@@ -184,7 +188,7 @@ func TestHalfMade(t *testing.T) {
 	})
 }
 
-// TestNoAnswer: a caller that gives up is let go, and what was asked for is found.
+// TestNoAnswer: a canceled call returns, and the requested machine is found.
 func TestNoAnswer(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -204,7 +208,8 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// TestNamesakes: the machine of that name of another UID, or of another cluster in the same resource group, is left alone, and keeps its name.
+// TestNamesakes: a machine of that name with another UID, or of another cluster in the same resource group,
+// is left alone, and keeps its name.
 func TestNamesakes(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// design is what a spec of either API says, as far as it is the same in both.
+// design has the settings of a spec that both APIs share.
 type design struct {
 	location, group string
 	// tags are those of the spec and of the cluster.
@@ -27,19 +27,19 @@ type design struct {
 	spot    bool
 	// urn is the image of the Marketplace whose plan is looked up; empty for none.
 	urn string
-	// setFor is the availability set that the original would make for a machine; nil where it makes none.
+	// setFor is the availability set that the original would create for a machine; nil if it creates none.
 	setFor func(machine string) string
-	// machine is the virtual machine to ask for.
+	// machine returns the virtual machine to create.
 	machine func(b build) *compute.VirtualMachine
-	// check refuses names that do not fit.
+	// check refuses invalid names.
 	check func(machine string) error
 }
 
-// networking is where a machine's interface is, and what it is part of.
+// networking is the network of a machine's interface, with its load balancers and groups.
 type networking struct {
 	// group is that of the virtual network. Load balancers and security groups are in the machine's.
 	group, vnet, subnet              string
-	configuration                    string // its name; empty: the interface's, which has an address of version 4 alone
+	configuration                    string // its name; empty: the interface's, which only has an IPv4 address
 	accelerated, forwarding          *bool
 	public                           bool
 	securityGroup                    string
@@ -53,7 +53,7 @@ type dataDisk struct {
 	name    string // of the spec
 	lun     int32
 	size    int32
-	kind    string // of the account that keeps it
+	kind    string // of its storage account
 	caching string
 	keep    bool
 	// encryption is the ID of a set of keys.
@@ -61,7 +61,7 @@ type dataDisk struct {
 	image      *spec.GardenerImage
 }
 
-// build is what a virtual machine is asked for with, besides its design.
+// build has the inputs of a virtual machine's creation besides its design.
 type build struct {
 	name     string
 	choice   choice
@@ -69,14 +69,14 @@ type build struct {
 	tags     map[string]*string
 	nic      string
 	plan     *compute.Plan
-	set      string // the ID of an availability set that was made for it
-	// key is a public key for whoever names none.
+	set      string // the ID of an availability set created for it
+	// key is a public key for specs without one.
 	key string
-	// disks are the IDs of data disks that were made before, by unit.
+	// disks are the IDs of existing data disks, by unit.
 	disks map[int32]string
 }
 
-// choice is what a machine may be made of.
+// choice is a possible zone and size of a machine.
 type choice struct{ zone, size string }
 
 // choicesOf are those of a spec, or the only one.
@@ -104,7 +104,7 @@ func (c choice) name() string {
 	return c.size + " in zone " + c.zone
 }
 
-// market is how capacity of the size is counted: what is left over is counted apart.
+// market is the type under which capacity of the size is counted: spot capacity is counted separately.
 func (d *design) market(c choice) string {
 	if d.spot {
 		return c.size + "/spot"
@@ -135,7 +135,7 @@ func (d *design) choose(name string) (choice, error) {
 	return choice{}, provider.InvalidField("choices", "the spec has no choice %q", name)
 }
 
-// called are what the dialect calls the fields that errors are about.
+// called maps fields in errors to the dialect's names.
 func (d *design) called() fields {
 	if d == nil {
 		return nil
@@ -150,8 +150,9 @@ func encoded(data []byte) *string {
 	return to.Ptr(base64.StdEncoding.EncodeToString(data))
 }
 
-// nobodysKey is a public key whose private key is forgotten: Azure wants one, and nobody is to log in. It is made once in a process, since
-// that takes long. A second process has another; that does no harm, since a machine is only ever asked for where there is none.
+// nobodysKey is a public key whose private key is discarded: Azure requires a key, and no user is to log
+// in. It is generated once in a process, since that takes long. Another process has another key; that has
+// no effect, since a machine is only created if it does not exist.
 var nobodysKey = sync.OnceValues(func() (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 3072)
 	if err != nil {
@@ -179,7 +180,7 @@ func authorizedKey(key *rsa.PublicKey) string {
 	return "ssh-rsa " + base64.StdEncoding.EncodeToString(out)
 }
 
-// given is a text; one of spaces alone is not given.
+// given is the text; empty if it only has spaces.
 func given(text string) string {
 	if spec.Blank(text) {
 		return ""
@@ -187,7 +188,7 @@ func given(text string) string {
 	return text
 }
 
-// optional is nil for nothing.
+// optional returns nil for an empty text.
 func optional[T ~string](s string) *T {
 	if s == "" {
 		return nil

@@ -18,7 +18,7 @@ var gardenerFields = fields{
 	fieldReservation: "properties.capacityReservation", fieldDisk: "properties.storageProfile", fieldKey: "properties.osProfile.linuxConfiguration.ssh.publicKeys.keyData",
 }
 
-// gardener makes machines of an AzureProviderSpec.
+// gardener creates machines from an AzureProviderSpec.
 type gardener struct {
 	*spec.Gardener
 	key string
@@ -129,7 +129,7 @@ func (g *gardener) machine(b build) *compute.VirtualMachine {
 	return vm
 }
 
-// authorizedKeys is the only place in which Azure puts keys.
+// authorizedKeys is the only path at which Azure accepts keys.
 func authorizedKeys(user string) string { return "/home/" + user + "/.ssh/authorized_keys" }
 
 func (g *gardener) osDisk(b build) *compute.OSDisk {
@@ -156,7 +156,7 @@ func (g *gardener) security() *compute.SecurityProfile {
 	return out
 }
 
-// imageReference names an image to be booted from.
+// imageReference names an image to boot from.
 func imageReference(i spec.GardenerImage) *compute.ImageReference {
 	switch {
 	case !spec.Blank(i.ID):

@@ -21,10 +21,10 @@ var openshiftFields = fields{
 	fieldPlace: "availabilitySet", fieldDisk: "osDisk", fieldKey: "sshPublicKey", fieldEncryption: "osDisk.managedDisk.diskEncryptionSet",
 }
 
-// administrator is the name of the user that the original has made.
+// administrator is the name of the user that the original creates.
 const administrator = "capi"
 
-// openshift makes machines of an AzureMachineProviderSpec.
+// openshift creates machines from an AzureMachineProviderSpec.
 type openshift struct {
 	*spec.OpenShift
 	subscription, group, key string
@@ -58,7 +58,7 @@ func designOpenShift(s *session) error {
 		tags[k] = *v
 	}
 	if _, _, twice := twins(o.Tags); twice {
-		tags = o.Tags // the check finds them
+		tags = o.Tags // the check reports them
 	}
 	if err := checkTags("tags", tags); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (o *openshift) check(machine string) error {
 	return nil
 }
 
-// machine is what the original asks for, but for a password of Linux machines, which is needed by nobody.
+// machine is the original's virtual machine, without the password of Linux machines, which is not needed.
 func (o *openshift) machine(b build) *compute.VirtualMachine {
 	vm := &compute.VirtualMachine{
 		Tags: b.tags, Zones: zones(b.choice.zone), Plan: o.plan(),
@@ -264,8 +264,8 @@ func windowsSetup(password string) *compute.WindowsConfiguration {
 // randomPassword has capitals, small letters and digits for sure, as Azure demands.
 func randomPassword() string { return "aA1-" + rand.Text() }
 
-// security is what the original asks for: a machine is confidential where its OS disk is encrypted as one, and trusted where that enables
-// something, and neither otherwise.
+// security is the original's security profile: a machine is confidential if its OS disk is encrypted as
+// one, and trusted if that enables a setting, and neither otherwise.
 func (o *openshift) security() *compute.SecurityProfile {
 	p := o.SecurityProfile
 	if p == nil {
@@ -300,7 +300,7 @@ func (o *openshift) diagnostics() *compute.DiagnosticsProfile {
 	return &compute.DiagnosticsProfile{BootDiagnostics: out}
 }
 
-// capabilities enable ultra disks where a data disk is one, unless the spec says otherwise.
+// capabilities enable ultra disks if a data disk is one, unless the spec says otherwise.
 func (o *openshift) capabilities() *compute.AdditionalCapabilities {
 	switch o.UltraSSDCapability {
 	case machinev1beta1.AzureUltraSSDCapabilityEnabled:

@@ -24,14 +24,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// http trusts the double.
+// http trusts the simulator.
 func (w *world) http() *http.Client {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(w.ca)
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
 }
 
-// sdk is a client of Azure's own SDK, with all that it does by itself.
+// sdk is a client of Azure's own SDK, with all its default behavior.
 func (w *world) sdk() *compute.VirtualMachinesClient {
 	w.t.Helper()
 	options := policy.ClientOptions{Transport: w.http(), Cloud: azcloud.Configuration{
@@ -48,7 +48,7 @@ func (w *world) sdk() *compute.VirtualMachinesClient {
 	return c
 }
 
-// advance lets time pass in the double while the SDK polls in real time.
+// advance advances the simulator's time while the SDK polls in real time.
 func (w *world) advance(t *testing.T) {
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done) })
@@ -64,7 +64,8 @@ func (w *world) advance(t *testing.T) {
 	}()
 }
 
-// TestSDKFollowsOperations: the SDK's own pollers see operations of the double through to their ends, good and bad.
+// TestSDKFollowsOperations: the SDK's own pollers follow operations of the simulator to their ends, good
+// and bad.
 func TestSDKFollowsOperations(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(class(provider.OpenShift, "c1"))
@@ -113,7 +114,8 @@ func TestSDKFollowsOperations(t *testing.T) {
 	}
 }
 
-// TestScheduledEvents: who is taken back is told so before, in the words that OpenShift's termination handler reads.
+// TestScheduledEvents: an eviction is announced before, in the format that OpenShift's termination handler
+// reads.
 func TestScheduledEvents(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"spotVMOptions":{}}`))

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// known are the Azures whose endpoints the SDK has, by the names that both APIs have for them.
+// known are the Azure clouds whose endpoints the SDK has, by the names that both APIs use.
 var known = map[string]cloud.Configuration{
 	string(configv1.AzurePublicCloud):       cloud.AzurePublic,
 	string(configv1.AzureUSGovernmentCloud): cloud.AzureGovernment,
@@ -27,10 +27,10 @@ var known = map[string]cloud.Configuration{
 	spec.CloudChina:                         cloud.AzureChina,
 }
 
-// azure is where to ask and where to log in.
+// azure has the endpoints of requests and of the login.
 type azure struct {
 	cloud.Configuration
-	// apart says that the login endpoint is not one that Azure's directory knows of: nobody else is asked about it.
+	// apart says that the login endpoint is unknown to Azure's directory, which is not asked about it.
 	apart bool
 	http  *http.Client
 }
@@ -51,7 +51,7 @@ func (w surroundings) azure(ctx context.Context) (azure, error) {
 	return azure{Configuration: c, http: h}, nil
 }
 
-// http trusts the system's certificates and those of the bundle. Proxies are those of the environment.
+// http trusts the system's certificates and those of the bundle. It uses the proxies of the environment.
 func (w surroundings) http() (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 20
@@ -65,10 +65,11 @@ func (w surroundings) http() (*http.Client, error) {
 	return &http.Client{Transport: transport}, nil
 }
 
-// mostMetadata is more than any cloud says of its endpoints, in bytes.
+// mostMetadata is more than the length of any cloud's endpoint metadata, in bytes.
 const mostMetadata = 1 << 20
 
-// discover asks a Resource Manager where to log in to it: https://learn.microsoft.com/azure-stack/user/azure-stack-rest-api-use
+// discover asks a Resource Manager for its login endpoint:
+// https://learn.microsoft.com/azure-stack/user/azure-stack-rest-api-use
 func discover(ctx context.Context, h *http.Client, endpoint string) (c cloud.Configuration, err error) {
 	endpoint = strings.TrimSuffix(endpoint, "/")
 	fail := func(err error) (cloud.Configuration, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestEndpoints: each of the Azures that specs and clusters name has its own.
+// TestEndpoints: each Azure cloud that specs and clusters name has its own.
 func TestEndpoints(t *testing.T) {
 	for name, endpoint := range map[string]string{
 		"AzurePublicCloud": "https://management.azure.com", "AzurePublic": "https://management.azure.com",
@@ -28,7 +28,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEndpointsThatAreNone answer as proxies do: that is told with what was asked.
+// TestEndpointsThatAreNone: an invalid endpoint answers as proxies do: the error names the request.
 func TestEndpointsThatAreNone(t *testing.T) {
 	for _, body := range []string{"<html>Please log in</html>", "{}", ""} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
@@ -43,7 +43,7 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOwnership has a row for each way of being a cluster's.
+// TestOwnership has a row for each way in which a resource belongs to a cluster.
 func TestOwnership(t *testing.T) {
 	ours := ownership{cluster: "c1", keys: []string{"kubernetes.io-cluster-shoot", "kubernetes.io-role-node"}, clusters: []string{"shoot"}}
 	plain := ownership{cluster: "c1"}
@@ -71,7 +71,7 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// TestUserTagsNeverStandInForOurs: whoever writes a tag of ours into a spec has it overwritten, whatever its case.
+// TestUserTagsNeverStandInForOurs: a tag of ours in a spec is overwritten, whatever its case.
 func TestUserTagsNeverStandInForOurs(t *testing.T) {
 	o := ownership{cluster: "c1"}
 	got := merged(map[string]string{"Millwright.dev_Machine-UID": "theirs", "team": "blue"}, o.mark(provider.Class{Cluster: "c1", Owner: "o"}, provider.Ref{UID: "u", Namespace: "n"}))

@@ -22,7 +22,7 @@ import (
 type reaction struct {
 	kind  provider.Kind
 	scope provider.Scope
-	// field is which of a spec's fields the code is about.
+	// field is the spec's field that the code is about.
 	field string
 }
 
@@ -38,7 +38,8 @@ var (
 // invalid is about a field of the spec.
 func invalid(field string) reaction { return reaction{kind: provider.Invalid, field: field} }
 
-// The fields that errors are about, by names of this provider's own: the dialects call them differently.
+// The fields that errors are about, by names of this provider's own: the dialects have other names for
+// them.
 const (
 	fieldSize, fieldZone, fieldImage, fieldSubnet, fieldGroup = "size", "zone", "image", "subnet", "group"
 	fieldLocation, fieldTags, fieldSecurityGroup, fieldPlace  = "location", "tags", "securityGroup", "place"
@@ -46,8 +47,8 @@ const (
 	fieldDisk, fieldKey, fieldAppGroup, fieldEncryption       = "disk", "key", "appGroup", "encryption"
 )
 
-// reactions are those to codes whatever the status of the answer. Azure counts capacity by size, in a zone or a region: it has no word for a
-// zone in which there is no room for anything.
+// reactions are those to codes, whatever the status of the answer. Azure counts capacity by size, in a zone
+// or a region: it has no code for a zone without room for any size.
 // https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors
 var reactions = map[string]reaction{
 	"SkuNotAvailable":                                   soldOut,
@@ -109,10 +110,10 @@ var reactions = map[string]reaction{
 	codeNoGroup:                                         invalid(fieldGroup),
 }
 
-// codeNoGroup is said of a resource group that does not exist: nothing is in it.
+// codeNoGroup is the code for a resource group that does not exist and therefore contains nothing.
 const codeNoGroup = "ResourceGroupNotFound"
 
-// answer is what an error of Azure says.
+// answer is the content of an error of Azure.
 type answer struct {
 	status             int
 	code, text, target string
@@ -128,7 +129,7 @@ var (
 	seconds     = regexp.MustCompile(`(\d+) seconds`)
 )
 
-// react finds the reaction: by the code, else by the status.
+// react returns the reaction: by the code, else by the status.
 func (a answer) react() reaction {
 	if r, ok := reactions[a.code]; ok {
 		return r
@@ -158,7 +159,7 @@ func (a answer) react() reaction {
 	return invalid(a.subject())
 }
 
-// subjects are words of errors that tell what they are about, most telling first.
+// subjects are words in errors that identify their field, most specific first.
 var subjects = []struct{ word, field string }{
 	{"/subnets/", fieldSubnet},
 	{"/virtualnetworks/", fieldSubnet},
@@ -191,10 +192,10 @@ func (a answer) subject() string {
 	return ""
 }
 
-// fields are what a dialect calls the fields that errors are about.
+// fields are a dialect's names for the fields that errors are about.
 type fields map[string]string
 
-// classify makes an error of the contract of one of the SDK.
+// classify converts an error of the SDK to an error of the contract.
 func (f fields) classify(err error) error {
 	if _, ok := errors.AsType[*provider.Error](err); ok || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -204,12 +205,12 @@ func (f fields) classify(err error) error {
 	}
 	resp, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok {
-		return err // no answer, or none that can be read: Transient
+		return err // no answer, or an unreadable one: Transient
 	}
 	return f.error(read(resp))
 }
 
-// error is what an answer comes to.
+// error converts an answer.
 func (f fields) error(a answer) *provider.Error {
 	r := a.react()
 	out := provider.Errorf(r.kind, "%s", a.says())
@@ -228,10 +229,11 @@ func (a answer) says() string {
 	return provider.Clip(code+": "+a.text, mostText)
 }
 
-// mostText is how long the text of an error may be, in bytes.
+// mostText is the maximal length of an error's text, in bytes.
 const mostText = 2 << 10
 
-// wire is the shape of errors: https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors
+// wire is the format of errors:
+// https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors
 type wire struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -277,7 +279,7 @@ func after(h http.Header) time.Duration {
 	return 0
 }
 
-// refusedLogin is about tokens. What the directory refuses, no retry mends.
+// refusedLogin is about tokens. A retry cannot succeed after the directory's refusal.
 func refusedLogin(err *azidentity.AuthenticationFailedError) *provider.Error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	status := 0
@@ -306,20 +308,22 @@ func refusedLogin(err *azidentity.AuthenticationFailedError) *provider.Error {
 	return out
 }
 
-// isMissing reports whether an error says that something is not there: not, that the subscription is not.
+// isMissing reports whether an error says that an object does not exist; a missing subscription does not
+// count.
 func isMissing(err error) bool {
 	resp, ok := errors.AsType[*azcore.ResponseError](err)
 	return ok && resp.StatusCode == http.StatusNotFound && slices.Contains([]string{"ResourceNotFound", "NotFound", codeNoGroup}, resp.ErrorCode)
 }
 
-// exists reports whether an error says that something of that name is there already: the machine was made by a call whose reply was lost, or
-// by another process.
+// exists reports whether an error says that the name exists already: a call whose reply was lost, or
+// another process, has created the machine.
 func exists(err error) bool {
 	resp, ok := errors.AsType[*azcore.ResponseError](err)
 	return ok && (resp.StatusCode == http.StatusPreconditionFailed || resp.ErrorCode == "PropertyChangeNotAllowed")
 }
 
-// missingGroup reports whether an error says that the resource group is not there, and hence nothing in it.
+// missingGroup reports whether an error says that the resource group does not exist, and therefore nothing
+// in it.
 func missingGroup(err error) bool {
 	resp, ok := errors.AsType[*azcore.ResponseError](err)
 	return ok && resp.StatusCode == http.StatusNotFound && resp.ErrorCode == codeNoGroup

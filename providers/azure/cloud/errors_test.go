@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// response is an answer of Azure that is an error.
+// response is an error answer of Azure.
 func response(status int, header http.Header, body any) error {
 	raw, _ := json.Marshal(body)
 	if text, ok := body.(string); ok {
@@ -33,7 +33,7 @@ func said(status int, code, message string) error {
 const quotaText = "Operation could not be completed as it results in exceeding approved %s quota. Additional details - Deployment Model: Resource Manager, Location: eastus, Current Limit: 10, " +
 	"Current Usage: 8, Additional Required: 4, (Minimum) New Limit Required: 12."
 
-// TestErrors has a row for each code that is known, as Azure words it.
+// TestErrors has a row for each known code, with Azure's text.
 func TestErrors(t *testing.T) {
 	exhausted, busy, denied, throttled, transient, invalid := provider.Exhausted, provider.Conflict, provider.Denied, provider.Throttled, provider.Transient, provider.Invalid
 	for _, row := range []struct {
@@ -109,7 +109,8 @@ func TestErrorsSayHowLongToWait(t *testing.T) {
 	}
 }
 
-// TestFaults: of a machine that was accepted the status says why it failed, and the kind is always one that is final.
+// TestFaults: the status of an accepted machine has the reason of its failure, and the kind is always a
+// final one.
 func TestFaults(t *testing.T) {
 	for code, want := range map[string]provider.Kind{
 		"AllocationFailed": provider.Exhausted, "ZonalAllocationFailed": provider.Exhausted, "SkuNotAvailable": provider.Exhausted, "OverconstrainedAllocationRequest": provider.Exhausted,

@@ -23,13 +23,14 @@ func (w *world) falling(c provider.Class, patches ...string) provider.Session {
 	return s
 }
 
-// fallbacks are another zone and another size, as each API says them.
+// fallbacks are another zone and another size, in the format of each API.
 var fallbacks = map[string][]string{
 	provider.OpenShift: {`{"zone":"2"}`, `{"vmSize":"Standard_D8s_v3"}`},
 	provider.Gardener:  {properties(`{"zone":2}`), properties(`{"hardwareProfile":{"vmSize":"Standard_D8s_v3"}}`)},
 }
 
-// TestOneChoice: a spec of one zone and one size says where its capacity is counted, and one without a spec nothing.
+// TestOneChoice: the choice of a spec with one zone and one size identifies its capacity; a class without a
+// spec has none.
 func TestOneChoice(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -49,7 +50,8 @@ func TestOneChoice(t *testing.T) {
 	}
 }
 
-// TestFallback: what the first zone has no room for is made in the second, and the class's own session finds, lists and removes it.
+// TestFallback: without room in the first zone, a machine is created in the second, and the class's own
+// session finds, lists and removes it.
 func TestFallback(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -99,7 +101,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-// TestFallbackHasItsOwnInterface: one that is left of a refused size is not taken as it is.
+// TestFallbackHasItsOwnInterface: an interface that a refused size left is not reused unchanged.
 func TestFallbackHasItsOwnInterface(t *testing.T) {
 	w := newWorld(t)
 	s := w.falling(patched(t, class(provider.OpenShift, "c1"), `{"acceleratedNetworking":true}`), `{"zone":"2","acceleratedNetworking":false}`)
@@ -119,7 +121,8 @@ func TestFallbackHasItsOwnInterface(t *testing.T) {
 	w.empty()
 }
 
-// TestScopeIsTheGroup: specs of other zones and sizes list the same machines; those of another resource group do not.
+// TestScopeIsTheGroup: specs of other zones and sizes list the same machines; those of another resource
+// group do not.
 func TestScopeIsTheGroup(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)

@@ -14,18 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// field is one that a spec has: what it comes to in what Azure is asked for, or why it comes to nothing.
+// field is a field of a spec: its value in the requests to Azure, or why it has none.
 type field struct {
 	path  string
 	patch string // of the valid spec
-	in    string // the resource, by its name of this test
+	in    string // the resource, by its name in this test
 	at    string // where in it
 	want  string
-	// reason is why the field is in no request.
+	// reason is why no request has the field.
 	reason string
 }
 
-// resources are what is made for machine "m-bcdfg", by names of this test.
+// resources are those created for machine "m-bcdfg", by names of this test.
 func resource(api, name string) string {
 	const compute, network = "/providers/Microsoft.Compute/", "/providers/Microsoft.Network/"
 	m := "m-bcdfg"

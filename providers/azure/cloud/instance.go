@@ -14,18 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sight is what is known of a virtual machine besides its model.
+// sight has the known state of a virtual machine besides its model.
 type sight struct {
 	// power is "running", and so on; empty: not known, or none.
 	power string
-	// cause is why its provisioning failed; nil: it did not, or that is not known.
+	// cause is why its provisioning failed; nil: it did not, or the cause is not known.
 	cause *answer
 	nics  []*network.Interface
 	// addresses are public ones, by ID in lower case.
 	addresses map[string]*network.PublicIPAddress
 }
 
-// instance is a virtual machine in the words of the contract.
+// instance converts a virtual machine.
 func (s *session) instance(vm *compute.VirtualMachine, saw sight) provider.Instance {
 	p := vm.Properties
 	if p == nil {
@@ -64,15 +64,16 @@ func providerID(api string, at place, location string) string {
 	return "azure://" + machineID(at.subscription, at.group, at.name)
 }
 
-// Words of provisioning states.
+// The provisioning states.
 const (
 	failed    = "Failed"
 	succeeded = "Succeeded"
 	running   = "Running"
 )
 
-// stateOf is what becomes of a machine: its provisioning state, unless that is over, and then whether it runs. One whose provisioning failed and
-// that runs is none that failed: Azure did not hear from its agent in time, or could not install an extension.
+// stateOf is the state of a machine: its provisioning state while that is in progress, and then its power
+// state. A running machine whose provisioning failed counts as running: Azure did not hear from its agent
+// in time, or could not install an extension.
 func stateOf(provisioning, power string) (provider.State, string) {
 	runs := power == "running"
 	switch {
@@ -89,7 +90,7 @@ func stateOf(provisioning, power string) (provider.State, string) {
 	}
 	switch power {
 	case "":
-		return provider.Running, running // nothing is known that says otherwise
+		return provider.Running, running // nothing contradicts it
 	case "starting":
 		return provider.Pending, "Starting"
 	case "stopping", "stopped", "deallocating", "deallocated":
@@ -98,20 +99,20 @@ func stateOf(provisioning, power string) (provider.State, string) {
 	return provider.Running, "Unknown"
 }
 
-// fault is why a machine that was accepted never came. Those that no retry mends are final.
+// fault is why an accepted machine failed. Faults that no retry can fix are final.
 func (f fields) fault(cause *answer) *provider.Error {
 	if cause == nil {
 		return provider.Errorf(provider.Invalid, "provisioning failed")
 	}
 	e := f.error(*cause)
 	if e.Kind != provider.Exhausted && e.Kind != provider.Invalid {
-		// The machine stays in this state, whatever it was: another takes its place.
+		// The machine stays in this state, whatever the cause: another replaces it.
 		e.Kind, e.Field = provider.Invalid, ""
 	}
 	return e
 }
 
-// The words that codes of statuses begin with: https://learn.microsoft.com/azure/virtual-machines/states-billing
+// The prefixes of the codes of statuses: https://learn.microsoft.com/azure/virtual-machines/states-billing
 const (
 	powerState        = "PowerState/"
 	provisioningState = "ProvisioningState/failed"

@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// List implements [provider.Session]. It reads pages of machines, interfaces and power states, whatever their number.
+// List implements [provider.Session]. It reads pages of machines, interfaces and power states, whatever
+// their number.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		sc, err := s.scene(ctx)
@@ -42,7 +43,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// vicinity is what listings show of machines besides themselves, by ID in lower case.
+// vicinity has the data of listings about machines besides themselves, by ID in lower case.
 type vicinity struct {
 	nics      map[string]*network.Interface
 	addresses map[string]*network.PublicIPAddress
@@ -71,7 +72,8 @@ func (s scene) around(ctx context.Context) (v vicinity, err error) {
 	return v, err
 }
 
-// listed is a machine of a listing. Listings do not say why provisioning failed: such a machine is read.
+// listed converts a machine of a listing. Listings do not show why provisioning failed: such a machine is
+// read.
 func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinity) (provider.Instance, error) {
 	saw := sight{addresses: v.addresses, power: v.powers[strings.ToLower(deref(vm.ID))]}
 	for _, id := range nicsOf(vm) {
@@ -93,7 +95,7 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 	return s.instance(vm, saw), nil
 }
 
-// notePools remembers what load balancers a machine of a listing is known to.
+// notePools caches the pools of load balancers of a machine in a listing.
 func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
 	at, ok := placeOf(deref(vm.ID))
 	if !ok || len(nics) == 0 {
@@ -106,9 +108,10 @@ func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) 
 	}
 }
 
-// powers asks Resource Graph which machines run, which listings do not tell: a thousand with each answer. It is told nothing of machines
-// that the credentials may not read, and may be a minute behind, so that nothing is concluded from what it does not say: a machine
-// of which it says nothing is taken to run if it was made. Who may not ask it does without.
+// powers asks Resource Graph which machines run, which listings do not show: a thousand with each answer.
+// It omits machines that the credentials may not read, and may be a minute behind, so a missing entry
+// proves nothing: a machine without an entry counts as running if it was provisioned. Without the
+// permission, powers returns nothing.
 func (s scene) powers(ctx context.Context) (map[string]string, error) {
 	query := "Resources | where type =~ 'microsoft.compute/virtualmachines'"
 	if s.group != "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// pages yields all that a listing has, which is read once for all that ask at the same time: Azure filters none of them, so that whoever looks
-// for one machine reads all. In a resource group that is not there is nothing.
+// pages yields all items of a listing, which is read once for all concurrent callers: Azure filters no
+// listing, so that a search for one machine reads all. A resource group that does not exist is empty.
 func pages[P, T any](ctx context.Context, s scene, what string, pager *runtime.Pager[P], of func(P) []*T) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		all, err := kit.Share(ctx, &s.lists, what+" "+strings.ToLower(s.group), func(ctx context.Context) (all []*T, err error) {
@@ -43,7 +43,7 @@ func pages[P, T any](ctx context.Context, s scene, what string, pager *runtime.P
 	}
 }
 
-// machines lists the virtual machines in the resource group, or in the subscription, whoever's they are.
+// machines lists the virtual machines in the resource group, or in the subscription, of any owner.
 func (s scene) machines(ctx context.Context) iter.Seq2[*compute.VirtualMachine, error] {
 	const what = "virtual machines"
 	vms := s.compute.NewVirtualMachinesClient()
@@ -80,7 +80,7 @@ func (s scene) allDisks(ctx context.Context) iter.Seq2[*compute.Disk, error] {
 	return pages(ctx, s, what, disks.NewListByResourceGroupPager(s.group, nil), func(p compute.DisksClientListByResourceGroupResponse) []*compute.Disk { return p.Value })
 }
 
-// machine reads one virtual machine and how it stands; nil: it is not there.
+// machine reads one virtual machine and its state; nil: it does not exist.
 func (s scene) machine(ctx context.Context, group, name string) (*compute.VirtualMachine, error) {
 	got, err := s.compute.NewVirtualMachinesClient().Get(ctx, group, name, &compute.VirtualMachinesClientGetOptions{Expand: to.Ptr(compute.InstanceViewTypesInstanceView)})
 	if isMissing(err) {
@@ -92,7 +92,7 @@ func (s scene) machine(ctx context.Context, group, name string) (*compute.Virtua
 	return &got.VirtualMachine, nil
 }
 
-// mine says whether a virtual machine may be ref's.
+// mine reports whether a virtual machine may be ref's.
 func (o ownership) mine(vm *compute.VirtualMachine, ref provider.Ref) bool {
 	at, ok := placeOf(deref(vm.ID))
 	if !ok || !o.has(vm.Tags) {
@@ -102,7 +102,7 @@ func (o ownership) mine(vm *compute.VirtualMachine, ref provider.Ref) bool {
 	return uid != "" && uid == ref.UID || uid == "" && strings.EqualFold(at.name, ref.Name) || identifies(ref.ProviderID, at, deref(vm.Location))
 }
 
-// identifies says whether a provider ID, of either API, is that of a machine.
+// identifies reports whether a provider ID, of either API, is that of a machine.
 func identifies(providerID string, at place, location string) bool {
 	rest, ok := cutFold(providerID, "azure://")
 	if !ok || rest == "" {
@@ -121,7 +121,8 @@ func cutFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
-// Find implements [provider.Session]. Listings tell what is there under any name; whatever they show or might not show yet is read by its own name.
+// Find implements [provider.Session]. Listings show machines under any name; a machine that they show, or
+// might not show yet, is read by its own name.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	sc, err := s.scene(ctx)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return found, err
 }
 
-// find also returns the virtual machine that has ref's name in the group, whoever's it is; nil: there is none.
+// find also returns the virtual machine that has ref's name in the group, of any owner; nil: it does not exist.
 func (s scene) find(ctx context.Context, ref provider.Ref) (found []provider.Instance, namesake *compute.VirtualMachine, err error) {
 	seen := map[string]bool{}
 	look := func(at place) error {
@@ -176,7 +177,7 @@ func (s scene) find(ctx context.Context, ref provider.Ref) (found []provider.Ins
 	return found, namesake, nil
 }
 
-// detail reads what belongs to a virtual machine that was read with its instance view.
+// detail reads the data of a virtual machine that was read with its instance view.
 func (s scene) detail(ctx context.Context, vm *compute.VirtualMachine) (provider.Instance, error) {
 	saw := sight{addresses: map[string]*network.PublicIPAddress{}}
 	if vm.Properties != nil {

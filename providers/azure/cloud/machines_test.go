@@ -18,7 +18,7 @@ import (
 
 var both = []string{provider.OpenShift, provider.Gardener}
 
-// eachAPI runs a test for both.
+// eachAPI runs a test for both APIs.
 func eachAPI(t *testing.T, run func(t *testing.T, api string)) {
 	for _, api := range both {
 		t.Run(api, func(t *testing.T) { run(t, api) })
@@ -72,7 +72,8 @@ func (w *world) empty() {
 	}
 }
 
-// TestCreationIsOneChangeAndWhatAzureForces counts requests that change something: a machine is one, its interface and its address are two more.
+// TestCreationIsOneChangeAndWhatAzureForces counts the writes: a machine is one, its interface and its
+// address are two more.
 func TestCreationIsOneChangeAndWhatAzureForces(t *testing.T) {
 	const machines = 50
 	changes := map[string]map[string]int{
@@ -122,8 +123,8 @@ func TestCreationIsOneChangeAndWhatAzureForces(t *testing.T) {
 	})
 }
 
-// TestLookersShareListings: Azure lists all or nothing, so that a thousand who look for one machine each must not read a thousand listings
-// of a thousand machines.
+// TestLookersShareListings: Azure lists all or nothing, so that a thousand searches for one machine each
+// must not read a thousand listings of a thousand machines.
 func TestLookersShareListings(t *testing.T) {
 	w := newWorld(t)
 	s, err := w.start().Open(t.Context(), class(provider.OpenShift, "c1"))
@@ -148,7 +149,7 @@ func TestLookersShareListings(t *testing.T) {
 	}
 }
 
-// changed demands just these requests that changed something.
+// changed checks for exactly these writes.
 func (w *world) changed(t *testing.T, want map[string]int) {
 	t.Helper()
 	for operation, n := range w.server.Counts() {
@@ -165,7 +166,7 @@ func (w *world) reads(before map[string]int) (n int) {
 	return n
 }
 
-// TestAddresses: those of the original of OpenShift, in its order.
+// TestAddresses: the addresses are those of the original of OpenShift, in its order.
 func TestAddresses(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"subnet":"demo-dual-subnet"}`))
@@ -193,7 +194,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestGuestsAreWhatInstancesSay: what boots registers under the name, and with the provider ID, that the provider tells of.
+// TestGuestsAreWhatInstancesSay: a guest registers under the name, and with the provider ID, that the
+// provider reports.
 func TestGuestsAreWhatInstancesSay(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -210,7 +212,7 @@ func TestGuestsAreWhatInstancesSay(t *testing.T) {
 	})
 }
 
-// TestUserData is passed on in base64, and read by nobody afterwards.
+// TestUserData: it is sent in base64, and not read afterwards.
 func TestUserData(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(class(provider.OpenShift, "c1"))
@@ -220,7 +222,8 @@ func TestUserData(t *testing.T) {
 	}
 }
 
-// TestControlPlaneIsBalanced: a machine of the control plane is in the pools of its load balancers from the first, and leaves them with its interface.
+// TestControlPlaneIsBalanced: a machine of the control plane is in the pools of its load balancers from its
+// creation on, and leaves them with its interface.
 func TestControlPlaneIsBalanced(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","internalLoadBalancer":"demo-internal","subnet":"demo-master-subnet"}`))
@@ -237,7 +240,7 @@ func TestControlPlaneIsBalanced(t *testing.T) {
 		_, err := w.open(patched(t, class(provider.OpenShift, "c1"), patch)).Create(t.Context(), machine(2), want)
 		demandInvalid(t, err, field)
 	}
-	// People may be making the rule: the load balancer is read for each attempt.
+	// Users may be creating the rule: each attempt reads the load balancer.
 	s, read := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","natRule":7}`)), w.server.Counts()["GET loadBalancers"]
 	for attempt := range 2 {
 		_, err := s.Create(t.Context(), machine(2), want)
@@ -254,7 +257,8 @@ func demandInvalid(t *testing.T, err error, field string) {
 	}
 }
 
-// TestWhatIsNotThereIsInvalid: the field is named, and what was made before goes with the machine.
+// TestWhatIsNotThereIsInvalid: the field is named, and resources created before are deleted with the
+// machine.
 func TestWhatIsNotThereIsInvalid(t *testing.T) {
 	for _, row := range []struct{ api, patch, field string }{
 		{provider.OpenShift, `{"subnet":"x"}`, "subnet"},
@@ -280,7 +284,8 @@ func TestWhatIsNotThereIsInvalid(t *testing.T) {
 	}
 }
 
-// TestShortageComesLate: Azure accepts a machine, and finds no room for it afterwards. The next choice is made as soon as the first is gone.
+// TestShortageComesLate: Azure accepts a machine, and has no room for it afterwards. The next choice is
+// created as soon as the first is deleted.
 func TestShortageComesLate(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -309,7 +314,7 @@ func TestShortageComesLate(t *testing.T) {
 	})
 }
 
-// TestQuotas: what is refused leaves its interface, which the next try takes up.
+// TestQuotas: a refused machine leaves its interface, which the next try reuses.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t, func(o *arm.Options) { o.Inventory.Quotas.Cores = 4 })
 	s := w.open(class(provider.OpenShift, "c1"))
@@ -327,7 +332,7 @@ func TestQuotas(t *testing.T) {
 	w.empty()
 }
 
-// TestSpot: what Azure may take back is asked for as such, says so, and is gone when it is taken.
+// TestSpot: a spot machine is requested as such, reports it, and is deleted when it is evicted.
 func TestSpot(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"spotVMOptions":{"maxPrice":"0.5"},"choices":[{"zone":"1"},{"zone":"2"}]}`))
@@ -354,7 +359,7 @@ func TestSpot(t *testing.T) {
 	w.empty()
 }
 
-// TestConsole reads the end of the log, where the spec has one kept.
+// TestConsole reads the end of the log, if the spec enables it.
 func TestConsole(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"diagnostics":{"boot":{"storageAccountType":"AzureManaged"}}}`))
@@ -370,7 +375,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestSizes: capacity for scaling from zero, the least of the choices.
+// TestSizes: capacity for scaling from zero, the smallest of the choices.
 func TestSizes(t *testing.T) {
 	w := newWorld(t)
 	for patch, want := range map[string]provider.Size{

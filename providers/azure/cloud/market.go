@@ -25,7 +25,7 @@ func (m *creation) marketImage(ctx context.Context, urn string) (*compute.Virtua
 	return &got.VirtualMachineImage, nil
 }
 
-// plan is that by which the image is sold, if it is. Its terms are accepted, as in the original.
+// plan is the plan of the image, if it has one. Its terms are accepted, as in the original.
 func (m *creation) plan(ctx context.Context) (*compute.Plan, error) {
 	if m.design.urn == "" {
 		return nil, nil
@@ -41,7 +41,8 @@ func (m *creation) plan(ctx context.Context) (*compute.Plan, error) {
 // agreementVersion is that of the API of terms: https://learn.microsoft.com/rest/api/marketplaceordering
 const agreementVersion = "2021-01-01"
 
-// accept reads the terms of a plan and accepts them if nobody has. They are sent back as they are, signature included.
+// accept reads the terms of a plan and accepts them if that has not happened. They are sent back unchanged,
+// signature included.
 func (m *creation) accept(ctx context.Context, p *compute.PurchasePlan) error {
 	path := "/subscriptions/" + m.subscription + "/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/" + url.PathEscape(deref(p.Publisher)) +
 		"/offers/" + url.PathEscape(deref(p.Product)) + "/plans/" + url.PathEscape(deref(p.Name)) + "/agreements/current"
@@ -61,7 +62,7 @@ func (m *creation) accept(ctx context.Context, p *compute.PurchasePlan) error {
 	return m.told(m.call(ctx, http.MethodPut, path, terms, &terms), "accept the terms of plan %s", deref(p.Name))
 }
 
-// call makes a call that no client of the SDK is worth its while for.
+// call makes a call for which a client of the SDK is not worthwhile.
 func (m *creation) call(ctx context.Context, method, path string, body, into any) error {
 	req, err := runtime.NewRequest(ctx, method, runtime.JoinPaths(m.manager.Endpoint(), path))
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// names are what is made for a machine, as the original of the API calls it.
+// names are those of the resources of a machine, as in the original of the API.
 type names struct {
-	osDisk string // behind the machine's
+	osDisk string // suffix to the machine's
 	// disk is the name of a data disk.
 	disk func(machine, name string, lun int32) string
 }
@@ -22,13 +22,13 @@ var (
 	}}
 )
 
-// What the names of interfaces and of Gardener's data disks end with, in both APIs.
+// The suffixes of interfaces and of Gardener's data disks, in both APIs.
 const (
 	nicSuffix      = "-nic"
 	dataDiskSuffix = "-data-disk"
 )
 
-// madeFor is the name of the machine that something was made for, by its own; empty where it does not say.
+// madeFor is the name of the machine that a resource was created for; empty if the name has none.
 func madeFor(resource string) string {
 	for _, suffix := range []string{nicSuffix, openshiftNames.osDisk, gardenerNames.osDisk} {
 		if machine, ok := strings.CutSuffix(resource, suffix); ok {
@@ -38,7 +38,7 @@ func madeFor(resource string) string {
 	return ""
 }
 
-// place is where a resource is, by its ID.
+// place identifies a resource by its ID.
 type place struct{ subscription, group, name string }
 
 // placeOf reads the ID of a resource, or the provider ID of OpenShift.
@@ -56,20 +56,21 @@ func placeOf(id string) (p place, ok bool) {
 // base is the last part of an ID.
 func base(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// machineID is the ID of a virtual machine as this provider spells it. Azure spells the same one in several ways.
+// machineID is the ID of a virtual machine as this provider spells it. Azure has several spellings.
 func machineID(subscription, group, name string) string {
 	return "/subscriptions/" + strings.ToLower(subscription) + "/resourceGroups/" + strings.ToLower(group) + "/providers/Microsoft.Compute/virtualMachines/" + name
 }
 
-// key stands for a virtual machine, however its ID was spelled.
+// key identifies a virtual machine, whatever the spelling of its ID.
 func (p place) key() string { return strings.ToLower(machineID(p.subscription, p.group, p.name)) }
 
-// resourceID is that of something else, as Azure wants it.
+// resourceID is that of another resource, as Azure requires it.
 func resourceID(subscription, group, provider, kind, name string) string {
 	return "/subscriptions/" + subscription + "/resourceGroups/" + group + "/providers/" + provider + "/" + kind + "/" + name
 }
 
-// setOf is the name of the set that a machine was made by: names that API servers generate are the set's, a dash, and five of their letters.
+// setOf is the name of the set that created a machine: generated names are the set's, a dash, and five
+// letters of the API server's.
 func setOf(machine string) string {
 	cut := len(machine) - 6
 	if cut <= 0 || machine[cut] != '-' || strings.Trim(machine[cut+1:], "bcdfghjklmnpqrstvwxz2456789") != "" {
@@ -78,10 +79,11 @@ func setOf(machine string) string {
 	return machine[:cut]
 }
 
-// mostSetName is how long the name of an availability set may be before its last letters.
+// mostSetName is the maximal length of an availability set's name without its last letters.
 const mostSetName = 77
 
-// availabilitySetName is what the original of OpenShift calls the set of a machine set's machines.
+// availabilitySetName is the name that the original of OpenShift gives to the set of a machine set's
+// machines.
 func availabilitySetName(cluster, machineSet string) string {
 	name := machineSet
 	if !strings.HasPrefix(machineSet, cluster) {

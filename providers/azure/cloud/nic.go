@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// nic makes the machine's interface, or takes up the one that is there: a call before this one got so far.
+// nic creates the machine's interface, or reuses the one of an earlier call.
 func (m *creation) nic(ctx context.Context) (*network.Interface, error) {
 	name, nics := m.ref.Name+nicSuffix, m.network.NewInterfacesClient()
 	has, err := nics.Get(ctx, m.group, name, nil)
@@ -54,7 +54,8 @@ func userOf(n *network.Interface) string {
 	return deref(n.Properties.VirtualMachine.ID)
 }
 
-// may refuses to use what another machine or another cluster has. What carries no UID is what the original left for the name.
+// may refuses to use a resource of another machine or another cluster. One without a UID was left by the
+// original for the name.
 func (m *creation) may(what, name string, tags map[string]*string) error {
 	uid := tagOf(tags, tagUID)
 	if uid == m.ref.UID || uid == "" && m.ours.has(tags) {
@@ -63,7 +64,8 @@ func (m *creation) may(what, name string, tags map[string]*string) error {
 	return m.ours.taken(what, name, tags)
 }
 
-// whole says whether an interface is this machine's, and is where the spec says. One that failed is asked for again.
+// whole reports whether an interface is this machine's, and matches the spec. A failed one is created
+// again.
 func (m *creation) whole(n *network.Interface) bool {
 	if tagOf(n.Tags, tagUID) != m.ref.UID || n.Properties == nil || deref(n.Properties.ProvisioningState) == network.ProvisioningStateFailed || len(n.Properties.IPConfigurations) == 0 {
 		return false
@@ -79,12 +81,13 @@ func (m *creation) subnetID() string {
 	return resourceID(m.subscription, n.group, "Microsoft.Network", "virtualNetworks", n.vnet) + "/subnets/" + n.subnet
 }
 
-// networkID is that of something of the network which is in the machine's own resource group: all but the virtual network is.
+// networkID is the ID of a network resource in the machine's own resource group: all except the virtual
+// network.
 func (m *creation) networkID(kind, name string) *string {
 	return to.Ptr(resourceID(m.subscription, m.group, "Microsoft.Network", kind, name))
 }
 
-// interfaceFor is the interface to ask for.
+// interfaceFor is the interface to create.
 func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Interface, error) {
 	n := m.design.network
 	first := &network.InterfaceIPConfigurationPropertiesFormat{
@@ -93,7 +96,8 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	for _, group := range n.appGroups {
 		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: m.networkID("applicationSecurityGroups", group)})
 	}
-	// What is named to Azure has to be there now: a rule that has gone since would make the machine's spec wrong for good.
+	// A resource in the request must exist now: a rule deleted meanwhile would be reported as an invalid
+	// spec, which is final.
 	m.balancers.Forget(m.design.balancerKey(n.publicBalancer))
 	m.balancers.Forget(m.design.balancerKey(n.internalBalancer))
 	seat, err := m.balance(ctx)
@@ -135,7 +139,7 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	return out, err
 }
 
-// sixth says whether the subnet has addresses of version 6.
+// sixth reports whether the subnet has IPv6 addresses.
 func (m *creation) sixth(ctx context.Context) (bool, error) {
 	n := m.design.network
 	if n.configuration == "" {
@@ -163,15 +167,16 @@ func (m *creation) sixth(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// seat is where the addresses of an interface belong in load balancers: what that of version 4 and that of version 6 are asked for.
+// seat has the load balancer settings of an interface: those of its IPv4 and of its IPv6 address.
 type seat struct {
 	four, six network.InterfaceIPConfigurationPropertiesFormat
 }
 
-// sixthPool is how the name of a pool ends that is of addresses of version 6. Azure does not say, and the original goes by it.
+// sixthPool is the suffix of the names of pools with IPv6 addresses. Azure does not report it, and the
+// original uses it.
 const sixthPool = "-v6"
 
-// balance is in all pools of the load balancers that the spec names.
+// balance returns all pools of the load balancers that the spec names.
 func (s scene) balance(ctx context.Context) (out seat, err error) {
 	n := s.design.network
 	for _, b := range []struct {
@@ -189,7 +194,7 @@ func (s scene) balance(ctx context.Context) (out seat, err error) {
 			return out, s.told(err, "read load balancer %s", b.name)
 		}
 		p := got.Properties
-		if p == nil || len(p.BackendAddressPools) == 0 { // as the original: it may get its pools later, when the machine is put into them
+		if p == nil || len(p.BackendAddressPools) == 0 { // as in the original: it may get its pools later, when the machine is added to them
 			s.balancers.Forget(s.design.balancerKey(b.name))
 		}
 		if p == nil {
@@ -222,7 +227,7 @@ func (o *seat) join(pools []*network.BackendAddressPool) {
 	}
 }
 
-// translate adds a rule for each version of addresses that the load balancer is reached at, once.
+// translate adds a rule once for each version of the load balancer's frontend addresses.
 func (o *seat) translate(fronts []*network.FrontendIPConfiguration, rule *string) {
 	for _, front := range fronts {
 		to := &o.four
@@ -235,8 +240,8 @@ func (o *seat) translate(fronts []*network.FrontendIPConfiguration, rule *string
 	}
 }
 
-// balancer is a load balancer as it was within the last minute. Of one that lacked what the spec names, people may be making it: it is not
-// remembered.
+// balancer is a load balancer, cached for a minute. If it lacks what the spec names, users may be creating
+// that: it is not cached.
 func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer, error) {
 	return s.balancers.Get(ctx, s.design.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
 		got, err := s.network.NewLoadBalancersClient().Get(ctx, s.group, name, nil)
@@ -244,13 +249,14 @@ func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer
 	})
 }
 
-// balancerKey stands for a load balancer. It is in the resource group of the machine, whatever group the virtual network is in.
+// balancerKey identifies a load balancer. It is in the resource group of the machine, whatever group the
+// virtual network is in.
 func (d *design) balancerKey(name string) string { return strings.ToLower(d.group + "/" + name) }
 
-// addressName is what the original of OpenShift calls a machine's public address.
+// addressName is the original's name, in OpenShift, for a machine's public address.
 func addressName(cluster, machine string) string { return cluster + "-" + machine }
 
-// public makes the machine's public address, or takes up the one that is there.
+// public creates the machine's public address, or reuses the existing one.
 func (m *creation) public(ctx context.Context) (string, error) {
 	name, ips := addressName(m.class.Cluster, m.ref.Name), m.network.NewPublicIPAddressesClient()
 	if len(name) > mostAddressName {

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// The tags that are ours. No / may be in the name of a tag, and names are of either case.
+// Our tags. The name of a tag may not contain a /, and ignores case.
 const (
 	tagUID       = "millwright.dev_machine-uid"
 	tagNamespace = "millwright.dev_machine-namespace"
@@ -21,13 +21,13 @@ const (
 	tagKept = "millwright.dev_kept-disks"
 )
 
-// What the keys of tags begin with by which the originals own.
+// The prefixes of the tags by which the originals record the cluster.
 const (
 	openshiftCluster = "kubernetes.io_cluster."
 	gardenerCluster  = spec.GardenerClusterPrefix
 )
 
-// valuesOf are tags as the contract has them.
+// valuesOf converts tags to the contract's form.
 func valuesOf(tags map[string]*string) map[string]string {
 	out := make(map[string]string, len(tags))
 	for key, value := range tags {
@@ -36,16 +36,17 @@ func valuesOf(tags map[string]*string) map[string]string {
 	return out
 }
 
-// ownership tells what is a cluster's.
+// ownership decides which resources are a cluster's.
 type ownership struct {
 	cluster string
-	// keys are those of tags by which the original of Gardener owns: something has all of them. Empty: the spec names none.
+	// keys are the tags by which the original of Gardener records the cluster: a resource has all of them.
+	// Empty: the spec names none.
 	keys []string
 	// clusters are the names in those keys.
 	clusters []string
 }
 
-// tag is the value of a tag, whose name is of either case.
+// tag is the value of a tag, whose name ignores case.
 func tag(tags map[string]*string, key string) (string, bool) {
 	if v, ok := tags[key]; ok {
 		return deref(v), true
@@ -63,8 +64,8 @@ func tagOf(tags map[string]*string, key string) string {
 	return v
 }
 
-// has says whether something with the tags is the cluster's: made by us, or by the original of either API. The keys of Gardener's spec count
-// most: control planes that nobody has named have one name.
+// has reports whether a resource with the tags is the cluster's: created by us, or by the original of
+// either API. The keys of Gardener's spec have precedence: unnamed control planes share one name.
 func (o ownership) has(tags map[string]*string) bool {
 	for _, cluster := range append([]string{o.cluster}, o.clusters...) {
 		if _, ok := tag(tags, openshiftCluster+cluster); ok {
@@ -81,7 +82,7 @@ func (o ownership) has(tags map[string]*string) bool {
 	return ok && len(o.keys) == 0
 }
 
-// another says whether the tags name a cluster of Gardener which is none of the spec's.
+// another reports whether the tags name a cluster of Gardener that the spec does not name.
 func (o ownership) another(tags map[string]*string) bool {
 	for key := range tags {
 		if cluster, ok := strings.CutPrefix(strings.ToLower(key), gardenerCluster); ok && len(o.clusters) > 0 &&
@@ -92,7 +93,7 @@ func (o ownership) another(tags map[string]*string) bool {
 	return false
 }
 
-// mark are the tags that say for which machine something is made.
+// mark are the tags that record the machine of a resource.
 func (o ownership) mark(class provider.Class, ref provider.Ref) map[string]string {
 	out := map[string]string{tagUID: ref.UID, tagCluster: class.Cluster}
 	if ref.Namespace != "" {
@@ -104,7 +105,8 @@ func (o ownership) mark(class provider.Class, ref provider.Ref) map[string]strin
 	return out
 }
 
-// fitting are tags without that of the cluster, where there is no room for it and the tag of the original of OpenShift says the same.
+// fitting are tags without that of the cluster, if there is no room for it and the tag of the original of
+// OpenShift has the same content.
 func (o ownership) fitting(tags map[string]*string) map[string]*string {
 	if _, ok := tag(tags, openshiftCluster+o.cluster); ok && len(tags) > mostTags {
 		delete(tags, tagCluster)
@@ -112,7 +114,7 @@ func (o ownership) fitting(tags map[string]*string) map[string]*string {
 	return tags
 }
 
-// merged are several sets of tags as one. The later ones count, whatever the case of the names.
+// merged merges several sets of tags. The later ones win, regardless of case.
 func merged(sets ...map[string]string) map[string]*string {
 	out := map[string]*string{}
 	for _, set := range sets {
@@ -124,7 +126,7 @@ func merged(sets ...map[string]string) map[string]*string {
 	return out
 }
 
-// twins are names of tags that differ by case alone.
+// twins are names of tags that differ only in case.
 func twins(tags map[string]string) (a, b string, ok bool) {
 	seen := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
@@ -145,7 +147,7 @@ const (
 	mostTagValue = 256
 )
 
-// checkTags refuses what Azure would: the message is better before anything is made.
+// checkTags refuses what Azure would refuse: the error is better before anything is created.
 func checkTags(path string, tags map[string]string) error {
 	if a, b, ok := twins(tags); ok {
 		return provider.InvalidField(path, "the names %q and %q are one to Azure, which does not tell cases apart", provider.Clip(a, 100), provider.Clip(b, 100))

@@ -32,9 +32,9 @@ func Plugin() serve.Plugin {
 			}
 			return New(o), nil
 		},
-		// Azure lets a subscription read 25 times and change 10 times a second in a region, and 250 and 200 times at once:
+		// Azure allows a subscription 25 reads and 10 writes a second in a region, and 250 and 200 at once:
 		// https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
-		// To find a machine takes three requests, to make one seven, of which two change something.
+		// Finding a machine takes three requests, creating one seven, of which two are writes.
 		Limits: decorate.Limits{PerSecond: 8, Burst: 80, Wait: 30 * time.Second, Writes: &decorate.Limits{PerSecond: 4, Burst: 60, Wait: 30 * time.Second}},
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestIdentityByID: a full ID of an identity is used as it is, of whatever subscription and group. A name is one of the machine's group.
+// TestIdentityByID: a full ID of an identity is used unchanged, of any subscription and group. A name is
+// one in the machine's group.
 func TestIdentityByID(t *testing.T) {
 	for _, id := range []string{
 		"/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/identities/providers/Microsoft.ManagedIdentity/userAssignedIdentities/workers",
@@ -25,7 +26,8 @@ func TestIdentityByID(t *testing.T) {
 	}
 }
 
-// TestPoolsOfBothVersions: a machine is in all pools of its load balancers, with the address of the version that a pool's name says.
+// TestPoolsOfBothVersions: a machine is in all pools of its load balancers, with the address of the version
+// in a pool's name.
 func TestPoolsOfBothVersions(t *testing.T) {
 	for _, r := range []struct {
 		reason, subnet, patch string

@@ -10,8 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Power implements [provider.Powerer]. Off keeps the machine where it is, so that it comes back: it costs what it did. Azure restarts only what runs:
-// what does not is started. Each call to reboot is another reboot.
+// Power implements [provider.Powerer]. Off keeps the machine's host, so that it can start again: its price
+// stays the same. Azure restarts only running machines: others are started. Each call to reboot is another
+// reboot.
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.scene(ctx)
 	if err != nil {
@@ -41,7 +42,8 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	return s.told(err, "power %s virtual machine %s", op, at.name)
 }
 
-// Console implements [provider.ConsoleReader]: a call for where the log is, and one for its end. It is there if the spec has boot diagnostics.
+// Console implements [provider.ConsoleReader]: one call for the log's link, and one for its end. The log
+// exists if the spec enables boot diagnostics.
 func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
 	c, err := s.client(ctx)
 	if err != nil {
@@ -58,7 +60,8 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return c.tail(ctx, deref(got.SerialConsoleLogBlobURI), limit)
 }
 
-// tail reads the end of what is behind a signed link. Blob storage has no ranges that count from the end, so its length is asked for first.
+// tail reads the end of the blob behind a signed link. Blob storage has no ranges that count from the end,
+// so tail reads the length first.
 // https://learn.microsoft.com/rest/api/storageservices/specifying-the-range-header-for-blob-service-operations
 func (c *client) tail(ctx context.Context, link string, limit int) (string, error) {
 	head, err := c.blob(ctx, http.MethodHead, link, "")
@@ -79,7 +82,7 @@ func (c *client) tail(ctx context.Context, link string, limit int) (string, erro
 	return string(text[max(0, len(text)-limit):]), nil
 }
 
-// blob asks for what is behind a signed link; nil: there is nothing.
+// blob requests the blob behind a signed link; nil: there is nothing.
 func (c *client) blob(ctx context.Context, method, link, within string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, link, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// networkProfile has the machine's interface go with it.
+// networkProfile lets Azure delete the machine's interface with it.
 func networkProfile(b build) *compute.NetworkProfile {
 	return &compute.NetworkProfile{NetworkInterfaces: []*compute.NetworkInterfaceReference{{
 		ID:         to.Ptr(b.nic),
@@ -18,7 +18,7 @@ func networkProfile(b build) *compute.NetworkProfile {
 	}}}
 }
 
-// dataDisks are empty, or were made before of an image.
+// dataDisks are empty, or were created from an image before.
 func dataDisks(all []dataDisk, n names, b build) (out []*compute.DataDisk) {
 	for _, d := range all {
 		disk := &compute.DataDisk{
@@ -40,7 +40,7 @@ func dataDisks(all []dataDisk, n names, b build) (out []*compute.DataDisk) {
 	return out
 }
 
-// kept are the names, after the machine's, of disks that outlive it, as the tag has them.
+// kept are the names, without the machine's, of disks that outlive it, as the tag has them.
 func kept(all []dataDisk) string {
 	var names []string
 	for _, d := range all {
@@ -51,7 +51,8 @@ func kept(all []dataDisk) string {
 	return strings.Join(names, ",")
 }
 
-// checkKept refuses more names of disks to be kept than a tag has room for: without the tag they would be taken for what is left behind.
+// checkKept refuses more names of kept disks than fit into a tag: without the tag the disks would count as
+// leftovers.
 func checkKept(all []dataDisk) error {
 	if n := len(kept(all)); n > mostTagValue {
 		return provider.InvalidField("dataDisks", "the name suffixes of disks that outlive the machine have %d characters together: no more than %d", n, mostTagValue)
@@ -59,7 +60,8 @@ func checkKept(all []dataDisk) error {
 	return nil
 }
 
-// isKept says whether a disk outlives its machine, by its own name and tags. No name of a machine has a _ in it.
+// isKept reports whether a disk outlives its machine, by its own name and tags. No name of a machine
+// contains a _.
 func isKept(disk string, tags map[string]*string) bool {
 	_, suffix, _ := strings.Cut(disk, "_")
 	return suffix != "" && slices.ContainsFunc(strings.Split(tagOf(tags, tagKept), ","), func(k string) bool { return strings.EqualFold(k, suffix) })

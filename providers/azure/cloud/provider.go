@@ -11,16 +11,18 @@ import (
 
 const name = "azure"
 
-// Options are what a provider is made with.
+// Options are the dependencies and settings of a provider.
 type Options struct {
 	Clock provider.Clock
-	// Objects reads the Infrastructure and the bundle of certificates of an OpenShift cluster; nil where there is none.
+	// Objects reads the Infrastructure and the bundle of certificates of an OpenShift cluster; nil if there
+	// is none.
 	Objects provider.Objects
-	// Endpoint is the Resource Manager's URL, in place of that of the cloud that specs and the cluster name.
+	// Endpoint is the Resource Manager's URL. It replaces that of the cloud in specs and in the cluster.
 	Endpoint string
 	// CABundle are certificates (PEM) that are trusted besides the system's.
 	CABundle []byte
-	// Getenv looks into the environment, in which OpenShift's programs look for what the secret lacks; nil for the process's.
+	// Getenv reads the environment, in which OpenShift's programs look for what the secret lacks; nil for
+	// the process's.
 	Getenv func(string) string
 }
 
@@ -34,7 +36,7 @@ type Provider struct {
 
 var _ provider.Provider = &Provider{}
 
-// New makes the provider.
+// New returns the provider.
 func New(o Options) *Provider {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -81,7 +83,8 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// keyOf goes by what opens an account, and by nothing else of a secret: classes of one account, each with user data of its own, share a client.
+// keyOf hashes the parts of a secret that open an account, and no others: classes of one account with
+// different user data share a client.
 func keyOf(c credentials, w surroundings) provider.ClientKey {
 	opens := map[string][]byte{
 		"subscription": []byte(c.subscription), "tenant": []byte(c.tenant), "client": []byte(c.client), "secret": []byte(c.secret), "tokenFile": []byte(c.tokenFile),

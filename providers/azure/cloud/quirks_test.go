@@ -9,7 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestQuirkClientErrorsAreTerminal: to the original of OpenShift each 4xx of a creation was the spec's fault, and the machine failed for good.
+// TestQuirkClientErrorsAreTerminal: the original of OpenShift treated each 4xx of a creation as the spec's
+// fault, and the machine failed permanently.
 func TestQuirkClientErrorsAreTerminal(t *testing.T) {
 	for _, kind := range []provider.Kind{provider.Exhausted, provider.Throttled, provider.Denied, provider.Conflict} {
 		w := newWorld(t)
@@ -21,8 +22,8 @@ func TestQuirkClientErrorsAreTerminal(t *testing.T) {
 	}
 }
 
-// TestQuirkTextOfAsynchronousFailures: the original matched the text "Failure sending request". What fails after it was accepted is read from
-// the machine's own status.
+// TestQuirkTextOfAsynchronousFailures: the original matched the text "Failure sending request". A failure
+// after acceptance is read from the machine's own status.
 func TestQuirkTextOfAsynchronousFailures(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -80,8 +81,9 @@ func TestQuirkCallsBlock(t *testing.T) {
 	})
 }
 
-// TestQuirkInterfaceIsComparedByItsShortName: Gardener's plug-in never had interfaces of older machines go along, since it compared the whole ID
-// with the name. What the originals made without that goes as well here.
+// TestQuirkInterfaceIsComparedByItsShortName: Gardener's plug-in never deleted the interfaces of older
+// machines with them, since it compared the whole ID with the name. Here such interfaces of the originals
+// are deleted as well.
 func TestQuirkInterfaceIsComparedByItsShortName(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -113,8 +115,9 @@ func TestForbiddenChangeBlocksNoDeletion(t *testing.T) {
 	}
 }
 
-// TestUntaggedPiecesOfOriginals: the original of OpenShift tags neither interface nor address, and of a machine that nobody may change they stay when
-// it goes. They are found all the same, by a Delete that is told of no instance any more.
+// TestUntaggedPiecesOfOriginals: the original of OpenShift tags neither interface nor address, and both
+// stay when a machine is deleted that a policy protects from changes. A Delete without given instances
+// still finds them.
 func TestUntaggedPiecesOfOriginals(t *testing.T) {
 	for _, forbidden := range []string{"", "Denied"} {
 		for _, marked := range []bool{false, true} {
@@ -151,7 +154,8 @@ func TestUntaggedPiecesOfOriginals(t *testing.T) {
 	}
 }
 
-// TestUntaggableBlocksNoDeletion: who may not tag what outlives a machine is told so, and the machine goes.
+// TestUntaggableBlocksNoDeletion: a missing permission to tag what outlives a machine is reported, and the
+// machine is deleted.
 func TestUntaggableBlocksNoDeletion(t *testing.T) {
 	w := newWorld(t)
 	c := class(provider.OpenShift, "c1")
@@ -178,7 +182,8 @@ func TestUntaggableBlocksNoDeletion(t *testing.T) {
 	}
 }
 
-// TestVolumesAreDetachedByNobody: the change before a deletion gives lists whole, since Azure detaches what they leave out.
+// TestVolumesAreDetachedByNobody: the change before a deletion has complete lists, since Azure detaches
+// what they leave out.
 func TestVolumesAreDetachedByNobody(t *testing.T) {
 	w := newWorld(t)
 	c := patched(t, class(provider.Gardener, "c1"), properties(`{"storageProfile":{"dataDisks":[{"name":"logs","lun":0,"diskSizeGB":20,"storageAccountType":"Standard_LRS"},{"name":"work","lun":1,"diskSizeGB":20,"storageAccountType":"Standard_LRS"}]}}`))
@@ -198,8 +203,8 @@ func TestVolumesAreDetachedByNobody(t *testing.T) {
 	w.empty()
 }
 
-// TestQuirkSecondPassword: the original asked again for a machine with another random password. A second request changes nothing: it is made
-// on condition that there is no such machine.
+// TestQuirkSecondPassword: the original requested a machine again with another random password. A second
+// request changes nothing: it is conditional on the machine's absence.
 func TestQuirkSecondPassword(t *testing.T) {
 	w := newWorld(t)
 	c := patched(t, class(provider.OpenShift, "c1"), `{"osDisk":{"osType":"Windows"}}`)
@@ -223,7 +228,7 @@ func TestQuirkSecondPassword(t *testing.T) {
 	}
 }
 
-// TestQuirkFailedIsFinal: the original took a machine for failed whose agent was late, while it ran.
+// TestQuirkFailedIsFinal: the original treated a running machine as failed if its agent was late.
 func TestQuirkFailedIsFinal(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(class(provider.OpenShift, "c1"))
@@ -236,8 +241,8 @@ func TestQuirkFailedIsFinal(t *testing.T) {
 	}
 }
 
-// TestQuirkP14KeyForEachMachine: a key of 4096 bits took a second of computing for each machine. One serves a process: nobody has its private half.
-// Throttling was not recognised, and came back after minutes.
+// TestQuirkP14KeyForEachMachine: a key of 4096 bits took a second of computing for each machine. One serves
+// a process, and its private half is discarded. Throttling was not recognised, and came back after minutes.
 func TestQuirkP14KeyForEachMachine(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(class(provider.Gardener, "c1"))

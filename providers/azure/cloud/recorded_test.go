@@ -20,14 +20,15 @@ import (
 // recordings are those of both originals.
 const recordings = "testdata/recorded"
 
-// home is what paths of users begin with. Files of this repository have none, so that none of a developer's is in them.
+// home is the prefix of users' home paths. Files of this repository have none, so that none of a
+// developer's is in them.
 const home = "/" + "home/"
 
 // circumstances are the keys of a record besides its spec.
 type circumstances struct {
 	// Machine is the machine's name; empty: m-<ID>.
 	Machine string
-	// Tags are those of the Infrastructure. Secret replaces keys of the secret: null takes them away.
+	// Tags are those of the Infrastructure. Secret replaces keys of the secret: null removes them.
 	Tags   map[string]string
 	Secret map[string]*string
 }
@@ -43,7 +44,7 @@ func circumstancesOf(t *testing.T, r recordtest.Record) (c circumstances) {
 	return c
 }
 
-// recordedInventory is that of the cloud when the records were made.
+// recordedInventory is the inventory of the cloud at the time of the recording.
 func recordedInventory(t *testing.T) func(*arm.Options) {
 	t.Helper()
 	raw, err := os.ReadFile(recordings + "/inventory.json")
@@ -58,7 +59,7 @@ func recordedInventory(t *testing.T) func(*arm.Options) {
 	return func(o *arm.Options) { o.Inventory = i }
 }
 
-// recorded is a fresh process in the cluster of a case, the class, and the machine.
+// recorded is a new process in the cluster of a case, the class, and the machine.
 func recorded(t *testing.T, w *world, r recordtest.Record) (provider.Provider, provider.Class, provider.Ref) {
 	t.Helper()
 	around := circumstancesOf(t, r)
@@ -83,7 +84,8 @@ func recorded(t *testing.T, w *world, r recordtest.Record) (provider.Provider, p
 	return p, c, ref
 }
 
-// playRecord is what the provider sends for a case, and the error with which it asks for no virtual machine.
+// playRecord returns what the provider sends for a case, and the error with which it creates no virtual
+// machine.
 func playRecord(t *testing.T, r recordtest.Record) (map[string]recordtest.Parameters, error) {
 	w := newWorld(t, recordedInventory(t))
 	p, c, ref := recorded(t, w, r)
@@ -103,13 +105,13 @@ func playRecord(t *testing.T, r recordtest.Record) (map[string]recordtest.Parame
 	return sent, err
 }
 
-// kinds are what is made, by the last kind in the path of its ID.
+// kinds are the kinds of resources, by the last kind in the path of their IDs.
 var kinds = map[string]string{
 	"virtualMachines": "virtual machine", "networkInterfaces": "network interface", "publicIPAddresses": "public address", "availabilitySets": "availability set",
 	"disks": "disk", "agreements": "terms",
 }
 
-// sentBy are requests in the form of records.
+// sentBy returns requests in the form of records.
 func sentBy(t *testing.T, requests []string, machine string) map[string]recordtest.Parameters {
 	t.Helper()
 	sent, disks := map[string]recordtest.Parameters{}, 0
@@ -136,7 +138,8 @@ var (
 	password   = regexp.MustCompile(`<Value>[^<]*</Value>`)
 )
 
-// anonymous leaves out what differs from run to run, and writes IDs in one way. The path has the name and the group of what is made.
+// anonymous leaves out values that differ from run to run, and writes IDs in one way. The path has the name
+// and the group of the resource.
 func anonymous(p recordtest.Parameters, target, machine string) recordtest.Parameters {
 	out := recordtest.Parameters{}
 	write := func(text string) string {
@@ -161,13 +164,14 @@ func anonymous(p recordtest.Parameters, target, machine string) recordtest.Param
 	return out
 }
 
-// givenKeys are those of specs: any other was made up.
+// givenKeys are those of specs: any other was generated.
 var givenKeys = []string{"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQCtest core@example", "ssh-ed25519 AAAA", "no key", "not base64"}
 
-// element is one of XML without others in it.
+// element is an XML element without nested ones.
 var element = regexp.MustCompile(`<(\w+)>([^<>]*)</\w+>`)
 
-// setup is what a part of an answer file says, whatever the order and the spaces: its elements but for descriptions.
+// setup is the content of a part of an answer file, whatever the order and the spaces: its elements except
+// descriptions.
 func setup(xml string) string {
 	var all []string
 	for _, m := range element.FindAllStringSubmatch(xml, -1) {
@@ -179,7 +183,7 @@ func setup(xml string) string {
 	return strings.Join(all, " ")
 }
 
-// TestRecordedRequests holds what is sent to what the originals were recorded with.
+// TestRecordedRequests compares the provider's requests with the recorded ones of the originals.
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/azure/cloud", Folder: recordings, Page: "../../../docs/providers/azure.md", APIs: both,

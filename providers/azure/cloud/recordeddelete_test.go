@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// TestEveryRecordedMachineIsDeleted, whatever its spec says, and without user data, as long as the credentials are there.
+// TestEveryRecordedMachineIsDeleted: each machine is deleted whatever its spec says, and without user data,
+// as long as the credentials exist.
 func TestEveryRecordedMachineIsDeleted(all *testing.T) {
 	var stage *world // one for all cases: each leaves nothing in it
 	recordtest.Deletions{Folder: recordings, APIs: both, Delete: func(t *testing.T, r recordtest.Record, planted bool, now json.RawMessage) {
@@ -36,7 +37,7 @@ func (w *world) deletes(r recordtest.Record, planted bool, now json.RawMessage) 
 			_, err = s.Create(t.Context(), ref, want)
 		}
 		if err != nil {
-			planted = true // there is no such machine of this provider's: the table of differences, or Azure, says why
+			planted = true // this provider creates no such machine: the table of differences, or Azure, has the reason
 		}
 		w.clock.Advance(time.Minute)
 	}
@@ -65,7 +66,7 @@ func (w *world) deletes(r recordtest.Record, planted bool, now json.RawMessage) 
 	}
 }
 
-// plant makes a machine as the original does: in the group of its spec, with the tags of the cluster.
+// plant creates a machine as the original does: in the group of its spec, with the tags of the cluster.
 func (w *world) plant(r recordtest.Record, name string) {
 	var says struct {
 		ResourceGroup string

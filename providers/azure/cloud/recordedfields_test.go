@@ -8,16 +8,16 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// renamed are the fields that the original of Gardener calls otherwise than the spec does.
+// renamed are the fields for which the original of Gardener has other names than the spec.
 var renamed = []recordtest.Renamed{
-	{Form: `\[\d+\]`, Name: ""}, // it does not say which data disk
+	{Form: `\[\d+\]`, Name: ""}, // it does not name the data disk
 	{Form: `\.id\|\.urn\|.*$`, Name: ""},
 	{Form: `^properties\.zone\|.*$`, Name: "properties.zone"},
 	{Form: `^tags\..*$`, Name: "tags"},
 	{Form: `\.osDisk\.securityEncryptionType$`, Name: ".osDisk.managedDisk.securityProfile.securityEncryptionType"},
 }
 
-// TestRecordedFields: of a spec that both refuse the same fields are named.
+// TestRecordedFields: for a spec that both refuse, both name the same fields.
 func TestRecordedFields(t *testing.T) {
 	known := func(r recordtest.Record) error {
 		_, err := spec.DecodeGardener(r.Spec)

@@ -13,14 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// session is a class opened.
+// session is an open class.
 type session struct {
 	provider *Provider
 	class    provider.Class
 	creds    credentials
 	where    surroundings
 	key      provider.ClientKey
-	// group is where machines are; empty: anywhere in the subscription, since the class has no spec and the credentials name none.
+	// group is that of the machines; empty: any in the subscription, since the class has no spec and the
+	// credentials name none.
 	group  string
 	ours   ownership
 	design *design // nil: the class has no spec
@@ -58,8 +59,9 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return strings.ToLower(c.subscription), nil
 }
 
-// readLag is how far listings may run behind: the copies of what the Resource Manager knows, in several regions, agree after seconds.
-// Reads of one machine by its name are never behind, but an answer that nothing is there may come from a copy that has not heard of it.
+// readLag is how far listings may lag: the Resource Manager's copies in several regions agree after
+// seconds. Reads of one machine by its name never lag, but the answer that it does not exist may come from
+// a copy that does not have it yet.
 const readLag = 10 * time.Second
 
 // Traits implements [provider.Session].
@@ -67,7 +69,7 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.where.source(), ReadLag: readLag, Choices: s.choices()}
 }
 
-// scopeName names the resource group, and the keys of tags by which the spec owns.
+// scopeName names the resource group, and the tags by which the spec records the cluster.
 func (s *session) scopeName() string {
 	return strings.ToLower(strings.Join(append([]string{s.creds.subscription, s.group}, s.ours.keys...), " "))
 }

@@ -26,9 +26,9 @@ func (c catalog) find(name string) (size, bool) {
 // alignedSets is the entry of the availability sets for machines with managed disks. No size has a / in its name.
 const alignedSets = "availabilitysets/aligned"
 
-// domains is how many fault and update domains an availability set of the location has.
+// domains is the number of fault and update domains of an availability set in the location.
 func (c catalog) domains() (fault, update int32) {
-	fault, update = 2, 5 // what each location has
+	fault, update = 2, 5 // the minimum of every location
 	if n := c[alignedSets].faultDomains; n > 0 {
 		fault = int32(n)
 	}
@@ -38,7 +38,7 @@ func (c catalog) domains() (fault, update int32) {
 	return fault, update
 }
 
-// size is one of virtual machines.
+// size is a size of virtual machines.
 type size struct {
 	vcpus, gpus, faultDomains int64
 	memoryMiB                 int64
@@ -47,7 +47,8 @@ type size struct {
 	accelerated               bool
 }
 
-// sizes are those of the spec's location, read once in an hour for all sessions of the client: the list is long, and changes every few weeks.
+// sizes are those of the spec's location, read once in an hour for all sessions of the client: the list is
+// long, and changes every few weeks.
 func (s scene) sizes(ctx context.Context) (catalog, error) {
 	where := strings.ToLower(s.design.location)
 	return s.sizesOf.Get(ctx, where, func(ctx context.Context) (catalog, error) { return s.readSizes(ctx, where) })
@@ -104,7 +105,7 @@ func sizeOf(sku *compute.ResourceSKU, location string) (s size) {
 	return s
 }
 
-// Size implements [provider.Sizer]: the least of each resource that any of the choices has.
+// Size implements [provider.Sizer] with the minimum of each resource among the choices.
 func (s *session) Size(ctx context.Context) (out provider.Size, err error) {
 	if s.design == nil {
 		return out, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -138,7 +139,7 @@ func (s *session) Size(ctx context.Context) (out provider.Size, err error) {
 	return out, nil
 }
 
-// labels are those that Azure's cloud controller gives to nodes, where all choices agree on them.
+// labels are those that Azure's cloud controller adds to nodes, if all choices agree on them.
 func (d *design) labels() map[string]string {
 	location := strings.ToLower(d.location)
 	first := d.choices[0]

@@ -9,11 +9,12 @@ import (
 	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
-// surroundings are what a session is opened with besides class and credentials.
+// surroundings are the settings of a session besides class and credentials.
 type surroundings struct {
-	// cloud is one of several Azures, by the names that OpenShift has for them; endpoint is a Resource Manager of its own.
+	// cloud is one of several Azure clouds, by OpenShift's names; endpoint is a Resource Manager of its
+	// own.
 	cloud, endpoint string
-	// group is the resource group of the cluster, tags are those of all that is made for it.
+	// group is the resource group of the cluster, tags are those of all resources created for it.
 	group string
 	tags  map[string]string
 	ca    []byte
@@ -52,7 +53,7 @@ func (p *Provider) surroundings(ctx context.Context, class provider.Class) (w su
 	return w, nil
 }
 
-// source is the hash of what the cluster says.
+// source is the hash of the cluster's settings.
 func (w surroundings) source() provider.ClientKey {
 	tags := map[string][]byte{}
 	for key, value := range w.tags {

@@ -13,18 +13,18 @@ import (
 type piece struct {
 	kind, id, name, group string
 	tags                  map[string]*string
-	// used says that something has it: a machine, or an interface.
+	// used says that a machine, or an interface, uses it.
 	used bool
 	// keep says that it outlives its machine.
 	keep bool
 }
 
-// The kinds of pieces, in the words of Azure.
+// The kinds of pieces, in Azure's words.
 const (
 	kindNIC, kindDisk, kindAddress = "networkInterface", "disk", "publicIPAddress"
 )
 
-// pieces lists all that machines may leave behind in the scope of the session.
+// pieces lists all resources that machines may leave behind in the scope of the session.
 func (s scene) pieces(ctx context.Context) iter.Seq2[piece, error] {
 	return func(yield func(piece, error) bool) {
 		for n, err := range s.interfaces(ctx) {
@@ -61,7 +61,7 @@ func (s scene) pieces(ctx context.Context) iter.Seq2[piece, error] {
 	}
 }
 
-// show yields a piece that is the cluster's, or an error, with which a listing ends.
+// show yields a piece of the cluster, or an error, which ends a listing.
 func (s scene) show(p piece, err error, yield func(piece, error) bool) bool {
 	if err != nil {
 		yield(p, err)
@@ -75,7 +75,7 @@ func (s scene) show(p piece, err error, yield func(piece, error) bool) bool {
 	return yield(p, nil)
 }
 
-// belongs says whether a piece was made for ref, or for one of the instances.
+// belongs reports whether a piece was created for ref, or for one of the instances.
 func (s removal) belongs(p piece) bool {
 	uid := tagOf(p.tags, tagUID)
 	if uid != "" && uid == s.ref.UID {
@@ -90,7 +90,7 @@ func (s removal) belongs(p piece) bool {
 	return false
 }
 
-// sweep removes what is left of machines that are gone, and reports whether anything still is.
+// sweep removes the remaining resources of deleted machines, and reports whether any is left.
 func (s removal) sweep(ctx context.Context) (left bool, err error) {
 	var errs []error
 	for p, err := range s.pieces(ctx) {
@@ -102,7 +102,7 @@ func (s removal) sweep(ctx context.Context) (left bool, err error) {
 		}
 		left = true
 		if p.used {
-			continue // by what is on its way out: an address goes after its interface
+			continue // by a resource under deletion: an address is deleted after its interface
 		}
 		errs = append(errs, s.drop(ctx, p))
 	}
@@ -124,7 +124,8 @@ func (s removal) drop(ctx context.Context, p piece) (err error) {
 	return s.told(err, "delete %s %s", p.kind, p.name)
 }
 
-// dropSets removes the availability set that was made for the machine's set, when the last machine is gone.
+// dropSets removes the availability set that was created for the machine's set, after the last machine's
+// deletion.
 func (s removal) dropSets(ctx context.Context) (done bool, err error) {
 	if s.design == nil || s.design.setFor == nil || s.design.choices[0].zone != "" {
 		return true, nil
@@ -150,7 +151,7 @@ func (s removal) dropSets(ctx context.Context) (done bool, err error) {
 			continue
 		}
 		_, err = sets.Delete(ctx, s.group, name, nil)
-		// A machine that came meanwhile keeps it.
+		// A machine created meanwhile keeps it.
 		if err != nil && !isMissing(err) && provider.KindOf(s.design.called().classify(err)) != provider.Conflict {
 			return false, s.told(err, "delete availability set %s", name)
 		}
@@ -158,8 +159,8 @@ func (s removal) dropSets(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// Leftovers implements [provider.LeftoverLister]: interfaces, disks and addresses that no machine has, by their tags, or by the names that the
-// originals give. Volumes have neither.
+// Leftovers implements [provider.LeftoverLister]: interfaces, disks and addresses without a machine, by
+// their tags, or by the originals' names. Volumes have neither.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		sc, err := s.scene(ctx)

@@ -21,7 +21,7 @@ func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return s.design != nil && (len(keeper{s}.owed(ref, i)) > 0 || s.design.network.balanced())
 }
 
-// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being.
+// Maintain implements [provider.Maintainer]. A failed repair does not stop the others.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	at, ok := placeOf(i.ID)
 	if !ok || s.design == nil {
@@ -42,23 +42,24 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 	return errors.Join(balanceErr, sc.mend(ctx, ref, vm), sc.rejoin(ctx, vm, asked))
 }
 
-// keeper knows what people have taken away from machines that live.
+// keeper finds what live machines lack.
 type keeper struct{ *session }
 
-// refusal classifies what became of a repair. The client stays: a right that repairs alone need is no reason to log in again.
+// refusal classifies the error of a repair. The client stays: a permission that only repairs need is no
+// reason to log in again.
 func (d *design) refusal(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, d.called().classify(err))...)
 }
 
-// ownTags are never those of users.
+// ownTags are reserved, users cannot set them.
 var ownTags = []string{tagUID, tagNamespace, tagOwner, tagCluster, tagKept}
 
 func isOwn(key string) bool {
 	return slices.ContainsFunc(ownTags, func(own string) bool { return strings.EqualFold(own, key) })
 }
 
-// owed are the tags that the instance of ref is to get: of those that say whose it is what it lacks, of the spec what it has
-// otherwise too. One that says another machine's UID is left to that.
+// owed are the tags to write to ref's instance: missing tags of the owner, and missing or changed tags of
+// the spec. An instance with another machine's UID gets none.
 func (s keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
 	if i.UID != "" && i.UID != ref.UID {
 		return nil
@@ -80,7 +81,8 @@ func (s keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
 	return out
 }
 
-// mend gives a machine the tags that it lacks now. What others have changed since it was read is not overwritten.
+// mend writes the tags that a machine lacks now. It overwrites no change that others have made since it was
+// read.
 func (s scene) mend(ctx context.Context, ref provider.Ref, vm *compute.VirtualMachine) error {
 	now := s.instance(vm, sight{})
 	owed := keeper{s.session}.owed(ref, now)
@@ -104,11 +106,11 @@ func (s scene) mend(ctx context.Context, ref provider.Ref, vm *compute.VirtualMa
 	return s.design.refusal(err, "tag virtual machine %s", now.Name)
 }
 
-// balanced says whether machines are in pools of load balancers.
+// balanced reports whether machines are in pools of load balancers.
 func (n networking) balanced() bool { return n.publicBalancer != "" || n.internalBalancer != "" }
 
-// unjoined are the pools and rules of load balancers that a machine belongs to; nil: it has no load balancers, or a listing showed it in all
-// of theirs within the last minute.
+// unjoined are the pools and rules of load balancers that a machine should be in; nil: it has no load
+// balancers, or a listing of the last minute showed it in all of them.
 func (s scene) unjoined(ctx context.Context, at place) (*seat, error) {
 	if !s.design.network.balanced() {
 		return nil, nil
@@ -128,7 +130,8 @@ func (s scene) unjoined(ctx context.Context, at place) (*seat, error) {
 	return &asked, nil
 }
 
-// rejoin puts a machine back into the pools of load balancers that are asked for. The interface is written as it was read, but for them.
+// rejoin adds a machine to the wanted pools of load balancers. The interface is otherwise written as it was
+// read.
 func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *seat) error {
 	ids := nicsOf(vm)
 	if asked == nil || len(ids) == 0 {
@@ -157,7 +160,8 @@ func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine, asked *se
 	return nil
 }
 
-// addressesOf are what pools have of an interface, by version of the address; nil: it has none.
+// addressesOf are the configurations of an interface for pools, by version of the address; nil: it has
+// none.
 func addressesOf(n *network.Interface) (four, six *network.InterfaceIPConfigurationPropertiesFormat) {
 	if n.Properties == nil {
 		return nil, nil
@@ -174,10 +178,10 @@ func addressesOf(n *network.Interface) (four, six *network.InterfaceIPConfigurat
 	return four, six
 }
 
-// onlyFour stands among the pools of an interface that has no address of version 6.
+// onlyFour marks, among the pools, an interface without an IPv6 address.
 const onlyFour = "no IPv6"
 
-// poolsOf are the IDs of the pools and rules that an interface belongs to; nil: there are none.
+// poolsOf are the IDs of the pools and rules that an interface belongs to, or nil.
 func poolsOf(n *network.Interface) []string {
 	four, six := addressesOf(n)
 	if four == nil {
@@ -204,7 +208,7 @@ func pools(p *network.InterfaceIPConfigurationPropertiesFormat) (ids []string) {
 	return ids
 }
 
-// join adds the pools and rules that are asked for, and says whether any was missing. Those of others stay.
+// join adds the wanted pools and rules, and reports whether any was missing. Those of others stay.
 func join(has, asked *network.InterfaceIPConfigurationPropertiesFormat) (changed bool) {
 	for _, a := range asked.LoadBalancerBackendAddressPools {
 		if !slices.ContainsFunc(has.LoadBalancerBackendAddressPools, func(h *network.BackendAddressPool) bool { return strings.EqualFold(deref(h.ID), deref(a.ID)) }) {

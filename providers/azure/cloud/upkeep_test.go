@@ -20,7 +20,8 @@ func maintainer(t *testing.T, s provider.Session) provider.Maintainer {
 	return m
 }
 
-// TestTagsAreMended: those of the spec and ours. What others have tagged stays, and that of users never stands in for ours.
+// TestTagsAreMended: tags of the spec and ours are restored. Tags of others stay, and users' tags never
+// replace ours.
 func TestTagsAreMended(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -47,7 +48,7 @@ func TestTagsAreMended(t *testing.T) {
 	})
 }
 
-// TestOwnTagsAreMended: each that says whose a machine is, one at a time.
+// TestOwnTagsAreMended: each tag that records a machine's owner is restored, one at a time.
 func TestOwnTagsAreMended(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -75,7 +76,8 @@ func TestOwnTagsAreMended(t *testing.T) {
 	})
 }
 
-// TestAdoptedMachinesAreMarked: what the original made gets our tags. A machine that says another's UID is left alone.
+// TestAdoptedMachinesAreMarked: machines of the original get our tags. A machine with another's UID is left
+// alone.
 func TestAdoptedMachinesAreMarked(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -111,7 +113,7 @@ func TestAdoptedMachinesAreMarked(t *testing.T) {
 	})
 }
 
-// TestDeniedRepairIsTold, and does no harm: the machine runs, and nobody logs in again.
+// TestDeniedRepairIsTold: the denial is reported, the machine runs, and there is no new login.
 func TestDeniedRepairIsTold(t *testing.T) {
 	eachAPI(t, func(t *testing.T, api string) {
 		w := newWorld(t)
@@ -137,7 +139,7 @@ func TestDeniedRepairIsTold(t *testing.T) {
 	})
 }
 
-// TestNoRoomForTags: Azure keeps fifty.
+// TestNoRoomForTags: Azure stores fifty.
 func TestNoRoomForTags(t *testing.T) {
 	w := newWorld(t)
 	c := class(provider.Gardener, "c1")
@@ -161,7 +163,7 @@ func nicID(vm string) string {
 	return strings.Replace(vm, "Microsoft.Compute/virtualMachines", "Microsoft.Network/networkInterfaces", 1) + "-nic"
 }
 
-// pools are the last parts of the IDs of what a machine's interface belongs to.
+// pools are the last parts of the IDs of the pools and rules of a machine's interface.
 func (w *world) pools(t *testing.T, vm string) (all []string) {
 	t.Helper()
 	nic := w.cloud.Read(nicID(vm))
@@ -175,7 +177,8 @@ func (w *world) pools(t *testing.T, vm string) (all []string) {
 	return all
 }
 
-// TestBalancersAreRejoined: what somebody took out of the pools of its load balancers is put back.
+// TestBalancersAreRejoined: a machine that a user removed from the pools of its load balancers is added
+// again.
 func TestBalancersAreRejoined(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), balancers))
@@ -212,8 +215,9 @@ func TestBalancersAreRejoined(t *testing.T) {
 	w.empty()
 }
 
-// TestBalancersOfManyCostNothing: where a listing has shown within a minute what pools machines are in, none is read for them. One that is missing
-// there, or was shown longer ago, is. Each load balancer is read once a minute.
+// TestBalancersOfManyCostNothing: if a listing of the last minute has shown the pools of machines, no pool
+// is read for them. A machine that is missing there, or in an older listing only, is read. Each load
+// balancer is read once a minute.
 func TestBalancersOfManyCostNothing(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","internalLoadBalancer":"demo-internal","subnet":"demo-master-subnet"}`))
@@ -261,7 +265,7 @@ func TestBalancersOfManyCostNothing(t *testing.T) {
 	maintained("listed long ago", 5, 0, 2)
 }
 
-// TestDeniedBalancerIsTold: the tags are mended all the same.
+// TestDeniedBalancerIsTold: the tags are still restored.
 func TestDeniedBalancerIsTold(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), balancers))
@@ -283,7 +287,7 @@ func TestDeniedBalancerIsTold(t *testing.T) {
 	}
 }
 
-// TestMaintenanceWithoutASpec: nobody knows what would be right.
+// TestMaintenanceWithoutASpec: without a spec there is nothing to restore.
 func TestMaintenanceWithoutASpec(t *testing.T) {
 	w := newWorld(t)
 	c := class(provider.OpenShift, "c1")
@@ -295,7 +299,8 @@ func TestMaintenanceWithoutASpec(t *testing.T) {
 	}
 }
 
-// TestCreationReadsBalancers: what the interface of a new machine names is there when it is named.
+// TestCreationReadsBalancers: the load balancer settings in a new machine's interface exist at the time of
+// the request.
 func TestCreationReadsBalancers(t *testing.T) {
 	w := newWorld(t)
 	s := w.open(patched(t, class(provider.OpenShift, "c1"), `{"publicLoadBalancer":"demo","internalLoadBalancer":"demo-internal","subnet":"demo-master-subnet"}`))

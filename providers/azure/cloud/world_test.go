@@ -14,13 +14,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/cloud"
 )
 
-// world is a double of Azure behind TLS, as the real one is.
+// world is a simulator of Azure behind TLS, as the real one is.
 type world struct {
 	t      *testing.T
 	clock  *double.Clock
 	cloud  *arm.Cloud
 	server *double.Server
-	// sent is what the double received.
+	// sent records the requests to the simulator.
 	sent double.Recorder
 	url  string
 	ca   []byte
@@ -31,7 +31,7 @@ const pageSize = 5
 // group is the resource group of all machines of tests.
 const group = "demo-rg"
 
-// newWorld serves a double with the inventory of the sample and what change does to it.
+// newWorld serves a simulator with the sample's inventory, which change may change.
 func newWorld(t *testing.T, change ...func(*arm.Options)) *world {
 	t.Helper()
 	o := arm.Options{Inventory: arm.Sample(), Boot: 3 * time.Second, Delete: 2 * time.Second, PageSize: pageSize}
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, change ...func(*arm.Options)) *world {
 	return w
 }
 
-// start is a provider as a fresh process has it.
+// start is a provider in a new process.
 func (w *world) start() provider.Provider {
 	return cloud.New(cloud.Options{Clock: w.clock, Endpoint: w.url, CABundle: w.ca, Getenv: func(string) string { return "" }})
 }

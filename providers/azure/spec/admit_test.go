@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// whole is a spec that has nothing wrong with it.
+// whole is a spec without faults.
 const whole = `{"apiVersion": "machine.openshift.io/v1beta1", "kind": "AzureMachineProviderSpec", "location": "eastus", "vmSize": "Standard_D4s_V3",
 	"image": {"resourceID": "/resourceGroups/c1-rg/providers/Microsoft.Compute/galleries/gallery_c1/images/c1-gen2/versions/latest"},
 	"osDisk": {"osType": "Linux", "diskSizeGB": 128, "managedDisk": {"storageAccountType": "Premium_LRS"}},
@@ -169,7 +169,7 @@ var diagnosticsRows = []row{
 	{"diagnostics/empty", "nothing is diagnosed", `{"diagnostics": {}}`, nil},
 }
 
-// TestAdmitKnowsTheCluster: what is wrong in some clusters only.
+// TestAdmitKnowsTheCluster: faults that depend on the cluster.
 func TestAdmitKnowsTheCluster(t *testing.T) {
 	for _, r := range []struct {
 		name     string

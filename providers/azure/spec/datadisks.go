@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Bounds of data disks: of their names in bytes, their sizes in GB, and the logical units that they are.
+// Limits of data disks: of their names in bytes, their sizes in GB, and their logical units.
 const (
 	mostDiskName    = 80
 	leastDataDiskGB = 4

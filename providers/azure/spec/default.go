@@ -11,7 +11,7 @@ import (
 
 const arm64 = "arm64"
 
-// What a spec has where it does not say.
+// The defaults of a spec.
 const (
 	sizeAMD64 = "Standard_D4s_V3"
 	sizeARM64 = "Standard_D4ps_V5"
@@ -27,8 +27,8 @@ const (
 	credentialsNamespace = "openshift-machine-api"
 )
 
-// Default fills in the size, the network, the image and the secrets. A network or an image of which a part is given stays as it
-// is. Names that are made of the cluster's are left out where that is not known.
+// Default fills in the size, the network, the image and the secrets. A partly given network or image is not
+// changed. Names that contain the cluster's are left out if that is not known.
 func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := decode(a.Spec)
 	if err != nil {
@@ -56,8 +56,8 @@ func (Admitter) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// defaultImage names the image in the cluster's own gallery for a machine with a security profile, and one of the Marketplace for any
-// other.
+// defaultImage names the image in the cluster's own gallery for a machine with a security profile, and one
+// of the Marketplace for any other.
 func defaultImage(document *lenient.Document, secured bool, p admit.Platform) {
 	if secured {
 		if p.ID != "" {
@@ -78,7 +78,7 @@ func galleryImage(id string) string {
 		"/images/" + id + "-gen2/versions/latest"
 }
 
-// byArchitecture chooses for the cluster's default architecture: for amd64 too where that is neither, or not known.
+// byArchitecture chooses by the cluster's default architecture: amd64 if it is another one, or unknown.
 func byArchitecture(p admit.Platform, amd, arm string) string {
 	if p.Architecture == arm64 {
 		return arm

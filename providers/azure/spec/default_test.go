@@ -14,7 +14,7 @@ import (
 
 var cluster = admit.Platform{ID: "c-1-x", Architecture: "amd64"}
 
-// defaulted is what an empty spec becomes.
+// defaulted is an empty spec with its defaults.
 const defaulted = `{"vmSize": "Standard_D4s_V3", "vnet": "c-1-x-vnet", "subnet": "c-1-x-worker-subnet",
 	"image": {"publisher": "azureopenshift", "offer": "aro4", "sku": "aro_420", "version": "9.6.20251015"},
 	"userDataSecret": {"name": "worker-user-data"}, "credentialsSecret": {"name": "azure-cloud-credentials", "namespace": "openshift-machine-api"}}`
@@ -79,7 +79,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestDefaultedIsAdmitted: the size of the OS disk is all that people have to say.
+// TestDefaultedIsAdmitted: only the size of the OS disk is required.
 func TestDefaultedIsAdmitted(t *testing.T) {
 	a := admit.Request{Spec: []byte(`{"osDisk": {"diskSizeGB": 128}}`), Path: field.NewPath("providerSpec"), Machine: "m", Platform: cluster}
 	for _, architecture := range []string{"amd64", "arm64"} {
@@ -97,7 +97,7 @@ func TestDefaultedIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestUndecodable: what cannot be read is one fault, and an error of its kind that names the field.
+// TestUndecodable: an unreadable spec is one fault, and an error of its kind that names the field.
 func TestUndecodable(t *testing.T) {
 	for _, raw := range []string{
 		`[]`, `"x"`, `7`, `{"vmSize": `, `{} {}`, `{"vmSize": []}`, `{"osDisk": {"diskSizeGB": "128"}}`, `{"osDisk": {"diskSizeGB": 1.5}}`,

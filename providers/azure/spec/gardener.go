@@ -213,13 +213,13 @@ type GardenerReservation struct {
 	CapacityReservationGroupID *string `json:"capacityReservationGroupID,omitempty"`
 }
 
-// What keys of tags begin with that say whose something is.
+// The prefixes of the tags that record the owner of a resource.
 const (
 	GardenerClusterPrefix = "kubernetes.io-cluster-"
 	GardenerRolePrefix    = "kubernetes.io-role-"
 )
 
-// DecodeGardener reads a spec, and copies the older machineSet into what took its place.
+// DecodeGardener reads a spec, and copies the older machineSet into the fields that replaced it.
 func DecodeGardener(raw []byte) (*Gardener, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")
@@ -245,7 +245,8 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	return s, refused(faults, root)
 }
 
-// mistyped is the error for a number or a boolean in the place of a text. The original reads specs as JSON: it takes none for a text.
+// mistyped is the error for a number or a boolean in place of a text. The original reads specs as JSON: it
+// accepts none as a text.
 func mistyped(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return provider.InvalidField(e.Field, "is a %s", e.Value)
@@ -295,7 +296,7 @@ func (s *Gardener) checkPlace(root *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// Blank reports whether there is nothing in a text but spaces. The original takes such a text for one that is not given.
+// Blank reports whether a text is empty or has only spaces. The original treats such a text as absent.
 func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func count(all ...bool) (n int) {
@@ -372,7 +373,7 @@ func (s *Gardener) checkDisks(root *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// Values that Azure knows, as in the original.
+// Values that Azure accepts, as in the original.
 var (
 	encryptionTypes = []string{"DiskWithVMGuestState", "NonPersistedTPM", "VMGuestStateOnly"}
 	securityTypes   = []string{"ConfidentialVM", "TrustedLaunch"}

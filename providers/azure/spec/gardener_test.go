@@ -42,7 +42,7 @@ func TestGardenerIsReadAsByTheOriginal(t *testing.T) {
 	}
 }
 
-// TestOpenShiftIsNoStricterThanTheController: what only the webhook refuses makes a machine.
+// TestOpenShiftIsNoStricterThanTheController: a spec that only the webhook refuses creates a machine.
 func TestOpenShiftIsNoStricterThanTheController(t *testing.T) {
 	for _, r := range []struct{ reason, patch, field string }{
 		{"a resourceID comes before the other names", `{"image":{"resourceID":"/resourceGroups/g/x","type":"MarketplaceNoPlan"}}`, ""},

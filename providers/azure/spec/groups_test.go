@@ -78,7 +78,7 @@ var securityRows = []row{
 	{"trustedLaunch/nothing enabled without TrustedLaunch", "there is no effect to miss", secured(launch("", `"secureBoot": "Disabled"`), ""), nil},
 }
 
-// disks is a patch with data disks, each a sound one but for what is given.
+// disks is a patch with valid data disks, each with the given changes.
 func disks(given ...string) string {
 	for i := range given {
 		given[i] = fmt.Sprintf(`{"nameSuffix": "s%d", "diskSizeGB": 4, "lun": %d, "deletionPolicy": "Delete"`, i, i) + given[i] + "}"
@@ -86,7 +86,7 @@ func disks(given ...string) string {
 	return `{"dataDisks": [` + strings.Join(given, ",") + `]}`
 }
 
-// Of a machine named m, 78 characters make a name of 80.
+// Of a machine named m, 78 characters give a name of 80.
 var longest = strings.Repeat("s", 78)
 
 var dataDiskRows = []row{
@@ -134,7 +134,7 @@ func TestTemplateDiskNames(t *testing.T) {
 	}
 }
 
-// TestFaultsAreBounded: what people are told does not grow with what they wrote.
+// TestFaultsAreBounded: the size of the faults does not grow with the spec.
 func TestFaultsAreBounded(t *testing.T) {
 	list := `{"dataDisks": [{}` + strings.Repeat(`,{}`, 10000) + `], "ultraSSDCapability": "` + strings.Repeat("x", 100000) + `"}`
 	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, list)))

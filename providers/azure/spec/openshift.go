@@ -29,8 +29,9 @@ type Choice struct {
 	VMSize string `json:"vmSize,omitempty"`
 }
 
-// DecodeOpenShift reads a spec for machines to be made of. It refuses what the original's controller refuses and what no request can be
-// made of, and lets pass what only the webhook refuses: machines live that were made of such.
+// DecodeOpenShift reads a spec from which machines are created. It refuses what the original's controller
+// refuses and what cannot be sent, and accepts what only the webhook refuses: machines exist that were
+// created from such specs.
 func DecodeOpenShift(raw []byte) (*OpenShift, error) {
 	s, _, err := decode(raw)
 	if err != nil {
@@ -47,7 +48,7 @@ func DecodeOpenShift(raw []byte) (*OpenShift, error) {
 	return s, refused(faults, root)
 }
 
-// refused are faults as errors of a provider, with paths below the root.
+// refused returns faults as errors of a provider, with paths below the root.
 func refused(faults field.ErrorList, root *field.Path) error {
 	var all []error
 	for _, f := range faults {
@@ -57,7 +58,7 @@ func refused(faults field.ErrorList, root *field.Path) error {
 	return errors.Join(all...)
 }
 
-// checkSubnet is what the original's controller demands besides the webhook: there is no interface without a subnet.
+// checkSubnet is what the original's controller requires besides the webhook: an interface needs a subnet.
 func checkSubnet(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	if s.Vnet == "" {
 		faults = append(faults, field.Required(a.Path.Child("vnet"), "name the virtual network"))
@@ -68,7 +69,8 @@ func checkSubnet(s *machineSpec, a admit.Request) (faults field.ErrorList) {
 	return faults
 }
 
-// checkImageSource is what no request can be made without. A resourceID comes before publisher, offer, sku and version, as in the original.
+// checkImageSource checks what every request needs. A resourceID has precedence over publisher, offer, sku
+// and version, as in the original.
 func checkImageSource(s *machineSpec, a admit.Request) field.ErrorList {
 	if s.Image.ResourceID != "" {
 		return nil
@@ -76,7 +78,8 @@ func checkImageSource(s *machineSpec, a admit.Request) field.ErrorList {
 	return checkImage(s, a)
 }
 
-// checkBootStorage lets pass the storage account that is named where Azure has one of its own: the original does not read it.
+// checkBootStorage accepts a storage account although Azure has one of its own: the original does not read
+// it.
 func checkBootStorage(s *machineSpec, a admit.Request) field.ErrorList {
 	if boot := s.Diagnostics.Boot; boot != nil && boot.StorageAccountType == machinev1beta1.AzureManagedAzureDiagnosticsStorage {
 		return nil
@@ -84,7 +87,7 @@ func checkBootStorage(s *machineSpec, a admit.Request) field.ErrorList {
 	return checkBootDiagnostics(s, a)
 }
 
-// mostChoices is more than anybody has zones and sizes to name.
+// mostChoices is more than the number of zones and sizes of any user.
 const mostChoices = 30
 
 func checkChoices(s *machineSpec, a admit.Request) field.ErrorList {

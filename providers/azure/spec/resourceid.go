@@ -22,7 +22,8 @@ func checkCapacityReservation(s *machineSpec, a admit.Request) field.ErrorList {
 		"is no resource ID, such as /subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Compute/capacityReservationGroups/<name>")}
 }
 
-// typeOf is the type of what a resource ID is of, below its provider: "virtualMachines", "galleries/images/versions". Empty: it is of none.
+// typeOf is the type of a resource ID's resource, below its provider: "virtualMachines",
+// "galleries/images/versions". Empty: it has none.
 func typeOf(id string) string {
 	segments := strings.Split(strings.Trim(id, "/"), "/")
 	for n := len(segments) - 1; n >= 0; n-- {

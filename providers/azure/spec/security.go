@@ -8,8 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// checkSecurityProfile returns the first fault only: what a profile needs follows from its type. A type that Azure does not know is
-// let through, as is an encryption type with TrustedLaunch.
+// checkSecurityProfile returns the first fault only: the type of a profile decides its other fields. An
+// unknown type is accepted, as is an encryption type with TrustedLaunch.
 func checkSecurityProfile(s *machineSpec, a admit.Request) field.ErrorList {
 	var fault *field.Error
 	encryption, path := s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType, a.Path.Child("securityProfile")
@@ -35,8 +35,8 @@ func checkSecurityProfile(s *machineSpec, a admit.Request) field.ErrorList {
 	return field.ErrorList{fault}
 }
 
-// checkSecuritySettings is what the original's controller demands: less than its webhook. A ConfidentialVM of which nothing is encrypted, and an
-// encryption type without any profile, are for Azure to judge.
+// checkSecuritySettings is what the original's controller requires: less than its webhook. A ConfidentialVM
+// without encryption, and an encryption type without a profile, are left to Azure.
 func checkSecuritySettings(s *machineSpec, a admit.Request) field.ErrorList {
 	profile, encryption := s.SecurityProfile, s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType
 	if profile == nil || encryption == "" && profile.Settings.SecurityType == machinev1beta1.SecurityTypesConfidentialVM && !s.LaunchesTrusted() {
@@ -58,7 +58,8 @@ func trustedOnly(profile *machinev1beta1.SecurityProfile, path *field.Path) *fie
 		"has to be TrustedLaunch where uefiSettings of trustedLaunch are enabled")
 }
 
-// LaunchesTrusted reports whether trustedLaunch enables secure boot or the virtual TPM: without either the machine is no trusted one.
+// LaunchesTrusted reports whether trustedLaunch enables secure boot or the virtual TPM: without either the
+// machine is not a trusted one.
 func (s *OpenShift) LaunchesTrusted() bool {
 	return s.SecurityProfile != nil && enables(s.SecurityProfile.Settings.TrustedLaunch)
 }

@@ -1,4 +1,5 @@
-// Package spec has the specs of Azure machines of both APIs, and judges those of OpenShift as they are written, by the rules of OpenShift 6.4.
+// Package spec has the specs of Azure machines of both APIs, and checks those of OpenShift when they are
+// written, by the rules of OpenShift 6.4.
 package spec
 
 import (
@@ -14,7 +15,7 @@ const (
 	group       = "machine.openshift.io"
 	legacyGroup = "azureproviderconfig.openshift.io"
 
-	// publicCloud is the one in which spot instances are there for everybody.
+	// publicCloud is the one in which spot instances are available to all.
 	publicCloud = "AzurePublicCloud"
 )
 
@@ -25,7 +26,7 @@ var _ admit.Admitter = Admitter{}
 
 type machineSpec = OpenShift
 
-// Kinds are those of the API's group and of the group that specs had before it.
+// Kinds are those of the API's group and of the former group.
 func (Admitter) Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: group, Version: "v1beta1", Kind: kind},
@@ -38,8 +39,8 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &machineSpec{} }
 
-// Admit judges the spec of a machine or of a template. Of a template the names of data disks are judged as if its machines had
-// no name.
+// Admit checks the spec of a machine or of a template. For a template it checks the names of data disks as
+// if its machines had no name.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decode(a.Spec)
 	if err != nil {
@@ -57,7 +58,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 	return warnings, faults
 }
 
-// decode reads a spec; nothing at all is one without fields.
+// decode reads a spec; empty input is a spec without fields.
 func decode(raw []byte) (*machineSpec, *lenient.Document, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")

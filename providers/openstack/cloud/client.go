@@ -20,31 +20,32 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// microversion is the first in which servers are made with tags, show their flavors, and let disks be named.
+// microversion is the first one in which servers are created with tags, show their flavors, and let disks
+// be named.
 const microversion = "2.53"
 
-// client is a token, and the services that it opens.
+// client is a token, with the services that it gives access to.
 type client struct {
 	compute, network *gophercloud.ServiceClient
-	// project is the account's ID, region the one of the catalog.
+	// project is the account's ID, region that of the catalog.
 	project, region string
 
 	provider *gophercloud.ProviderClient
 	endpoint gophercloud.EndpointOpts
 	clock    provider.Clock
-	// looked remembers for a minute what names stand for, once for all machines.
+	// looked caches name lookups for a minute, for all machines.
 	looked *kit.Memo[any]
-	// recalled: something was remembered, rather than asked, since all was last forgotten.
+	// recalled: a cached answer was used since the cache was last cleared.
 	recalled atomic.Bool
-	// schemes are those by which the services are spoken to.
+	// schemes are the URL schemes of the services.
 	schemes *faithful
-	// volumes and images are opened when they are needed: a cloud may have none.
+	// volumes and images are opened on first use: a cloud may not have them.
 	volumes, images opened
-	// chosen says in which networks MAC addresses may not be chosen.
+	// chosen records in which networks MAC addresses may not be chosen.
 	chosen sync.Map
 }
 
-// opened is a service once it was asked for.
+// opened is a service after its first use.
 type opened struct {
 	mu      sync.Mutex
 	service *gophercloud.ServiceClient
@@ -63,7 +64,7 @@ func (o *opened) get(open func() (*gophercloud.ServiceClient, error)) (*gophercl
 	return service, err
 }
 
-// connect asks Keystone for a token.
+// connect requests a token from Keystone.
 func connect(ctx context.Context, l login, clock provider.Clock) (*client, error) {
 	p, err := openstack.NewClient(l.auth.IdentityEndpoint)
 	if err != nil {
@@ -96,7 +97,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	return c, nil
 }
 
-// endpointsOf are those of the services of some types, for an interface.
+// endpointsOf returns the endpoints of the services of some types, for an interface.
 func endpointsOf(result gophercloud.AuthResult, types []string, of gophercloud.Availability) (all []tokens.Endpoint) {
 	token, ok := result.(interface {
 		ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
@@ -118,7 +119,8 @@ func endpointsOf(result gophercloud.AuthResult, types []string, of gophercloud.A
 	return all
 }
 
-// anywhere lets those endpoints count which Keystone has without a region, where a service has none in the region that is asked for.
+// anywhere uses endpoints that Keystone lists without a region, if a service has none in the requested
+// region.
 func anywhere(p *gophercloud.ProviderClient) {
 	locate := p.EndpointLocator
 	p.EndpointLocator = func(o gophercloud.EndpointOpts) (string, error) {
@@ -135,7 +137,7 @@ func anywhere(p *gophercloud.ProviderClient) {
 	}
 }
 
-// projectOf is the ID of the project that a token is for.
+// projectOf returns the ID of a token's project.
 func projectOf(result gophercloud.AuthResult) (string, error) {
 	token, ok := result.(interface {
 		ExtractProject() (*tokens.Project, error)
@@ -153,7 +155,7 @@ func projectOf(result gophercloud.AuthResult) (string, error) {
 	return project.ID, nil
 }
 
-// noService is the error about a service that cannot be opened.
+// noService is the error for a service that cannot be opened.
 func (c *client) noService(kind string, err error) error {
 	if isNoEndpoint(err) {
 		others := []string{}
@@ -165,7 +167,7 @@ func (c *client) noService(kind string, err error) error {
 	return fmt.Errorf("open the %s service: %w", kind, classify(err))
 }
 
-// cinder is the service of volumes; nil where the cloud has none.
+// cinder returns the volume service; nil if the cloud has none.
 func (c *client) cinder() (*gophercloud.ServiceClient, error) {
 	service, err := c.volumes.get(func() (*gophercloud.ServiceClient, error) {
 		return openstack.NewBlockStorageV3(c.provider, c.endpoint)
@@ -191,7 +193,7 @@ func (c *client) glance() (*gophercloud.ServiceClient, error) {
 	return service, nil
 }
 
-// lookup is what load found under the key within the last minute, or finds now. Errors are not remembered.
+// lookup returns the result of load for the key, cached for a minute. Errors are not cached.
 func lookup[T any](ctx context.Context, c *client, key string, load func(context.Context) (T, error)) (T, error) {
 	asked := false
 	v, err := kit.GetAs(ctx, c.looked, key, func(ctx context.Context) (T, error) {
@@ -204,7 +206,7 @@ func lookup[T any](ctx context.Context, c *client, key string, load func(context
 	return v, err
 }
 
-// forget lets everything be looked up anew, and reports whether that may make a difference.
+// forget clears the cache, and reports whether another lookup may have another result.
 func (c *client) forget() bool {
 	if !c.recalled.Swap(false) {
 		return false
@@ -213,7 +215,7 @@ func (c *client) forget() bool {
 	return true
 }
 
-// connect is the client for the class's credentials.
+// connect returns the client for the class's credentials.
 func (s *session) connect(ctx context.Context) (*client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -228,7 +230,7 @@ func (s *session) connect(ctx context.Context) (*client, error) {
 	return c, s.observe(err)
 }
 
-// region is what the spec, or else the class, says.
+// region is the region of the spec, or else that of the class.
 func (s scope) region() string {
 	if s.plan.region != "" {
 		return s.plan.region
@@ -240,5 +242,5 @@ func (s *session) key() provider.ClientKey {
 	return provider.KeyOf(s.class.Credentials, s.plan.cloud, s.region(), s.ca)
 }
 
-// observe drops the client where it was denied.
+// observe drops the client if it was denied.
 func (s *session) observe(err error) error { return s.provider.clients.Observe(s.key(), err) }

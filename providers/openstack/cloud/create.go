@@ -12,7 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Create implements [provider.Session]: ports, then volumes, then the server, then the tags of the ports.
+// Create implements [provider.Session]: it creates ports, then volumes, then the server, then tags the
+// ports.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	if s.bare {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a server of %s from", ref.Name)
@@ -34,7 +35,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	}
 	v, err := m.make(ctx, want)
 	if provider.KindOf(err) == provider.Invalid && c.forget() {
-		// What a name stood for a moment ago may have been replaced.
+		// The object of a cached name may have been replaced.
 		v, err = m.make(ctx, want)
 	}
 	if err != nil {
@@ -43,13 +44,13 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	return s.instance(c, v), nil
 }
 
-// maker makes the server of one machine.
+// maker creates the server of one machine.
 type maker struct {
 	errand
 	ref provider.Ref
 }
 
-// oldest is the one of those that exist which every observer takes; nil where none is left.
+// oldest returns the existing server that every observer chooses; nil if none exists.
 func oldest(all []servers.Server) (first *servers.Server) {
 	for n, v := range all {
 		if state(v) == provider.Terminated {
@@ -62,7 +63,7 @@ func oldest(all []servers.Server) (first *servers.Server) {
 	return first
 }
 
-// parts are what a server is put together of.
+// parts are the parts of a new server.
 type parts struct {
 	flavor, image, group string
 	groups               []string
@@ -110,7 +111,7 @@ func (m maker) make(ctx context.Context, want provider.Want) (servers.Server, er
 	return v, nil
 }
 
-// look finds what the names of the spec stand for.
+// look resolves the names in the spec.
 func (m maker) look(ctx context.Context) (p parts, err error) {
 	f, err := m.c.flavor(ctx, m.plan.paths["flavor"], m.plan.flavor)
 	if err != nil {
@@ -128,14 +129,15 @@ func (m maker) look(ctx context.Context) (p parts, err error) {
 	return p, err
 }
 
-// adopt is the server that the first port was made for.
+// adopt returns the server that the first port was created for.
 func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
 	v, err := get(ctx, m.c, h.server)
 	switch {
 	case err != nil:
 		return servers.Server{}, err
 	case v == nil || isTerminated(*v):
-		// It went: the next call makes another. Its port may say for ever that it is bound, if Neutron was not there to be told.
+		// The server was deleted: the next call creates another. Its port may say forever that it is bound,
+		// if Neutron was unreachable at the deletion.
 		if h.port.ID != "" {
 			err = m.c.removePort(ctx, h.port.ID)
 		}
@@ -144,15 +146,16 @@ func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
 	return *v, nil
 }
 
-// ask asks Nova for the server, once.
+// ask requests the server from Nova, once.
 func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, error) {
 	o := servers.CreateOpts{
 		Name: m.ref.Name, FlavorRef: p.flavor, ImageRef: p.image, AvailabilityZone: m.plan.zone, Metadata: m.serverMetadata(m.ref), Tags: m.serverTags(m.ref),
 		ConfigDrive: m.plan.configDrive, BlockDevice: m.blockDevices(p.image, p.volumes),
 	}
 	if o.UserData = data; len(data) > 0 && m.class.API == provider.OpenShift {
-		// The SDK leaves alone what could be encoded already, such as the word "data": encoded, it is left alone for a reason. That is so for
-		// machine.sapcloud.io, whose original leaves it to the SDK: there are secrets whose user data is encoded twice.
+		// The SDK does not encode text that could already be base64, such as the word "data"; here all user
+		// data is encoded. For machine.sapcloud.io the SDK decides, as in the original: there are secrets
+		// whose user data is encoded twice.
 		o.UserData = []byte(base64.StdEncoding.EncodeToString(data))
 	}
 	if m.plan.root != nil && m.class.API == provider.OpenShift {
@@ -165,21 +168,21 @@ func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, e
 	o.Networks = nics
 	hints := servers.SchedulerHintOpts{}
 	if p.group != "" {
-		// As it is: whether there is such a group says Nova, in words that name it.
+		// Unchecked: Nova reports an unknown group, with its name.
 		hints.AdditionalProperties = map[string]any{"group": p.group}
 	}
 	made, err := servers.Create(ctx, m.c.compute, keyed{o, m.plan.key}, hints).Extract()
 	if err != nil {
 		return servers.Server{}, zone{m.c.compute, m.plan.zone, provider.ScopeZone}.closed(ctx, m.plan.blame(err))
 	}
-	// Nova answers with little more than the ID.
+	// Nova's answer has little more than the ID.
 	return servers.Server{
 		ID: made.ID, Name: m.ref.Name, Status: "BUILD", Metadata: o.Metadata, Tags: &o.Tags, Created: m.c.clock.Now().UTC(),
 		Flavor: map[string]any{"original_name": m.plan.flavor},
 	}, nil
 }
 
-// keyed adds the key pair, which the SDK has in an extension.
+// keyed adds the key pair, which is an extension in the SDK.
 type keyed struct {
 	servers.CreateOpts
 	key string
@@ -194,7 +197,8 @@ func (k keyed) ToServerCreateMap() (map[string]any, error) {
 	return all, err
 }
 
-// mend writes on ports what a process did not come to write that ended after it had made the server.
+// mend tags the ports of an existing server: the process that created the server may have ended before it
+// did.
 func (m maker) mend(ctx context.Context, v servers.Server) error {
 	if v.Metadata[metaUID] != m.ref.UID || state(v) != provider.Pending {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Delete implements [provider.Session]: servers first, and once they are gone, ports and volumes, which Nova leaves.
+// Delete implements [provider.Session]: it deletes the servers first, and after their end the ports and
+// volumes, which Nova keeps.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return done, nil
 }
 
-// remover removes what was made for one machine.
+// remover removes the objects of one machine.
 type remover struct {
 	errand
 	ref provider.Ref
@@ -49,7 +50,7 @@ func (r remover) remove(ctx context.Context, instances []provider.Instance) (boo
 	return r.removeVolumes(ctx)
 }
 
-// removeServers asks for the end of what is given and of what has ref's UID, and counts what is left.
+// removeServers deletes the given servers and those with ref's UID, and counts the remaining ones.
 func (r remover) removeServers(ctx context.Context, instances []provider.Instance) (left int, err error) {
 	there := map[string]servers.Server{}
 	for _, i := range instances {
@@ -84,7 +85,7 @@ func (r remover) removeServers(ctx context.Context, instances []provider.Instanc
 	return left, nil
 }
 
-// removeServer asks for the end of a server, unless it was asked for a short while ago.
+// removeServer deletes a server, unless it was deleted a short while ago.
 func (r remover) removeServer(ctx context.Context, v servers.Server) error {
 	if state(v) == provider.Stopping && r.c.clock.Now().Sub(v.Updated) < askAgain {
 		return nil
@@ -95,12 +96,14 @@ func (r remover) removeServer(ctx context.Context, v servers.Server) error {
 	return nil
 }
 
-// askAgain is how long a server may be on its way out before Nova is asked once more. It gives a deletion to the host of the server, if that
-// has shown itself within the last minute. If the host is dead, the server is deleting for ever, unless somebody asks again: by then Nova
-// knows, and takes it away by itself. If the host lives, Nova does not heed who asks again.
+// askAgain is how long a server may be under deletion before the provider deletes it again. Nova passes a
+// deletion to the server's host, if the host has reported within the last minute. If the host is dead, the
+// server stays in deletion forever, unless the deletion is repeated: by then Nova knows that the host is
+// dead, and removes the server by itself. If the host is alive, Nova ignores the repetition.
 const askAgain = 2 * time.Minute
 
-// removePorts removes the ports of ref, and those that the instances had to themselves. It counts those that a server has still.
+// removePorts removes the ports of ref, and those that only the instances use. It counts the ports that a
+// server still has.
 func (r remover) removePorts(ctx context.Context, instances []provider.Instance) (left int, err error) {
 	loose, _, err := r.c.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
@@ -108,7 +111,7 @@ func (r remover) removePorts(ctx context.Context, instances []provider.Instance)
 	}
 	loose = slices.DeleteFunc(loose, func(p ports.Port) bool { return p.DeviceID != "" })
 	if r.ref.UID != "" {
-		// What is bound to a server that is not there any more.
+		// Ports that are bound to a server that no longer exists.
 		finished, _, err := r.c.listPorts(ctx, portQuery{"tags": {tagUID + r.ref.UID}})
 		if err != nil {
 			return 0, err
@@ -137,8 +140,8 @@ func (r remover) removePorts(ctx context.Context, instances []provider.Instance)
 	return left, nil
 }
 
-// plugged asks for the end of the server that has a port, and reports whether there is one: listings lack servers whose cell is down. One
-// that the port was not made for keeps it.
+// plugged deletes the server that has a port, and reports whether there is one: listings lack servers whose
+// cell is down. A server that the port was not created for keeps the port.
 func (r remover) plugged(ctx context.Context, p ports.Port) (bool, error) {
 	v, err := r.boundTo(ctx, p)
 	switch {
@@ -150,7 +153,8 @@ func (r remover) plugged(ctx context.Context, p ports.Port) (bool, error) {
 	return true, r.removeServer(ctx, *v)
 }
 
-// portWas reports whether a port was that of one of the instances alone: tagged with it, or made by the original in its way.
+// portWas reports whether a port belonged to one of the instances alone: it has the instance's tag, or the
+// name and tags of the original.
 func (s scope) portWas(p ports.Port, instances []provider.Instance) bool {
 	if server := tagged(p.Tags, tagServer); server != "" {
 		return slices.ContainsFunc(instances, func(i provider.Instance) bool { return i.ID == server })
@@ -163,7 +167,7 @@ func (s scope) portWas(p ports.Port, instances []provider.Instance) bool {
 	})
 }
 
-// tagsOriginal reports whether the original tagged a port as one of the class's cluster.
+// tagsOriginal reports whether the tags are the original's for the class's cluster.
 func (s scope) tagsOriginal(tags []string) bool {
 	if s.class.API == provider.OpenShift {
 		return slices.Contains(tags, originalNamespace+"-"+s.class.Cluster) || slices.Contains(tags, "openshiftClusterID="+s.class.Cluster)
@@ -173,7 +177,8 @@ func (s scope) tagsOriginal(tags []string) bool {
 	})
 }
 
-// numbered reports whether a name is another with a number behind it: m-1 has m-1-0, and m-1-0 is not of m.
+// numbered reports whether a name is another with a number behind it: m-1 has m-1-0, and m-1-0 does not
+// belong to m.
 func numbered(name, of string) bool {
 	rest, ok := strings.CutPrefix(name, of+"-")
 	_, err := strconv.Atoi(rest)
@@ -185,10 +190,11 @@ func (p plan) named(name, of string) bool {
 	return slices.ContainsFunc(p.ports, func(p portPlan) bool { return p.portName(of) == name })
 }
 
-// passing are the states of volumes that are over by themselves.
+// passing are the volume states that end by themselves.
 var passing = map[string]bool{"creating": true, "downloading": true, "deleting": true, "detaching": true, "attaching": true}
 
-// removeVolumes removes the volumes of ref. Cinder takes its time: done is what is not there any more.
+// removeVolumes removes the volumes of ref. Cinder deletes asynchronously: it is done once no volume
+// exists.
 func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 	cinder, err := r.c.cinder()
 	if err != nil || cinder == nil {
@@ -205,7 +211,7 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		if slices.ContainsFunc(users, isTerminated) {
-			continue // a server that can be restored (reclaim_instance_interval): Nova deletes it with that
+			continue // the server can be restored (reclaim_instance_interval): Nova deletes the volume with it
 		}
 		left++
 		if passing[v.Status] {
@@ -213,7 +219,8 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 		}
 		err = orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
 		if refusal, _ := answerOf(err); refusal != nil && refusal.status == http.StatusBadRequest {
-			// Somebody has to see to it: a volume that stays reserved, or has snapshots, goes by itself never.
+			// A user has to act: a volume that stays reserved, or has snapshots, is never deleted by
+			// itself.
 			return false, provider.Errorf(provider.Conflict, "volume %s (%s) is %s, and cannot be removed: %w", v.ID, v.Name, v.Status, refusal)
 		}
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// everything is a spec with all that can be left behind.
+// everything is a spec with every kind of object that can be left behind.
 const everything = `{"networks":[{"uuid":"` + net1 + `"}],"ports":[{"networkID":"` + net1 + `","nameSuffix":"x","description":"for backups","trunk":true}],"trunk":false,` +
 	`"rootVolume":{"diskSize":20},"additionalBlockDevices":[{"name":"etcd","sizeGiB":11,"storage":{"type":"Volume"}}],"floatingIP":"203.0.113.10"}`
 
-// TestEverythingGoes: ports, trunks, volumes; the floating address stays the project's.
+// TestEverythingGoes: ports, trunks and volumes are deleted; the floating address stays with the project.
 func TestEverythingGoes(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -37,7 +37,8 @@ func TestEverythingGoes(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestHalfMadeGoes, wherever a creation ended, also with a class that has lost its spec.
+// TestHalfMadeGoes: the rest of a creation is deleted, wherever the creation ended, also with a class
+// without its spec.
 func TestHalfMadeGoes(t *testing.T) {
 	for _, operation := range []string{
 		"neutron.POST.ports", "neutron.POST.trunks", "neutron.PUT.trunks.id.tags", "cinder.POST.volumes", "nova.POST.servers",
@@ -57,7 +58,8 @@ func TestHalfMadeGoes(t *testing.T) {
 			}
 			b.server.Heal()
 			class.Spec = nil
-			// A volume that is being made cannot be removed yet, and Neutron unbinds when the server goes.
+			// A volume in creation cannot be removed yet, and Neutron unbinds ports when the server is
+			// deleted.
 			if err := b.remove(b.session(class), ref("m")); err != nil {
 				t.Errorf("%s, done %t: %v", operation, done, err)
 			}
@@ -68,7 +70,7 @@ func TestHalfMadeGoes(t *testing.T) {
 	}
 }
 
-// TestLeftoversOfEachStep are listed with whose they are.
+// TestLeftoversOfEachStep: leftovers are listed with their owner.
 func TestLeftoversOfEachStep(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -98,7 +100,8 @@ func TestLeftoversOfEachStep(t *testing.T) {
 	}
 }
 
-// TestPortsOfTheOriginal go with the server that it made, also once that has our UID, and nobody else's.
+// TestPortsOfTheOriginal: ports of the original are deleted with its server, also once that has our UID,
+// and no other ports are.
 func TestPortsOfTheOriginal(t *testing.T) {
 	for api, r := range map[string]struct{ ours, tags string }{
 		provider.OpenShift: {"m-0", `"openshiftClusterID=c1","cluster-api-provider-openstack","openshift-machine-api-c1"`},
@@ -129,7 +132,7 @@ func TestPortsOfTheOriginal(t *testing.T) {
 	}
 }
 
-// foreignPort is one that somebody else made.
+// foreignPort creates a port outside of the provider.
 func (b *bench) foreignPort(name, tags string) {
 	b.t.Helper()
 	c := b.rest()
@@ -139,7 +142,7 @@ func (b *bench) foreignPort(name, tags string) {
 	}
 }
 
-// TestVolumeThatStays is told, since nothing but a person ends that.
+// TestVolumeThatStays: the volume is reported, since only a user can remove it.
 func TestVolumeThatStays(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -157,7 +160,7 @@ func TestVolumeThatStays(t *testing.T) {
 	}
 }
 
-// TestServerIsWaitedFor: ports and volumes are left alone while the server is on its way out.
+// TestServerIsWaitedFor: ports and volumes stay while the server is under deletion.
 func TestServerIsWaitedFor(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Delete = time.Minute })
 	s := b.session(b.class(provider.OpenShift, "c1"))

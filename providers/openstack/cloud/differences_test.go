@@ -5,7 +5,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// differences are all that is different on purpose.
+// differences are all intended differences.
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `^(server|volume \d+) metadata\.millwright\.dev-|^(server|port \d+ tags|trunk \d+ tags) tags\.(millwright|.*kubernetes\.io-)`, Always: true,

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// refused is an answer of a service that is no success: its own words, rather than the SDK's around them.
+// refused is a service's error answer, with the service's own text, without the SDK's around it.
 type refused struct {
 	status int
 	// kind is Neutron's ("OverQuota"), or Nova's name of the fault ("forbidden").
@@ -26,7 +26,7 @@ type refused struct {
 
 func (r *refused) Error() string { return fmt.Sprintf("%s (HTTP %d)", r.message, r.status) }
 
-// answerOf is the answer in an error; nil where there was none.
+// answerOf returns the answer in an error, or nil.
 func answerOf(err error) (*refused, http.Header) {
 	if e, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		return answerOf(e.ErrReauth)
@@ -50,8 +50,9 @@ func answerOf(err error) (*refused, http.Header) {
 	return r, e.ResponseHeader
 }
 
-// withNewToken says what a request was refused with, though Keystone had just given its token: middleware in front of services says no
-// more of what the access rules of an application credential leave out.
+// withNewToken returns the request that was refused although Keystone had just issued the token: for a
+// request outside the access rules of an application credential, the middleware in front of services
+// reports no more.
 func withNewToken(err error) string {
 	e, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
 	if !ok {
@@ -71,10 +72,12 @@ var (
 
 const mostSaid = 500
 
-// unquoted is what is not repeated: Nova repeats user data that it refuses, in which there may be secrets.
+// unquoted matches text that is not repeated: Nova quotes user data that it refuses, which may contain
+// secrets.
 var unquoted = regexp.MustCompile(`(?s)(field/attribute user_data\. Value: ).*?( is too long| is not .{0,40})?$`)
 
-// said is what a body says, in any of the shapes that OpenStack's services have: an object with one key around code and message, or a page.
+// said returns the message in a body, in any of the formats of OpenStack's services: an object with one key
+// around code and message, or a page.
 func said(body []byte) (kind, message string) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
@@ -100,7 +103,7 @@ func said(body []byte) (kind, message string) {
 	return "", provider.Clip(message, mostSaid)
 }
 
-// refusalOf is the answer in an error, also in one that is classified; nil where there was none.
+// refusalOf returns the answer in an error, also in a classified one, or nil.
 func refusalOf(err error) *refused {
 	if r, _ := answerOf(err); r != nil {
 		return r
@@ -109,7 +112,7 @@ func refusalOf(err error) *refused {
 	return r
 }
 
-// statusOf is the status of the answer in an error; 0 where there was none.
+// statusOf returns the status of the answer in an error, or 0.
 func statusOf(err error) int {
 	if r := refusalOf(err); r != nil {
 		return r.status
@@ -117,23 +120,24 @@ func statusOf(err error) int {
 	return 0
 }
 
-// own reports whether a service itself answered: each names the fault. The page of an ingress, behind which there is no service at the
-// moment, says nothing about what was asked for.
+// own reports whether a service itself answered: each names the fault. The page of an ingress without a
+// service behind it says nothing about the requested object.
 func (r *refused) own() bool { return r != nil && r.kind != "" }
 
-// isGone reports whether a service says that something is not there.
+// isGone reports whether a service says that an object does not exist.
 func isGone(err error) bool {
 	r := refusalOf(err)
 	return r.own() && r.status == http.StatusNotFound
 }
 
-// portWent reports whether Neutron misses the port that something is for.
+// portWent reports whether Neutron says that the port of another object does not exist.
 func portWent(err error) bool {
 	r := refusalOf(err)
 	return r != nil && r.kind == "PortNotFound"
 }
 
-// noImage reports whether Glance says that there is no such image. It answers with a page, as an ingress does, but says of what.
+// noImage reports whether Glance says that there is no such image. It answers with a page, as an ingress
+// does, but names the image.
 func noImage(err error) bool {
 	r := refusalOf(err)
 	return r != nil && (r.status == http.StatusNotFound || r.status == http.StatusBadRequest) && strings.Contains(strings.ToLower(r.message), "image")
@@ -145,7 +149,8 @@ func isNoEndpoint(err error) bool {
 	return pointer || value
 }
 
-// classify sorts an error of the SDK by what the engine does about it. A 404 is Transient here: who asks for something knows better.
+// classify classifies an error of the SDK by what the engine does about it. A 404 is Transient here: the
+// callers that expect one handle it.
 func classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -167,7 +172,7 @@ func classify(err error) error {
 	return e
 }
 
-// noAnswer is a failure without an answer, or with one that is no API's.
+// noAnswer is the error without an answer, or with one that is no API's.
 func noAnswer(err error) error {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, kind := errors.AsType[gophercloud.ErrUnexpectedType](err)
@@ -177,13 +182,15 @@ func noAnswer(err error) error {
 	return provider.Errorf(provider.Transient, "%w", err)
 }
 
-// exceeded are the ways to say that a quota, or all addresses, are used up; "over a limit" are those of Keystone (oslo.limit).
+// exceeded matches the messages that a quota, or all addresses, are used up; "over a limit" is Keystone's
+// (oslo.limit).
 var exceeded = regexp.MustCompile(`(?i)quota|exceed|over a limit|no more ip addresses|no fixed ip addresses available|no more fixed ips|limit reached`)
 
-// timing is what else is exceeded, as a server is given up: "Lock wait timeout exceeded", of a database.
+// timing matches other uses of "exceeded" in the fault of a server: "Lock wait timeout exceeded", of a
+// database.
 var timing = regexp.MustCompile(`(?i)(timeout|time|depth) exceeded`)
 
-// noRoom are those to say that no host has room.
+// noRoom matches the messages that no host has room.
 var noRoom = regexp.MustCompile(`(?i)no valid host|exceeded maximum number of retries|not enough hosts|insufficient compute resources`)
 
 func kindOf(r *refused) provider.Kind {
@@ -191,7 +198,7 @@ func kindOf(r *refused) provider.Kind {
 	case http.StatusUnauthorized:
 		return provider.Denied
 	case http.StatusForbidden:
-		// Nova's quotas are a 403, and so is what a policy forbids.
+		// Nova reports quotas as 403, as it does policies.
 		if exceeded.MatchString(r.message) {
 			return provider.Exhausted
 		}
@@ -199,7 +206,7 @@ func kindOf(r *refused) provider.Kind {
 	case http.StatusTooManyRequests, 498:
 		return provider.Throttled
 	case http.StatusRequestEntityTooLarge:
-		// Cinder's quotas are a 413, and so were the limits of rate.
+		// Cinder reports quotas as 413, formerly also rate limits.
 		if exceeded.MatchString(r.message) || strings.Contains(r.kind, "Quota") {
 			return provider.Exhausted
 		}
@@ -224,12 +231,12 @@ func kindOf(r *refused) provider.Kind {
 	return provider.Transient
 }
 
-// narrow are quotas that not all servers of a project need: of a server group, of a network's addresses, of volumes, of trunks, of special
-// hardware, and of one server.
+// narrow are quotas that not all servers of a project need: of a server group, of a network's addresses, of
+// volumes, of trunks, of special hardware, and of one server.
 var narrow = regexp.MustCompile(`(?i)servers in group|server_?\s?group|ip addresses|fixed ips|volume|gigabytes|trunk|class:(custom|vgpu|pgpu|pci)|metadata items`)
 
-// scopeOf says how far something is used up: a quota is the project's, room is the flavor's in its zone. What others may well have is told
-// as narrowly as can be.
+// scopeOf returns the extent of an exhaustion: a quota is the project's, room is the flavor's in its zone.
+// The narrowest possible scope keeps other machines going.
 func scopeOf(message string) provider.Scope {
 	if noRoom.MatchString(message) || narrow.MatchString(message) {
 		return provider.ScopeType
@@ -237,7 +244,7 @@ func scopeOf(message string) provider.Scope {
 	return provider.ScopeAccount
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter reads the Retry-After header: seconds, or a date.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if n, err := strconv.Atoi(text); err == nil && n > 0 {
@@ -254,7 +261,7 @@ func retryAfter(h http.Header) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// atLogin reads an error of Keystone. What it does not know is credentials that do not hold.
+// atLogin classifies an error of Keystone. Unknown errors mean invalid credentials.
 func atLogin(err error) error {
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
 		r, _ := answerOf(err)
@@ -266,13 +273,14 @@ func atLogin(err error) error {
 	return classify(err)
 }
 
-// isInput reports whether the SDK found credentials incomplete before it asked anybody.
+// isInput reports whether the SDK found the credentials incomplete before it sent a request.
 func isInput(err error) bool {
 	text := fmt.Sprintf("%T", err)
 	return strings.HasPrefix(text, "gophercloud.Err") || strings.HasPrefix(text, "*gophercloud.Err")
 }
 
-// culprits are the words by which Nova and Cinder say which part of a request they refuse, and the field of a plan that it came from.
+// culprits are the texts by which Nova and Cinder name the refused part of a request, and the field of a
+// plan that it came from.
 var culprits = []struct {
 	words *regexp.Regexp
 	field string
@@ -291,11 +299,11 @@ var culprits = []struct {
 	{regexp.MustCompile(`(?i)block device|volume`), "disks"},
 }
 
-// racing is what Nova says of a port or a volume that somebody takes, or took away, at the same time. Where Cinder or Glance have another
-// trouble it says that it failed to get something.
+// racing matches Nova's messages about a port or a volume that another process takes or removes at the same
+// time. When Cinder or Glance have another problem, Nova says that it failed to get something.
 var racing = regexp.MustCompile(`(?i)^port (id )?\S+ (could not be found|is still in use)|failed to get (volume|image)|^invalid volume: .*status must be`)
 
-// blame is classify for what makes a server: it names the field of the spec.
+// blame is classify for the creation of a server: it names the field of the spec.
 func (p plan) blame(err error) error {
 	err = classify(err)
 	e, ok := errors.AsType[*provider.Error](err)
@@ -314,7 +322,8 @@ func (p plan) blame(err error) error {
 	return err
 }
 
-// faultOf is why a server is in ERROR that never ran. Nova does not mend those, so that the cause is final.
+// faultOf returns the fault of a server that is in ERROR and never ran. Nova does not repair those, so the
+// cause is final.
 func faultOf(message string) *provider.Error {
 	switch {
 	case noRoom.MatchString(message), exceeded.MatchString(message) && !timing.MatchString(message):

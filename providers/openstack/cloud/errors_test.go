@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/cloud"
 )
 
-// answer is one of a service, as the SDK gives it.
+// answer is a service's answer, as the SDK returns it.
 func answer(status int, body string, header ...string) error {
 	h := http.Header{}
 	for n := 0; n < len(header); n += 2 {
@@ -87,7 +87,7 @@ func TestErrorsByReaction(t *testing.T) {
 	}
 }
 
-// TestBlame: what Nova refuses is told with the field, in the words of either API.
+// TestBlame: Nova's refusals are reported with the field, with the names of either API.
 func TestBlame(t *testing.T) {
 	for _, r := range []struct{ message, openshift, gardener string }{
 		{"Flavor nope could not be found.", "flavor", "spec.flavorName"},
@@ -114,7 +114,7 @@ func TestBlame(t *testing.T) {
 	}
 	for _, message := range []string{
 		"Port id 0 could not be found.", "Port 0 is still in use.",
-		// Nova says so whatever goes wrong as it asks Cinder, or Glance.
+		// Nova says this for any failure of its call to Cinder, or Glance.
 		"Block Device Mapping is Invalid: failed to get volume 0.", "Block Device Mapping is Invalid: failed to get image 0.",
 		"Invalid volume: volume '0' status must be 'available'. Currently in 'attaching' status.",
 	} {
@@ -145,7 +145,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultOnlyWhereNothingRan: a server that ran and is in ERROR by now is stopped, and no creation failed.
+// TestFaultOnlyWhereNothingRan: a server that ran and is now in ERROR is stopped, and has no fault.
 func TestFaultOnlyWhereNothingRan(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -159,7 +159,7 @@ func TestFaultOnlyWhereNothingRan(t *testing.T) {
 	}
 }
 
-// TestNoValidHost: accepted, and then given up: with the cause and its scope.
+// TestNoValidHost: the server is accepted, and then fails: with the cause and its scope.
 func TestNoValidHost(t *testing.T) {
 	b := newBench(t)
 	if err := b.cloud.Do("exhaust", "nova/m1.test"); err != nil {
@@ -185,7 +185,8 @@ func TestNoValidHost(t *testing.T) {
 	}
 }
 
-// TestUnknownNames: what a spec names and is not there is told with the field before anything is made.
+// TestUnknownNames: names in a spec that do not exist are reported with the field before anything is
+// created.
 func TestUnknownNames(t *testing.T) {
 	for _, r := range []struct{ api, set, field, text string }{
 		{provider.OpenShift, `{"flavor":"nope"}`, "flavor", `there is no flavor "nope"`},
@@ -215,7 +216,7 @@ func TestUnknownNames(t *testing.T) {
 			class.Spec = merged(t, smallest[r.api], r.set)
 			s := b.session(class)
 			var err error
-			for range 5 { // volumes are waited for
+			for range 5 { // creation waits for volumes
 				if _, err = s.Create(t.Context(), ref("m"), provider.Want{UserData: boot}); provider.KindOf(err) != provider.Conflict {
 					break
 				}
@@ -232,7 +233,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestHTML: a proxy's page in place of any answer is told as such, and is nothing that is not there.
+// TestHTML: a proxy's page in place of any answer is reported as such, and never means that an object does
+// not exist.
 func TestHTML(t *testing.T) {
 	for _, operation := range []string{"keystone.*", "nova.GET.servers.detail", "glance.*", "neutron.POST.ports", "nova.POST.servers"} {
 		b := newBench(t)
@@ -247,7 +249,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestReplaced: what was removed and made anew under its name is looked for once more, before a spec is refused for it.
+// TestReplaced: an object that was deleted and created again under its name is looked up once more, before
+// a spec is refused for it.
 func TestReplaced(t *testing.T) {
 	for _, name := range []string{"rhcos", "m1.test", "workers"} {
 		b := newBench(t)
@@ -266,7 +269,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestUserDataIsNotTold: Nova repeats what is too long, and what is in it is nobody else's business.
+// TestUserDataIsNotTold: Nova quotes user data that is too long, and its content must not be shown.
 func TestUserDataIsNotTold(t *testing.T) {
 	b := newBench(t)
 	_, err := b.session(b.class(provider.OpenShift, "c1")).Create(t.Context(), ref("m"), provider.Want{UserData: bytes.Repeat([]byte("flavor"), 10_000)})
@@ -276,7 +279,8 @@ func TestUserDataIsNotTold(t *testing.T) {
 	}
 }
 
-// TestImageOnItsWay: what is being uploaded is waited for, and does not stand beside the image that it will replace.
+// TestImageOnItsWay: creation waits for an image that is being uploaded; such an image does not compete
+// with the image that it will replace.
 func TestImageOnItsWay(t *testing.T) {
 	for status, want := range map[string]provider.Kind{"queued": provider.Conflict, "saving": provider.Conflict, "importing": provider.Conflict, "deactivated": provider.Invalid} {
 		for _, name := range []string{"new", "6f1e2d3c-4b5a-4697-8877-665544332211", "rhcos"} {

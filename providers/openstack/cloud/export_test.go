@@ -2,16 +2,16 @@ package cloud
 
 import "github.com/millwright-dev/millwright/provider"
 
-// Classify, Blame and FaultOf are how answers are read.
+// Classify, Blame and FaultOf export how answers are read.
 func Classify(err error) error { return classify(err) }
 
-// Blame is what an answer to a request for a server becomes.
+// Blame returns the error for an answer to a request for a server.
 func Blame(api string, err error) error {
 	return plan{paths: map[string]map[string]string{provider.OpenShift: openshiftPaths, provider.Gardener: gardenerPaths}[api]}.blame(err)
 }
 
-// FaultOf is what a server in ERROR becomes.
+// FaultOf returns the fault of a server in ERROR.
 func FaultOf(message string) *provider.Error { return faultOf(message) }
 
-// Lease is how long a port without a server is taken for one that is about to have one.
+// Lease is how long a port without a server is expected to get one.
 const Lease = lease

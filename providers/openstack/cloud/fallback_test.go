@@ -13,7 +13,7 @@ import (
 
 const network2 = "5b0f2a35-4a52-4f4e-8d1e-2f0f6a1c9e77"
 
-// falling opens a class with fallbacks, in a process of its own.
+// falling opens a class with fallbacks, in a new process.
 func (b *bench) falling(class provider.Class, patches ...string) provider.Session {
 	b.t.Helper()
 	for _, p := range patches {
@@ -26,7 +26,8 @@ func (b *bench) falling(class provider.Class, patches ...string) provider.Sessio
 	return s
 }
 
-// TestOneChoice: a spec has one, which says where its capacity is counted, and that it does not say the zone.
+// TestOneChoice: a spec has one choice, which names the place of its capacity, also if the spec names no
+// zone.
 func TestOneChoice(t *testing.T) {
 	b := newBench(t)
 	for api, want := range map[string]provider.Choice{
@@ -48,8 +49,8 @@ func TestOneChoice(t *testing.T) {
 	}
 }
 
-// TestFallback: what the first zone has no room for is made in the second, then of another flavor, and the class's own session finds, lists
-// and removes it.
+// TestFallback: without room in the first zone, a server is created in the second, then of another flavor,
+// and the class's own session finds, lists and removes it.
 func TestFallback(t *testing.T) {
 	for api, patches := range map[string][]string{
 		provider.OpenShift: {`{"availabilityZone":"az-2"}`, `{"flavor":"m1.large"}`},
@@ -118,7 +119,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// refused has the first choice refused for a quota, when its ports and volumes are there, and returns the session and the choices.
+// refused lets the first choice fail for a quota, after its ports and volumes were created, and returns the
+// session and the choices.
 func (b *bench) refused(t *testing.T, set, patch string) (provider.Session, []provider.Choice) {
 	t.Helper()
 	class := b.class(provider.OpenShift, "c1")
@@ -136,7 +138,7 @@ func (b *bench) refused(t *testing.T, set, patch string) (provider.Session, []pr
 	return nil, nil
 }
 
-// chosen makes the machine of a choice.
+// chosen creates the machine of a choice.
 func (b *bench) chosen(t *testing.T, s provider.Session, choice string) {
 	t.Helper()
 	for range 20 {
@@ -153,7 +155,8 @@ func (b *bench) chosen(t *testing.T, s provider.Session, choice string) {
 	t.Fatal("it is not made")
 }
 
-// TestFallbackHasItsOwnPorts: those that were made for a choice that was refused are not taken as they are, in whichever network.
+// TestFallbackHasItsOwnPorts: ports that were created for a refused choice are not reused unchanged, in any
+// network.
 func TestFallbackHasItsOwnPorts(t *testing.T) {
 	const first = `{"securityGroups":[{"name":"default"}],"networks":[{"uuid":"` + net1 + `"}],"ports":[{"networkID":"` + net1 + `","nameSuffix":"x"}]}`
 	for reason, patch := range map[string]string{
@@ -192,7 +195,7 @@ func TestFallbackHasItsOwnPorts(t *testing.T) {
 	}
 }
 
-// TestFallbackHasItsOwnVolumes: one in another zone could not be attached.
+// TestFallbackHasItsOwnVolumes: a volume in another zone could not be attached.
 func TestFallbackHasItsOwnVolumes(t *testing.T) {
 	b := newBench(t)
 	s, all := b.refused(t, `{"rootVolume":{"diskSize":20,"availabilityZone":"nova"}}`, `{"availabilityZone":"az-2","rootVolume":{"availabilityZone":"az-2"}}`)
@@ -203,8 +206,9 @@ func TestFallbackHasItsOwnVolumes(t *testing.T) {
 	}
 }
 
-// TestChoicesDoNotMakeTwo: a process that another choice was asked for by finds the server of the first, although it lies in another network
-// and no listing shows it yet; and the port of a process that may be about to ask for its server keeps it waiting.
+// TestChoicesDoNotMakeTwo: a process with another choice finds the server of the first, although it is in
+// another network and no listing shows it yet; and it waits while the port of a process that may be about
+// to request its server exists.
 func TestChoicesDoNotMakeTwo(t *testing.T) {
 	const patch = `{"networks":[{"uuid":"` + network2 + `"}],"availabilityZone":"az-2"}`
 	set := `{"networks":[{"uuid":"` + net1 + `"}]}`

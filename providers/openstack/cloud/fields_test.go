@@ -14,14 +14,15 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
-// row is a field of a spec, and what of a request has it as the cloud receives it; or why nothing has.
+// row is a field of a spec, and the part of a request that has its value, as the cloud receives it; or the
+// reason why none has.
 type row struct {
 	field string
 	// set is merged into the smallest spec.
 	set string
-	// in is how the request begins, has what is in it: all that stands between &&.
+	// in is the beginning of the request, has its content: all texts between &&.
 	in, has string
-	// why no request has it.
+	// why explains why no request has the field.
 	why string
 }
 
@@ -196,13 +197,13 @@ func severalNetworks(all string) string {
 	return `{"spec":{"networkID":"","subnetID":null,"networks":[` + all + `]}}`
 }
 
-// smallest are specs without which nothing works.
+// smallest are the minimal valid specs.
 var smallest = map[string]string{
 	provider.OpenShift: `{"cloudName":"openstack","flavor":"m1.test","image":"rhcos","networks":[{"uuid":"` + net1 + `"}]}`,
 	provider.Gardener:  strings.ReplaceAll(gardenerSpec, "CLUSTER", "c1"),
 }
 
-// TestEveryFieldHasARow walks the types.
+// TestEveryFieldHasARow visits all fields of the types.
 func TestEveryFieldHasARow(t *testing.T) {
 	for _, of := range []struct {
 		spec reflect.Type
@@ -258,7 +259,7 @@ func walk(t reflect.Type, path string, visit func(string)) {
 	}
 }
 
-// TestFieldsReachRequests, and are in none that is made without them.
+// TestFieldsReachRequests: each value is in a request, and in none without the field.
 func TestFieldsReachRequests(t *testing.T) {
 	for api, rows := range map[string][]row{provider.OpenShift: openshiftRows, provider.Gardener: gardenerRows} {
 		without := sentFor(t, api, `{}`)
@@ -286,7 +287,7 @@ func containsAll(s string, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(s, p) })
 }
 
-// sentFor makes a server of the smallest spec and what is merged into it, and returns what was asked for.
+// sentFor creates a server of the smallest spec with the patch, and returns the requests.
 func sentFor(t *testing.T, api, set string) *double.Recorder {
 	t.Helper()
 	b := newBench(t, func(o *nova.Options) { o.AcceptAny = true })
@@ -300,7 +301,7 @@ func ref(name string) provider.Ref {
 	return provider.Ref{UID: "0b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e", Namespace: "openshift-machine-api", Name: name}
 }
 
-// running creates until nothing is waited for.
+// running creates until the instance exists.
 func (b *bench) running(s provider.Session, r provider.Ref) provider.Instance {
 	b.t.Helper()
 	for range 20 {
@@ -317,7 +318,7 @@ func (b *bench) running(s provider.Session, r provider.Ref) provider.Instance {
 	return provider.Instance{}
 }
 
-// merged is a document with another one in it: objects are merged, everything else is replaced.
+// merged is a document with another one merged into it: objects are merged, all other values are replaced.
 func merged(t *testing.T, base, with string) []byte {
 	t.Helper()
 	var b, w map[string]any

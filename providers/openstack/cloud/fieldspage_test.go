@@ -25,7 +25,7 @@ that make this page send each field to a double of OpenStack, and look for it th
 from a server that runs. [How to use them](openstack.md).
 `
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
 	fieldstest.Page(t, fieldsPage, fieldsHead,
 		page(provider.OpenShift, "OpenstackProviderSpec, in providerSpec.value", reflect.TypeFor[spec.OpenShift](), openshiftRows),
@@ -44,7 +44,7 @@ func page(api, kind string, shape reflect.Type, rows []row) fieldstest.Spec {
 	return of
 }
 
-// keptFields are those whose values are mended on living servers.
+// keptFields are those whose values are restored on live servers.
 var keptFields = map[string][]string{
 	provider.OpenShift: {
 		"tags", "serverMetadata", "floatingIP", "networks[].portTags", "networks[].subnets[].portTags", "ports[].tags", "ports[].securityGroups",
@@ -61,7 +61,7 @@ var (
 	testNames  = regexp.MustCompile(` \(Test[^)]*\)|leaves out what TestVIPs looks for`)
 )
 
-// told is where the field goes, for people.
+// told describes where the field goes, for the page.
 func (r row) told() string {
 	if r.why != "" {
 		return "in no request: " + testNames.ReplaceAllStringFunc(r.why, func(s string) string {
@@ -103,7 +103,7 @@ func (r row) request() string {
 	return fmt.Sprintf("%s `%s %s`", service, method, path)
 }
 
-// typeAt is what people write for the field at a path, in JSON's words.
+// typeAt is the type that users write for the field at a path, in JSON's words.
 func typeAt(t reflect.Type, path string) string {
 	for step := range strings.SplitSeq(strings.ReplaceAll(path, "[]", ""), ".") {
 		t = inner(t)
@@ -148,7 +148,7 @@ func inner(t reflect.Type) reflect.Type {
 
 var quoted = regexp.MustCompile(`"([^"]*)"[^"]*$`)
 
-// TestFieldsAreKept: what the page calls kept comes back when all of it was taken away.
+// TestFieldsAreKept: the fields that the page calls kept are restored after all their values were removed.
 func TestFieldsAreKept(t *testing.T) {
 	for api, rows := range map[string][]row{provider.OpenShift: openshiftRows, provider.Gardener: gardenerRows} {
 		for _, field := range keptFields[api] {
@@ -181,7 +181,7 @@ func TestFieldsAreKept(t *testing.T) {
 	}
 }
 
-// wipe takes everything from a machine that does not say whose it is.
+// wipe removes every value from a machine that does not record the owner.
 func (l *living) wipe() {
 	l.t.Helper()
 	path := "/compute/v2.1/servers/" + l.id

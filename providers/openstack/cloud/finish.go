@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// dress gives ports what has to be there before the server: trunks, and the floating address.
+// dress adds to ports what they need before the server: trunks, and the floating address.
 func (m maker) dress(ctx context.Context, all []ports.Port) error {
 	for n, plan := range m.ports() {
 		if !plan.trunk {
@@ -30,7 +30,8 @@ func (m maker) dress(ctx context.Context, all []ports.Port) error {
 	return nil
 }
 
-// makeTrunk makes the port the parent of a trunk of the same name, unless it is one. The trunk has the tags of the server and of the port.
+// makeTrunk makes the port the parent of a trunk of the same name, unless it is one. The trunk has the tags
+// of the server and of the port.
 func (m maker) makeTrunk(ctx context.Context, p ports.Port, tags []string) error {
 	there, err := m.c.trunksOf(ctx, p.ID)
 	if err != nil || len(there) > 0 {
@@ -52,7 +53,7 @@ func (m maker) makeTrunk(ctx context.Context, p ports.Port, tags []string) error
 
 func (c *client) trunksOf(ctx context.Context, port string) ([]trunks.Trunk, error) {
 	pages, err := trunks.List(c.network, trunks.ListOpts{PortID: port}).AllPages(ctx)
-	if isGone(err) { // the extension is not there
+	if isGone(err) { // the extension does not exist
 		return nil, nil
 	}
 	if err != nil {
@@ -74,7 +75,8 @@ func (c *client) removeTrunkOf(ctx context.Context, port string) error {
 	return nil
 }
 
-// giveFloating gives the address to the port. It is not taken from another: the machine that has it would be cut off.
+// giveFloating assigns the address to the port. It does not take the address from another machine, which
+// would be cut off.
 func (m maker) giveFloating(ctx context.Context, p ports.Port) error {
 	path := m.plan.paths["floating"]
 	pages, err := floatingips.List(m.c.network, floatingips.ListOpts{FloatingIP: m.plan.floating}).AllPages(ctx)
@@ -105,7 +107,7 @@ func (m maker) giveFloating(ctx context.Context, p ports.Port) error {
 	return nil
 }
 
-// finish tags ports, now that their server is known, and gives those the description that users want.
+// finish tags ports after the creation of their server, and sets the description from the spec.
 func (m maker) finish(ctx context.Context, all []ports.Port, server string) error {
 	plans := m.ports()
 	for _, p := range all {

@@ -21,7 +21,7 @@ func jsonOf(t *testing.T, v any) []byte {
 	return raw
 }
 
-// counted is what the double was asked for since it was last looked at.
+// counted returns the simulator's requests since the last count.
 func (b *bench) counted(before map[string]int) (delta map[string]int, now map[string]int) {
 	now = b.server.Counts()
 	delta = map[string]int{}
@@ -33,7 +33,7 @@ func (b *bench) counted(before map[string]int) (delta map[string]int, now map[st
 	return delta, now
 }
 
-// TestCallsPerMachine counts what 50 machines cost: to make, to look at, to remove.
+// TestCallsPerMachine counts the calls for 50 machines: to create, to find, to delete.
 func TestCallsPerMachine(t *testing.T) {
 	const n = 50
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
@@ -56,10 +56,11 @@ func TestCallsPerMachine(t *testing.T) {
 			}
 			delta, before := b.counted(nil)
 			expect(t, "make", delta, map[string]int{
-				// Nova forces the port, Neutron the tags after it. Whether another choice has left a port in another network is looked up.
+				// Nova requires the port, Neutron the tags after it. One lookup checks whether another
+				// choice has left a port in another network.
 				"nova.POST.servers": n, "neutron.POST.ports": n, "neutron.PUT.ports.id.tags": n, "neutron.GET.ports": n,
 				"nova.GET.servers.detail": 2 * n,
-				// Once for all: the token, the versions of the services, and what the names stand for.
+				// Once for all: the token, the versions of the services, and the lookups of names.
 				"keystone.POST.auth.tokens": 1, "neutron.GET": 1, "glance.GET": 1, "nova.GET": 0,
 				"nova.GET.flavors.detail": 1, "glance.GET.images": 1, "neutron.GET.security-groups": 1, "neutron.GET.subnets": 2,
 			})

@@ -23,7 +23,7 @@ import (
 
 const pageSize = 5
 
-// boot is the user data of machines about whose user data a test is not.
+// boot is the default user data of machines in tests.
 var boot = []byte("#cloud-config")
 
 // bench is one cloud under test.
@@ -51,7 +51,7 @@ func newBench(t *testing.T, change ...func(*nova.Options)) *bench {
 	return b
 }
 
-// start is a fresh process.
+// start starts a new process.
 func (b *bench) start() provider.Provider {
 	return cloud.New(cloud.Config{Clock: b.clock, Objects: b.objects})
 }
@@ -111,7 +111,7 @@ func (b *bench) session(class provider.Class) provider.Session {
 	return s
 }
 
-// operations are those by which the double knows what serves a verb.
+// operations are the simulator's names for the requests of a verb.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "nova.GET.servers.detail", providertest.Create: "nova.POST.servers", providertest.Delete: "nova.DELETE.servers.id",
 	providertest.List: "nova.GET.servers.detail", providertest.Maintain: "nova.GET.servers.id", providertest.Power: "nova.POST.servers.id.action",
@@ -138,7 +138,8 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// plant makes a server around the provider: with a UID as we make it, without as either of the originals does.
+// plant creates a server around the provider: with a UID as this provider does, without as either of the
+// originals does.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	p := nova.Planted{
 		Name: i.Name, Project: "demo", Flavor: "m1.test",
@@ -158,7 +159,7 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	return nil
 }
 
-// strip takes from a server what says in which namespace its machine is, and the tag by which it is found.
+// strip removes from a server the namespace of its machine, and the tag by which it is found.
 func (b *bench) strip(_ provider.Class, id string) error {
 	send := b.rest()
 	send("DELETE", "/compute/v2.1/servers/"+id+"/metadata/millwright.dev-machine-namespace", "")
@@ -166,7 +167,8 @@ func (b *bench) strip(_ provider.Class, id string) error {
 	return nil
 }
 
-// leave makes a server's port and ends before the server: a process that crashed then. Time passes until nobody waits for it any more.
+// leave creates a server's port and not the server, as a process that crashed then. It advances the time
+// beyond the lease.
 func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
 	s, err := b.start().Open(b.t.Context(), class)
@@ -180,7 +182,7 @@ func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	return nil
 }
 
-// count counts servers of the cluster, and ports and volumes of those and of its machines.
+// count counts servers of the cluster, and the ports and volumes of those and of the cluster's machines.
 func (b *bench) count(class provider.Class) (instances, dependants int, err error) {
 	ours := map[string]bool{}
 	for _, i := range b.cloud.Instances() {
@@ -264,7 +266,7 @@ func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return newBench(t).harness() })
 }
 
-// rest asks the double as somebody else would, and returns the ID of what was made.
+// rest returns a function that calls the simulator as another client, and returns the ID of the new object.
 func (b *bench) rest() func(method, path, body string) string {
 	b.t.Helper()
 	const login = `{"auth":{"identity":{"methods":["password"],"password":{"user":{"name":"machines","password":"secret","domain":{"name":"Default"}}}},` +
@@ -293,7 +295,7 @@ func (b *bench) rest() func(method, path, body string) string {
 	return func(method, path, body string) string {
 		b.t.Helper()
 		status, id := ask(method, path, body)
-		if status == http.StatusUnauthorized { // the token has run out
+		if status == http.StatusUnauthorized { // the token has expired
 			ask("POST", "/identity/v3/auth/tokens", login)
 			status, id = ask(method, path, body)
 		}

@@ -12,26 +12,27 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
-// The keys of metadata, of servers and of volumes, that say whose they are. Nova's alphabet has no slash.
+// The metadata keys, of servers and of volumes, that record the owner. Nova's alphabet has no slash.
 const (
 	metaUID       = "millwright.dev-machine-uid"
 	metaNamespace = "millwright.dev-machine-namespace"
 	metaOwner     = "millwright.dev-owner"
 	metaCluster   = "millwright.dev-cluster"
-	// metaOrder, of volumes alone, is what a volume was asked for with: another choice gets another one.
+	// metaOrder, of volumes alone, records the order of the volume: another choice gets another one.
 	metaOrder = "millwright.dev-made-of"
 )
 
-// ours reports whether a key of metadata is none of users.
+// ours reports whether a metadata key is reserved for this provider.
 func ours(key string) bool {
 	return slices.Contains([]string{metaUID, metaNamespace, metaOwner, metaCluster}, key)
 }
 
-// Tags, of servers and of ports, which listings select by. Nova takes 60 characters, and neither slash nor comma.
+// Tags, of servers and of ports, by which listings select. Nova takes 60 characters, and neither slash nor
+// comma.
 const (
-	// tagOurs is on all that this provider makes.
+	// tagOurs is on every object that this provider creates.
 	tagOurs = "millwright.dev"
-	// tagOriginal is on all that the original makes for machine.openshift.io.
+	// tagOriginal is on every object that the original creates for machine.openshift.io.
 	tagOriginal = "cluster-api-provider-openstack"
 	tagUID      = "millwright-machine-uid="
 	tagOwner    = "millwright-owner="
@@ -39,27 +40,28 @@ const (
 	mostTag     = 60
 )
 
-// originalNamespace is where OpenShift has its machines: the original tags with it and the cluster's name.
+// originalNamespace is OpenShift's namespace of machines: the original's tags contain it and the cluster's
+// name.
 const originalNamespace = "openshift-machine-api"
 
-// scope is whose servers a session makes and finds.
+// scope is the ownership scope of a session.
 type scope struct {
 	class provider.Class
 	plan  plan
-	// bare: the class has no spec any more; what is there is found and removed.
+	// bare: the class has no spec any more; existing objects are found and removed.
 	bare bool
 	surroundings
 }
 
-// owned is whose something is.
+// owned identifies the owner of an object.
 type owned struct{ uid, owner, namespace, cluster string }
 
-// of is what is made for ref by the session.
+// of returns the owner of the session's objects for ref.
 func (s scope) of(ref provider.Ref) owned {
 	return owned{ref.UID, s.class.Owner, ref.Namespace, s.class.Cluster}
 }
 
-// metadata is the part of it that says whose a server or a volume is.
+// metadata returns the owner as metadata of a server or a volume.
 func (o owned) metadata() map[string]string {
 	all := map[string]string{metaUID: o.uid, metaNamespace: o.namespace, metaOwner: o.owner, metaCluster: o.cluster}
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
@@ -70,14 +72,16 @@ func ownedByMetadata(m map[string]string) owned {
 	return owned{m[metaUID], m[metaOwner], m[metaNamespace], m[metaCluster]}
 }
 
-// mark is the description of a port, or its end: it is the one text that Neutron takes in the call that makes one.
+// mark is the description of a port, or the end of the description: it is the only text that Neutron takes
+// in the call that creates a port.
 func (o owned) mark() string {
 	return fmt.Sprintf("millwright machine=%s owner=%s namespace=%s cluster=%s", o.uid, o.owner, o.namespace, o.cluster)
 }
 
 const mostDescription = 255
 
-// described is the mark behind the text of users, as far as there is room: what is marked by tags by then may go without.
+// described returns the text of users followed by the mark, if both fit: a port that has tags by then needs
+// no mark.
 func (o owned) described(text string) string {
 	switch both := text + " (" + o.mark() + ")"; {
 	case text == "":
@@ -90,7 +94,7 @@ func (o owned) described(text string) string {
 
 var marks = regexp.MustCompile(`millwright machine=(\S*) owner=(\S*) namespace=(\S*) cluster=([^\s)]*)\)?$`)
 
-// ownedByMark reads a description, and the tags for what has none.
+// ownedByMark reads the owner from a description, or from the tags if there is no mark.
 func ownedByMark(description string, tags []string) owned {
 	if m := marks.FindStringSubmatch(description); m != nil {
 		return owned{m[1], m[2], m[3], m[4]}
@@ -98,7 +102,7 @@ func ownedByMark(description string, tags []string) owned {
 	return owned{uid: tagged(tags, tagUID), owner: tagged(tags, tagOwner)}
 }
 
-// tagged is what follows the beginning in one of the tags.
+// tagged returns the text after the prefix in one of the tags.
 func tagged(tags []string, beginning string) string {
 	for _, t := range tags {
 		if value, ok := strings.CutPrefix(t, beginning); ok {
@@ -108,7 +112,7 @@ func tagged(tags []string, beginning string) string {
 	return ""
 }
 
-// serverTags are what a server is tagged with, and trunks of its ports: by users, by the original, and by us.
+// serverTags are the tags of a server, and of trunks of its ports: of users, of the original, and ours.
 func (s scope) serverTags(ref provider.Ref) []string {
 	return tidied(append(s.commonTags(ref), tagOurs, tagUID+ref.UID))
 }
@@ -123,13 +127,13 @@ func (s scope) commonTags(ref provider.Ref) (tags []string) {
 	return append(tags, s.owning()...)
 }
 
-// portTags are what a port is tagged with once its server is known.
+// portTags are the tags of a port once its server is known.
 func (s scope) portTags(ref provider.Ref, p portPlan, server string) []string {
 	tags := append(s.commonTags(ref), p.tags...)
 	return tidied(append(tags, tagOurs, tagUID+ref.UID, tagOwner+s.class.Owner, tagServer+server))
 }
 
-// tidied leaves out what is there twice, says nothing, or is too long to be taken.
+// tidied leaves out duplicate, empty and too long tags.
 func tidied(tags []string) []string {
 	slices.Sort(tags)
 	return slices.DeleteFunc(slices.Compact(tags), func(t string) bool {
@@ -137,7 +141,7 @@ func tidied(tags []string) []string {
 	})
 }
 
-// serverMetadata is that of users, and ours, which theirs does not stand in for.
+// serverMetadata is that of users, and ours, which users cannot replace.
 func (s scope) serverMetadata(ref provider.Ref) map[string]string {
 	all := maps.Clone(s.plan.metadata)
 	if all == nil {
@@ -149,7 +153,7 @@ func (s scope) serverMetadata(ref provider.Ref) map[string]string {
 	return marked(all, s.of(ref))
 }
 
-// marked is metadata of users with that which says whose something is, which theirs does not stand in for.
+// marked is metadata of users with that of the owner, which users cannot replace.
 func marked(users map[string]string, o owned) map[string]string {
 	all := o.metadata()
 	for key, value := range users {
@@ -160,7 +164,7 @@ func marked(users map[string]string, o owned) map[string]string {
 	return all
 }
 
-// owning are the keys of metadata that say whose a server is for machine.sapcloud.io.
+// owning are the metadata keys that record a server's owner for machine.sapcloud.io.
 func (s scope) owning() []string {
 	if len(s.plan.owning) > 0 {
 		return s.plan.owning
@@ -168,7 +172,8 @@ func (s scope) owning() []string {
 	return []string{spec.ClusterTag + s.class.Cluster}
 }
 
-// owns reports whether a server is in the class's ownership scope: by our own word for the cluster, or by the original's.
+// owns reports whether a server is in the class's ownership scope: by our key for the cluster, or by the
+// original's.
 func (s scope) owns(metadata map[string]string, tags []string) bool {
 	cluster, marked := metadata[metaCluster]
 	if s.class.API == provider.OpenShift {
@@ -181,7 +186,7 @@ func (s scope) owns(metadata map[string]string, tags []string) bool {
 	if all || s.bare && marked {
 		return all || cluster == s.class.Cluster
 	}
-	// What was made through the other API carries no such keys at all.
+	// A server of the other API has none of these keys.
 	for key := range metadata {
 		if strings.Contains(key, spec.ClusterTag) {
 			return false
@@ -190,13 +195,13 @@ func (s scope) owns(metadata map[string]string, tags []string) bool {
 	return marked && cluster == s.class.Cluster
 }
 
-// macOf is the address of a machine's port number n, the same at all times: locally administered, of one host.
+// macOf is the address of a machine's port number n, always the same: locally administered, unicast.
 func macOf(token string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", token, n))
 	return fmt.Sprintf("fa:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
 }
 
-// scheme is what provider IDs begin with.
+// scheme is the prefix of provider IDs.
 const scheme = "openstack://"
 
 // identify is [provider.Traits].Identify: openstack:///<id>, openstack:///<region>/<id> and openstack://<region>/<id> are one server.
@@ -208,7 +213,7 @@ func identify(providerID string) string {
 	return provider.Tail(lower)
 }
 
-// providerID is in the format of the API.
+// providerID returns the provider ID in the format of the API.
 func (s scope) providerID(id, region string) string {
 	if s.class.API == provider.Gardener && region != "" {
 		return scheme + "/" + region + "/" + id

@@ -12,12 +12,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instance says what Nova shows in the words of the engine.
+// instance converts a server of Nova.
 func (s scope) instance(c *client, v servers.Server) provider.Instance {
 	o := ownedByMetadata(v.Metadata)
 	i := provider.Instance{
 		ID: v.ID, UID: o.uid, Name: v.Name, Owner: o.owner, Namespace: o.namespace, ProviderID: s.providerID(v.ID, c.region),
-		// The node is called as the server: cloud-provider-openstack asks for that.
+		// The node has the server's name: cloud-provider-openstack requires that.
 		NodeName: v.Name, Addresses: addresses(v), State: state(v), RawState: rawState(v), Type: flavorName(v), Region: c.region,
 		Zone: v.AvailabilityZone, Created: v.Created, Tags: allTags(v),
 	}
@@ -27,10 +27,12 @@ func (s scope) instance(c *client, v servers.Server) provider.Instance {
 	return i
 }
 
-// causeLate is how long after a server went into ERROR Nova may still be about to write down why: it does so in another step.
+// causeLate is how long after a server went into ERROR Nova may still be about to store the cause: it does
+// so in another step.
 const causeLate = time.Minute
 
-// giveUp says why a server never ran. Until the cause is there, it is waited for.
+// giveUp sets the fault of a server that never ran. Until Nova has stored the cause, the server stays
+// Pending.
 func giveUp(i *provider.Instance, v servers.Server, now time.Time) {
 	switch {
 	case v.Fault.Message != "":
@@ -42,7 +44,7 @@ func giveUp(i *provider.Instance, v servers.Server, now time.Time) {
 	}
 }
 
-// states are those of Nova; what is not here is not used any more, or runs.
+// states maps Nova's states; a state that is not here is obsolete, or means running.
 var states = map[string]provider.State{
 	"BUILD": provider.Pending, "REBUILD": provider.Pending,
 	"ACTIVE": provider.Running, "REBOOT": provider.Running, "HARD_REBOOT": provider.Running, "PASSWORD": provider.Running,
@@ -77,7 +79,7 @@ func flavorName(v servers.Server) string {
 	return name
 }
 
-// allTags are metadata, and the tags as keys without value, as far as they are not there.
+// allTags are the metadata, and the tags as keys without value, unless metadata has the key.
 func allTags(v servers.Server) map[string]string {
 	all := map[string]string{}
 	for _, t := range tagsOf(v) {
@@ -90,7 +92,8 @@ func allTags(v servers.Server) map[string]string {
 	return all
 }
 
-// addresses are those of the networks, in a stable order, and the names of the original: the server's.
+// addresses are those of the networks, in a stable order, and the host names as in the original: the
+// server's name.
 func addresses(v servers.Server) (out []corev1.NodeAddress) {
 	names := make([]string, 0, len(v.Addresses))
 	for network := range v.Addresses {

@@ -29,7 +29,7 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 }
 
 func (s errand) leftovers(ctx context.Context, yield func(provider.Leftover) bool) error {
-	// Dependants first: what is made meanwhile has no server yet.
+	// Dependants first: an object that is created meanwhile has no server yet.
 	found, err := s.dependants(ctx)
 	if err != nil {
 		return err

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// faithful speaks to each service by the scheme of its endpoint in the catalog. Services behind a proxy that ends TLS do not know it, and
-// may write the other one into links to next pages: by http the token would be sent in the clear, if anybody listens there at all.
+// faithful calls each service with the URL scheme of its endpoint in the catalog. Services behind a proxy
+// that ends TLS do not know it, and may write the other scheme into links to next pages: the token would
+// then be sent in plain text over http, if the port is open at all.
 type faithful struct {
 	next      http.RoundTripper
 	mu        sync.Mutex
 	endpoints []*url.URL
 }
 
-// keep remembers endpoints.
+// keep stores endpoints.
 func (f *faithful) keep(endpoints ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,7 +38,7 @@ func (f *faithful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r)
 }
 
-// scheme is that of the endpoint that a URL lies under; its own, where there is none.
+// scheme returns the scheme of the endpoint that a URL belongs to; the URL's own, if it belongs to none.
 func (f *faithful) scheme(u *url.URL) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

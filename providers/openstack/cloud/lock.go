@@ -15,28 +15,31 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The first port of a machine keeps it from a second server. Whoever makes it may ask Nova for the server; whoever finds it made looks
-// for the server that it was made for. Neutron gives a MAC address out once in a network, so that of two who make the same port at the
-// same time one is refused. Where MAC addresses may not be chosen (in networks of other projects, by default), whoever makes a port and
-// sees another one of the machine removes its own again: then at most one goes on, and perhaps none at first.
+// The first port of a machine prevents a second server. The process that creates the port may request the
+// server from Nova; a process that finds an existing port looks for the server that the port was created
+// for. Neutron assigns a MAC address once in a network, so that of two processes that create the same port
+// at the same time one is refused. If MAC addresses may not be chosen (in networks of other projects, by
+// default), a process that creates a port and sees another one of the machine removes its own again: then
+// at most one continues, and perhaps none at first.
 //
-// A port without a server was left by a process that ended, or belongs to one that is about to ask for it. Within the lease the latter
-// is assumed. After it the port is removed, servers are looked for once more, and it is made anew: a request for a server with the old
-// one, however late, is refused by Nova.
+// A port without a server was left by a process that ended, or belongs to one that is about to request the
+// server. Within the lease the provider assumes the latter. After it, the provider removes the port, looks
+// for servers once more, and creates the port again: Nova refuses a request for a server with the old port,
+// however late.
 
-// lease is how long after its port was made a server is still expected from another process.
+// lease is how long after a port's creation another process may still create its server.
 const lease = time.Minute
 
 // errChosen says that MAC addresses may not be chosen in a network.
 var errChosen = errors.New("MAC addresses may not be chosen in this network")
 
-// memory is which ports this process has made and not used yet, and of which order.
+// memory records which ports this process has created and not used yet, and with which order.
 type memory struct {
 	mu     sync.Mutex
 	orders map[string]string
 }
 
-// mostRemembered bounds it: forgetting costs a wait for the lease.
+// mostRemembered limits the memory: a forgotten port costs a wait for the lease.
 const mostRemembered = 10_000
 
 func newMemory() *memory { return &memory{orders: map[string]string{}} }
@@ -50,7 +53,7 @@ func (m *memory) add(id string, o portOrder) {
 	m.orders[id] = o.print()
 }
 
-// has reports whether this process has made the port, and whether of the same order.
+// has reports whether this process has created the port, and whether with the same order.
 func (m *memory) has(id string, o portOrder) (made, alike bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,19 +67,19 @@ func (m *memory) drop(id string) {
 	delete(m.orders, id)
 }
 
-// holder makes the ports of one machine, of which the first one holds the place of its server.
+// holder creates the ports of one machine, of which the first one is the lock for its server.
 type holder struct {
 	errand
 	ref provider.Ref
 }
 
-// held is what came of asking for the first port: the port, or the ID of the server that has it.
+// held is the result of creating the first port: the port, or the ID of the server that has it.
 type held struct {
 	port   ports.Port
 	server string
 }
 
-// hold makes the first port of ref, or finds what was made before.
+// hold creates the first port of ref, or finds an existing one.
 func (h holder) hold(ctx context.Context, groups []string) (held, error) {
 	o, err := h.order(ctx, 0, groups)
 	if err != nil {
@@ -99,7 +102,7 @@ func (h holder) hold(ctx context.Context, groups []string) (held, error) {
 	return got, err
 }
 
-// serverMeanwhile is the ID of a server that ref has by now; empty: it has none.
+// serverMeanwhile is the ID of a server that ref has by now; empty if it has none.
 func (h holder) serverMeanwhile(ctx context.Context) (string, error) {
 	found, err := h.find(ctx, h.ref)
 	if err != nil || len(found) == 0 {
@@ -145,7 +148,7 @@ func (h holder) tryHold(ctx context.Context, o portOrder) (held, error) {
 	case h.ports()[0].mac != "":
 		return held{}, provider.Errorf(provider.Conflict, "MAC address %s of %s is that of port %s (%s)", o.mac(), h.ports()[0].path, there.ID, there.Name)
 	}
-	// The address is another's by chance.
+	// The address collides with that of another machine.
 	delete(o, "mac_address")
 	return h.holdAlone(ctx, o)
 }
@@ -156,8 +159,8 @@ func macInUse(err error) bool {
 	return ok && r.status == http.StatusConflict && r.kind == "MacAddressInUse"
 }
 
-// take is what to do with the first port, which is there already. One that this process has made of another order, as that of another
-// choice, is as good as left.
+// take decides what to do with an existing first port. One that this process has created with another
+// order, as for another choice, is treated as left.
 func (h holder) take(p ports.Port, at time.Time, o portOrder) (held, error) {
 	server := tagged(p.Tags, tagServer)
 	if server == "" {
@@ -180,8 +183,8 @@ func (h holder) take(p ports.Port, at time.Time, o portOrder) (held, error) {
 	return held{port: p}, errLeft
 }
 
-// alone makes sure that a port is the only first one of its machine. In another network, which another choice may have, its MAC address
-// is no hindrance to a second.
+// alone checks that a port is the only first port of its machine. In another network, which another choice
+// may use, its MAC address does not prevent a second one.
 func (h holder) alone(ctx context.Context, o portOrder, p ports.Port) (held, error) {
 	all, at, err := h.firstPorts(ctx, o)
 	if err != nil {
@@ -221,7 +224,7 @@ func (h holder) release(ctx context.Context, p ports.Port) error {
 	return nil
 }
 
-// holdAlone is hold where Neutron does not keep two apart.
+// holdAlone is hold for networks in which Neutron does not refuse the second port.
 func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 	before, at, err := h.firstPorts(ctx, o)
 	if err != nil {
@@ -246,7 +249,7 @@ func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 	return held{}, h.atTheSameTime()
 }
 
-// firstPorts are the ports of ref that are called as the one of an order, in whichever network.
+// firstPorts are the ports of ref with the name of an order's first port, in any network.
 func (h holder) firstPorts(ctx context.Context, o portOrder) (out []ports.Port, at time.Time, err error) {
 	all, at, err := h.c.listPorts(ctx, portQuery{"name": {text(o["name"])}})
 	for _, p := range all {
@@ -257,7 +260,7 @@ func (h holder) firstPorts(ctx context.Context, o portOrder) (out []ports.Port, 
 	return out, at, err
 }
 
-// furtherPorts makes those behind the first, or finds them.
+// furtherPorts creates the further ports, or finds existing ones.
 func (h holder) furtherPorts(ctx context.Context, p parts) ([]ports.Port, error) {
 	out := p.ports
 	for n := 1; n < len(h.ports()); n++ {
@@ -308,8 +311,8 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 	return h.furtherPort(ctx, n, o)
 }
 
-// reuse takes a further port that was made before, unless it was made of another order, or is bound: by then another one stands in for it.
-// Who holds the first port is alone.
+// reuse takes an existing further port, unless it was created with another order, or is bound: then a new
+// one replaces it. The holder of the first port is the only process that does this.
 func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (ports.Port, error) {
 	made, alike := h.provider.made.has(p.ID, o)
 	switch v, err := h.boundTo(ctx, p); {
@@ -326,11 +329,11 @@ func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (po
 	return h.furtherPort(ctx, n, o)
 }
 
-// boundTo is the server that a port is bound to; nil where there is none, whatever the port says: nobody tells it so, if Neutron was not
-// there as the server went.
+// boundTo returns the server that a port is bound to; nil if it does not exist, whatever the port says:
+// Neutron may have been unreachable when the server was deleted.
 func (s errand) boundTo(ctx context.Context, p ports.Port) (*servers.Server, error) {
 	if p.DeviceID == "" {
-		return nil, nil //nolint:nilnil // It is bound to none.
+		return nil, nil //nolint:nilnil // No server has it.
 	}
 	v, err := get(ctx, s.c, p.DeviceID)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/cloud"
 )
 
-// crashed is a cloud in which a process made the port of m and ended before it asked for the server.
+// crashed is a cloud in which a process created the port of m and ended before it requested the server.
 func crashed(t *testing.T, change ...func(*nova.Options)) (*bench, provider.Class) {
 	t.Helper()
 	b := newBench(t, change...)
@@ -26,12 +26,13 @@ func crashed(t *testing.T, change ...func(*nova.Options)) (*bench, provider.Clas
 	return b, class
 }
 
-// others is the project's network as one of somebody else's, where MAC addresses may not be chosen.
+// others makes the network one of another project, in which MAC addresses may not be chosen.
 func others(o *nova.Options) { o.Inventory.Networks[0].Shared = true }
 
 var networkKinds = map[string]func(*nova.Options){"own network": func(*nova.Options) {}, "others' network": others}
 
-// TestPortOfAProcessThatEnded: a fresh process waits for as long as the other may still be about to make the server, and then makes it.
+// TestPortOfAProcessThatEnded: a new process waits while the other may still be about to create the server,
+// and then creates it.
 func TestPortOfAProcessThatEnded(t *testing.T) {
 	for name, change := range networkKinds {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestPortOfAProcessThatEnded(t *testing.T) {
 	}
 }
 
-// TestSameProcessGoesOn: the process that made the port knows it, and does not wait.
+// TestSameProcessGoesOn: the process that created the port recognizes it, and does not wait.
 func TestSameProcessGoesOn(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -64,7 +65,8 @@ func TestSameProcessGoesOn(t *testing.T) {
 	b.holds(t, 1, 1)
 }
 
-// TestLateRequest: what the first process asks for after another has taken over is refused, since its port is gone.
+// TestLateRequest: the first process's request after another process has taken over is refused, since its
+// port was deleted.
 func TestLateRequest(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -87,7 +89,8 @@ func TestLateRequest(t *testing.T) {
 	b.holds(t, 1, 1)
 }
 
-// TestAtTheSameTime: of many processes that make one machine at the same time none makes a second server, wherever its network is.
+// TestAtTheSameTime: of many processes that create one machine at the same time none creates a second
+// server, in any network.
 func TestAtTheSameTime(t *testing.T) {
 	for name, change := range networkKinds {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +119,7 @@ func TestAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestServerLeadsBackByItsPort: where listings run behind, the port says which server there is.
+// TestServerLeadsBackByItsPort: while listings lag, the port names the server.
 func TestServerLeadsBackByItsPort(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -131,7 +134,8 @@ func TestServerLeadsBackByItsPort(t *testing.T) {
 	}
 }
 
-// TestTagsAreMended: a process that ended after it made the server had not tagged the port yet; the next one does.
+// TestTagsAreMended: a process ended after it created the server and before it tagged the port; the next
+// one tags it.
 func TestTagsAreMended(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -150,7 +154,7 @@ func TestTagsAreMended(t *testing.T) {
 	b.holds(t, 1, 1)
 }
 
-// TestMACAddressOfAnother: one that users chose is not given up, one that is taken by chance is.
+// TestMACAddressOfAnother: a MAC address of the spec is kept, one that collides by chance is replaced.
 func TestMACAddressOfAnother(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -165,7 +169,7 @@ func TestMACAddressOfAnother(t *testing.T) {
 	b.holds(t, 1, 1)
 }
 
-// holds demands how many servers and dependants there are.
+// holds checks the number of servers and dependants.
 func (b *bench) holds(t *testing.T, servers, dependants int) {
 	t.Helper()
 	s, d := len(b.cloud.Instances()), len(b.cloud.Dependants())

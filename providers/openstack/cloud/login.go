@@ -22,15 +22,15 @@ const (
 	keyCA     = "cacert"
 )
 
-// login is how a cloud is opened.
+// login has the credentials and settings to open a cloud.
 type login struct {
 	auth     gophercloud.AuthOptions
 	endpoint gophercloud.EndpointOpts
 	tls      *tls.Config
 }
 
-// loginOf reads the credentials of either API, whichever the secret has: a clouds.yaml, or single values. The spec may name the
-// cloud in clouds.yaml, and the region.
+// loginOf reads the credentials in the format of either API, whichever the secret has: a clouds.yaml, or
+// single values. The spec may name the cloud in clouds.yaml, and the region.
 func loginOf(credentials map[string][]byte, cloud, region string, ca []byte) (login, error) {
 	if raw, ok := credentials[keyClouds]; ok {
 		return loginByFile(credentials, raw, cloud, region, ca)
@@ -41,7 +41,7 @@ func loginOf(credentials map[string][]byte, cloud, region string, ca []byte) (lo
 func loginByFile(credentials map[string][]byte, raw []byte, cloud, region string, ca []byte) (login, error) {
 	var file clouds.Clouds
 	if err := yaml.Unmarshal(raw, &file); err != nil {
-		// What the decoder says may quote a password.
+		// The decoder's error may quote a password.
 		return login{}, provider.Errorf(provider.Denied, "the credentials' %s is no YAML of clouds", keyClouds)
 	}
 	c, err := cloudIn(file, cloud)
@@ -63,12 +63,12 @@ func loginByFile(credentials map[string][]byte, raw []byte, cloud, region string
 	if l.auth, err = w.options(); err != nil {
 		return login{}, err
 	}
-	// Paths in the file are those of the machine where somebody wrote it: certificates come from the secret.
+	// Paths in the file belong to the machine on which it was written: certificates come from the secret.
 	l.tls, err = tlsOf(pick(credentials[keyCA], ca), credentials["cert"], credentials["key"], c.Verify != nil && !*c.Verify)
 	return l, err
 }
 
-// cloudIn is the cloud of that name; without one, the only one, or "openstack".
+// cloudIn returns the cloud of that name; without a name, the only one, or "openstack".
 func cloudIn(file clouds.Clouds, cloud string) (clouds.Cloud, error) {
 	if cloud == "" && len(file.Clouds) == 1 {
 		for only := range file.Clouds {
@@ -113,7 +113,7 @@ func loginByKeys(credentials map[string][]byte, region string, ca []byte) (login
 	return l, err
 }
 
-// who asks for tokens, in the words of both APIs.
+// who identifies the user of a token, with the names of both APIs.
 type who struct {
 	url, user, userID, password, token string
 	userDomain                         domain
@@ -122,7 +122,7 @@ type who struct {
 	appID, appName, appSecret, trust   string
 }
 
-// domain is one of Keystone by ID, which counts, or by name.
+// domain is a domain of Keystone by ID, which has precedence, or by name.
 type domain struct{ id, name string }
 
 func (d domain) one() domain {
@@ -132,7 +132,8 @@ func (d domain) one() domain {
 	return d
 }
 
-// options are the SDK's. The scope is always said: the SDK looks for a project in the domain of its user.
+// options returns the SDK's options. The scope is always explicit: otherwise the SDK looks for a project in
+// the domain of its user.
 func (w who) options() (gophercloud.AuthOptions, error) {
 	user, project := w.userDomain.one(), w.projectDomain.one()
 	o := gophercloud.AuthOptions{IdentityEndpoint: w.url, AllowReauth: true}
@@ -187,7 +188,7 @@ func pick(all ...[]byte) []byte {
 
 var errNoCertificate = errors.New("there is no certificate in it")
 
-// tlsOf is nil where nothing is special.
+// tlsOf returns nil for the default configuration.
 func tlsOf(ca, cert, key []byte, insecure bool) (*tls.Config, error) {
 	if len(ca) == 0 && len(cert) == 0 && !insecure {
 		return nil, nil //nolint:nilnil // The SDK's own.

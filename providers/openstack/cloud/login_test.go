@@ -25,7 +25,8 @@ func (b *bench) account(class provider.Class) (string, error) {
 
 const demo, other = "d78a07adc9ba43de9b5aa85305697bd4", "3f7c0a0b4c6f4d0d9f6d8a4a57d3c1e2"
 
-// TestCredentials: every spelling of both sides opens the project that it means, whichever API the class is of.
+// TestCredentials: every spelling of both originals opens the intended project, whichever API the class
+// has.
 func TestCredentials(t *testing.T) {
 	b := newBench(t)
 	url := b.http.URL + "/identity/v3"
@@ -86,7 +87,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestCloudName: the spec names the one of several clouds; a class without a spec takes the only one.
+// TestCloudName: the spec names one of several clouds; a class without a spec uses the only one.
 func TestCloudName(t *testing.T) {
 	b := newBench(t)
 	url := b.http.URL + "/identity/v3"
@@ -106,7 +107,7 @@ func TestCloudName(t *testing.T) {
 	}
 }
 
-// TestRegion: an unknown region is told as such, not as a fault of the network.
+// TestRegion: an unknown region is reported as such, not as a network failure.
 func TestRegion(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Inventory.Regions = []string{"RegionTwo"} })
 	class := b.class(provider.Gardener, "c1")
@@ -122,8 +123,9 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestNoRegion: an endpoint that Keystone has without a region is one of every region. So is each of a double that accepts anything, which
-// lets anybody in as well, until it is told not to.
+// TestNoRegion: an endpoint that Keystone lists without a region serves every region. So does each endpoint
+// of a simulator that accepts everything, which accepts every user as well, until its configuration
+// changes.
 func TestNoRegion(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.AcceptAny = true })
 	class := b.class(provider.Gardener, "c1")
@@ -139,13 +141,14 @@ func TestNoRegion(t *testing.T) {
 		t.Errorf("a stranger's account is %s, %v", other, err)
 	}
 	nova.Administered{Cloud: b.cloud}.Revoke()
-	class.Credentials["password"] = []byte("another") // so that it logs in anew
+	class.Credentials["password"] = []byte("another") // so that it logs in again
 	if _, err := b.account(class); provider.KindOf(err) != provider.Denied {
 		t.Errorf("after all were locked out: %v", err)
 	}
 }
 
-// TestCertificates: those of a cloud's own authority come from the secret, or else from the cluster's configuration.
+// TestCertificates: the certificates of a cloud's own authority come from the secret, or else from the
+// cluster's configuration.
 func TestCertificates(t *testing.T) {
 	b := newBench(t)
 	secure := httptest.NewTLSServer(b.server)
@@ -185,7 +188,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestLinksOfAProxy: services behind a proxy that ends TLS write http into the links to next pages. The token goes by https all the same.
+// TestLinksOfAProxy: services behind a proxy that ends TLS write http into the links to next pages. The
+// token is still sent by https.
 func TestLinksOfAProxy(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.PlainLinks = true })
 	secure := httptest.NewTLSServer(b.server)
@@ -210,7 +214,8 @@ func TestLinksOfAProxy(t *testing.T) {
 	}
 }
 
-// TestGroupsOfOtherProjects that an administrator sees, or that are shared, do not stand beside the project's own of the same name.
+// TestGroupsOfOtherProjects: groups that an administrator sees, or that are shared, do not conflict with
+// the project's own group of the same name.
 func TestGroupsOfOtherProjects(t *testing.T) {
 	const theirs = "5e0a2b9c-7d41-4a3e-8f65-1c2d3e4f5a6b"
 	for _, r := range []struct{ set, has string }{
@@ -230,7 +235,7 @@ func TestGroupsOfOtherProjects(t *testing.T) {
 	}
 }
 
-// TestReader: whoever may only look is told so where something is made, and sees what there is.
+// TestReader: a user with read access gets a denial for a creation, and sees existing servers.
 func TestReader(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -241,7 +246,7 @@ func TestReader(t *testing.T) {
 		t.Errorf("found %v, error %v", found, err)
 	}
 	if _, err := s.Create(t.Context(), ref("n"), provider.Want{UserData: boot}); err != nil {
-		// The server of m has its UID: nothing is made.
+		// The server of m has its UID: nothing is created.
 		t.Error(err)
 	}
 	n := ref("n")
@@ -254,7 +259,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTokenRunsOut: another one is asked for, once, and the call goes on.
+// TestTokenRunsOut: one new token is requested, and the call continues.
 func TestTokenRunsOut(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -268,7 +273,7 @@ func TestTokenRunsOut(t *testing.T) {
 	}
 }
 
-// TestKeystoneFails is no denial: the credentials may be right.
+// TestKeystoneFails: a failure is no denial, since the credentials may be right.
 func TestKeystoneFails(t *testing.T) {
 	b := newBench(t)
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "keystone.*", Times: 1})

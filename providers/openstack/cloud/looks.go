@@ -8,18 +8,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// look is what came of looking at what belongs to a server.
+// look is the result of the last check of a server's ports and trunks.
 type look struct {
 	at time.Time
-	// owed is what the server showed that it lacks, err what could not be mended.
+	// owed is what the server visibly lacked, err the failure of the repair.
 	owed string
 	err  error
 }
 
-// mostLooks bounds what is remembered: forgetting costs another look at each server.
+// mostLooks limits the memory: a forgotten look costs another check of each server.
 const mostLooks = 100_000
 
-// looks remembers the last look at each server, by its ID.
+// looks stores the last look at each server, by its ID.
 type looks struct {
 	began time.Time
 	mu    sync.Mutex
@@ -28,7 +28,7 @@ type looks struct {
 
 func newLooks(began time.Time) *looks { return &looks{began: began, last: map[string]look{}} }
 
-// done remembers a look.
+// done stores a look.
 func (l *looks) done(id string, one look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,8 +38,8 @@ func (l *looks) done(id string, one look) {
 	l.last[id] = one
 }
 
-// due reports whether it is time to look again. What a fresh process has not looked at yet it looks at one after the other, within the
-// time after which it would look again.
+// due reports whether it is time to check again. A new process checks all servers one after the other,
+// spread over the interval after which it would check again.
 func (l *looks) due(id string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,14 +55,14 @@ func (l *looks) due(id string, now time.Time) bool {
 	return last.err != nil
 }
 
-// turn is when a server has its turn among those that nothing is known of.
+// turn is the time at which a server is first checked by a new process.
 func turn(id string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	return time.Duration(h.Sum32()%uint32(lookEvery/time.Second)) * time.Second
 }
 
-// refusal is what was refused for good a short while ago, when the server lacked the same; nil: ask.
+// refusal returns the final error of a recent repair, if the server lacked the same then; nil: try.
 func (l *looks) refusal(id, owed string, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *looks) refusal(id, owed string, now time.Time) error {
 	return nil
 }
 
-// isFinal reports whether asking again soon has no point.
+// isFinal reports whether another try soon is useless.
 func isFinal(err error) bool {
 	kind := provider.KindOf(err)
 	return err != nil && (kind == provider.Denied || kind == provider.Invalid || kind == provider.Exhausted)

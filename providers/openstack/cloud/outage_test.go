@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestServerOfADeadHostGoes: Nova gives a deletion to the host as long as it thinks that it lives, and takes the server away by itself only
-// if it is asked again once it knows better.
+// TestServerOfADeadHostGoes: Nova passes a deletion to the host while it believes that the host is alive,
+// and removes the server by itself only if the deletion is repeated after it knows better.
 func TestServerOfADeadHostGoes(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -33,8 +33,8 @@ func TestServerOfADeadHostGoes(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestServerThatCanBeRestored: a cloud that keeps what was deleted for a while (reclaim_instance_interval) keeps its volumes with it. Nobody
-// waits for that, since they go when the server does.
+// TestServerThatCanBeRestored: a cloud that keeps deleted servers for a while (reclaim_instance_interval)
+// keeps their volumes, too. Delete does not wait for that, since the volumes are deleted with the server.
 func TestServerThatCanBeRestored(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Reclaim = 24 * time.Hour })
 	class := b.class(provider.OpenShift, "c1")
@@ -49,7 +49,8 @@ func TestServerThatCanBeRestored(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestAfterAServerThatCanBeRestored another one is made: it is gone, though its port says that it is bound.
+// TestAfterAServerThatCanBeRestored: another server is created: the first is deleted, though its port says
+// that it is bound.
 func TestAfterAServerThatCanBeRestored(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Reclaim = 24 * time.Hour })
 	class := b.class(provider.OpenShift, "c1")
@@ -63,7 +64,8 @@ func TestAfterAServerThatCanBeRestored(t *testing.T) {
 	}
 }
 
-// TestServerInACellThatIsDown is in no listing. It is known by its port, which stays as long as nobody can tell that the server is gone.
+// TestServerInACellThatIsDown: the server is in no listing. Its port identifies it, and stays until the
+// server's end is certain.
 func TestServerInACellThatIsDown(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -84,7 +86,8 @@ func TestServerInACellThatIsDown(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestPortOfAServerThatWent says that it is bound, if Neutron was not there as Nova took the server away. It holds up nothing.
+// TestPortOfAServerThatWent: the port says that it is bound, if Neutron was unreachable when Nova removed
+// the server. It does not block a creation.
 func TestPortOfAServerThatWent(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -105,7 +108,8 @@ func TestPortOfAServerThatWent(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestPortOfAnotherServer: a port that somebody plugged into another server is left to that, and whoever removes the machine is told.
+// TestPortOfAnotherServer: a port that a user plugged into another server stays there, and the deletion of
+// the machine reports it.
 func TestPortOfAnotherServer(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -128,7 +132,8 @@ func TestPortOfAnotherServer(t *testing.T) {
 	b.holds(t, 1, 1)
 }
 
-// TestZoneWithoutHosts: Nova and Cinder refuse a zone where everything is disabled in the words in which they refuse one that there is not.
+// TestZoneWithoutHosts: Nova and Cinder refuse a zone in which everything is disabled with the same words
+// as a zone that does not exist.
 func TestZoneWithoutHosts(t *testing.T) {
 	for closed, r := range map[string]struct {
 		set   string
@@ -154,7 +159,8 @@ func TestZoneWithoutHosts(t *testing.T) {
 	}
 }
 
-// TestVolumeThatCannotBeRemoved, not even by Cinder, is passed over: another one is made in its place. Who removes the machine is told.
+// TestVolumeThatCannotBeRemoved: a volume that Cinder cannot delete is replaced by another. The deletion of
+// the machine reports it.
 func TestVolumeThatCannotBeRemoved(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -182,7 +188,8 @@ func TestVolumeThatCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// TestIngress: a 404 that is none of OpenStack's says nothing about what was asked for. It neither refuses a spec nor ends a machine.
+// TestIngress: a 404 that is not OpenStack's says nothing about the requested object. It neither refuses a
+// spec nor terminates a machine.
 func TestIngress(t *testing.T) {
 	all := merged(t, everything, `{"networks":[{"uuid":"`+net1+`"}],"trunk":true}`)
 	for _, operation := range []string{
@@ -204,7 +211,7 @@ func TestIngress(t *testing.T) {
 	}
 }
 
-// TestIngressAtTheEnd: nothing counts as removed by a 404 that is none of OpenStack's.
+// TestIngressAtTheEnd: a 404 that is not OpenStack's never means that an object is deleted.
 func TestIngressAtTheEnd(t *testing.T) {
 	for _, operation := range []string{
 		"nova.GET.servers.id", "nova.DELETE.servers.id", "neutron.DELETE.ports.id", "neutron.GET.trunks", "neutron.DELETE.trunks.id",
@@ -228,7 +235,8 @@ func TestIngressAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestPortThatWent: another process may remove the first port, which it took for left. That is a race, and no fault of the spec.
+// TestPortThatWent: another process may remove the first port as left behind. That is a race, and no fault
+// of the spec.
 func TestPortThatWent(t *testing.T) {
 	for _, set := range []string{`{"trunk":true}`, `{"floatingIP":"203.0.113.10"}`, `{}`} {
 		t.Run(set, func(t *testing.T) {
@@ -245,7 +253,7 @@ func TestPortThatWent(t *testing.T) {
 	}
 }
 
-// losePortOn lets somebody remove all ports just before the first request that begins so.
+// losePortOn removes all ports just before the first request with this beginning.
 func (b *bench) losePortOn(beginnings ...string) {
 	b.t.Helper()
 	through, lost := b.http.Config.Handler, false
@@ -262,7 +270,7 @@ func (b *bench) losePortOn(beginnings ...string) {
 	b.t.Cleanup(b.http.Close)
 }
 
-// TestRulesWithoutVolumes: specs that need no volume need no rights at Cinder but to look for some.
+// TestRulesWithoutVolumes: specs without volumes need no permissions at Cinder except to list them.
 func TestRulesWithoutVolumes(t *testing.T) {
 	rules := slices.DeleteFunc(accessRules(t), func(r nova.AccessRule) bool { return strings.Contains(r.Path, "volumes") && r.Method != http.MethodGet })
 	b, classes := ruled(t, rules)
@@ -271,7 +279,8 @@ func TestRulesWithoutVolumes(t *testing.T) {
 	}
 }
 
-// TestBrokenServersOfOthers are none of our business: nobody asks what they failed of, and whether Nova could say so.
+// TestBrokenServersOfOthers: the provider does not read the faults of other servers, and does not depend on
+// Nova's answer about them.
 func TestBrokenServersOfOthers(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.Gardener, "c1"))

@@ -4,35 +4,36 @@ import (
 	"github.com/openshift/api/machine/v1alpha1"
 )
 
-// plan is what servers of a class are made of, whichever API says so.
+// plan describes the servers of a class, independent of the API.
 type plan struct {
-	// cloud is the one in clouds.yaml, region the one of its catalog; empty: the credentials say.
+	// cloud is the one in clouds.yaml, region the one of its catalog; empty: as in the credentials.
 	cloud, region string
 	flavor        string
 	image         image
 	key, zone     string
 	ports         []portPlan
 	groups        []groupQuery
-	// tags and metadata are the users'; port is what every port is tagged with.
+	// tags and metadata are the users'; port are the tags of every port.
 	tags        []string
 	metadata    map[string]string
 	configDrive *bool
 	root        *rootPlan
 	disks       []diskPlan
-	// groupID and groupName are those of a group of servers.
+	// groupID and groupName are those of a server group.
 	groupID, groupName string
 	floating           string
-	// owning are the keys of metadata that say whose a server is, in Gardener's way; the class's cluster stands in for none.
+	// owning are the metadata keys that record a server's owner, in Gardener's way; they are empty if the
+	// class's cluster is used.
 	owning []string
-	// userData is the secret of the user data, whose further keys say what is done to it.
+	// userData is the secret of the user data, whose further keys say how to process it.
 	userData *secretName
-	// paths are where people find the fields.
+	// paths are the paths of the fields in the spec.
 	paths map[string]string
 }
 
 type secretName struct{ namespace, name string }
 
-// image is one of Glance, by ID or by name.
+// image is an image of Glance, by ID or by name.
 type image struct{ id, name string }
 
 func (i image) String() string {
@@ -50,7 +51,7 @@ type query struct {
 
 func (q query) empty() bool { return q == query{} }
 
-// groupQuery selects a security group; path is where people find it.
+// groupQuery selects a security group; path is its path in the spec.
 type groupQuery struct {
 	path string
 	query
@@ -68,7 +69,7 @@ type subnetQuery struct {
 
 func (q subnetQuery) empty() bool { return q == subnetQuery{} }
 
-// addressPlan is an address of a port: any one of a subnet, or the one that is named.
+// addressPlan is an address of a port: any address of a subnet, or a given one.
 type addressPlan struct {
 	path   string
 	subnet subnetQuery
@@ -80,15 +81,15 @@ type portPlan struct {
 	path    string
 	network query
 	fixed   []addressPlan
-	// suffix is what follows the machine's name in that of the port.
+	// suffix follows the machine's name in the port's name.
 	suffix      string
 	description string
 	up          *bool
 	mac         string
-	// groups are IDs, instead of those of the plan; nil: those of the plan.
+	// groups are IDs that replace those of the plan; nil: those of the plan.
 	groups *[]string
 	pairs  []v1alpha1.AddressPair
-	// vips: the addresses that float between nodes are let through too.
+	// vips: the port also accepts the addresses that float between nodes.
 	vips    bool
 	tags    []string
 	vnic    string
@@ -97,23 +98,23 @@ type portPlan struct {
 	trunk   bool
 }
 
-// portName is the original's.
+// portName is the name that the original uses.
 func (p portPlan) portName(machine string) string {
 	return machine + p.suffix
 }
 
-// insecure: port security is off, so that there are neither groups nor pairs.
+// insecure: port security is off, so that the port has neither groups nor address pairs.
 func (p portPlan) insecure() bool { return p.secured != nil && !*p.secured }
 
 // rootPlan is a volume that a server boots from.
 type rootPlan struct {
 	size       int
 	kind, zone string
-	// suffix follows the machine's name in that of the volume; empty: nothing does.
+	// suffix follows the machine's name in the volume's name; empty: no suffix.
 	suffix string
 	// metadata is the users' part of the volume's.
 	metadata map[string]string
-	// byNova: Nova makes the volume itself, so that nothing is left behind.
+	// byNova: Nova creates the volume itself, and deletes it with the server.
 	byNova bool
 }
 

@@ -19,7 +19,7 @@ var gardenerPaths = map[string]string{
 	"volumeType": "spec.rootDiskType",
 }
 
-// ofGardener is the plan of a spec of machine.sapcloud.io.
+// ofGardener returns the plan for a spec of machine.sapcloud.io.
 func ofGardener(s spec.GardenerSpec) plan {
 	p := plan{
 		region: s.Region, flavor: s.FlavorName, image: image{id: s.ImageID, name: s.ImageName}, key: s.KeyName, zone: s.AvailabilityZone,
@@ -38,7 +38,7 @@ func ofGardener(s spec.GardenerSpec) plan {
 	}
 	p.ports = gardenerPorts(s)
 	if s.RootDiskSize > 0 {
-		// Nova makes volumes of its default type only.
+		// Nova creates volumes of its default type only.
 		p.root = &rootPlan{size: s.RootDiskSize, byNova: s.RootDiskType == nil}
 		if !p.root.byNova {
 			p.root.kind, p.root.zone, p.root.metadata = *s.RootDiskType, s.AvailabilityZone, s.Tags
@@ -47,7 +47,8 @@ func ofGardener(s spec.GardenerSpec) plan {
 	return p
 }
 
-// gardenerPorts are one port for each network. The first has the machine's name, as the original names its only one.
+// gardenerPorts returns one port for each network. The first has the machine's name, as the original's only
+// port has.
 func gardenerPorts(s spec.GardenerSpec) (out []portPlan) {
 	var pods []v1alpha1.AddressPair
 	for _, cidr := range sorted(append([]string{s.PodNetworkCidr}, s.PodNetworkCIDRs...)) {
@@ -69,7 +70,8 @@ func gardenerPorts(s spec.GardenerSpec) (out []portPlan) {
 	return out
 }
 
-// gardenerAddresses are one of each subnet, in the order of their IDs: so does the original, and the first address is the node's.
+// gardenerAddresses returns one address of each subnet, in the order of the subnets' IDs, as in the
+// original: the first address is the node's.
 func gardenerAddresses(s spec.GardenerSpec) (out []addressPlan) {
 	paths := map[string]string{}
 	for n, id := range s.SubnetIDs {
@@ -84,7 +86,7 @@ func gardenerAddresses(s spec.GardenerSpec) (out []addressPlan) {
 	return out
 }
 
-// sorted are texts in order, each once, but for blank ones.
+// sorted returns texts in order, without duplicates and blank ones.
 func sorted(all []string) []string {
 	all = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.TrimSpace(s) == "" })
 	slices.Sort(all)

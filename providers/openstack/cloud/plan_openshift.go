@@ -19,12 +19,13 @@ var openshiftPaths = map[string]string{
 	"userData": "userDataSecret", "floating": "floatingIP", "groupName": "serverGroupName",
 }
 
-// ofOpenShift is the plan of a spec of machine.openshift.io. What the original ignores is ignored, with a warning where specs are written.
+// ofOpenShift returns the plan for a spec of machine.openshift.io. It ignores fields that the original
+// ignores; the webhook warns of them.
 func ofOpenShift(s *spec.OpenShift) plan {
 	p := plan{
 		cloud: s.CloudName, flavor: s.Flavor, image: image{name: s.Image}, key: s.KeyName, zone: s.AvailabilityZone, tags: s.Tags,
 		metadata: s.ServerMetadata, configDrive: s.ConfigDrive, groupID: s.ServerGroupID, groupName: s.ServerGroupName,
-		floating: s.FloatingIP, //nolint:staticcheck // Specs have it all the same.
+		floating: s.FloatingIP, //nolint:staticcheck // Specs still have it.
 		paths:    openshiftPaths,
 	}
 	if u := s.UserDataSecret; u != nil && u.Name != "" {
@@ -46,7 +47,7 @@ func ofOpenShift(s *spec.OpenShift) plan {
 		p.root = &rootPlan{size: r.Size, kind: r.VolumeType, zone: cmp.Or(r.Zone, s.AvailabilityZone), suffix: "root"}
 	}
 	if r := s.RootVolume; r != nil && r.SourceUUID != "" {
-		// The installer writes the name of an image here, and the original looks for a name only.
+		// The installer writes the name of an image here, and the original only looks for a name.
 		p.image = image{name: r.SourceUUID}
 		p.paths = maps.Clone(p.paths)
 		p.paths["image"] = "rootVolume.sourceUUID"
@@ -62,8 +63,9 @@ func ofOpenShift(s *spec.OpenShift) plan {
 	return p
 }
 
-// networkPorts are the ports of one entry of networks: one with an address of each of its subnets. Where subnets alone say which network it
-// is, each of them has a port of its own, as they may be of several networks. An entry that says nothing has no port.
+// networkPorts returns the ports of one entry of networks: one with an address of each of its subnets. If
+// only subnets identify the network, each of them has a port of its own, as they may be of several
+// networks. An empty entry has no port.
 func networkPorts(path string, n v1alpha1.NetworkParam, trunk bool) (out []portPlan) {
 	port := portPlan{
 		path: path, network: networkQuery(n), vips: !n.NoAllowedAddressPairs, tags: n.PortTags, vnic: n.VNICType, profile: n.Profile,
@@ -86,7 +88,7 @@ func networkPorts(path string, n v1alpha1.NetworkParam, trunk bool) (out []portP
 
 func networkQuery(n v1alpha1.NetworkParam) query {
 	f := n.Filter
-	if id := cmp.Or(n.UUID, f.ID); id != "" { //nolint:staticcheck // Specs have it all the same.
+	if id := cmp.Or(n.UUID, f.ID); id != "" { //nolint:staticcheck // Specs still have it.
 		return query{id: id}
 	}
 	return query{

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// accessRules are those that people are told to give their application credential.
+// accessRules are those that the documentation lists for the application credential.
 func accessRules(t *testing.T) (all []nova.AccessRule) {
 	t.Helper()
 	raw, err := os.ReadFile("../../../docs/providers/openstack-access-rules.json")
@@ -28,7 +28,8 @@ func accessRules(t *testing.T) (all []nova.AccessRule) {
 	return all
 }
 
-// ruled is a cloud, and classes of both APIs that between them ask for everything, with an application credential that has the rules.
+// ruled is a cloud, and classes of both APIs that together use every feature, with an application
+// credential that has the rules.
 func ruled(t *testing.T, rules []nova.AccessRule) (*bench, map[string]provider.Class) {
 	t.Helper()
 	b := newBench(t, func(o *nova.Options) { o.Inventory.Users[0].ApplicationCredentials[0].AccessRules = rules })
@@ -44,7 +45,8 @@ func ruled(t *testing.T, rules []nova.AccessRule) (*bench, map[string]provider.C
 	return b, map[string]provider.Class{"master-0": master, "node-0": node}
 }
 
-// life leads one machine from its creation to its end, with all that happens in between, up to the first error.
+// life runs one machine from its creation to its deletion, with every operation in between, up to the first
+// error.
 func (b *bench) life(ctx context.Context, s provider.Session, r provider.Ref) error {
 	i, err := b.created(ctx, s, r)
 	if err != nil {
@@ -83,7 +85,7 @@ func (b *bench) life(ctx context.Context, s provider.Session, r provider.Ref) er
 	return b.halfLife(ctx, s, r)
 }
 
-// halfLife is that of a machine whose server is never made, at first since its zone has no host.
+// halfLife is that of a machine whose server is never created, at first since its zone has no host.
 func (b *bench) halfLife(ctx context.Context, s provider.Session, r provider.Ref) error {
 	r.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
 	zone := map[string]string{"master-0": "volumes/nova", "node-0": "nova"}[r.Name]
@@ -114,7 +116,7 @@ func (b *bench) created(ctx context.Context, s provider.Session, r provider.Ref)
 	return i, err
 }
 
-// stripAll takes tags and metadata from a server, its ports and their trunks.
+// stripAll removes tags and metadata from a server, its ports and their trunks.
 func (b *bench) stripAll(server string) {
 	b.t.Helper()
 	send := b.rest()
@@ -129,7 +131,7 @@ func (b *bench) stripAll(server string) {
 	}
 }
 
-// TestTheAccessRulesAreEnough for everything that is done to machines of both APIs.
+// TestTheAccessRulesAreEnough: the rules suffice for every operation on machines of both APIs.
 func TestTheAccessRulesAreEnough(t *testing.T) {
 	b, classes := ruled(t, accessRules(t))
 	for name, class := range classes {
@@ -140,7 +142,8 @@ func TestTheAccessRulesAreEnough(t *testing.T) {
 	b.holds(t, 0, 0)
 }
 
-// TestEachAccessRuleIsNeeded: without it something is Denied, and the refusal names the request, for the cloud does not.
+// TestEachAccessRuleIsNeeded: without the rule an operation is Denied, and the error names the request,
+// which the cloud's answer does not.
 func TestEachAccessRuleIsNeeded(t *testing.T) {
 	all := accessRules(t)
 	for n, missing := range all {

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// portOrder is the body of a request for a port; what the SDK spreads over several extensions.
+// portOrder is the body of a request for a port; the SDK spreads its fields over several extensions.
 type portOrder map[string]any
 
 // ToPortCreateMap implements [ports.CreateOptsBuilder].
@@ -26,15 +26,15 @@ func (o portOrder) ToPortCreateMap() (map[string]any, error) {
 	return map[string]any{"port": map[string]any(o)}, nil
 }
 
-// portQuery is a listing of ports by parameters that may be empty, or there twice.
+// portQuery is a listing of ports by parameters that may be empty or repeated.
 type portQuery url.Values
 
 // ToPortListQuery implements [ports.ListOptsBuilder].
 func (q portQuery) ToPortListQuery() (string, error) { return "?" + url.Values(q).Encode(), nil }
 
-// listPorts are those that a query selects, and when the cloud said so.
+// listPorts returns the ports that a query selects, and the cloud's time of the answer.
 func (c *client) listPorts(ctx context.Context, q portQuery) (all []ports.Port, at time.Time, err error) {
-	// Who is an administrator sees the ports of all projects.
+	// An administrator sees the ports of all projects.
 	q["project_id"] = []string{c.project}
 	err = ports.List(c.network, q).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
 		found, err := ports.ExtractPorts(page)
@@ -53,7 +53,7 @@ func (c *client) listPorts(ctx context.Context, q portQuery) (all []ports.Port, 
 	return all, at, nil
 }
 
-// order is what a port of a machine is made of.
+// order returns the order of a machine's port.
 func (h holder) order(ctx context.Context, n int, groups []string) (portOrder, error) {
 	p := h.ports()[n]
 	o := portOrder{"name": p.portName(h.ref.Name), "description": h.of(h.ref).mark()}
@@ -102,7 +102,7 @@ func (o portOrder) pairs() []ports.AddressPair {
 	return pairs
 }
 
-// print tells orders apart, whichever MAC address Neutron or we choose.
+// print identifies orders, regardless of the MAC address.
 func (o portOrder) print() string {
 	o = maps.Clone(o)
 	delete(o, "mac_address")
@@ -118,7 +118,7 @@ func text(v any) string {
 	return s
 }
 
-// secure says who may talk to a port, and as whom it may talk.
+// secure sets which traffic a port accepts, and which addresses it may use.
 func (s scope) secure(o portOrder, p portPlan, groups []string) {
 	if p.secured != nil {
 		o["port_security_enabled"] = *p.secured
@@ -146,8 +146,9 @@ func (s scope) secure(o portOrder, p portPlan, groups []string) {
 	}
 }
 
-// profile is what the original makes of one: whether packets are switched by hardware, and whether the guest is trusted. Neutron lets
-// administrators alone set a profile, so that a further key could be refused.
+// profile is the binding profile that the original creates: whether hardware switches packets, and whether
+// the guest is trusted. Neutron lets only administrators set a profile, so that a further key could be
+// refused.
 func profile(p map[string]string) map[string]any {
 	out := map[string]any{}
 	if strings.Contains(p["capabilities"], "switchdev") {
@@ -185,7 +186,7 @@ func (s scope) ports() []portPlan {
 	return []portPlan{{suffix: "-0", vips: true}}
 }
 
-// makePort asks Neutron for a port. Where MAC addresses may not be chosen, it chooses itself.
+// makePort creates a port. If MAC addresses may not be chosen, Neutron chooses one.
 func (h holder) makePort(ctx context.Context, n int, o portOrder) (ports.Port, error) {
 	p, err := ports.Create(ctx, h.c.network, o).Extract()
 	if err == nil {
@@ -199,7 +200,7 @@ func (h holder) makePort(ctx context.Context, n int, o portOrder) (ports.Port, e
 	return ports.Port{}, h.plan.blamePort(plan, err)
 }
 
-// blamePort names the field of what Neutron refused.
+// blamePort names the field that Neutron refused.
 func (p plan) blamePort(port portPlan, err error) error {
 	r, _ := answerOf(err)
 	path := port.path
@@ -218,7 +219,7 @@ func (p plan) blamePort(port portPlan, err error) error {
 	return fmt.Errorf("make port %s: %w", path, classify(err))
 }
 
-// portOfMAC is the port that has the MAC address in the network; nil where none has.
+// portOfMAC is the port that has the MAC address in the network; nil if none has.
 func (c *client) portOfMAC(ctx context.Context, o portOrder) (*ports.Port, time.Time, error) {
 	all, at, err := c.listPorts(ctx, portQuery{"network_id": {o.network()}, "mac_address": {o.mac()}})
 	if err != nil || len(all) == 0 {
@@ -227,13 +228,13 @@ func (c *client) portOfMAC(ctx context.Context, o portOrder) (*ports.Port, time.
 	return &all[0], at, nil
 }
 
-// portsOf are those of ref, whatever state they are in.
+// portsOf are those of ref, in any state.
 func (h holder) portsOf(ctx context.Context, uid string) (out []ports.Port, at time.Time, err error) {
 	finished, at, err := h.c.listPorts(ctx, portQuery{"tags": {tagUID + uid}})
 	if err != nil {
 		return nil, at, err
 	}
-	// What has no server yet may have no tags yet.
+	// A port without a server may have no tags yet.
 	loose, at, err := h.c.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
 		return nil, at, err
@@ -247,7 +248,7 @@ func (h holder) portsOf(ctx context.Context, uid string) (out []ports.Port, at t
 	return out, at, nil
 }
 
-// portIs reports whether a port was made for the machine in the class's cluster.
+// portIs reports whether a port was created for the machine in the class's cluster.
 func (s scope) portIs(p ports.Port, uid string) bool {
 	o := ownedByMark(p.Description, p.Tags)
 	return o.uid == uid && uid != "" && (o.cluster == "" || o.cluster == s.class.Cluster)
@@ -268,7 +269,7 @@ func (c *client) removePort(ctx context.Context, id string) error {
 	return nil
 }
 
-// orGone takes what is not there for removed.
+// orGone treats a "not found" as success.
 func orGone(err error) error {
 	if isGone(err) {
 		return nil

@@ -16,8 +16,8 @@ var (
 	_ provider.ConsoleReader = &session{}
 )
 
-// Power implements [provider.Powerer]. A reboot is a hard one: who asks for it has lost the node. Each call to
-// reboot is another reboot.
+// Power implements [provider.Powerer]. A reboot is a hard one, because its reason is a lost node. Each call
+// to reboot is another reboot.
 func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	return fmt.Errorf("power %s of server %s: %w", op, i.ID, s.observe(classify(err)))
 }
 
-// poweredAlready takes a refusal for success where the server is what it was asked to be.
+// poweredAlready treats a refusal as success if the server has the requested state.
 func (s errand) poweredAlready(ctx context.Context, i provider.Instance, op provider.PowerOp, refusal error) error {
 	v, err := get(ctx, s.c, i.ID)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s errand) poweredAlready(ctx context.Context, i provider.Instance, op prov
 	return fmt.Errorf("power %s of server %s: %w", op, i.ID, classify(refusal))
 }
 
-// consoleLine is about how many bytes a line of a console has.
+// consoleLine is the approximate length of a console line in bytes.
 const consoleLine = 80
 
 // Console implements [provider.ConsoleReader].
@@ -66,10 +66,11 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	if err != nil {
 		return "", err
 	}
-	// Nova counts lines. Empty ones are short, so that there are more of them than would fit.
+	// Nova counts lines. Empty ones are short, so that more lines may be needed than the limit has room
+	// for.
 	out, err := servers.ShowConsoleOutput(ctx, c.compute, i.ID, servers.ShowConsoleOutputOpts{Length: max(1, limit/consoleLine*4)}).Extract()
 	switch {
-	case isGone(err), gophercloud.ResponseCodeIs(err, http.StatusConflict): // gone, or not ready
+	case isGone(err), gophercloud.ResponseCodeIs(err, http.StatusConflict): // deleted, or not ready
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read the console of server %s: %w", i.ID, s.observe(classify(err)))

@@ -1,7 +1,9 @@
-// Package cloud runs machines on OpenStack: servers of Nova on ports of Neutron, booted from images of Glance or volumes of Cinder.
+// Package cloud runs machines on OpenStack: servers of Nova on ports of Neutron, booted from images of
+// Glance or volumes of Cinder.
 //
-// Nova makes another server each time that it is asked to. What keeps a machine from a second one is its first port: Neutron gives a MAC
-// address out once in a network, and the address is made from the machine's UID (see lock.go).
+// Nova creates another server for each request. The first port of a machine prevents a second server:
+// Neutron assigns a MAC address once in a network, and the address is computed from the machine's UID (see
+// lock.go).
 package cloud
 
 import (
@@ -15,10 +17,10 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Config is what a [Provider] is made with.
+// Config has the dependencies of a [Provider].
 type Config struct {
 	Clock provider.Clock
-	// Objects reads Infrastructure and ConfigMaps of the control cluster; nil: there are none.
+	// Objects reads Infrastructure and ConfigMaps of the control cluster; nil: it has neither.
 	Objects provider.Objects
 }
 
@@ -36,7 +38,7 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New makes a provider.
+// New returns a provider.
 func New(config Config) *Provider {
 	return &Provider{
 		config: config, specs: kit.NewSpecs(decode), made: newMemory(), looks: newLooks(config.Clock.Now()),
@@ -51,7 +53,8 @@ func Plugin() serve.Plugin {
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			return New(Config{Clock: e.Clock, Objects: e.Objects}), nil
 		},
-		// Clouds differ, and few limit at all: what keeps a Keystone and a Nova of a few workers alive.
+		// Clouds differ, and few have limits at all: this rate is safe for a Keystone and a Nova with a few
+		// workers.
 		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
 	}
 }
@@ -61,7 +64,7 @@ const name = "openstack"
 // Name implements [provider.Provider].
 func (*Provider) Name() string { return name }
 
-// Open implements [provider.Provider]. The cloud is first asked for something when the session is.
+// Open implements [provider.Provider]. The first request to the cloud is that of the session's first call.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -102,8 +105,8 @@ func decode(api string, raw []byte) (plan, error) {
 	return plan{}, provider.Errorf(provider.Invalid, "OpenStack has no specs of the API %q", api)
 }
 
-// ReadSpec implements [provider.SpecReader]: OpenShift's spec calls the credentials cloudsSecret, and may name namespaces. Its region
-// is in its clouds.yaml.
+// ReadSpec implements [provider.SpecReader]: OpenShift's spec calls the credentials cloudsSecret, and may
+// name namespaces. Its region is in its clouds.yaml.
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api == provider.Gardener {
 		names.Region = spec.RegionOf(raw)

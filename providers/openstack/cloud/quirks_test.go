@@ -13,11 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The originals' quirks that are about OpenStack, each with a test that it is not copied. See "Quirks found upstream that must not be copied" in
-// the notes about providers.
+// The originals' quirks about OpenStack, each with a test that this provider does not have it. See "Quirks
+// found upstream that must not be copied" in the notes about providers.
 
-// TestQuirkOpenShiftUpdateIsCreate: the machine-api actuator runs its way of creation again and again on a machine that lives. Here nothing is
-// made, and nothing is written, for one that has its server.
+// TestQuirkOpenShiftUpdateIsCreate: the machine-api actuator repeats its creation on a live machine. Here
+// nothing is created or written for a machine that has its server.
 func TestQuirkOpenShiftUpdateIsCreate(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -36,8 +36,9 @@ func TestQuirkOpenShiftUpdateIsCreate(t *testing.T) {
 	}
 }
 
-// TestQuirkOpenShiftFloatingIP: the actuator gives the address once the server runs, by an API of Nova that is gone, and takes it from whoever
-// has it. Here the port has it before the server is asked for, and nobody loses one.
+// TestQuirkOpenShiftFloatingIP: the actuator assigns the address once the server runs, by a removed API of
+// Nova, and takes it from another server. Here the port has it before the server is requested, and no
+// server loses one.
 func TestQuirkOpenShiftFloatingIP(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -67,8 +68,8 @@ func TestQuirkOpenShiftFloatingIP(t *testing.T) {
 	}
 }
 
-// TestQuirkGardenerStatusUnimplemented: the plug-in cannot say whether there is a server, so that whoever retries creates. Here it is looked for,
-// and found by UID, by provider ID and by name.
+// TestQuirkGardenerStatusUnimplemented: the plug-in cannot report whether there is a server, so that a
+// retry creates another. Here the provider finds it by UID, by provider ID and by name.
 func TestQuirkGardenerStatusUnimplemented(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.Gardener, "c1"))
@@ -81,7 +82,8 @@ func TestQuirkGardenerStatusUnimplemented(t *testing.T) {
 	}
 }
 
-// TestQuirkGardenerSessionPerCall: the plug-ins ask for a token in every call. Here one is shared, by all classes of the credentials too.
+// TestQuirkGardenerSessionPerCall: the plug-ins request a token in every call. Here all calls, and all
+// classes of the credentials, share one.
 func TestQuirkGardenerSessionPerCall(t *testing.T) {
 	b := newBench(t)
 	p := b.start()
@@ -101,8 +103,8 @@ func TestQuirkGardenerSessionPerCall(t *testing.T) {
 	}
 }
 
-// TestQuirkGardenerBlocks: the plug-in waits in one call for volumes, for the server, and for its end. Here each call returns at once, and says
-// what is waited for.
+// TestQuirkGardenerBlocks: the plug-in waits in one call for volumes, for the server, and for its end. Here
+// each call returns at once, and reports the pending operation.
 func TestQuirkGardenerBlocks(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Boot, o.Volume, o.Delete = time.Hour, time.Hour, time.Hour })
 	class := b.class(provider.Gardener, "c1")
@@ -126,7 +128,8 @@ func TestQuirkGardenerBlocks(t *testing.T) {
 	}
 }
 
-// TestQuirk4xxIsTerminal: actuators take any refusal for a spec that is wrong for ever. Here a quota, a limit of rate and a denial are what they are.
+// TestQuirk4xxIsTerminal: actuators treat any refusal as a permanently invalid spec. Here quotas, rate
+// limits and denials are distinguished.
 func TestQuirk4xxIsTerminal(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))

@@ -25,7 +25,8 @@ const recordings = "testdata/recorded"
 // record is one case of the recordings, with the keys that only they have. Its machine is m-<ID>.
 type record struct {
 	recordtest.Record
-	// UserData is that of the secret; nil: that of userData. Secret changes further keys of it: null takes one out.
+	// UserData is that of the secret; nil: that of userData. Secret changes further keys of it: null
+	// removes one.
 	UserData *string
 	Secret   map[string]*string
 }
@@ -44,10 +45,10 @@ func recordOf(t testing.TB, r recordtest.Record) record {
 
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
 
-// userData is what secrets have, by API. Requests have it in base64, and records leave it out.
+// userData is the content of the secrets, by API. Requests have it in base64, and records leave it out.
 var userData = map[string]string{provider.OpenShift: "ignition", provider.Gardener: "#cloud-config"}
 
-// want is what is asked for of the case, and the class it is asked of.
+// want returns the class of the case, and the input of the creation.
 func (r record) want(b *bench) (provider.Class, provider.Want) {
 	class, want := b.class(r.API, "c1"), provider.Want{UserData: []byte(userData[r.API])}
 	class.Spec = r.Spec
@@ -67,7 +68,7 @@ func (r record) want(b *bench) (provider.Class, provider.Want) {
 	return class, want
 }
 
-// play is what the provider sends for the case, and the error with which it asks for no server.
+// play returns what the provider sends for the case, and the error with which it creates no server.
 func (r record) play(t *testing.T) (map[string]recordtest.Parameters, error) {
 	b := newBench(t, recordedInventory(t))
 	b.objects[infrastructureRef] = `{"status":{"platformStatus":{"type":"OpenStack","openstack":{"apiServerInternalIPs":["10.9.0.5"],"ingressIPs":["10.9.0.7"]}}}}`
@@ -76,7 +77,7 @@ func (r record) play(t *testing.T) (map[string]recordtest.Parameters, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range 6 { // volumes take their time
+	for range 6 { // volumes take time
 		if _, err = s.Create(t.Context(), r.ref(), want); provider.KindOf(err) != provider.Conflict {
 			break
 		}
@@ -89,7 +90,7 @@ func (r record) play(t *testing.T) (map[string]recordtest.Parameters, error) {
 	return sent, err
 }
 
-// recordedInventory is that of the cloud when the records were made.
+// recordedInventory is the inventory of the cloud at the time of the recording.
 func recordedInventory(t *testing.T) func(*nova.Options) {
 	raw, err := os.ReadFile("testdata/recorded/inventory.yaml")
 	var i nova.Inventory
@@ -102,7 +103,7 @@ func recordedInventory(t *testing.T) func(*nova.Options) {
 	return func(o *nova.Options) { o.Inventory.Images, o.Inventory.Subnets = i.Images, i.Subnets }
 }
 
-// kinds are the requests that make or change something: what they are called, and the key of what their body is about.
+// kinds are the requests that create or change an object: their names, and the key of their body's object.
 var kinds = []struct {
 	path       *regexp.Regexp
 	name, body string
@@ -117,7 +118,7 @@ var kinds = []struct {
 	{regexp.MustCompile(`^POST /compute/v2.1/servers\?`), "server", "server"},
 }
 
-// sentBy are requests in the form of records. What is asked again counts once.
+// sentBy returns requests in the form of records. A repeated request counts once.
 func sentBy(t *testing.T, requests []string, machine string) map[string]recordtest.Parameters {
 	sent, counts, seen := map[string]recordtest.Parameters{}, map[string]int{}, map[string]bool{}
 	for _, request := range requests {
@@ -153,7 +154,7 @@ func sentBy(t *testing.T, requests []string, machine string) map[string]recordte
 	return sent
 }
 
-// sets are the lists whose order says nothing.
+// sets reports the lists whose order has no meaning.
 func sets(path string) bool {
 	return strings.HasSuffix(path, "tags") || strings.HasSuffix(path, "security_groups")
 }
@@ -162,7 +163,7 @@ var madeID = map[string]*regexp.Regexp{
 	"{port}": regexp.MustCompile(`^networks\.\d+\.port$`), "{volume}": regexp.MustCompile(`^block_device_mapping_v2\.\d+\.uuid$`),
 }
 
-// anonymous leaves out what differs from run to run.
+// anonymous leaves out values that differ from run to run.
 func anonymous(p recordtest.Parameters, machine string) recordtest.Parameters {
 	for key, value := range p {
 		p[key] = strings.ReplaceAll(value, machine, "{machine}")
@@ -180,7 +181,7 @@ func anonymous(p recordtest.Parameters, machine string) recordtest.Parameters {
 	return p
 }
 
-// TestRecordedRequests holds what is sent to what the originals were recorded with.
+// TestRecordedRequests compares the provider's requests with the recorded ones of the originals.
 func TestRecordedRequests(t *testing.T) {
 	recordtest.Suite{
 		Package: "providers/openstack/cloud", Folder: recordings, Page: "../../../docs/providers/openstack.md", APIs: bothAPIs,

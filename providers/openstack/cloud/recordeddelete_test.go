@@ -10,8 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
-// TestEveryRecordedMachineIsDeleted: whatever a spec says, the server of its machine is found and deleted: one that is created of it, and where
-// none is, one that this provider or the original has created of what the spec said before.
+// TestEveryRecordedMachineIsDeleted: whatever a spec says, the server of its machine is found and deleted:
+// a server created from it or, if the spec creates none, one that this provider or the original created
+// from an earlier spec.
 func TestEveryRecordedMachineIsDeleted(t *testing.T) {
 	recordtest.Deletions{
 		Folder: recordings, APIs: bothAPIs,
@@ -21,14 +22,14 @@ func TestEveryRecordedMachineIsDeleted(t *testing.T) {
 	}.Run(t)
 }
 
-// deleted creates a server of the spec, or plants one, and deletes it by what the spec is now.
+// deleted creates a server of the spec, or plants one, and deletes it with the current spec.
 func (r record) deleted(t *testing.T, planted bool, now json.RawMessage) {
-	r.Secret = nil // with credentials that lead nowhere nothing is deleted
+	r.Secret = nil // nothing can be deleted with unusable credentials
 	b := newBench(t, recordedInventory(t))
 	class, want := r.want(b)
 	ref := r.ref()
 	made := (!planted || r.Refused) && b.made(t, class, ref, want)
-	planted = planted && !made // what the original refuses, it has not created
+	planted = planted && !made // the original has not created what it refuses
 	if !made {
 		b = newBench(t, recordedInventory(t))
 		class, _ = r.want(b)
@@ -45,7 +46,7 @@ func (r record) deleted(t *testing.T, planted bool, now json.RawMessage) {
 	}
 	region := spec.RegionOf(now)
 	if class.API == provider.Gardener && region == "" {
-		class.Region = "RegionOne" // nodeTemplate says it
+		class.Region = "RegionOne" // from nodeTemplate
 	}
 	class.Spec = now
 	delete(class.Credentials, "userData")
@@ -65,7 +66,7 @@ func (b *bench) made(t *testing.T, class provider.Class, ref provider.Ref, want 
 	if err != nil {
 		return false
 	}
-	for range 6 { // volumes take their time
+	for range 6 { // volumes take time
 		if _, err = s.Create(t.Context(), ref, want); provider.KindOf(err) != provider.Conflict {
 			break
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
-// TestRecordedFields: of a spec that both refuse the same fields are named, in whatever case the original has their names. Those of secrets
-// are not compared: credentials that do not suffice are no fault of a spec here. Tags that do not say whose a server is are accepted here: see differences.
+// TestRecordedFields: for a spec that both refuse, both name the same fields, regardless of the case of the
+// original's names. Fields of secrets are not compared: incomplete credentials are no fault of a spec here.
+// Tags without an owner are accepted here: see differences.
 func TestRecordedFields(t *testing.T) {
 	compared := 0
 	for _, r := range recordtest.Read(t, recordings, provider.Gardener) {
@@ -36,7 +37,7 @@ func TestRecordedFields(t *testing.T) {
 	}
 }
 
-// folded are names in small letters, in order, each once.
+// folded returns names in lower case, in order, without duplicates.
 func folded(names []string) []string {
 	all := strings.Split(strings.ToLower(strings.Join(names, " ")), " ")
 	slices.Sort(all)

@@ -9,12 +9,13 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// groupIDs are those of the security groups by name, where the records were made.
+// groupIDs are the IDs of the security groups by name, in the cloud of the recording.
 var groupIDs = map[string]string{"default": "83022f8a-7a41-46e1-9089-80c393ee5cf2", "workers": "aa3c6a20-7f1e-4f1d-8c25-4a0cf8b1d944"}
 
-// imply adds to the ports of the case what comes of the original's further requests: Nova makes a port in each network that it is given, with
-// the security groups of the server, and the original writes address pairs to a port once its server runs, one in each request. This provider
-// makes the same ports itself. What it sends for them is compared with that, value by value.
+// imply adds to the ports of the case the results of the original's further requests: Nova creates a port
+// in each network that it gets, with the security groups of the server, and the original writes address
+// pairs to a port once its server runs, one in each request. This provider creates the same ports itself,
+// and its values are compared with these.
 func imply(r recordtest.Record) {
 	if r.API != provider.Gardener {
 		return

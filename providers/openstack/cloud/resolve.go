@@ -18,11 +18,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// What names stand for is asked once a minute for all machines (see lookup). What does not exist is not remembered: it may come.
+// Names are looked up once a minute for all machines (see lookup). A missing object is not cached: it may
+// be created.
 
 var looksLikeID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$`)
 
-// flavor finds one by name, or by ID.
+// flavor finds a flavor by name, or by ID.
 func (c *client) flavor(ctx context.Context, path, name string) (flavors.Flavor, error) {
 	all, err := lookup(ctx, c, "flavors", func(ctx context.Context) ([]flavors.Flavor, error) {
 		pages, err := flavors.ListDetail(c.compute, flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
@@ -42,7 +43,7 @@ func (c *client) flavor(ctx context.Context, path, name string) (flavors.Flavor,
 			return all[n], nil
 		}
 	}
-	// One that is not public may be used by those who know its ID.
+	// A flavor that is not public may be used by its ID.
 	f, err := flavors.Get(ctx, c.compute, name).Extract()
 	switch {
 	case isGone(err):
@@ -85,7 +86,7 @@ func (c *client) imageOf(ctx context.Context, path string, i image) (images.Imag
 	})
 }
 
-// imagesCalled are those of a name that can be used, or, where none can, all.
+// imagesCalled returns the usable images of a name, or all if none is usable.
 func imagesCalled(ctx context.Context, glance *gophercloud.ServiceClient, name string) ([]images.Image, error) {
 	pages, err := images.List(glance, images.ListOpts{Name: name}).AllPages(ctx)
 	if err != nil {
@@ -102,10 +103,11 @@ func imagesCalled(ctx context.Context, glance *gophercloud.ServiceClient, name s
 	return all, nil
 }
 
-// coming are the statuses of images that somebody uploads at the moment.
+// coming are the statuses of images whose upload is in progress.
 var coming = map[images.ImageStatus]bool{"queued": true, "saving": true, "uploading": true, "importing": true}
 
-// usable is an image, unless Nova would refuse it: one that is on its way is waited for.
+// usable returns an image, or an error if Nova would refuse it: the machine waits for one whose upload is
+// in progress.
 func usable(path string, i images.Image) (images.Image, error) {
 	switch {
 	case coming[i.Status]:
@@ -116,13 +118,13 @@ func usable(path string, i images.Image) (images.Image, error) {
 	return i, nil
 }
 
-// network is one of Neutron.
+// network is a network of Neutron.
 type network struct {
 	networks.Network
 	external.NetworkExternalExt
 }
 
-// networkOf is the ID of the one network that a query selects; the subnet's where nothing else says which.
+// networkOf is the ID of the one network that a query selects, or that of the subnet if the query is empty.
 func (c *client) networkOf(ctx context.Context, p portPlan) (string, error) {
 	switch {
 	case p.network.id != "":
@@ -150,7 +152,7 @@ func (c *client) networkOf(ctx context.Context, p portPlan) (string, error) {
 	return all[0].ID, nil
 }
 
-// one demands that one was found.
+// one checks that exactly one was found.
 func one(path, what string, found int) error {
 	switch found {
 	case 0:
@@ -183,7 +185,8 @@ func (c *client) soleNetwork(ctx context.Context, path string) (string, error) {
 	return all[0].ID, nil
 }
 
-// subnetOf is the one subnet that an address is to be of. One that is named by ID is taken as it is, where the network is known.
+// subnetOf is the one subnet of an address. A subnet named by ID is used without a lookup, if the network
+// is known.
 func (c *client) subnetOf(ctx context.Context, a addressPlan, network string) (subnets.Subnet, error) {
 	if a.subnet.id != "" && network != "" {
 		return subnets.Subnet{ID: a.subnet.id, NetworkID: network}, nil
@@ -208,7 +211,7 @@ func (c *client) subnetOf(ctx context.Context, a addressPlan, network string) (s
 	return all[0], nil
 }
 
-// groupsOf are the IDs of security groups. A query may select several, and each of them counts.
+// groupsOf are the IDs of security groups. A query may select several, and all of them are used.
 func (c *client) groupsOf(ctx context.Context, queries []groupQuery) (ids []string, err error) {
 	for _, q := range queries {
 		if q.id != "" {
@@ -237,8 +240,8 @@ func (c *client) groupsOf(ctx context.Context, queries []groupQuery) (ids []stri
 	return slices.Compact(ids), nil
 }
 
-// ownFirst leaves out what other projects have of the same name or tags, where the project has something itself: administrators see the groups of
-// all, and every project has one that is called default.
+// ownFirst leaves out the groups of other projects with the same name or tags, if the project has its own:
+// administrators see the groups of all, and every project has one that is called default.
 func ownFirst(project string, q query, found []groups.SecGroup) []groups.SecGroup {
 	own := slices.DeleteFunc(slices.Clone(found), func(g groups.SecGroup) bool { return g.ProjectID != project })
 	if q.project != "" || len(own) == 0 {
@@ -255,7 +258,7 @@ func (c *client) listGroups(ctx context.Context, o groups.ListOpts) ([]groups.Se
 	return groups.ExtractGroups(pages)
 }
 
-// serverGroup is the ID of the group of servers: the one that is named, which is made if it is not there.
+// serverGroup is the ID of the server group: the named one, which is created if it does not exist.
 func (c *client) serverGroup(ctx context.Context, p plan) (string, error) {
 	if p.groupName == "" {
 		return p.groupID, nil

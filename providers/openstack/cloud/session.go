@@ -25,7 +25,7 @@ type session struct {
 	scope
 }
 
-// errand is one call of a session, with what it is made through.
+// errand is one call of a session, with its client.
 type errand struct {
 	*session
 	c *client
@@ -42,8 +42,8 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return c.project, nil
 }
 
-// readLag is how far listings of servers may run behind: Nova shows at once what it has accepted, unless the databases behind it are
-// replicated.
+// readLag is how far listings of servers may lag: Nova shows at once what it has accepted, unless its
+// databases are replicated.
 const readLag = 5 * time.Second
 
 // Traits implements [provider.Session].
@@ -51,12 +51,13 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.source(), ReadLag: readLag, Choices: s.choices(), Identify: identify}
 }
 
-// scopeName names the region and whose servers are listed.
+// scopeName names the region and the owner of the listed servers.
 func (s scope) scopeName() string {
 	return strings.Join(append([]string{s.plan.cloud, s.plan.region}, s.plan.owning...), " ")
 }
 
-// choices returns the spec's only choice. Where it names no zone, Nova takes any, and what it lacks it lacks everywhere.
+// choices returns the spec's only choice. If it names no zone, Nova chooses any, so its capacity is that of
+// all zones.
 func (s scope) choices() []provider.Choice {
 	if s.bare {
 		return nil
@@ -67,7 +68,7 @@ func (s scope) choices() []provider.Choice {
 // choice is the name of the only one.
 func (p plan) choice() string { return p.flavor + " in " + cmp.Or(p.zone, "any zone") }
 
-// Differences implements [provider.Session] for what Nova shows of a server.
+// Differences implements [provider.Session] for the properties that Nova shows of a server.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
 	if s.bare {
 		return nil
@@ -101,7 +102,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return out, nil
 }
 
-// find is what may be ref's: by provider ID, by UID, by name without a UID.
+// find returns the servers that may be ref's: by provider ID, by UID, by name without a UID.
 func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Server, err error) {
 	add := func(v servers.Server) {
 		if !slices.ContainsFunc(found, func(f servers.Server) bool { return f.ID == v.ID }) {
@@ -128,7 +129,7 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 			return nil, err
 		}
 	}
-	// The filter is a regular expression, in whatever case.
+	// The filter is a regular expression, and ignores case.
 	err = s.eachOwn(ctx, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
 		if uid := v.Metadata[metaUID]; v.Name == ref.Name && (uid == "" || uid == ref.UID) {
 			add(v)
@@ -138,12 +139,12 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 	return found, err
 }
 
-// get is the server with the ID; nil where there is none.
+// get is the server with the ID; nil if it does not exist.
 func get(ctx context.Context, c *client, id string) (*servers.Server, error) {
 	v, err := servers.Get(ctx, c.compute, id).Extract()
 	r := refusalOf(err)
 	switch {
-	case isGone(err), r.own() && r.status == http.StatusBadRequest: // what is no ID names nothing
+	case isGone(err), r.own() && r.status == http.StatusBadRequest: // an invalid ID names no server
 		return nil, nil //nolint:nilnil // There is none.
 	case err != nil:
 		return nil, classify(err)
@@ -151,7 +152,7 @@ func get(ctx context.Context, c *client, id string) (*servers.Server, error) {
 	return v, nil
 }
 
-// each yields the servers that a listing selects, page by page, until yield has seen enough.
+// each yields the servers that a listing selects, page by page, until yield returns false.
 func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers.Server) bool) error {
 	err := servers.List(c.compute, o).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
 		all, err := servers.ExtractServers(page)
@@ -163,8 +164,8 @@ func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers
 	return classify(err)
 }
 
-// eachOwn is each for those in the session's scope, with the causes of their failures: those of others are none of its business, and it
-// does not depend on whether Nova can tell them.
+// eachOwn is each for the servers in the session's scope, with the causes of their failures. It does not
+// read the causes of other servers, and does not depend on Nova's answer about them.
 func (s errand) eachOwn(ctx context.Context, o servers.ListOpts, yield func(servers.Server) bool) error {
 	var failed error
 	err := each(ctx, s.c, o, func(v servers.Server) bool {
@@ -177,7 +178,8 @@ func (s errand) eachOwn(ctx context.Context, o servers.ListOpts, yield func(serv
 	return errors.Join(err, failed)
 }
 
-// withCause is the server with the cause of its failure: listings show the causes of one cell only, and what found no host is in another.
+// withCause is the server with the cause of its failure: listings show the causes of one cell only, and a
+// server that found no host is in another.
 func withCause(ctx context.Context, c *client, v servers.Server) (servers.Server, error) {
 	if v.Status != "ERROR" || !v.LaunchedAt.IsZero() || v.Fault.Message != "" {
 		return v, nil
@@ -208,7 +210,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// listing selects what may be in scope: of machine.sapcloud.io everything, since the original tags no servers.
+// listing selects servers that may be in scope: for machine.sapcloud.io all, since the original tags no
+// servers.
 func (s scope) listing() servers.ListOpts {
 	if s.class.API == provider.OpenShift {
 		return servers.ListOpts{TagsAny: tagOriginal + "," + tagOurs}

@@ -14,10 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// infrastructureRef is the object that says what OpenShift's cluster runs on.
+// infrastructureRef is the object that describes the infrastructure of OpenShift's cluster.
 var infrastructureRef = provider.ObjectRef{APIVersion: "config.openshift.io/v1", Kind: "Infrastructure", Name: "cluster"}
 
-// TestVIPs: ports let the addresses through that float between nodes, unless users have load balancers, or the network says no.
+// TestVIPs: ports accept the addresses that float between nodes, unless users have load balancers, or the
+// network forbids it.
 func TestVIPs(t *testing.T) {
 	platform := func(p string) string {
 		return `{"status":{"platformStatus":{"type":"OpenStack","openstack":{` + p + `}}}}`
@@ -52,7 +53,8 @@ func TestVIPs(t *testing.T) {
 	}
 }
 
-// TestUserData: it is encoded once, whatever it looks like, and what the original would do to it is told rather than left out.
+// TestUserData: it is encoded once, whatever it looks like, and processing that only the original does is
+// reported as an error.
 func TestUserData(t *testing.T) {
 	for _, data := range []string{"#cloud-config\n", "data", "aGVsbG8=", `{"ignition":{"version":"3.2.0"}}`, "\x00\xff"} {
 		b := newBench(t)
@@ -122,7 +124,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestTagsOfUsersDoNotStandIn for those that say whose a server is.
+// TestTagsOfUsersDoNotStandIn: tags of users do not replace those that record a server's owner.
 func TestTagsOfUsersDoNotStandIn(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -136,7 +138,7 @@ func TestTagsOfUsersDoNotStandIn(t *testing.T) {
 	}
 }
 
-// TestStates: Nova's words in the engine's.
+// TestStates: the engine's state for each state of Nova.
 func TestStates(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -159,7 +161,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestConsole reads the end, and nothing where there is none yet.
+// TestConsole reads the end, and nothing if there is no output yet.
 func TestConsole(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -177,7 +179,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestScopes: specs of one cluster share a listing, whatever else is in them; other keys of Gardener's are another one.
+// TestScopes: specs of one cluster share a listing, whatever else is in them; other owner keys of Gardener
+// are another scope.
 func TestScopes(t *testing.T) {
 	b := newBench(t)
 	scope := func(api, set string) string {
@@ -193,7 +196,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestServersOfAnotherShoot: where two shoots share the cluster's name of the class, their own keys tell them apart.
+// TestServersOfAnotherShoot: if two shoots share the class's cluster name, their own keys distinguish them.
 func TestServersOfAnotherShoot(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.PageSize = 100 })
 	mine, theirs := b.class(provider.Gardener, "c1"), b.class(provider.Gardener, "c1")

@@ -17,7 +17,7 @@ import (
 
 var _ provider.Sizer = &session{}
 
-// Size implements [provider.Sizer]: what the flavor has.
+// Size implements [provider.Sizer] with the size of the flavor.
 func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if s.bare {
 		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -54,7 +54,7 @@ func (s errand) size(ctx context.Context) (provider.Size, error) {
 	if r := s.plan.root; r != nil {
 		size.EphemeralStorageMiB = int64(r.size) << 10
 	}
-	// Of an image that cannot be read only the architecture is missed.
+	// If the image cannot be read, only the architecture is missing.
 	if i, err := s.c.imageOf(ctx, s.plan.paths["image"], s.plan.image); err == nil {
 		size.Architecture = architecture(i)
 	}
@@ -68,11 +68,11 @@ func (s errand) size(ctx context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-// passed is "name:count" of a PCI device, as flavors ask for them.
+// passed matches "name:count" of a PCI device, as flavors request them.
 var passed = regexp.MustCompile(`^[^:,]+:(\d+)$`)
 
-// gpus counts the accelerators of a flavor: PCI devices that are passed through, and virtual ones. Which devices an alias stands for
-// only the cloud's configuration says; those of network cards are not counted by their usual names.
+// gpus counts the accelerators of a flavor: PCI devices that are passed through, and virtual ones. Only the
+// cloud's configuration defines the devices of an alias; network cards are excluded by their usual names.
 func gpus(specs map[string]string) (n int64) {
 	for _, alias := range strings.Split(specs["pci_passthrough:alias"], ",") {
 		m := passed.FindStringSubmatch(strings.TrimSpace(alias))
@@ -93,7 +93,7 @@ func gpus(specs map[string]string) (n int64) {
 
 var notGPU = regexp.MustCompile(`(?i)nic|sriov|sr-iov|nvme|ssd|vf\b`)
 
-// architecture is what an image's properties say, in Kubernetes' words; empty: they do not.
+// architecture is the one in an image's properties, in Kubernetes' words; empty if they have none.
 func architecture(i images.Image) string {
 	for _, key := range []string{"hw_architecture", "architecture"} {
 		switch i.Properties[key] {

@@ -10,15 +10,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
-// surroundings are what a cluster of OpenShift says besides the class.
+// surroundings are the settings of an OpenShift cluster beside the class.
 type surroundings struct {
-	// vips are the addresses that float between nodes: ports let them through.
+	// vips are the addresses that float between nodes: ports accept them.
 	vips []string
 	// ca is the bundle of the cluster's own certificate authorities, for clouds whose secret has none.
 	ca []byte
 }
 
-// look reads them. Other clusters have none.
+// look reads the surroundings. Other clusters have none.
 func (p *Provider) look(ctx context.Context, class provider.Class) (s surroundings, err error) {
 	if class.API != provider.OpenShift || p.config.Objects == nil {
 		return s, nil
@@ -36,7 +36,7 @@ func (p *Provider) look(ctx context.Context, class provider.Class) (s surroundin
 	return s, err
 }
 
-// vips are the addresses of API and ingress, unless load balancers of the users have them.
+// vips are the addresses of API and ingress, unless they are on the users' load balancers.
 func vips(o *configv1.OpenStackPlatformStatus) (all []string) {
 	if o == nil || o.LoadBalancer != nil && o.LoadBalancer.Type == configv1.LoadBalancerTypeUserManaged {
 		return nil
@@ -51,7 +51,7 @@ func vips(o *configv1.OpenStackPlatformStatus) (all []string) {
 	return slices.Compact(all)
 }
 
-// source is the hash of what the cluster says.
+// source is the hash of the cluster's settings.
 func (s surroundings) source() provider.ClientKey {
 	parts := [][]byte{s.ca}
 	for _, ip := range s.vips {

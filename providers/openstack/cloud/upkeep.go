@@ -19,9 +19,10 @@ import (
 var _ provider.Maintainer = &session{}
 
 const (
-	// lookEvery is how long ports and trunks of a server are not looked at again, which servers do not show.
+	// lookEvery is the interval between checks of a server's ports and trunks, which the server itself does
+	// not show.
 	lookEvery = time.Hour
-	// refusedFor is how long nobody is asked again for what was refused for good.
+	// refusedFor is the time without another try after a final refusal.
 	refusedFor = 30 * time.Minute
 )
 
@@ -34,8 +35,8 @@ func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return v.owed() != "" || s.provider.looks.due(i.ID, s.provider.config.Clock.Now())
 }
 
-// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being. A refusal does not drop the client: a
-// right that repairs alone need is no reason to log in again.
+// Maintain implements [provider.Maintainer]. A failed repair does not stop the others. A refusal does not
+// drop the client: a permission that only repairs need is no reason to log in again.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	if s.bare {
 		return nil
@@ -56,21 +57,21 @@ func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Ins
 		return nil
 	}
 	k := keeper{maker{errand{s, c}, ref}, *v}
-	// Ports first: by them the original's are known as long as the server has no UID of ours.
+	// Ports first: they identify the original's servers while these have no UID of ours.
 	err = errors.Join(k.keepPorts(ctx), k.keepMetadata(ctx), k.keepTags(ctx))
 	s.provider.looks.done(i.ID, look{at: now, owed: owed, err: err})
 	return err
 }
 
-// view is an instance as one machine has it.
+// view is an instance from the point of view of one machine.
 type view struct {
 	scope
 	ref provider.Ref
 	i   provider.Instance
 }
 
-// proven reports whether an instance is ref's: it says so itself, by metadata or, if people took that away, by its tag. If it says
-// nothing any more, it is the one that the machine has recorded, within the ownership scope.
+// proven reports whether an instance is ref's: its metadata or, if users removed those, its tag names ref.
+// If neither names a machine, the machine has recorded it, within the ownership scope.
 func (v view) proven() bool {
 	switch tag := v.i.Tags[strings.TrimSuffix(tagUID, "=")]; {
 	case v.ref.UID == "":
@@ -83,7 +84,8 @@ func (v view) proven() bool {
 	return v.i.ID != "" && identify(v.ref.ProviderID) == strings.ToLower(v.i.ID)
 }
 
-// owed is what an instance shows that it lacks, as text; empty: nothing. A tag is not shown whose key metadata have too.
+// owed is what an instance visibly lacks, as text; empty: nothing. A tag is not shown if metadata have the
+// same key.
 func (v view) owed() string {
 	var owed []string
 	for key, value := range v.serverMetadata(v.ref) {
@@ -113,13 +115,14 @@ func hasAddress(i provider.Instance, address string) bool {
 	return false
 }
 
-// keeper mends what belongs to one server that lives.
+// keeper repairs the settings of one live server.
 type keeper struct {
 	maker
 	server servers.Server
 }
 
-// keepMetadata writes the metadata that the server lacks: of the spec what it has otherwise too. Whose it says it is stays as it is said.
+// keepMetadata writes the metadata that the server lacks, and changed values of the spec. It never changes
+// the recorded owner.
 func (k keeper) keepMetadata(ctx context.Context) error {
 	owed := k.serverMetadata(k.ref)
 	maps.DeleteFunc(owed, func(key, value string) bool {
@@ -135,7 +138,7 @@ func (k keeper) keepMetadata(ctx context.Context) error {
 	return nil
 }
 
-// keepTags adds the tags that the server lacks, one by one: so nothing is overwritten that others write at the same time.
+// keepTags adds the tags that the server lacks, one by one, so that it overwrites no concurrent change.
 func (k keeper) keepTags(ctx context.Context) error {
 	for _, t := range lacking(k.serverTags(k.ref), tagsOf(k.server)) {
 		if err := tags.Add(ctx, k.c.compute, k.server.ID, url.PathEscape(t)).ExtractErr(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// keepPorts mends the machine's ports of the server: tags of them and of their trunks, security groups and address pairs that are missing,
-// and the floating address. What others have added to them stays.
+// keepPorts repairs the machine's ports of the server: missing tags of them and of their trunks, missing
+// security groups and address pairs, and the floating address. It keeps the additions of others.
 func (k keeper) keepPorts(ctx context.Context) error {
 	all, _, err := k.c.listPorts(ctx, portQuery{"device_id": {k.server.ID}})
 	if err != nil {
@@ -45,8 +45,9 @@ func (k keeper) keepPorts(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// planOf is the number of the plan that a port of the server was made by; -1: of a former one. Ours is what says the machine's UID, what has
-// the MAC address that is made from it, and what the original named and tagged. Whatever else is plugged somebody else has plugged.
+// planOf is the number of the plan that a port of the server was created from; -1: a former plan. A port is
+// ours if it has the machine's UID, or the MAC address that is computed from it, or the original's name and
+// tags. Another client has plugged any other port.
 func (k keeper) planOf(p ports.Port) (n int, ours bool) {
 	says := k.portIs(p, k.ref.UID)
 	if !says && ownedByMark(p.Description, p.Tags).uid != "" {
@@ -62,7 +63,7 @@ func (k keeper) planOf(p ports.Port) (n int, ours bool) {
 	return -1, says
 }
 
-// addTags adds tags to a port or a trunk, one by one, for others may tag it at the same time.
+// addTags adds tags to a port or a trunk, one by one, since others may tag it at the same time.
 func (k keeper) addTags(ctx context.Context, kind, id string, tags []string) error {
 	for _, t := range tags {
 		if err := attributestags.Add(ctx, k.c.network, kind, id, url.PathEscape(t)).ExtractErr(); err != nil {
@@ -85,7 +86,8 @@ func (k keeper) keepTrunk(ctx context.Context, p ports.Port) error {
 	return nil
 }
 
-// keepSecured adds the security groups and the address pairs of the spec that a port lacks, unless it was changed meanwhile.
+// keepSecured adds the security groups and the address pairs of the spec that a port lacks, unless it was
+// changed meanwhile.
 func (k keeper) keepSecured(ctx context.Context, p ports.Port, plan portPlan) error {
 	groups, err := k.c.groupsOf(ctx, k.plan.groups)
 	if err != nil {
@@ -111,7 +113,8 @@ func (k keeper) keepSecured(ctx context.Context, p ports.Port, plan portPlan) er
 	return nil
 }
 
-// atPort is classify for a change of a port: who was faster is a Conflict, which is tried again.
+// atPort is classify for a change of a port: if another client was faster, it is a Conflict, which is tried
+// again.
 func atPort(plan portPlan, err error) error {
 	if r, _ := answerOf(err); r != nil && r.status == http.StatusPreconditionFailed {
 		return provider.Errorf(provider.Conflict, "%s: the port was changed at the same time: %w", plan.path, r)
@@ -119,7 +122,8 @@ func atPort(plan portPlan, err error) error {
 	return classify(err)
 }
 
-// missingPairs are those of want that a port does not let through. Neutron shows the port's own MAC address where none was given.
+// missingPairs are those of want that a port does not have. Neutron shows the port's own MAC address in a
+// pair without one.
 func missingPairs(want []ports.AddressPair, p ports.Port) []ports.AddressPair {
 	return slices.DeleteFunc(slices.Clone(want), func(w ports.AddressPair) bool {
 		return slices.ContainsFunc(p.AllowedAddressPairs, func(h ports.AddressPair) bool {

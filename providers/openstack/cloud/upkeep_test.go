@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// living is a machine that runs, with a session to keep it.
+// living is a running machine, with a session to maintain it.
 type living struct {
 	*bench
 	provider.Session
@@ -22,7 +22,7 @@ type living struct {
 	id   string
 }
 
-// live makes one of the class's spec and what is merged into it.
+// live creates one of the class's spec with the patch.
 func live(t *testing.T, api, set string) *living {
 	t.Helper()
 	b := newBench(t)
@@ -35,7 +35,7 @@ func live(t *testing.T, api, set string) *living {
 
 func (l *living) maintainer() provider.Maintainer { return l.Session.(provider.Maintainer) }
 
-// found is the machine as it is now.
+// found is the current instance of the machine.
 func (l *living) found() provider.Instance {
 	l.t.Helper()
 	all, err := l.Find(l.t.Context(), l.ref)
@@ -45,7 +45,7 @@ func (l *living) found() provider.Instance {
 	return all[0]
 }
 
-// keep has it mended, if anybody asks for that, and returns what was written.
+// keep maintains the machine, if it is Unkept, and returns the writes.
 func (l *living) keep() (written map[string]int, err error) {
 	l.t.Helper()
 	_, before := l.counted(nil)
@@ -56,7 +56,7 @@ func (l *living) keep() (written map[string]int, err error) {
 	return writes(delta), err
 }
 
-// mended demands that one write mends it, and that nothing is to be done from then on.
+// mended checks that one write repairs it, and that nothing is left to do from then on.
 func (l *living) mended(what, operation string, n int) {
 	l.t.Helper()
 	written, err := l.keep()
@@ -69,7 +69,7 @@ func (l *living) mended(what, operation string, n int) {
 	}
 }
 
-// port is the machine's first port as the double has it.
+// port is the machine's first port in the simulator.
 func (l *living) port() nova.Seen {
 	l.t.Helper()
 	for _, d := range l.cloud.Dependants() {
@@ -83,7 +83,8 @@ func (l *living) port() nova.Seen {
 
 var bothAPIs = []string{provider.OpenShift, provider.Gardener}
 
-// TestAtRest: nothing is written to a machine that is as it should be, and an hour passes between looks at what its server does not show.
+// TestAtRest: a machine without differences gets no writes, and its ports and trunks are checked once an
+// hour.
 func TestAtRest(t *testing.T) {
 	for _, api := range bothAPIs {
 		l := live(t, api, `{}`)
@@ -103,7 +104,7 @@ func TestAtRest(t *testing.T) {
 	}
 }
 
-// TestLooksAreSpread: a fresh process does not look at all servers of its cloud at once.
+// TestLooksAreSpread: a new process does not check all servers of its cloud at once.
 func TestLooksAreSpread(t *testing.T) {
 	l := live(t, provider.OpenShift, `{}`)
 	fresh := l.session(l.class(provider.OpenShift, "c1")).(provider.Maintainer)
@@ -125,7 +126,7 @@ func TestLooksAreSpread(t *testing.T) {
 	}
 }
 
-// TestMetadataIsMended, one key at a time: ours, and those of the spec.
+// TestMetadataIsMended: metadata is restored, one key at a time: ours, and those of the spec.
 func TestMetadataIsMended(t *testing.T) {
 	for api, set := range map[string]string{provider.OpenShift: `{"serverMetadata":{"color":"red"}}`, provider.Gardener: `{"spec":{"tags":{"color":"red"}}}`} {
 		l := live(t, api, set)
@@ -150,7 +151,8 @@ func TestMetadataIsMended(t *testing.T) {
 	}
 }
 
-// TestServerTagsAreMended, one at a time; also one that metadata of the same key hide, at the next look.
+// TestServerTagsAreMended: tags are restored, one at a time; also one that metadata of the same key hide,
+// at the next check.
 func TestServerTagsAreMended(t *testing.T) {
 	const set = `{"tags":["openshiftClusterID=c1","blue sky"],"serverMetadata":{"openshiftClusterID":"c1"}}`
 	for api, all := range map[string][]string{
@@ -172,8 +174,8 @@ func TestServerTagsAreMended(t *testing.T) {
 
 func hasKey(m map[string]string, key string) bool { _, ok := m[key]; return ok }
 
-// TestWhoseItIsHasToBeCertain: a server that says nothing any more is the one that the machine has recorded, within the scope; one that says
-// another's UID is left alone, whatever else it lacks.
+// TestWhoseItIsHasToBeCertain: a server without marks belongs to the machine that has recorded it, within
+// the scope; a server with another's UID is left alone, whatever else it lacks.
 func TestWhoseItIsHasToBeCertain(t *testing.T) {
 	l := live(t, provider.OpenShift, `{}`)
 	path := "/compute/v2.1/servers/" + l.id
@@ -217,7 +219,8 @@ func TestWhoseItIsHasToBeCertain(t *testing.T) {
 	}
 }
 
-// TestServersOfTheOriginalAreMarked, with their ports, and both go together afterwards.
+// TestServersOfTheOriginalAreMarked: they get our marks, with their ports, and both are deleted together
+// afterwards.
 func TestServersOfTheOriginalAreMarked(t *testing.T) {
 	for api, r := range map[string]struct{ port, tags string }{
 		provider.OpenShift: {"m-0", `"openshiftClusterID=c1","cluster-api-provider-openstack","openshift-machine-api-c1"`},
@@ -262,7 +265,8 @@ func TestServersOfTheOriginalAreMarked(t *testing.T) {
 	}
 }
 
-// TestPortOfAnotherMachine is left alone, although it has the name of this one's, and is plugged into its server.
+// TestPortOfAnotherMachine: the port is left alone, although it has the name of this machine's, and is
+// plugged into its server.
 func TestPortOfAnotherMachine(t *testing.T) {
 	l := live(t, provider.OpenShift, `{}`)
 	path := "/network/v2.0/ports/" + l.port().ID
@@ -274,7 +278,8 @@ func TestPortOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestPortTagsAreMended: those of users, of the original, and ours. A port that says nothing any more is known by its MAC address.
+// TestPortTagsAreMended: those of users, of the original, and ours. A port without marks is recognized by
+// its MAC address.
 func TestPortTagsAreMended(t *testing.T) {
 	for api, set := range map[string]string{provider.OpenShift: `{"networks":[{"uuid":"` + net1 + `","portTags":["red"]}]}`, provider.Gardener: `{}`} {
 		l := live(t, api, set)
@@ -305,7 +310,7 @@ func TestPortTagsAreMended(t *testing.T) {
 	}
 }
 
-// TestTrunkTagsAreMended as those of its port.
+// TestTrunkTagsAreMended: the trunk's tags are restored as those of its port.
 func TestTrunkTagsAreMended(t *testing.T) {
 	l := live(t, provider.OpenShift, `{"trunk":true}`)
 	for _, d := range l.cloud.Dependants() {
@@ -317,7 +322,7 @@ func TestTrunkTagsAreMended(t *testing.T) {
 	l.mended("a trunk's tag", "neutron.PUT.trunks.id.tags.id", 1)
 }
 
-// TestSecurityIsMended: groups and address pairs of the spec come back, those of others stay.
+// TestSecurityIsMended: groups and address pairs of the spec are restored, those of others stay.
 func TestSecurityIsMended(t *testing.T) {
 	const groupOfOthers = "83022f8a-7a41-46e1-9089-80c393ee5cf2"
 	for api, set := range map[string]string{
@@ -339,14 +344,15 @@ func TestSecurityIsMended(t *testing.T) {
 	}
 }
 
-// TestSecurityOfAPortThatIsChangedMeanwhile is not overwritten.
+// TestSecurityOfAPortThatIsChangedMeanwhile: a concurrent change is not overwritten.
 func TestSecurityOfAPortThatIsChangedMeanwhile(t *testing.T) {
 	l := live(t, provider.Gardener, `{"spec":{"securityGroups":["workers"]}}`)
 	path := "/network/v2.0/ports/" + l.port().ID
 	l.send("PUT", path, `{"port":{"security_groups":[]}}`)
 	l.clock.Advance(2 * time.Hour)
 	i := l.found()
-	// Between reading and writing the groups are looked up: that takes a while, in which somebody else is faster.
+	// Between reading and writing the groups are looked up: that takes a while, in which another client is
+	// faster.
 	l.server.Inject(double.Fault{Operation: "neutron.GET.security-groups", Times: 1, Delay: 300 * time.Millisecond})
 	done := make(chan error, 1)
 	go func() { done <- l.maintainer().Maintain(t.Context(), l.ref, i) }()
@@ -360,7 +366,7 @@ func TestSecurityOfAPortThatIsChangedMeanwhile(t *testing.T) {
 	l.mended("asked again", "neutron.PUT.ports.id", 1)
 }
 
-// TestFloatingAddressIsGivenBack, unless another has it by now.
+// TestFloatingAddressIsGivenBack: the address is restored, unless another server has it by now.
 func TestFloatingAddressIsGivenBack(t *testing.T) {
 	l := live(t, provider.OpenShift, `{"floatingIP":"203.0.113.10"}`)
 	const path = "/network/v2.0/floatingips/7e0b8c1d-2f3a-4b5c-9d6e-8f7a6b5c4d3e"
@@ -374,7 +380,8 @@ func TestFloatingAddressIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestRefusedRepair is told and does no harm: the machine runs, all else is mended, and for half an hour nobody is asked again.
+// TestRefusedRepair: the refusal is reported and has no other effect: the machine runs, all other settings
+// are restored, and for half an hour the repair is not tried again.
 func TestRefusedRepair(t *testing.T) {
 	l := live(t, provider.OpenShift, `{}`)
 	l.send("DELETE", "/compute/v2.1/servers/"+l.id+"/tags/millwright.dev", "")
@@ -385,7 +392,7 @@ func TestRefusedRepair(t *testing.T) {
 	}
 	tokens := l.server.Counts()["keystone.POST.auth.tokens"]
 	i := l.found()
-	_ = l.maintainer().Maintain(t.Context(), l.ref, i) // what it lacks has changed by the tag
+	_ = l.maintainer().Maintain(t.Context(), l.ref, i) // the tag has changed what it lacks
 	for range 3 {
 		if i := l.found(); i.State != provider.Running {
 			t.Errorf("it is %+v", i)
@@ -409,7 +416,7 @@ func TestRefusedRepair(t *testing.T) {
 	l.mended("when the right is there", "nova.POST.servers.id.metadata", 1)
 }
 
-// TestMaintenanceWithoutASpec: nobody knows what would be right.
+// TestMaintenanceWithoutASpec: without a spec there is nothing to restore.
 func TestMaintenanceWithoutASpec(t *testing.T) {
 	l := live(t, provider.OpenShift, `{}`)
 	class := l.class(provider.OpenShift, "c1")

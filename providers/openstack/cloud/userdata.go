@@ -12,9 +12,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// processed is the user data as it goes to Nova. The original takes that of machine.openshift.io for a Go template, unless the secret has
-// the key disableTemplating, and gives it to the program that postprocessor names. Neither is done here: placeholders are filled in by
-// the controller. Who relies on them is told, and gets no server with half of its user data.
+// processed is the user data that is sent to Nova. The original treats that of machine.openshift.io as a Go
+// template, unless the secret has the key disableTemplating, and passes it to the program that
+// postprocessor names. Here the controller fills in placeholders, and neither is supported: user data that
+// needs them is an error, and no server is created with incomplete user data.
 //
 // Blank user data is refused as by the original of machine.sapcloud.io: a server without any does not join.
 func (m maker) processed(ctx context.Context, data []byte) ([]byte, error) {

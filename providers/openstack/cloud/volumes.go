@@ -15,13 +15,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// volumeOrder is a volume to be made for a machine.
+// volumeOrder is a volume to be created for a machine.
 type volumeOrder struct {
 	volumes.CreateOpts
 	path string
 }
 
-// volumeOrders are the volumes of a machine, the one that it boots from first.
+// volumeOrders are the volumes of a machine, the boot volume first.
 func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
 	add := func(path, suffix string, size int, kind, zone, image string, users map[string]string) {
 		name := m.ref.Name
@@ -46,8 +46,8 @@ func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
 	return out
 }
 
-// volumesReady makes what volumes the machine wants and are not there, and returns the IDs by name once all can be attached. Until then it
-// is a Conflict: the engine asks again.
+// volumesReady creates the missing volumes of the machine, and returns the IDs by name once all can be
+// attached. Until then it returns a Conflict: the engine calls again.
 func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]string, error) {
 	orders := m.volumeOrders(imageID)
 	if len(orders) == 0 {
@@ -88,7 +88,7 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 			}
 			ids[o.Name] = v.ID
 		case "error":
-			// Cinder does not say why. It is removed, so that the next try makes another.
+			// Cinder does not report the cause. It is removed, so that the next try creates another.
 			err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
 			if err != nil {
 				return nil, fmt.Errorf("remove volume %s, which failed: %w", v.ID, classify(err))
@@ -104,8 +104,8 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 	return ids, nil
 }
 
-// volumesThere are the volumes of the machine but for those that nothing comes of any more: what Cinder could not delete, and what a server
-// has that is gone. In the place of these others are made.
+// volumesThere are the usable volumes of the machine. Volumes that Cinder could not delete, and those of a
+// deleted server, are left out and replaced by new ones.
 func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClient) (there []volumes.Volume, err error) {
 	all, err := volumesOf(ctx, cinder, m.of(m.ref))
 	if err != nil {
@@ -124,7 +124,7 @@ func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClie
 	return there, nil
 }
 
-// serversOf are the servers that have a volume and are there, terminated or not.
+// serversOf are the existing servers that have a volume, terminated or not.
 func (s errand) serversOf(ctx context.Context, v volumes.Volume) (all []servers.Server, err error) {
 	for _, a := range v.Attachments {
 		server, err := get(ctx, s.c, a.ServerID)
@@ -140,7 +140,7 @@ func (s errand) serversOf(ctx context.Context, v volumes.Volume) (all []servers.
 
 func isTerminated(s servers.Server) bool { return state(s) == provider.Terminated }
 
-// blameVolume names the field of what Cinder refused.
+// blameVolume names the field that Cinder refused.
 func (m maker) blameVolume(o volumeOrder, err error) error {
 	r, _ := answerOf(err)
 	if r.own() && (r.status == http.StatusNotFound || kindOf(r) == provider.Invalid) {
@@ -153,7 +153,7 @@ func (m maker) blameVolume(o volumeOrder, err error) error {
 	return fmt.Errorf("make volume %s: %w", o.Name, classify(err))
 }
 
-// volumesOf are those that were made for a machine.
+// volumesOf are those that were created for a machine.
 func volumesOf(ctx context.Context, cinder *gophercloud.ServiceClient, o owned) (all []volumes.Volume, err error) {
 	err = eachVolume(ctx, cinder, volumes.ListOpts{Metadata: map[string]string{metaUID: o.uid}}, func(v volumes.Volume) bool {
 		if is := ownedByMetadata(v.Metadata); is.uid == o.uid && is.cluster == o.cluster {
@@ -183,7 +183,7 @@ func eachVolume(ctx context.Context, cinder *gophercloud.ServiceClient, o volume
 	return nil
 }
 
-// blockDevices are the disks of a server; none where it has but the disk of its flavor.
+// blockDevices are the disks of a server; none if it only has the disk of its flavor.
 func (m maker) blockDevices(imageID string, ids map[string]string) (out []servers.BlockDevice) {
 	volume := func(id, tag string, index int) servers.BlockDevice {
 		return servers.BlockDevice{
@@ -201,7 +201,7 @@ func (m maker) blockDevices(imageID string, ids map[string]string) (out []server
 			name += "-" + r.suffix
 		}
 		root := volume(ids[name], "", 0)
-		if m.class.API == provider.Gardener { // as the original says it, to no effect
+		if m.class.API == provider.Gardener { // as the original says it, without effect
 			root.VolumeSize = r.size
 		}
 		out = append(out, root)

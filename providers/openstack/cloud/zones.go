@@ -12,17 +12,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// unavailable is what Nova and Cinder say of a zone that there is not, and of one where all that could serve is disabled.
+// unavailable matches the message of Nova and Cinder about a zone that does not exist, and about one in
+// which everything is disabled.
 var unavailable = regexp.MustCompile(`(?i)availability zone is not available|availability zone '.*' is invalid`)
 
-// zone is one of a service, and how far it reaches: of volumes others may need none.
+// zone is a zone of a service, and the extent of its exhaustion: other machines may need no volumes.
 type zone struct {
 	service *gophercloud.ServiceClient
 	name    string
 	scope   provider.Scope
 }
 
-// closed tells these two apart: the latter has no room for the time being. Both services list zones alike.
+// closed distinguishes the two: the second has no room for the time being. Both services list zones alike.
 func (z zone) closed(ctx context.Context, refusal error) error {
 	if provider.KindOf(refusal) != provider.Invalid || !unavailable.MatchString(refusal.Error()) {
 		return refusal

@@ -17,7 +17,8 @@ func admission(raw string) admit.Request {
 	return admit.Request{Spec: []byte(raw), Path: field.NewPath("providerSpec", "value")}
 }
 
-// TestAdmit: nothing that can be read is refused, since nothing was; what cannot work, or has no effect, is a warning.
+// TestAdmit: every readable spec is accepted, as it was by the original; a field that cannot work, or has
+// no effect, is a warning.
 func TestAdmit(t *testing.T) {
 	for _, r := range []struct{ reason, raw, warning string }{
 		{"a good one", `{"flavor":"f","image":"i","networks":[{"uuid":"n"}]}`, ""},

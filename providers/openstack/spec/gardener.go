@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// GardenerVersion and GardenerKind are what a spec of machine.sapcloud.io calls itself.
+// GardenerVersion and GardenerKind are the API version and kind of a spec of machine.sapcloud.io.
 const (
 	GardenerVersion = "openstack.machine.gardener.cloud/v1alpha1"
 	GardenerKind    = "MachineProviderConfig"
@@ -63,13 +63,14 @@ type GardenerNetwork struct {
 	PodNetwork bool `json:"podNetwork,omitempty"`
 }
 
-// What is in tags that say whose a server is, mostly at their beginning.
+// Prefixes of the tags that record a server's owner.
 const (
 	ClusterTag = "kubernetes.io-cluster-"
 	RoleTag    = "kubernetes.io-role-"
 )
 
-// DecodeGardener decodes and judges a spec of machine.sapcloud.io. As the original does, it refuses fields that it does not know.
+// DecodeGardener decodes and checks a spec of machine.sapcloud.io. As the original does, it refuses unknown
+// fields.
 func DecodeGardener(raw []byte) (*Gardener, error) {
 	s, err := lenient.DecodeKnown[Gardener](raw)
 	if err != nil {
@@ -78,7 +79,8 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	return s, errors.Join(validateKind(*s), validateGardener(s.Spec))
 }
 
-// RegionOf is the region that a spec of machine.sapcloud.io names, also one that is refused; empty where it names none.
+// RegionOf is the region that a spec of machine.sapcloud.io names, also a refused spec; empty if it names
+// none.
 func RegionOf(raw []byte) string {
 	s, _, err := lenient.Decode[struct {
 		Spec struct {
@@ -91,7 +93,7 @@ func RegionOf(raw []byte) string {
 	return s.Spec.Region
 }
 
-// validateKind refuses what is, or may be, a spec of other fields.
+// validateKind refuses a spec that has, or may have, other fields.
 func validateKind(s Gardener) error {
 	switch {
 	case s.APIVersion != GardenerVersion:
@@ -152,14 +154,15 @@ func validateGardener(s GardenerSpec) error {
 	return errors.Join(append(errs, validateTags(s.Tags)...)...)
 }
 
-// isRange reports whether Neutron takes a text for addresses: a range, or a single one.
+// isRange reports whether Neutron accepts a text as addresses: a range, or a single one.
 func isRange(s string) bool {
 	_, asRange := netip.ParsePrefix(s)
 	_, asOne := netip.ParseAddr(s)
 	return asRange == nil || asOne == nil
 }
 
-// validateTags asks for both halves of whose a server is, or for neither: then the cluster of the class stands in for them.
+// validateTags requires both owner tags of a server, or neither: then the cluster of the class replaces
+// them.
 func validateTags(tags map[string]string) (errs []error) {
 	var cluster, role bool
 	for key := range tags {
@@ -172,7 +175,7 @@ func validateTags(tags map[string]string) (errs []error) {
 	return errs
 }
 
-// Owning are the tags that say whose servers are: none where the spec leaves that to the class.
+// Owning are the tags that record the owner of servers: none if the spec leaves that to the class.
 func (s GardenerSpec) Owning() (keys []string) {
 	for key := range s.Tags {
 		if strings.Contains(key, ClusterTag) || strings.Contains(key, RoleTag) {

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// DecodeOpenShift decodes and judges a spec of machine.openshift.io. Without a spec the error says why it cannot be read; with one, what
-// in it cannot work, field by field.
+// DecodeOpenShift decodes and checks a spec of machine.openshift.io. If it returns no spec, the error says
+// why the spec cannot be read; if it returns one, the error has the fields that cannot work.
 func DecodeOpenShift(raw []byte) (*OpenShift, error) {
 	s, _, err := lenient.Decode[OpenShift](raw)
 	if err != nil {
@@ -49,7 +49,7 @@ func validateOpenShift(s *OpenShift) error {
 
 func isEmptyNetwork(n v1alpha1.NetworkParam) bool {
 	f := n.Filter
-	return n.UUID == "" && len(n.Subnets) == 0 && f.ID == "" && f.Name == "" && f.Description == "" && f.TenantID == "" && f.ProjectID == "" && //nolint:staticcheck // Specs have it all the same.
+	return n.UUID == "" && len(n.Subnets) == 0 && f.ID == "" && f.Name == "" && f.Description == "" && f.TenantID == "" && f.ProjectID == "" && //nolint:staticcheck // Specs still have it.
 		f.Tags == "" && f.TagsAny == "" && f.NotTags == "" && f.NotTagsAny == ""
 }
 
@@ -107,7 +107,7 @@ func validateDisks(disks []v1alpha1.AdditionalBlockDevice) (errs []error) {
 // note is a field that has no effect.
 type note struct{ path, instead string }
 
-// ignored are the fields of a spec that the original reads and does nothing with.
+// ignored are the fields of a spec that the original reads and ignores.
 func ignored(s *OpenShift) (all []note) {
 	add := func(given bool, path, instead string) {
 		if given {
@@ -117,8 +117,8 @@ func ignored(s *OpenShift) (all []note) {
 	add(s.SshUserName != "", "sshUserName", "users are made by the user data")
 	add(s.PrimarySubnet != "", "primarySubnet", "name the subnets of the networks")
 	if s.RootVolume != nil {
-		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image") //nolint:staticcheck // Specs have it all the same.
-		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")           //nolint:staticcheck // Specs have it all the same.
+		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image") //nolint:staticcheck // Specs still have it.
+		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")           //nolint:staticcheck // Specs still have it.
 		add(s.RootVolume.SourceUUID != "" && s.Image != "", "image", "rootVolume.sourceUUID says which image it is")
 	}
 	for n, net := range s.Networks {
@@ -128,7 +128,7 @@ func ignored(s *OpenShift) (all []note) {
 		add(hasOther(net.Profile), at+".profile", otherProfile)
 		for m, sub := range net.Subnets {
 			add(sub.PortSecurity != nil, fmt.Sprintf("%s.subnets[%d].portSecurity", at, m), "set that of the network")
-			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it") //nolint:staticcheck // Specs have it all the same.
+			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it") //nolint:staticcheck // Specs still have it.
 			add(sub.Filter.SubnetPoolID != "", fmt.Sprintf("%s.subnets[%d].filter.subnetpoolId", at, m), "there is no replacement")
 		}
 	}
@@ -144,7 +144,7 @@ func ignored(s *OpenShift) (all []note) {
 
 const otherProfile = "only capabilities with switchdev, and trusted: \"true\", have an effect"
 
-// hasOther reports whether a profile of a port says what has no effect.
+// hasOther reports whether a port's profile has an entry without effect.
 func hasOther(profile map[string]string) bool {
 	for key, value := range profile {
 		known := key == "capabilities" && strings.Contains(value, "switchdev") || key == "trusted" && (value == "true" || value == "false")

@@ -1,5 +1,6 @@
-// Package spec has what users write for OpenStack, without an SDK: the OpenstackProviderSpec of machine.openshift.io, whose types are
-// OpenShift's own, and the MachineProviderConfig of machine.sapcloud.io.
+// Package spec has the specs that users write for OpenStack, without an SDK: the OpenstackProviderSpec of
+// machine.openshift.io, whose types are OpenShift's own, and the MachineProviderConfig of
+// machine.sapcloud.io.
 package spec
 
 import (
@@ -16,8 +17,9 @@ type OpenShift = v1alpha1.OpenstackProviderSpec
 
 const kind = "OpenstackProviderSpec"
 
-// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
-// controller, and here in warnings, so that nothing is refused that was accepted before.
+// Admitter implements [admit.Admitter]. The original checks nothing when a spec is written: the controller
+// reports what cannot work, and the webhook warns of it, so that it refuses nothing that was accepted
+// before.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}

@@ -28,7 +28,7 @@ var (
 	gardenMachines = schema.GroupVersionResource{Group: "machine.sapcloud.io", Version: "v1alpha1", Resource: "machines"}
 )
 
-// box is a control plane with the program at work in a namespace.
+// box is a control plane with the running program in a namespace.
 type box struct {
 	stage     *stage
 	client    dynamic.Interface
@@ -86,7 +86,7 @@ func (b *box) create(t *testing.T, r schema.GroupVersionResource, o m) {
 	}
 }
 
-// await waits until look is satisfied with an object; nil stands for one that is gone.
+// await waits until look is satisfied with an object; nil stands for an object that does not exist.
 func (b *box) await(t *testing.T, r schema.GroupVersionResource, name, what string, look func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
 	t.Helper()
 	var last *unstructured.Unstructured
@@ -125,7 +125,7 @@ func plainSpec(s m) m {
 	return s
 }
 
-// The program on a real API server: a machine of each API comes up, tells what it is, and goes.
+// The program on a real API server: a machine of each API runs, reports its state, and is deleted.
 func TestBox(t *testing.T) {
 	b := newBox(t)
 	t.Run(provider.OpenShift, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// choices returns the one place that a spec names.
+// choices returns the spec's only placement.
 func (s *session) choices() []provider.Choice {
 	if s.plan == nil {
 		return nil
@@ -19,9 +19,10 @@ func (s *session) choices() []provider.Choice {
 	return []provider.Choice{choice(s)}
 }
 
-// choice is what capacity is counted by. The zone is that of the failure domain which the place is in; where none is known to be,
-// there is no zone. The type is all that a clone may find used up: two specs that differ in any of it are two types. Instances
-// have no type: it would become a label of the machine, and is none that the original gives.
+// choice identifies the capacity. The zone is that of the placement's failure domain; without a known
+// failure domain it is empty. The type covers everything that a clone may find exhausted: two specs that
+// differ in any of it are two types. Instances have no type: it would become a label of the machine that
+// the original does not set.
 func choice(s *session) provider.Choice {
 	p := s.plan
 	in := s.site.domainOf(p.server, p.place)
@@ -31,7 +32,7 @@ func choice(s *session) provider.Choice {
 	}
 }
 
-// narrowed says of a shortage in a zone that is not known that it is one of the choice: other places may be in other zones.
+// narrowed limits a shortage in an unknown zone to the choice: other placements may be in other zones.
 func narrowed(s *session, err error) error {
 	e, ok := errors.AsType[*provider.Error](err)
 	if !ok || e.Kind != provider.Exhausted || e.Scope != provider.ScopeZone || s.plan == nil || choice(s).Zone != "" {
@@ -42,7 +43,7 @@ func narrowed(s *session, err error) error {
 	return &narrow
 }
 
-// size is how large an instance is, as people say it. What the spec leaves out is the template's.
+// size is the size of an instance, for users. A size that the spec omits is the template's.
 func (p *plan) size() string {
 	said := "the template's CPUs"
 	if p.cpus > 0 {
@@ -54,7 +55,8 @@ func (p *plan) size() string {
 	return said
 }
 
-// spot is the place in words: dc1/cluster1/Resources on ds1. What the spec leaves out, the datacenter has one of.
+// spot is the placement in words: dc1/cluster1/Resources on ds1. If the spec omits a part, the datacenter
+// has one only.
 func (p place) spot() string {
 	datacenter := cmp.Or(strings.Trim(p.datacenter, "/"), "the datacenter")
 	where := strings.TrimSuffix(datacenter+"/"+within("host", cmp.Or(p.host, p.pool, p.computeCluster)), "/")
@@ -67,8 +69,8 @@ func (p place) spot() string {
 	return where
 }
 
-// within is what a name, or an inventory path, says below one of the folders of a datacenter: cluster1/Resources, with
-// /dc1/host/ before it and without.
+// within is the part of a name, or an inventory path, below one of the folders of a datacenter:
+// cluster1/Resources, with /dc1/host/ before it and without.
 func within(folder, name string) string {
 	if _, below, ok := strings.Cut(name, "/"+folder+"/"); ok {
 		return below
@@ -76,13 +78,14 @@ func within(folder, name string) string {
 	return strings.Trim(name, "/")
 }
 
-// The categories of the tags that the installer makes for failure domains.
+// The categories of the tags that the installer creates for failure domains.
 const (
 	categoryRegion = "openshift-region"
 	categoryZone   = "openshift-zone"
 )
 
-// domain is a failure domain: a cluster, or a group of virtual machines in one, with the region and the zone that it is tagged with.
+// domain is a failure domain: a cluster, or a group of virtual machines in one, with the region and the
+// zone of its tags.
 type domain struct {
 	region, zone                         string
 	server, datacenter, cluster, vmGroup string
@@ -97,8 +100,8 @@ func newDomain(d configv1.VSpherePlatformFailureDomainSpec) domain {
 	return out
 }
 
-// domainOf is the failure domain that a place is in. None where several say otherwise, or where regions and zones are known by
-// other tags than the domains'.
+// domainOf is the failure domain of a placement. It is empty if several contradict each other, or if
+// regions and zones use other tags than the domains'.
 func (s site) domainOf(server string, at place) (found domain) {
 	if s.region != categoryRegion || s.zone != categoryZone {
 		return domain{}

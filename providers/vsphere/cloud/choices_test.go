@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// twoZones is an inventory with a cluster in each of two zones, and the Infrastructure that knows them as failure domains.
+// twoZones is an inventory with a cluster in each of two zones, and an Infrastructure with them as failure
+// domains.
 func twoZones(t *testing.T) *stage {
 	t.Helper()
 	all := vcenter.Sample()
@@ -39,8 +40,8 @@ func (s *stage) falling(t *testing.T, class provider.Class, patches ...string) (
 	return of, of.Traits().Choices
 }
 
-// A spec names one place. Which zone it is in it says where a failure domain is known to be there; elsewhere the place itself is
-// what capacity is counted by.
+// A spec names one placement. Its zone is that of a known failure domain; otherwise the placement itself
+// identifies the capacity.
 func TestOneChoice(t *testing.T) {
 	s := twoZones(t)
 	const kind = "2 CPUs, 8192 MiB, 120 GiB of rhcos in dc1/cluster1/Resources on ds1"
@@ -83,7 +84,7 @@ func TestOneChoice(t *testing.T) {
 	}
 }
 
-// Failure domains that contradict each other, and regions that are known by other tags, say nothing.
+// Contradicting failure domains, and regions with other tags, are ignored.
 func TestDomains(t *testing.T) {
 	at := place{datacenter: "dc1", pool: "/dc1/host/cluster1/Resources", vmGroup: "rack1"}
 	one := domain{"r", "z1", "VC", "dc1", "cluster1", ""}
@@ -111,8 +112,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestFallback: what the first zone has no room for is made in the second, and what has no space on a datastore on another one.
-// The class's own session finds, lists and removes it.
+// TestFallback: without room in the first zone, a machine is created in the second, and without space on a
+// datastore on another one. The class's own session finds, lists and removes it.
 func TestFallback(t *testing.T) {
 	const elsewhere, store = `{"workspace":{"resourcePool":"/dc1/host/cluster2/Resources"}}`, `{"workspace":{"datastore":"ds2"}}`
 	s := twoZones(t)
@@ -145,7 +146,8 @@ func TestFallback(t *testing.T) {
 	s.gone(t, base, r, second)
 }
 
-// A machine is put into, kept in and taken out of the group that it was made with, also where a fallback says another, or none.
+// A machine joins, stays in and leaves the group that it was created with, also if a fallback has another
+// group, or none.
 func TestFallbackToAnotherGroup(t *testing.T) {
 	s := twoZones(t)
 	spec := s.openShift()
@@ -189,7 +191,8 @@ func TestFallbackToAnotherGroup(t *testing.T) {
 	}
 }
 
-// A datastore that is full shows once the clone has begun: who asks again is told, and who asks for another choice is not.
+// A full datastore is detected after the clone has begun: a repeated call for the same choice gets the
+// error, a call for another choice does not.
 func TestFallbackToAnotherDatastore(t *testing.T) {
 	for api, patch := range map[string]string{provider.OpenShift: `{"workspace":{"datastore":"ds2"}}`, provider.Gardener: `{"datastore":"ds2"}`} {
 		s := twoZones(t)
@@ -227,7 +230,7 @@ func TestFallbackToAnotherDatastore(t *testing.T) {
 	}
 }
 
-// A shortage in a zone that nobody knows is one of the place: others may be in other zones.
+// A shortage in an unknown zone is one of the placement: others may be in other zones.
 func TestAShortageOfAnUnknownZone(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		s := newStage(t, vcenter.Options{})
@@ -245,7 +248,7 @@ func TestAShortageOfAnUnknownZone(t *testing.T) {
 	}
 }
 
-// Another datacenter is listed by itself: it is no fallback.
+// Another datacenter has its own listing: it cannot be a fallback.
 func TestScopeIsTheDatacenter(t *testing.T) {
 	s := twoZones(t)
 	scope := func(change func(m)) string {
@@ -264,7 +267,7 @@ func TestScopeIsTheDatacenter(t *testing.T) {
 	}
 }
 
-// chosen asks for an instance of a choice, starts it, and returns what came of it.
+// chosen creates an instance of a choice, starts it, and returns it.
 func (s *stage) chosen(t *testing.T, of provider.Session, r provider.Ref, c provider.Choice) provider.Instance {
 	t.Helper()
 	if _, err := of.Create(t.Context(), r, provider.Want{Choice: c.Name}); err != nil {

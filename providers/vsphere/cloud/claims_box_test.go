@@ -36,8 +36,8 @@ func (b *box) define(t *testing.T, kind, plural string) {
 	}
 }
 
-// claims: addresses of a pool on a real API server. The claim is made with the machine as its owner, the clone waits for the address, and the
-// claim goes with the machine, although its finalizer holds it.
+// claims: addresses of a pool on a real API server. The claim is created with the machine as its owner, the
+// clone waits for the address, and the claim is deleted with the machine, although its finalizer holds it.
 func (b *box) claims(t *testing.T) {
 	b.define(t, "IPAddress", "ipaddresses")
 	b.define(t, "IPAddressClaim", "ipaddressclaims")

@@ -16,7 +16,7 @@ import (
 
 type ref = types.ManagedObjectReference
 
-// vm is what was read of a virtual machine.
+// vm has the properties that were read of a virtual machine.
 type vm struct {
 	ref                ref
 	name               string
@@ -31,12 +31,13 @@ type vm struct {
 	guestName          string
 	nics               []types.GuestNicInfo
 	cpus, memoryMiB    int32
-	// tags are IDs; known only after they were asked for, and not where the service that knows them has failed.
+	// tags are IDs; they are known only after a call to the tagging service has succeeded.
 	tags        []string
 	tagsUnknown bool
 }
 
-// properties of a vm. The options that matter are asked for one by one: all of them are as long as the user data.
+// The properties of a vm. The relevant options are requested one by one: all options are as long as the
+// user data.
 var properties = func() []string {
 	all := []string{
 		"name", "config.instanceUuid", "config.uuid", "config.template", "config.version", "config.createDate", "config.hardware.numCPU",
@@ -50,7 +51,7 @@ var properties = func() []string {
 
 func optionPath(key string) string { return fmt.Sprintf("config.extraConfig[%q]", key) }
 
-// collect yields what a property collector finds, page by page.
+// collect yields the results of a property collector, page by page.
 func (c *conn) collect(ctx context.Context, spec types.PropertyFilterSpec, page int32) iter.Seq2[types.ObjectContent, error] {
 	return func(yield func(types.ObjectContent, error) bool) {
 		req := types.RetrievePropertiesEx{This: c.vim.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{spec}}
@@ -85,8 +86,8 @@ func (c *conn) collect(ctx context.Context, spec types.PropertyFilterSpec, page 
 	}
 }
 
-// missing is why part of an answer must not be taken for all of it: without a right a property is left out, as if it
-// were not there.
+// missing is the reason why an answer is incomplete: without a privilege the vCenter leaves out a property,
+// as if it did not exist.
 func missing(o types.ObjectContent) error {
 	for _, m := range o.MissingSet {
 		switch m.Fault.Fault.(type) {
@@ -117,7 +118,7 @@ func below(folder ref, paths []string) types.PropertyFilterSpec {
 	}
 }
 
-// read reads virtual machines. Those that have gone meanwhile are left out.
+// read reads virtual machines. Those that were deleted meanwhile are left out.
 func (c *conn) read(ctx context.Context, refs []ref) (all []*vm, err error) {
 	refs = slices.Clone(refs)
 	for len(refs) > 0 {
@@ -207,8 +208,8 @@ func (v *vm) legible() error {
 	return provider.Errorf(provider.Conflict, "the vCenter cannot read the configuration of %s: whose it is cannot be told", v.name)
 }
 
-// copied reports whether somebody has copied a virtual machine with all its options: it has neither the name nor the
-// UUID that belong to them.
+// copied reports whether a user has copied a virtual machine with all its options: it has neither the name
+// nor the UUID that belong to them.
 func (v *vm) copied(api string) bool {
 	uid, name := v.extra[keyUID], v.extra[keyName]
 	if uid == "" || name == "" || v.name == name {
@@ -228,8 +229,8 @@ func (c *conn) byUUID(ctx context.Context, datacenter *ref, uuid string, instanc
 	return r.Returnval, nil
 }
 
-// byName finds virtual machines of a name in all folders below one. There is no index of names: the vCenter lists
-// nothing but them.
+// byName finds virtual machines of a name in all folders below one. There is no index of names, so the
+// vCenter lists all names.
 func (c *conn) byName(ctx context.Context, folder ref, name string, page int32) (all []ref, err error) {
 	for o, err := range c.collect(ctx, below(folder, []string{"name"}), 4*page) {
 		if err != nil {

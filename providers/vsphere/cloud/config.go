@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The options by which guests are told things.
+// The options that pass data to guests.
 const (
 	optionIgnition = "guestinfo.ignition.config.data"
 	optionHostname = "guestinfo.hostname"
@@ -32,13 +32,13 @@ const (
 	guestFlatcar   = "other4xLinux64Guest"
 )
 
-// config is what the clone has otherwise than its template, but for devices.
+// config has the differences of the clone from its template, except devices.
 func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
 	p := s.plan
 	config := &types.VirtualMachineConfigSpec{
-		// What the original writes there. It is people's: nothing is read from it.
+		// The original's annotation. It is for users: the provider reads nothing from it.
 		Annotation: r.Name, InstanceUuid: s.uuids(r)[0],
-		Flags:   &types.VirtualMachineFlagInfo{DiskUuidEnabled: &yes}, // drivers of volumes know disks by them
+		Flags:   &types.VirtualMachineFlagInfo{DiskUuidEnabled: &yes}, // drivers of volumes identify disks by them
 		NumCPUs: p.cpus, MemoryMB: p.memoryMiB, MemoryReservationLockedToMax: p.lockMemory, GuestId: p.guest.id,
 	}
 	if p.cores > 0 {
@@ -56,7 +56,7 @@ func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want pr
 		return nil, err
 	}
 	maps.Copy(options, s.identity(r))
-	for _, key := range identityKeys { // a template that was made of a node says whose that was, and that it ran
+	for _, key := range identityKeys { // a template that was created from a node has the node's owner, and the note that it ran
 		if _, ok := options[key]; !ok {
 			options[key] = ""
 		}
@@ -72,17 +72,17 @@ func listed(options map[string]string) (all []types.BaseOptionValue) {
 	return all
 }
 
-// identity says whose a virtual machine is, and what it was made with that it does not show.
+// identity records the owner of a virtual machine, and the parts of its spec that it does not show.
 func (s cloner) identity(r provider.Ref) map[string]string {
 	all := map[string]string{
 		keyUID: r.UID, keyNamespace: r.Namespace, keyName: r.Name, keyOwner: s.class.Owner, keyCluster: s.class.Cluster,
 		keyTemplate: s.plan.template, keyGroup: s.plan.place.vmGroup,
 	}
-	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // an option without a value is none
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // an option without a value is not stored
 	return all
 }
 
-// openShiftGuest tells a guest with Ignition what the original tells it.
+// openShiftGuest passes to a guest with Ignition what the original passes to it.
 func (s cloner) openShiftGuest(ctx context.Context, r provider.Ref, want provider.Want, options map[string]string) error {
 	if data := plainText(want.UserData); len(data) > 0 {
 		options[optionIgnition] = base64.StdEncoding.EncodeToString(data)
@@ -97,7 +97,7 @@ func (s cloner) openShiftGuest(ctx context.Context, r provider.Ref, want provide
 	return err
 }
 
-// plainText is user data that may have been encoded by whoever has put it into the secret, once or more.
+// plainText decodes user data that may have been encoded before it was stored in the secret, once or more.
 func plainText(data []byte) []byte {
 	for range 5 {
 		inner, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data)))
@@ -109,8 +109,8 @@ func plainText(data []byte) []byte {
 	return data
 }
 
-// gardenerGuest hands user data over as the guest's operating system reads it: by the properties of a vApp, as the
-// original does, and where the template has none, by options, which today's images read.
+// gardenerGuest passes user data in the form that the guest's operating system reads: by the properties of
+// a vApp, as the original does, and without a vApp in the template by options, which today's images read.
 func (s cloner) gardenerGuest(t *original, r provider.Ref, want provider.Want, options map[string]string) (types.BaseVmConfigSpec, error) {
 	if p := s.plan.guest.properties; p != nil {
 		return s.vApp(t, p, "vapp.properties")
@@ -152,8 +152,8 @@ func (t *original) has(property string) bool {
 
 func settable(p types.VAppPropertyInfo) bool { return p.UserConfigurable != nil && *p.UserConfigurable }
 
-// vApp sets properties of the template's vApp. Those that are not given get their defaults, lest a clone has what
-// somebody has given to the template.
+// vApp sets properties of the template's vApp. Other properties get their defaults, so that a clone does
+// not inherit values that a user gave to the template.
 func (s cloner) vApp(t *original, values map[string]string, field string) (types.BaseVmConfigSpec, error) {
 	field = s.plan.field(field)
 	if !t.hasVApp {
@@ -176,7 +176,7 @@ func (s cloner) vApp(t *original, values map[string]string, field string) (types
 			value = p.DefaultValue
 		}
 		if value == "" {
-			value = " " // an empty one is taken for none
+			value = " " // an empty one is ignored
 		}
 		info := types.VAppPropertyInfo{Key: p.Key, Id: p.Id, Value: value, UserConfigurable: p.UserConfigurable}
 		config.Property = append(config.Property, types.VAppPropertySpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit}, Info: &info})
@@ -187,7 +187,7 @@ func (s cloner) vApp(t *original, values map[string]string, field string) (types
 	return config, nil
 }
 
-// customization is a specification that the vCenter keeps.
+// customization is a specification that the vCenter stores.
 func (s cloner) customization(ctx context.Context, c *conn) (*types.CustomizationSpec, error) {
 	name := s.plan.guest.customization
 	if name == "" {

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 				GiveUp:  func(_ provider.Class, id string) error { return s.cloud.Do("fail", id) },
 				Count:   s.count,
 				Rotate:  s.rotate,
-				// Reads see what was written: a vCenter has one database. Clones are under way for long instead.
+				// Reads are up to date: a vCenter has one database. Clones take long instead.
 				Lag: func(time.Duration) error { return providertest.Skip("a vCenter reads what it has written") },
 				// Disks and network cards are parts of their virtual machine, from the request on.
 				Leave: func(provider.Class, provider.Ref) error {

@@ -22,8 +22,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// conn is one session of SOAP and one of REST, shared by all who have its credentials. A vCenter ends sessions that
-// are idle for long, and all when it restarts: they are opened again when that is noticed.
+// conn is one session of SOAP and one of REST, shared by all classes with the same credentials. A vCenter
+// ends sessions that are idle for long, and all when it restarts: conn then opens them again.
 type conn struct {
 	vim  *vim25.Client
 	rest *rest.Client
@@ -33,7 +33,7 @@ type conn struct {
 	made  time.Time
 	lease lease
 
-	mu     sync.Mutex // held while logging in
+	mu     sync.Mutex // held during a login
 	logins int
 	inREST bool
 }
@@ -67,8 +67,8 @@ func dial(ctx context.Context, t target, clock provider.Clock) (*conn, error) {
 	return c, nil
 }
 
-// endpoint is the URL of a server: a name or an address, with a port or without. Only servers on this machine are
-// spoken to without TLS, and only when their scheme asks for it.
+// endpoint is the URL of a server: a name or an address, with or without a port. Only servers on this
+// machine may be called without TLS, and only if their scheme asks for it.
 func endpoint(server string) (*url.URL, error) {
 	u, err := soap.ParseURL(server)
 	switch {
@@ -88,7 +88,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// login opens a session of SOAP unless another caller has since there were so many.
+// login opens a session of SOAP unless another caller has logged in since seen was read.
 func (c *conn) login(ctx context.Context, seen int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +115,8 @@ func (c *conn) loginREST(ctx context.Context) error {
 	return nil
 }
 
-// do makes calls, once more if the session turns out to have ended: a call without a session does nothing. The error
-// is classified.
+// do makes calls, once more if the session has ended: a call without a session has no effect. The error is
+// classified.
 func (c *conn) do(ctx context.Context, calls func() error) error {
 	c.mu.Lock()
 	seen := c.logins
@@ -127,13 +127,13 @@ func (c *conn) do(ctx context.Context, calls func() error) error {
 			err = calls()
 		}
 	}
-	if gone(err) { // what was looked up may be what has gone
+	if gone(err) { // a cached result may be the deleted object
 		c.memo.ForgetAll()
 	}
 	return classify(err)
 }
 
-// tags makes calls to the tagging service, once more if the session of REST turns out to have ended.
+// tags makes calls to the tagging service, once more if the session of REST has ended.
 func (c *conn) tags(ctx context.Context, calls func(*tags.Manager) error) error {
 	seen := c.rest.SessionID()
 	for {
@@ -159,7 +159,7 @@ func (c *conn) logoutREST(seen string) {
 	}
 }
 
-// polite reads what the proxy in front of a vCenter says, which speaks neither SOAP nor JSON.
+// polite reads the answers of the proxy in front of a vCenter, which are neither SOAP nor JSON.
 type polite struct{ inner http.RoundTripper }
 
 func (p polite) RoundTrip(r *http.Request) (*http.Response, error) {

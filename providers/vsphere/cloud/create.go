@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Create implements [provider.Session]: it begins a clone. What keeps it from making a second instance is that it looks
-// first, that a folder has one virtual machine of a name, and that what was begun is remembered.
+// Create implements [provider.Session]: it begins a clone. Three things prevent a second instance: it looks
+// first, a folder has only one virtual machine of a name, and it records the clones in progress.
 //
-// A clone that fails makes nothing, and leaves no instance to tell of it: the next Create returns why.
+// A failed clone leaves no instance that could report the failure: the next Create returns the reason.
 func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
 	switch {
 	case s.plan == nil:
@@ -43,8 +43,8 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 	return made, narrowed(s, err)
 }
 
-// cloning is the clone for a machine that is under way, as an instance that is Pending; none if there is none. Why one
-// has failed is kept for Create.
+// cloning is the machine's clone in progress, as an instance that is Pending, or an empty list. The
+// reason of a failure is kept for Create.
 func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
 	id := s.uuids(r)[0]
 	t, ok := s.provider.tasks.get(id)
@@ -64,7 +64,7 @@ func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provide
 		s.provider.tasks.failed(id, t.ref, taskError{info.Error})
 		return nil, nil
 	}
-	// It is there since we looked.
+	// It has come into existence since the lookup.
 	made, ok := info.Result.(ref)
 	if !ok {
 		return nil, nil
@@ -120,8 +120,8 @@ func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provide
 	return made, nil
 }
 
-// failure is why the last clone for a machine has failed. It is told once, and not to who asks for another choice: of that
-// it says nothing.
+// failure is the reason why the last clone for a machine failed. It is returned once, and not to a call for
+// another choice, to which it does not apply.
 func (s cloner) failure(c *conn, r provider.Ref) error {
 	id := s.uuids(r)[0]
 	t, ok := s.provider.tasks.get(id)
@@ -129,7 +129,7 @@ func (s cloner) failure(c *conn, r provider.Ref) error {
 		return nil
 	}
 	s.provider.tasks.forget(id)
-	c.memo.ForgetAll() // something that was found may not be there any more
+	c.memo.ForgetAll() // an object that was found may no longer exist
 	switch {
 	case t.choice != choice(s.session):
 		return nil
@@ -139,7 +139,7 @@ func (s cloner) failure(c *conn, r provider.Ref) error {
 	return fmt.Errorf("clone the template %s: %w", s.plan.template, t.fault)
 }
 
-// taken reports whether a clone failed because there is a virtual machine of its name.
+// taken reports whether a clone failed because a virtual machine of its name exists.
 func taken(err error) bool {
 	switch faultOf(err).(type) {
 	case *types.DuplicateName, *types.AlreadyExists:
@@ -148,7 +148,7 @@ func taken(err error) bool {
 	return false
 }
 
-// request is what the vCenter is asked for.
+// request is the request to the vCenter.
 func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (template ref, at spot, request *types.VirtualMachineCloneSpec, err error) {
 	i := inventory(s)
 	if template, err = i.templateRef(ctx, c); err != nil {
@@ -189,8 +189,9 @@ const (
 	moveNone = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
 )
 
-// snapshot is what a linked clone shares its disk with: the one that the spec names, or the template's current one. A
-// template without any is cloned in full, as the original does; a name that it has not is a mistake.
+// snapshot is the snapshot that a linked clone shares its disk with: the one that the spec names, or the
+// template's current one. A template without snapshots is cloned in full, as in the original; an unknown
+// name is an error.
 func (s cloner) snapshot(t *original) (*ref, error) {
 	if s.plan.snapshot == "" {
 		return t.current, nil

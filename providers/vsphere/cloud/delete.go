@@ -12,10 +12,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// remover removes virtual machines, a step at each call.
+// remover removes virtual machines, one step at each call.
 type remover struct{ *session }
 
-// Delete implements [provider.Session]: power off, let go of volumes, leave the group, destroy.
+// Delete implements [provider.Session]: power off, detach volumes, leave the group, destroy.
 func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provider.Instance) (done bool, err error) {
 	err = s.with(ctx, func(c *conn) error {
 		done = true
@@ -41,7 +41,7 @@ func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provid
 	return err == nil, err
 }
 
-// stopCloning cancels a clone that is under way, and reports whether none is.
+// stopCloning cancels a clone in progress, and reports whether no clone is left.
 func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool, error) {
 	if r.UID == "" {
 		return true, nil
@@ -64,15 +64,15 @@ func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool
 		switch faultOf(err).(type) {
 		case *types.InvalidState: // it has ended
 			err = nil
-		case *types.NoPermission: // few may: it is waited for, and what it makes removed
+		case *types.NoPermission: // few users may: Delete waits for the clone and removes its result
 			err = nil
 		}
 	}
 	return false, err
 }
 
-// targets are the virtual machines to be removed: those that are given, by their instance UUIDs, and those that were
-// made for the machine.
+// targets are the virtual machines to be removed: the given ones, by their instance UUIDs, and those that
+// were created for the machine.
 func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []provider.Instance) (all []*vm, err error) {
 	if r.UID != "" {
 		made, err := reader(s).candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
@@ -106,7 +106,7 @@ func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []p
 	return all, nil
 }
 
-// step does the next thing on the way out.
+// step does the next step of the deletion.
 func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 	busy, err := starter(s).busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
 	if busy || err != nil {
@@ -142,7 +142,7 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 	})
 }
 
-// begin is a step that may have been taken already, by another process or a person.
+// begin begins a step that another process or a user may have taken already.
 func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
 	err := starter(s).begin(v, what, call)
 	if gone(err) || underWay(err) {
@@ -151,7 +151,7 @@ func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
 	return err
 }
 
-// detach lets go of disks and keeps their files.
+// detach detaches disks and keeps their files.
 func (c *conn) detach(ctx context.Context, v *vm, disks object.VirtualDeviceList) (ref, error) {
 	spec := types.VirtualMachineConfigSpec{}
 	for _, d := range disks {

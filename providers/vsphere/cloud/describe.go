@@ -18,8 +18,8 @@ import (
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// describe reports those virtual machines that are the cluster's. What is not written in them is asked for where it
-// matters: tags, the tasks of those that have not started, the places of hosts.
+// describe reports the virtual machines of the cluster. It reads what their options do not record only if
+// it is needed: tags, the tasks of those that have not started, the zones of hosts.
 func (s reader) describe(ctx context.Context, c *conn, all []*vm, r *provider.Ref, tagged tagging) ([]provider.Instance, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(v *vm) bool { return v.template || v.uuid == "" || v.copied(s.class.API) })
 	if len(all) == 0 {
@@ -43,7 +43,7 @@ func (s reader) describe(ctx context.Context, c *conn, all []*vm, r *provider.Re
 	return out, nil
 }
 
-// knowledge is what instances are described with.
+// knowledge is the data for the description of instances.
 type knowledge struct {
 	clusterTag string
 	wanted     []string // tags
@@ -53,7 +53,7 @@ type knowledge struct {
 	power      map[ref]powering
 }
 
-// knowledge asks for it, once the tags of the virtual machines are known, or are known to be unknown.
+// knowledge reads it, once the tags of the virtual machines are known, or known to be unavailable.
 func (s reader) knowledge(ctx context.Context, c *conn, of []*vm) (k *knowledge, err error) {
 	k = &knowledge{power: map[ref]powering{}}
 	if s.class.API == provider.Gardener {
@@ -70,7 +70,7 @@ func (s reader) knowledge(ctx context.Context, c *conn, of []*vm) (k *knowledge,
 	return k, err
 }
 
-// learn asks for what only some of the virtual machines need.
+// learn reads data that only some of the virtual machines need.
 func (s reader) learn(ctx context.Context, c *conn, all []*vm, r *provider.Ref, k *knowledge) (err error) {
 	if s.site.region != "" || s.site.zone != "" {
 		if k.zones, err = s.site.zonesOf(ctx, c, all); err != nil {
@@ -92,7 +92,8 @@ func (s reader) learn(ctx context.Context, c *conn, all []*vm, r *provider.Ref, 
 	return nil
 }
 
-// idle reports whether a virtual machine was made here, or is half made by the original, and has never run.
+// idle reports whether a virtual machine was created here, or half created by the original, and has never
+// run.
 func (s reader) idle(v *vm, r *provider.Ref, k *knowledge) bool {
 	return v.power == types.VirtualMachinePowerStatePoweredOff && s.ours(v, r) && !s.started(v, k)
 }
@@ -101,18 +102,19 @@ func (s reader) ours(v *vm, r *provider.Ref) bool {
 	return v.extra[keyUID] != "" || r != nil && bears(s.session, v, *r)
 }
 
-// started reports whether a virtual machine runs, or ran once.
+// started reports whether a virtual machine runs, or has run.
 func (s reader) started(v *vm, k *knowledge) bool {
 	return v.power != types.VirtualMachinePowerStatePoweredOff || s.plan == nil || s.noted(v, k)
 }
 
-// noted reports whether something says that a virtual machine ran once: the option that is written as soon as it does, or
-// a tag or attribute, which nobody gives to what has not started. What was not made here may have had tags that are unknown now.
+// noted reports whether there is evidence that a virtual machine has run: the option that is written as
+// soon as it runs, or a tag or attribute, which are only added after the start. A virtual machine of
+// another implementation may have had tags that are unknown now.
 func (s reader) noted(v *vm, k *knowledge) bool {
 	return v.extra[keyStarted] != "" || marker(s).marked(v, k) || v.tagsUnknown && v.extra[keyTemplate] == ""
 }
 
-// instance is a virtual machine as the engine sees it.
+// instance converts a virtual machine.
 func (s reader) instance(v *vm, r *provider.Ref, k *knowledge) provider.Instance {
 	i := provider.Instance{
 		ID: v.instanceUUID, UID: v.extra[keyUID], Name: cmp.Or(v.extra[keyName], v.name), Owner: v.extra[keyOwner], Namespace: v.extra[keyNamespace],
@@ -134,11 +136,11 @@ func stateOf(p types.VirtualMachinePowerState) provider.State {
 	return provider.Stopped // off, or suspended
 }
 
-// addressPatience is how long a new virtual machine is asked for its addresses again and again. One whose guest has no
-// tools never tells.
+// addressPatience is how long a new virtual machine without addresses is Pending. A guest without tools
+// never reports any.
 const addressPatience = 5 * time.Minute
 
-// initialization says how far an instance has come that was made here.
+// initialization sets how far the initialization of an instance of this provider has come.
 func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *knowledge) {
 	if s.plan == nil || !s.ours(v, r) {
 		return
@@ -172,8 +174,8 @@ func hostOf(v *vm) ref {
 	return *v.host
 }
 
-// The names under which what no tag says is among the tags of an instance: hardware, to be compared with a spec, that the cluster
-// has a tag, whose ID the spec does not say, and the instance lacks it, and that nobody knows which tags it has.
+// Entries among the tags of an instance that are no tags: hardware, for the comparison with a spec; a
+// missing tag of the cluster, whose ID the spec does not have; and unknown tags.
 const (
 	tagCPUs    = "numCPUs"
 	tagMemory  = "memoryMiB"
@@ -197,9 +199,9 @@ func tagsFor(v *vm, k *knowledge) map[string]string {
 	return all
 }
 
-// addresses are those that the tools in the guest tell of, network card by network card, and the name of the virtual
-// machine, as OpenShift's provider gives them. Those that are no card of the virtual machine's, such as bridges of
-// containers, and link-local ones are left out.
+// addresses are those that the tools in the guest report, network card by network card, and the name of the
+// virtual machine, as in OpenShift's provider. It leaves out addresses that belong to none of the virtual
+// machine's cards, such as bridges of containers, and link-local ones.
 func (s reader) addresses(v *vm) (all []corev1.NodeAddress) {
 	cards := slices.Clone(v.nics)
 	slices.SortStableFunc(cards, func(a, b types.GuestNicInfo) int { return cmp.Compare(a.DeviceConfigId, b.DeviceConfigId) })

@@ -35,8 +35,8 @@ func (s cloner) devices(ctx context.Context, c *conn, t *original, at spot, link
 	return append(append(all, data...), cards...), nil
 }
 
-// disk is the template's first disk with the size that the spec asks for; nil if it stays as it is, as that of a linked
-// clone does.
+// disk is the template's first disk with the size in the spec; nil if it is unchanged, as in a linked
+// clone.
 func (s cloner) disk(t *original, linked bool) (types.BaseVirtualDeviceConfigSpec, error) {
 	if s.plan.diskGiB == 0 || linked {
 		return nil, nil
@@ -63,12 +63,12 @@ func firstDisk(t *original) (*types.VirtualDisk, error) {
 	return nil, provider.InvalidField("template", "the template has no disk")
 }
 
-// backing is how space for a disk is taken.
+// backing is the provisioning mode of a disk.
 type backing struct{ thin, eager *bool }
 
 var yes, no = true, false
 
-// provisioning are the modes of disks. What is left out, the storage policy of the datastore decides.
+// provisioning maps the modes of disks. An omitted mode is decided by the storage policy of the datastore.
 var provisioning = map[machinev1beta1.ProvisioningMode]backing{
 	"":                                   {},
 	machinev1beta1.ProvisioningModeThin:  {thin: &yes},
@@ -76,8 +76,8 @@ var provisioning = map[machinev1beta1.ProvisioningMode]backing{
 	machinev1beta1.ProvisioningModeEagerlyZeroed: {thin: &no, eager: &yes},
 }
 
-// dataDisks are further disks at the controller of the first one. Their files are with the virtual machine's, and go
-// with it.
+// dataDisks are further disks at the controller of the first one. Their files are in the virtual machine's
+// folder, and are deleted with it.
 func dataDisks(t *original, disks []machinev1beta1.VSphereDisk) (all []types.BaseVirtualDeviceConfigSpec, err error) {
 	if len(disks) == 0 {
 		return nil, nil
@@ -107,10 +107,10 @@ func dataDisks(t *original, disks []machinev1beta1.VSphereDisk) (all []types.Bas
 	return all, nil
 }
 
-// mostUnits is how many places controllers have for disks, their own included.
+// mostUnits is the number of units of a controller, its own included.
 const mostUnits = 31
 
-// freeUnits are the places of a controller that nothing has taken. A SCSI controller has one itself.
+// freeUnits are the unused units of a controller. A SCSI controller uses one itself.
 func freeUnits(t *original, controller int32) (free []int32) {
 	taken := map[int32]bool{}
 	for _, d := range t.devices {
@@ -130,7 +130,7 @@ func freeUnits(t *original, controller int32) (free []int32) {
 	return free
 }
 
-// cards replace the template's network cards, which may be connected to anything.
+// cards replace the template's network cards, which may be connected to any network.
 func (s cloner) cards(ctx context.Context, c *conn, t *original, at spot) (all []types.BaseVirtualDeviceConfigSpec, err error) {
 	for _, d := range t.devices.SelectByType((*types.VirtualEthernetCard)(nil)) {
 		all = append(all, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
@@ -145,13 +145,13 @@ func (s cloner) cards(ctx context.Context, c *conn, t *original, at spot) (all [
 		if err != nil {
 			return nil, err
 		}
-		card.GetVirtualDevice().Key = int32(-100 - i) // one of its own until it has a real one
+		card.GetVirtualDevice().Key = int32(-100 - i) // temporary until it has a real one
 		all = append(all, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: card})
 	}
 	return all, nil
 }
 
-// network is what a card is connected to: a network of the cluster that the virtual machine runs in.
+// network is the network of a card: a network of the cluster that the virtual machine runs in.
 func (s cloner) network(ctx context.Context, c *conn, at spot, name, field string) (types.BaseVirtualDeviceBackingInfo, error) {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 && s.class.API == provider.Gardener {
 		name = name[i+1:] // an inventory path
@@ -175,7 +175,7 @@ func (s cloner) network(ctx context.Context, c *conn, at spot, name, field strin
 	})
 }
 
-// elsewhere tells a network that no host of the cluster has from one that nobody has.
+// elsewhere distinguishes a network that no host of the cluster has from one that does not exist.
 func (s cloner) elsewhere(ctx context.Context, c *conn, owner ref, name, field string) ([]ref, error) {
 	in, err := inventory(s).room(ctx, c)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s cloner) elsewhere(ctx context.Context, c *conn, owner ref, name, field s
 	return found, err
 }
 
-// networksCalled are the networks of a name that a cluster has.
+// networksCalled are the cluster's networks with a name.
 func networksCalled(ctx context.Context, c *conn, owner ref, name string) (all []ref, err error) {
 	skip := true
 	spec := types.PropertyFilterSpec{
@@ -212,7 +212,7 @@ func networksCalled(ctx context.Context, c *conn, owner ref, name string) (all [
 	return all, nil
 }
 
-// pick is the network that is meant of those of a name: of several, that of the switch which the spec names.
+// pick selects one of the networks with a name: of several, that of the switch in the spec.
 func (s cloner) pick(ctx context.Context, c *conn, found []ref, name, field string) (chosen types.BaseVirtualDeviceBackingInfo, err error) {
 	for _, r := range found {
 		network, ok := object.NewReference(c.vim, r).(object.NetworkReference)
@@ -248,7 +248,7 @@ func (s cloner) ofSwitch(backing types.BaseVirtualDeviceBackingInfo) bool {
 	return ok && normal(port.Port.SwitchUuid) == normal(s.plan.switchUUID)
 }
 
-// normal is a UUID of a switch as it compares: they are written with spaces, dashes, or both.
+// normal is a switch's UUID in a form for comparison: they are written with spaces, dashes, or both.
 func normal(uuid string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(uuid))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// volumes are the disks of a virtual machine that are not its own: they belong to volumes of pods, and would be destroyed with
-// it.
+// volumes are the attached disks of a virtual machine that are not its own: they belong to volumes of pods,
+// and would be destroyed with it.
 func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList, err error) {
 	var m mo.VirtualMachine
 	err = property.DefaultCollector(c.vim).RetrieveOne(ctx, v.ref, []string{"config.hardware.device", "config.files.vmPathName"}, &m)
@@ -39,26 +39,26 @@ func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList
 	return all, nil
 }
 
-// household tells the disks of a virtual machine from those of others that are attached to it. No folder does: where a volume
-// lies is for its driver to choose, and on vSAN folders are UUIDs.
+// household distinguishes the disks of a virtual machine from attached volumes. Folders are not enough: a
+// volume's driver chooses its folder, and on vSAN folders are UUIDs.
 type household struct {
 	home  string         // "[datastore] folder"
-	files *regexp.Regexp // names of disks that have been moved elsewhere
+	files *regexp.Regexp // names of disks that were moved to other folders
 }
 
-// belongings are those of a virtual machine whose configuration is in a file. A migration of storage may take each of its disks
-// to another datastore, and names it for the virtual machine, or keeps the name: "m.vmdk", "m_1.vmdk", and "m_1-000001.vmdk" after
-// a snapshot.
+// belongings are those of a virtual machine whose configuration is in a file. A migration of storage may
+// move each of its disks to another datastore, and gives it the virtual machine's name, or keeps its name:
+// "m.vmdk", "m_1.vmdk", and "m_1-000001.vmdk" after a snapshot.
 func belongings(name, config string) household {
 	base := strings.TrimSuffix(path.Base(config), path.Ext(config))
 	names := regexp.QuoteMeta(name) + "|" + regexp.QuoteMeta(base)
 	return household{home: folderOf(config), files: regexp.MustCompile(`^(?:` + names + `)(?:_\d+)?(?:-\d{6})?\.vmdk$`)}
 }
 
-// has reports whether a disk is the virtual machine's own. In doubt it is not: a file that is left costs space, and one that is
-// destroyed is somebody's data.
+// has reports whether a disk is the virtual machine's own. If it is uncertain, the answer is no: a file
+// that is left costs space, and a destroyed one may be a user's data.
 func (h household) has(disk *types.VirtualDisk) bool {
-	if disk.VDiskId != nil && disk.VDiskId.Id != "" { // a first class disk, which has a life of its own
+	if disk.VDiskId != nil && disk.VDiskId.Id != "" { // a first class disk, which exists independently
 		return false
 	}
 	backing, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo)
@@ -69,8 +69,8 @@ func (h household) has(disk *types.VirtualDisk) bool {
 	return folderOf(file) == h.home || !inFolders(file) && h.files.MatchString(path.Base(file))
 }
 
-// volumeFolders are where drivers of volumes keep their files on datastores that have names for folders: what is there is a
-// volume, whatever it is called.
+// volumeFolders are the folders in which drivers of volumes keep their files, on datastores with folder
+// names: every disk there is a volume, whatever its name.
 var volumeFolders = []string{"fcd", "kubevols", "catalog"}
 
 func inFolders(file string) bool {

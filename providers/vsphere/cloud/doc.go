@@ -1,7 +1,8 @@
-// Package cloud runs machines on VMware vSphere, as clones of templates that a vCenter makes. It serves the specs
-// of both APIs: VSphereMachineProviderSpec of machine.openshift.io, and that of Gardener's provider vSphere.
+// Package cloud runs machines on VMware vSphere, as clones of templates in a vCenter. It serves the specs
+// of both APIs: VSphereMachineProviderSpec of machine.openshift.io, and that of Gardener's provider
+// vSphere.
 //
-// A vCenter answers most requests for changes with a task. No call waits for one: an instance is Pending while it
-// is cloned or powered on, and asked for again. What a clone needs to be found is in the request for it, so that
-// tasks have to be remembered for no more than what a person reads of them.
+// A vCenter answers most requests for changes with a task. No call waits for a task: an instance is Pending
+// while it is cloned or powered on, and is read again later. The request for a clone contains everything
+// that is needed to find it, so tasks are recorded only for their messages to users.
 package cloud

@@ -49,7 +49,7 @@ func (e taskError) Error() string {
 	return e.fault.LocalizedMessage + " (" + name.Name() + ")"
 }
 
-// busyError is an answer of the proxy in front of a vCenter that takes no more requests.
+// busyError is an answer of the proxy in front of a vCenter that accepts no more requests.
 type busyError struct {
 	status int
 	after  time.Duration
@@ -75,13 +75,13 @@ func answered(err error, status int) bool {
 	return false
 }
 
-// gone reports whether what was asked about is not there any more.
+// gone reports whether the object of a call does not exist any more.
 func gone(err error) bool {
 	_, ok := faultOf(err).(*types.ManagedObjectNotFound)
 	return ok
 }
 
-// underWay reports whether another operation on the same thing keeps a call from doing its own.
+// underWay reports whether another operation on the same object prevents a call.
 func underWay(err error) bool {
 	switch faultOf(err).(type) {
 	case *types.TaskInProgress, *types.VAppTaskInProgress, *types.ConcurrentAccess:
@@ -90,7 +90,7 @@ func underWay(err error) bool {
 	return false
 }
 
-// classify sorts an error by what is to be done about it.
+// classify classifies an error by what the engine does about it.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +115,8 @@ func classify(err error) error {
 	return &provider.Error{Kind: kind, Scope: scope, Err: plain(err)}
 }
 
-// privileges names those that a user lacks, and on what, as far as the vCenter says; newer ones tell all of them.
+// privileges names those that a user lacks, and on which objects, as far as the vCenter reports them; newer
+// ones report all of them.
 func privileges(fault types.BaseMethodFault) string {
 	denied, ok := fault.(*types.NoPermission)
 	if !ok {
@@ -137,7 +138,7 @@ func privileges(fault types.BaseMethodFault) string {
 	return strings.Join(all, ", ")
 }
 
-// plainError is an error without the word that SOAP puts before the text of each fault.
+// plainError is an error without the prefix that SOAP puts before the text of each fault.
 type plainError struct{ error }
 
 func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "ServerFaultCode: ") }
@@ -145,11 +146,11 @@ func (e plainError) Unwrap() error { return e.error }
 
 func plain(err error) error { return plainError{err} }
 
-// kindOf is what is done about a fault. What is used up is told by its extent: a license is the vCenter's, CPU and memory
-// are a cluster's. vSphere knows no types of instances: what stands for one says of which template, how large, and in which
-// pool and on which datastore, so that a datastore that is full, and what no host is compatible with, are the type's.
-// GenericVmConfigFault, by which hosts tell of anything, and networks and devices that cannot be reached may pass: what the spec
-// names wrongly is found before.
+// kindOf classifies a fault. An exhaustion has the scope of its resource: a license is the vCenter's, CPU
+// and memory are a cluster's. vSphere has no instance types: our type has the template, the size, the pool
+// and the datastore, so that a full datastore, and the lack of a compatible host, are the type's.
+// GenericVmConfigFault, which hosts use for any failure, and unreachable networks and devices may be
+// temporary: wrong names in the spec are found before.
 func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
 	switch fault.(type) {
 	case *types.NoPermission, *types.InvalidLogin, *types.NotAuthenticated, *types.NoPermissionOnHost, *types.PasswordExpired, *types.RestrictedByAdministrator:
@@ -181,7 +182,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// misplaced is what comes of looking for something that a field of the spec names.
+// misplaced is the error of a lookup of an object that a field of the spec names.
 func misplaced(err error, field, what, name string) error {
 	switch {
 	case err == nil:

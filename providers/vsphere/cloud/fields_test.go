@@ -18,15 +18,15 @@ import (
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// row is what a field of a spec becomes in the request for the clone, as the vCenter has received it, or why it is in
-// none. Where neither is said, the test fails.
+// row is the value of a field in the request for the clone, as the vCenter receives it, or the reason why
+// it is in none. A row with neither fails the test.
 type row struct {
 	field string
 	set   func(m)
 	at    string // where, as [parameter] reads it; several are separated by spaces
-	want  string // what is there, in the same order
+	want  string // the values there, in the same order
 	why   string
-	note  string // what people should know besides
+	note  string // a note for users
 }
 
 // leaves are the paths of all fields of a type that have no fields themselves, with their types.
@@ -62,11 +62,11 @@ func options(r types.CloneVM_Task) map[string]string {
 	return all
 }
 
-// step is one of a path: a name, and in brackets which elements of a list are meant.
+// step is a step of a path: a name, and in brackets the selected elements of a list.
 var step = regexp.MustCompile(`([^.\[]+)(?:\[([^]]*)])?`)
 
-// parameter is what a request has at a path of names as the API has them, joined by spaces. Of options and properties those of
-// a name are meant, of changes to devices those of an operation and a type.
+// parameter is the value in a request at a path of names as the API has them, joined by spaces. Options and
+// properties are selected by name, changes to devices by operation and type.
 func parameter(s *stage, r types.CloneVM_Task, at string) string {
 	found := []reflect.Value{reflect.ValueOf(r)}
 	for _, step := range step.FindAllStringSubmatch(at, -1) {
@@ -88,7 +88,7 @@ func parameter(s *stage, r types.CloneVM_Task, at string) string {
 	return strings.Join(all, " ")
 }
 
-// bare is what pointers and interfaces stand for.
+// bare is the value behind pointers and interfaces.
 func bare(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -109,7 +109,7 @@ func member(v reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// chosen are the elements of a list that are meant, or what is no list.
+// chosen are the selected elements of a list, or a value that is no list.
 func chosen(v reflect.Value, which string) (all []reflect.Value) {
 	if v.Kind() != reflect.Slice {
 		return []reflect.Value{v}
@@ -134,7 +134,7 @@ func chosen(v reflect.Value, which string) (all []reflect.Value) {
 	return all
 }
 
-// told is a value for people: of a reference the name.
+// told formats a value: a reference by its name.
 func (s *stage) told(v reflect.Value, at string) string {
 	switch value := v.Interface().(type) {
 	case types.ManagedObjectReference:
@@ -156,7 +156,7 @@ func device(fields m) func(m) {
 	}
 }
 
-// kib are sizes in KiB of disks that have so many GiB.
+// kib are the sizes in KiB of disks with these sizes in GiB.
 func kib(sizes ...int64) string {
 	var all []string
 	for _, gib := range sizes {
@@ -274,7 +274,7 @@ var specs = []struct {
 	shape     any
 	rows      func(*stage) []row
 	spec      func(*stage) m
-	twice     string // before the fields of what is in two places
+	twice     string // prefix of the fields that are in two places
 }{
 	{provider.OpenShift, "VSphereMachineProviderSpec", machinev1beta1.VSphereMachineProviderSpec{}, openShiftRows, (*stage).openShift, "-"},
 	{provider.Gardener, "providerSpec of a MachineClass", spec.Gardener{}, gardenerRows, func(s *stage) m { return s.gardener("c") }, "v1."},

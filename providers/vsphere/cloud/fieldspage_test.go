@@ -24,7 +24,7 @@ why it is not in it. Of lists, brackets say which elements are meant. A test sen
 [How to use them](vsphere.md).
 `
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
 	stage := newStage(t, vcenter.Options{})
 	var pages []fieldstest.Spec
@@ -61,7 +61,7 @@ var (
 	which    = regexp.MustCompile(`\[[^]]*]`)
 )
 
-// told is where the field goes, for people.
+// told describes where the field goes, for the page.
 func (r row) told(t reflect.Type) string {
 	if r.why != "" {
 		return testName.ReplaceAllString(r.why, "")

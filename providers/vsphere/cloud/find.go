@@ -10,19 +10,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// refOf is a machine of which no more than the UID is known.
+// refOf is a machine of which only the UID is known.
 func refOf(uid string) provider.Ref { return provider.Ref{UID: uid} }
 
-// reader finds virtual machines and says what they are.
+// reader finds virtual machines and converts them.
 type reader struct{ *session }
 
-// uuids are those that the instance of a machine may have.
+// uuids are the possible instance UUIDs of a machine.
 func (s *session) uuids(r provider.Ref) []string {
 	return instanceUUIDs(s.class.API, s.class.Cluster, r)
 }
 
-// Find implements [provider.Session]. By UUIDs the vCenter has an index; by name it lists names. What another has made
-// is looked at only if it is the cluster's.
+// Find implements [provider.Session]. The vCenter has an index of UUIDs; to find a name it lists all names.
+// An instance of another implementation counts only if it is the cluster's.
 func (s *session) Find(ctx context.Context, r provider.Ref) (all []provider.Instance, err error) {
 	err = s.with(ctx, func(c *conn) error {
 		if all, err = (reader{s}).find(ctx, c, r); err != nil {
@@ -40,7 +40,7 @@ func (s *session) Find(ctx context.Context, r provider.Ref) (all []provider.Inst
 	return all, err
 }
 
-// find is what Find finds of virtual machines that are there.
+// find is Find among the existing virtual machines.
 func (s reader) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
 	found, err := s.candidates(ctx, c, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm,
 		}
 		return err
 	}
-	if r.UID != "" { // no clone is ever asked for with another UUID than the first
+	if r.UID != "" { // every clone is requested with the first UUID
 		if err := look(s.uuids(r)[0], true); err != nil {
 			return nil, err
 		}
@@ -92,9 +92,9 @@ func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm,
 	return all, s.legible(ctx, c, r, all)
 }
 
-// legible is a Conflict if the configuration of one of the virtual machines cannot be read, as where its datastore cannot be
-// reached: whose it is nobody can say then, and it must not be taken for gone. While the clone for the machine is made that is
-// as it should be.
+// legible is a Conflict if the configuration of one of the virtual machines cannot be read, as on an
+// unreachable datastore: its owner is unknown then, and it must not count as deleted. During the machine's
+// own clone this is normal.
 func (s reader) legible(ctx context.Context, c *conn, r provider.Ref, all []*vm) error {
 	for _, v := range all {
 		if v.legible() == nil {
@@ -122,14 +122,15 @@ func (s reader) may(v *vm, r provider.Ref) bool {
 	return uid == "" && (r.Name != "" && v.name == r.Name || bears(s.session, v, r))
 }
 
-// bears reports whether a virtual machine has the instance UUID that the one of a machine is asked for with, here and by
-// OpenShift's own provider. A vCenter has one of each, and gives copies another: whose it is is certain, also where its
-// options do not say so (any more).
+// bears reports whether a virtual machine has the instance UUID that this provider, or OpenShift's own,
+// requests for a machine. The UUID is unique in a vCenter, and copies get another one: it proves the owner,
+// also without the options that record it.
 func bears(s *session, v *vm, r provider.Ref) bool {
 	return r.UID != "" && v.instanceUUID == s.uuids(r)[0]
 }
 
-// isOf reports whether a virtual machine is the machine's: it says so, or its UUID does, and nothing contradicts.
+// isOf reports whether a virtual machine is the machine's: its options or its UUID prove it, and nothing
+// contradicts.
 func (s reader) isOf(v *vm, r provider.Ref) bool {
 	uid, cluster := v.extra[keyUID], v.extra[keyCluster]
 	if uid != "" && uid != r.UID || cluster != "" && cluster != s.class.Cluster {
@@ -138,13 +139,13 @@ func (s reader) isOf(v *vm, r provider.Ref) bool {
 	return uid != "" && cluster != "" || bears(s.session, v, r)
 }
 
-// List implements [provider.Session]: all virtual machines of the datacenter are read, and those of the cluster
-// reported.
+// List implements [provider.Session]: it reads all virtual machines of the datacenter, and reports those of
+// the cluster.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		stopped := false
 		err := s.with(ctx, func(c *conn) error {
-			if stopped { // a session that ended half way: what was said is not said again
+			if stopped { // the session ended half way: nothing is reported twice
 				return nil
 			}
 			return reader{s}.pages(ctx, c, func(i provider.Instance) bool {
@@ -158,8 +159,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// pages hands over the cluster's instances. Nothing is handed over before the session is known to hold: afterwards, a
-// session that ends is an error.
+// pages yields the cluster's instances. It yields nothing before the session is known to be valid:
+// afterwards, the end of a session is an error.
 func (s reader) pages(ctx context.Context, c *conn, yield func(provider.Instance) bool) error {
 	in, err := inventory(s).room(ctx, c)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestForeignTags: a vCenter that accepts anything has tags of any ID, and knows them again.
+// TestForeignTags: a vCenter simulator that accepts everything has tags of any ID, and returns them.
 func TestForeignTags(t *testing.T) {
 	s := newStage(t, vcenter.Options{AcceptAny: true})
 	class := s.openShift()
@@ -23,7 +23,7 @@ func TestForeignTags(t *testing.T) {
 	}
 }
 
-// TestForeignCustomization: so it is with specifications of customizations.
+// TestForeignCustomization: the same for specifications of customizations.
 func TestForeignCustomization(t *testing.T) {
 	s := newStage(t, vcenter.Options{AcceptAny: true})
 	class := s.gardener("c")

@@ -12,7 +12,7 @@ import (
 
 func faultOfKind(k provider.Kind) providertest.Fault { return providertest.Fault{Kind: k} }
 
-// calls counts what was asked for since counts were taken.
+// calls returns the requests since the given counts.
 func (s *stage) calls(before map[string]int) (writes, reads int, by map[string]int) {
 	by = map[string]int{}
 	for operation, n := range s.server.Counts() {
@@ -34,8 +34,8 @@ func (s *stage) calls(before map[string]int) (writes, reads int, by map[string]i
 	return writes, reads, by
 }
 
-// Twenty machines: what a vCenter forces on each is a clone, power, a note that it has started, and the tags, and going off and
-// away. At rest nothing changes.
+// Twenty machines: each needs a clone, power, a note that it has started, and the tags, and at the end
+// power off and the removal. Afterwards nothing is written.
 func TestCalls(t *testing.T) {
 	const n, attributes = 20, 2
 	for api, marks := range map[string]int{provider.OpenShift: 1, provider.Gardener: attributes} {

@@ -15,11 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// grouper puts virtual machines into a group of their cluster, by which rules keep them on some hosts.
+// grouper manages the membership of virtual machines in a group of their cluster, by which rules keep them
+// on some hosts.
 type grouper struct{ *session }
 
-// groupOf is the group that an instance with these options belongs in: the one that it was made with, which a fallback of
-// the spec may have chosen. What another has made belongs in the spec's.
+// groupOf is the group of an instance with these options: the one that it was created with, which a
+// fallback of the spec may have chosen. The group of another implementation's instance is the spec's.
 func groupOf(s *session, options map[string]string) string {
 	if name := options[keyGroup]; name != "" || options[keyTemplate] != "" || s.plan == nil {
 		return name
@@ -27,7 +28,8 @@ func groupOf(s *session, options map[string]string) string {
 	return s.plan.place.vmGroup
 }
 
-// join reports whether a virtual machine is in its group, and else begins to put it there, or says that it is not yet.
+// join reports whether a virtual machine is in its group, and otherwise begins to add it, or returns why it
+// cannot yet.
 func (s grouper) join(ctx context.Context, c *conn, v *vm) (bool, error) {
 	return s.turn(ctx, c, v, true)
 }
@@ -49,18 +51,19 @@ func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
 	return false, nil
 }
 
-// leave takes a virtual machine out of its group, and reports whether it is out.
+// leave removes a virtual machine from its group, and reports whether it has left.
 func (s grouper) leave(ctx context.Context, c *conn, v *vm) (bool, error) {
 	out, err := s.turn(ctx, c, v, false)
-	if provider.KindOf(err) == provider.Invalid { // without a group, it is in none
+	if provider.KindOf(err) == provider.Invalid { // without a group, it has left
 		return true, nil
 	}
 	return out, err
 }
 
-// turn reports whether a virtual machine is in its group, or out of it, as wanted, and else begins to make it so. A group is changed
-// as a whole: two changes at a time would undo each other. So whoever changes one reads it afresh when nobody else of this process
-// does, and no change is under way; each change is seen before power is switched on.
+// turn reports whether a virtual machine is in its group, or has left it, as wanted, and otherwise begins
+// the change. A group is changed as a whole: two changes at a time would undo each other. So each change
+// reads the group again, while no other caller of this process changes it and no change is in progress.
+// Power is switched on only after the change is visible.
 func (s grouper) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, error) {
 	owner, err := c.clusterOf(ctx, v)
 	if err != nil {
@@ -93,7 +96,7 @@ func (s grouper) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, e
 	return false, s.change(ctx, cluster, key, group.Name, to)
 }
 
-// changing reports whether a change of a group is under way, and why the last one failed.
+// changing reports whether a change of a group is in progress, and why the last one failed.
 func (s grouper) changing(ctx context.Context, c *conn, key string) (busy bool, failed, err error) {
 	t, ok := s.provider.tasks.get(key)
 	if !ok {
@@ -165,7 +168,7 @@ func (s grouper) change(ctx context.Context, cluster *object.ClusterComputeResou
 
 func newTask(r ref) *task { return &task{ref: r, what: "change a group"} }
 
-// turns lets one after the other do what two must not do at a time.
+// turns serializes operations by key.
 type turns struct {
 	mu  sync.Mutex
 	all map[string]chan struct{}
@@ -173,7 +176,8 @@ type turns struct {
 
 func newTurns() *turns { return &turns{all: map[string]chan struct{}{}} }
 
-// take waits for the turn of whoever has come for a key, and returns how to end it.
+// take waits until all earlier callers for a key are done, and returns a function that ends the caller's
+// turn.
 func (t *turns) take(ctx context.Context, key string) (done func(), err error) {
 	t.mu.Lock()
 	turn, ok := t.all[key]

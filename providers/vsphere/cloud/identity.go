@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The options of a virtual machine (its extraConfig) that say whose it is. They are written with the request for
-// the clone. Options that begin with "guestinfo." would not do: guests may change these.
+// The options of a virtual machine (its extraConfig) that record its owner. They are written with the
+// request for the clone. They do not begin with "guestinfo.", because guests may change such options.
 const (
 	keyUID       = "millwright.dev-machine-uid"
 	keyNamespace = "millwright.dev-machine-namespace"
@@ -17,7 +17,7 @@ const (
 	keyCluster   = "millwright.dev-cluster"
 	keyTemplate  = "millwright.dev-template"
 	keyGroup     = "millwright.dev-vm-group"
-	// keyStarted says that a virtual machine ran, where no tag does.
+	// keyStarted says that a virtual machine ran, if no tag does.
 	keyStarted = "millwright.dev-started"
 )
 
@@ -25,10 +25,11 @@ var identityKeys = []string{keyUID, keyNamespace, keyName, keyOwner, keyCluster,
 
 var uuidShape = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// instanceUUIDs are those under which a machine's instance may be known to the vCenter. New ones get the first.
+// instanceUUIDs are the possible instance UUIDs of a machine in the vCenter. New ones get the first.
 //
-// OpenShift's own provider uses the UID of the machine and looks for it: so do new instances of its API, which it
-// finds if it comes back. Others get a UUID made from the token, which two clusters with the same UIDs do not share.
+// OpenShift's own provider uses the UID of the machine and looks for it: new instances of its API do the
+// same, so that it finds them if it is used again. Others get a UUID computed from the token, which two
+// clusters with the same UIDs do not share.
 func instanceUUIDs(api, cluster string, ref provider.Ref) []string {
 	uid, token := strings.ToLower(ref.UID), ref.Token(cluster)
 	made := strings.Join([]string{token[:8], token[8:12], token[12:16], token[16:20], token[20:]}, "-")
@@ -54,7 +55,7 @@ func providerID(api, region, biosUUID string) string {
 	return scheme + strings.ToLower(biosUUID)
 }
 
-// biosUUID is what a provider ID of either format names; empty if it is none.
+// biosUUID is the UUID in a provider ID of either format; empty if the provider ID is invalid.
 func biosUUID(id string) string {
 	id = strings.ToLower(id)
 	tail, ok := strings.CutPrefix(id, scheme)

@@ -13,12 +13,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// starter takes a clone from power off to what a machine should be.
+// starter turns a clone that is powered off into a running machine.
 type starter struct{ *session }
 
-// Initialize implements [provider.Initializer]: what a clone lacks is done step by step, each when the one before has
-// shown: newer virtual hardware, the group of virtual machines, power, and a note that it has started. Tags and attributes
-// are for Maintain: who uses the machine needs none of them.
+// Initialize implements [provider.Initializer]: it takes the steps that a clone still needs, each after the
+// one before has shown its effect: newer virtual hardware, the group of virtual machines, power, and a note
+// that it has started. Tags and attributes are left to Maintain: the machine works without them.
 func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Instance) error {
 	if s.plan == nil {
 		return nil
@@ -48,7 +48,7 @@ func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Ins
 	})
 }
 
-// byID is the virtual machine with an instance UUID; nil if there is none.
+// byID is the virtual machine with an instance UUID; nil if it does not exist.
 func (s *session) byID(ctx context.Context, c *conn, id string) (*vm, error) {
 	in, err := inventory{s}.room(ctx, c)
 	if err != nil || id == "" {
@@ -89,7 +89,8 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 	return s.begin(v, taskPowerOn, func() (ref, error) { return s.powerOn(ctx, c, v.ref) })
 }
 
-// powerOn lets DRS choose a host, also where it only recommends otherwise. Without a datacenter nobody can be asked to.
+// powerOn lets DRS choose a host, also if DRS is configured to recommend only. Without a datacenter DRS
+// cannot be called.
 func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
 	in, err := inventory(s).room(ctx, c)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
 	return r.Returnval, nil
 }
 
-// begin begins a task on a virtual machine and remembers it.
+// begin begins a task on a virtual machine and records it.
 func (s starter) begin(v *vm, what string, call func() (ref, error)) error {
 	t, err := call()
 	if err != nil {
@@ -121,8 +122,8 @@ func (s starter) begin(v *vm, what string, call func() (ref, error)) error {
 	return nil
 }
 
-// busy reports whether what was begun on a virtual machine is still being done. Why one of the tasks that matter failed
-// is returned once, and then it may be tried again.
+// busy reports whether a task on a virtual machine is still running. The failure of a task that matters is
+// returned once, and the task may then be tried again.
 func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (bool, error) {
 	t, ok := s.provider.tasks.get(v.instanceUUID)
 	if !ok || t.what == taskClone {
@@ -152,7 +153,7 @@ func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (b
 	return false, nil
 }
 
-// shows reports whether a virtual machine is as a task was to make it: nobody need ask how that went.
+// shows reports whether a virtual machine shows the effect of a task, so that the task need not be read.
 func shows(what string, v *vm) bool {
 	switch what {
 	case taskPowerOn:
@@ -163,7 +164,7 @@ func shows(what string, v *vm) bool {
 	return false
 }
 
-// harmless reports whether a task failed because there was nothing for it to do.
+// harmless reports whether a task failed because it had nothing to do.
 func harmless(fault types.BaseMethodFault) bool {
 	switch fault.(type) {
 	case *types.InvalidPowerState, *types.AlreadyUpgraded, *types.ManagedObjectNotFound:
@@ -172,7 +173,8 @@ func harmless(fault types.BaseMethodFault) bool {
 	return false
 }
 
-// notAttempted is why DRS has found no host for a virtual machine: the task itself does not fail then.
+// notAttempted is the reason why DRS has found no host for a virtual machine: the task itself does not fail
+// then.
 func notAttempted(info types.TaskInfo, of ref) error {
 	result, ok := info.Result.(types.ClusterPowerOnVmResult)
 	if !ok {
@@ -186,14 +188,14 @@ func notAttempted(info types.TaskInfo, of ref) error {
 	return nil
 }
 
-// powering is how the first power on of a virtual machine goes.
+// powering is the progress of a virtual machine's first power on.
 type powering struct {
 	underWay bool
-	fault    *provider.Error // one that is final
+	fault    *provider.Error // a final one
 }
 
-// powering looks at the task that this process has begun, and at those that the vCenter has lately had on the virtual
-// machine. What may be mended is not told as a fault: it is tried again.
+// powering reads the task that this process has begun, and the vCenter's recent tasks on the virtual
+// machine. A failure that may be temporary is no fault: it is tried again.
 func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.TaskInfo) (powering, error) {
 	t, ok := s.provider.tasks.get(v.instanceUUID)
 	if ok && t.what == taskPowerOn {
@@ -225,7 +227,7 @@ func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.Tas
 	return powering{}, nil
 }
 
-// final is an error as a fault, if nothing but another spec, other credentials or less use elsewhere mends it.
+// final returns an error as a fault, if only another spec, other credentials or free capacity can fix it.
 func (s reader) final(err error) *provider.Error {
 	e, ok := errors.AsType[*provider.Error](narrowed(s.session, classify(err)))
 	if !ok || e.Kind != provider.Exhausted && e.Kind != provider.Invalid && e.Kind != provider.Denied {
@@ -234,7 +236,8 @@ func (s reader) final(err error) *provider.Error {
 	return e
 }
 
-// note writes that a virtual machine has started: whoever switches it off from now on wants it off.
+// note records that a virtual machine has started: from then on, a virtual machine that is off was switched
+// off.
 func (s starter) note(ctx context.Context, c *conn, v *vm, k *knowledge) error {
 	if reader(s).noted(v, k) {
 		return nil

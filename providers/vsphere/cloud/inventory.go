@@ -14,10 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// inventory finds what a spec names.
+// inventory finds the objects that a spec names.
 type inventory struct{ *session }
 
-// room is where virtual machines are looked for: a datacenter, or, where no spec says which, the whole vCenter.
+// room is the area of a search for virtual machines: a datacenter or, if no spec names one, the whole
+// vCenter.
 type room struct {
 	datacenter *ref
 	path       string // of the datacenter
@@ -60,7 +61,7 @@ func (c *conn) datacenter(ctx context.Context, name, field string) (*object.Data
 	return dc, misplaced(err, field, "datacenter", name)
 }
 
-// at is what the inventory has at a path, if it is of one of the kinds.
+// at is the inventory's object at a path, if it has one of the kinds.
 func (c *conn) at(ctx context.Context, path string, kinds ...string) (*ref, error) {
 	r, err := methods.FindByInventoryPath(ctx, c.vim, &types.FindByInventoryPath{This: *c.vim.ServiceContent.SearchIndex, InventoryPath: path})
 	if err != nil || r.Returnval == nil {
@@ -103,7 +104,8 @@ var (
 	}}
 )
 
-// place finds something by its inventory path, or by a name, as the original does. The error names the field.
+// place finds an object by its inventory path, or by a name, as the original does. The error names the
+// field.
 func (s inventory) place(ctx context.Context, c *conn, on shelf, name, field string) (ref, error) {
 	in, err := s.room(ctx, c)
 	if err != nil {
@@ -133,7 +135,7 @@ func (s inventory) place(ctx context.Context, c *conn, on shelf, name, field str
 	})
 }
 
-// templateRef finds what is cloned: by inventory path, by name, or, as OpenShift's API says, by instance UUID.
+// templateRef finds the template: by inventory path, by name, or, in OpenShift's API, by instance UUID.
 func (s inventory) templateRef(ctx context.Context, c *conn) (ref, error) {
 	in, err := s.room(ctx, c)
 	if err != nil {
@@ -191,14 +193,14 @@ func (c *conn) child(ctx context.Context, in room, name string) (*ref, error) {
 	return r.Returnval, nil
 }
 
-// spot is where a clone goes.
+// spot is the placement of a clone.
 type spot struct {
 	folder, pool    ref
 	datastore, host *ref
 }
 
-// spot finds the places that the spec names. Those that it leaves to the vCenter, it recommends once the request for
-// the clone is there: see [inventory.recommend].
+// spot finds the objects of the placement in the spec. For the omitted ones the vCenter makes
+// recommendations when the request for the clone is complete: see [inventory.recommend].
 func (s inventory) spot(ctx context.Context, c *conn) (at spot, err error) {
 	p := s.plan.place
 	if at.folder, err = s.place(ctx, c, folders, p.folder, "workspace.folder"); err != nil {
@@ -262,7 +264,8 @@ func (c *conn) ownerOf(ctx context.Context, pool ref) (ref, error) {
 	})
 }
 
-// recommend lets the vCenter choose a datastore of a cluster of datastores, or of those that a compute cluster has.
+// recommend lets the vCenter choose a datastore of a cluster of datastores, or of those that a compute
+// cluster has.
 func (s inventory) recommend(ctx context.Context, c *conn, template ref, name string, clone *types.VirtualMachineCloneSpec) error {
 	p := s.plan.place
 	switch {
@@ -297,7 +300,7 @@ func (s inventory) recommendOf(ctx context.Context, c *conn, template ref, name 
 	if err != nil {
 		return err
 	}
-	// Some recommend only for what is listed.
+	// Some recommend only datastores that are listed.
 	for _, listed := range [][]types.VmPodConfigForPlacement{nil, {{StoragePod: pod}}} {
 		result, err := object.NewStorageResourceManager(c.vim).RecommendDatastores(ctx, types.StoragePlacementSpec{
 			Folder: clone.Location.Folder, Vm: &template, CloneName: name, CloneSpec: clone, Type: string(types.StoragePlacementSpecPlacementTypeClone),

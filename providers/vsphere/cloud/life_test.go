@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// only is the one machine that the vCenter has.
+// only is the vCenter's only machine.
 func (s *stage) only(t *testing.T) vcenter.Machine {
 	t.Helper()
 	all := s.cloud.Machines()
@@ -24,7 +24,7 @@ func (s *stage) only(t *testing.T) vcenter.Machine {
 	return all[0]
 }
 
-// gone deletes until it is done, and returns what was asked for, in order.
+// gone deletes until it is done, and returns the requests, in order.
 func (s *stage) gone(t *testing.T, of *session, r provider.Ref, i ...provider.Instance) (asked []string) {
 	t.Helper()
 	before := len(s.server.Requests())
@@ -57,7 +57,7 @@ func TestDeletionIsStepByStep(t *testing.T) {
 	}
 }
 
-// A disk of a volume that is still attached when a machine goes is let go of, with what is on it.
+// A volume's disk that is still attached when a machine is deleted is detached, with its data.
 func TestVolumesAreKept(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class := s.openShift()
@@ -122,7 +122,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got[key], value)
 		}
 	}
-	// A spec that does not say whose machines are gets what the original would find them by.
+	// A spec without an owner gets the attributes by which the original would find its machines.
 	delete(class, "tags")
 	of = s.open(t, s.classOf(provider.Gardener, "d", class))
 	s.make(t, of, machineRef("n"))
@@ -133,10 +133,11 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// An option says that a machine ran: one that is switched off later is not switched on again, whatever tags it has.
+// An option records that a machine ran: if it is switched off later, it is not switched on again, whatever
+// its tags.
 func TestWhatRanIsNoted(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
-	s.tagged["c"] = true // an administrator has made no tag for the cluster
+	s.tagged["c"] = true // an administrator has created no tag for the cluster
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
 	i := s.make(t, of, r)
 	if got := s.only(t).Extra[keyStarted]; got != "true" {
@@ -156,7 +157,7 @@ func TestAMachineThatIsSwitchedOffStaysOff(t *testing.T) {
 		s := newStage(t, vcenter.Options{})
 		of, r := s.open(t, s.class(api, "c")), machineRef("m")
 		i := s.make(t, of, r)
-		for _, verb := range []string{"strip", "stop"} { // also where nothing but the note is left
+		for _, verb := range []string{"strip", "stop"} { // also if only the note is left
 			if err := s.cloud.Do(verb, i.ID); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +233,7 @@ func TestWaitForIP(t *testing.T) {
 	}
 }
 
-// A guest without tools never tells an address: it is not waited for as if it did.
+// A guest without tools never reports an address: the provider does not wait for one.
 func TestAGuestThatTellsNoAddress(t *testing.T) {
 	s := newStage(t, vcenter.Options{Boot: time.Hour})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -312,7 +313,7 @@ func TestAddressesOfPools(t *testing.T) {
 	}
 }
 
-// heldObjects are objects that can be made and released.
+// heldObjects are objects that can be created and released.
 type heldObjects struct {
 	objects
 	kept, released []string
@@ -340,7 +341,8 @@ func (k *heldObjects) Release(_ context.Context, ref provider.ObjectRef, machine
 	return nil
 }
 
-// Claims are made as the original makes them, once, in the version that is served, and released when nothing is left of the machine.
+// Claims are created as the original creates them, once, in the served version, and released when nothing
+// is left of the machine.
 func TestClaimsAreMadeAndReleased(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	k := &heldObjects{objects: objects{}}
@@ -381,7 +383,7 @@ func TestClaimsAreMadeAndReleased(t *testing.T) {
 	}
 }
 
-// What a clone came to is told by the next Create: nothing is left of one that failed.
+// The next Create reports the result of a clone: a failed one leaves nothing.
 func TestAFailedCloneIsToldByTheNextCreate(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -419,8 +421,8 @@ func TestANameThatIsTaken(t *testing.T) {
 	}
 }
 
-// OpenShift's provider finds its virtual machines by the machine's UID, and so do we. What it has left half made is
-// carried on with.
+// OpenShift's provider finds its virtual machines by the machine's UID, and so does this provider. It
+// continues with a half-finished one.
 func TestOpenShiftsOwnVirtualMachines(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	s.tagged["c"] = true // a cluster without a tag
@@ -438,7 +440,7 @@ func TestOpenShiftsOwnVirtualMachines(t *testing.T) {
 	if i := s.settle(t, of, r); i.State != provider.Running {
 		t.Errorf("%+v", i)
 	}
-	// And the way back: its lookup is by the same UUID.
+	// And the way back: OpenShift's lookup uses the same UUID.
 	other := machineRef("n")
 	s.make(t, of, other)
 	for _, machine := range s.cloud.Machines() {
@@ -448,7 +450,7 @@ func TestOpenShiftsOwnVirtualMachines(t *testing.T) {
 	}
 }
 
-// Somebody makes a copy, or a template, of a node: neither is a machine's.
+// A user makes a copy, or a template, of a node: neither belongs to a machine.
 func TestCopies(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")

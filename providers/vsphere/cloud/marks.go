@@ -16,14 +16,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// marker gives virtual machines the tags and custom attributes by which others know whose they are, and goes by them.
+// marker writes the tags and custom attributes that record the owner of virtual machines for other tools,
+// and reads them.
 type marker struct{ *session }
 
-// tagging says which tags virtual machines have.
+// tagging reads the tags of virtual machines.
 type tagging func(ctx context.Context, c *conn, of []*vm) error
 
-// clusterTag is the ID of the tag that OpenShift's installer has made for the cluster: it has the cluster's name, in a
-// category of its own. Empty where an administrator has made the cluster's virtual machines, and no tag.
+// clusterTag is the ID of the tag that OpenShift's installer has created for the cluster: it has the
+// cluster's name, in a category of its own. It is empty if an administrator has created the cluster's
+// virtual machines without a tag.
 func (s marker) clusterTag(ctx context.Context, c *conn) (string, error) {
 	if s.class.API != provider.OpenShift {
 		return "", nil
@@ -41,7 +43,7 @@ func (s marker) clusterTag(ctx context.Context, c *conn) (string, error) {
 	})
 }
 
-// categoryCalled and tagCalled return IDs, or nothing. What is deleted meanwhile is not what is looked for.
+// categoryCalled and tagCalled return IDs, or nothing. An object that is deleted meanwhile does not count.
 func categoryCalled(ctx context.Context, m *tags.Manager, name string) (string, error) {
 	ids, err := m.ListCategories(ctx)
 	if err != nil {
@@ -92,7 +94,7 @@ func (s marker) wantedTags(ctx context.Context, c *conn) ([]string, error) {
 	return all, nil
 }
 
-// tagsOf asks for the tags of a few virtual machines; of all that there are [marker.tagged].
+// tagsOf reads the tags of a few virtual machines; [marker.tagged] reads those of all.
 func (s marker) tagsOf(ctx context.Context, c *conn, of []*vm) error {
 	wanted, err := s.wantedTags(ctx, c)
 	if err != nil || len(wanted) == 0 || len(of) == 0 {
@@ -114,8 +116,9 @@ func (s marker) tagsOf(ctx context.Context, c *conn, of []*vm) error {
 	})
 }
 
-// learn asks for tags. That the service fails is an error where one of them decides whose a virtual machine is; otherwise they are
-// unknown: the vCenter can be without its tagging service for long, and machines come and go meanwhile.
+// learn reads tags. A failure of the service is an error if a tag decides the owner of one of the virtual
+// machines; otherwise the tags are unknown: a vCenter can run without its tagging service for long, and
+// machines are created and deleted meanwhile.
 func (s marker) learn(ctx context.Context, c *conn, of []*vm, r *provider.Ref, tagged tagging) error {
 	patient, cancel := context.WithTimeout(ctx, tagPatience)
 	defer cancel()
@@ -129,15 +132,15 @@ func (s marker) learn(ctx context.Context, c *conn, of []*vm, r *provider.Ref, t
 	return nil
 }
 
-// tagPatience is how long the tagging service may take, which may be down and say nothing.
+// tagPatience is the time limit for the tagging service, which may be down and not answer.
 const tagPatience = 10 * time.Second
 
-// doubtful reports whether nothing but a tag says whose a virtual machine is.
+// doubtful reports whether only a tag can prove the owner of a virtual machine.
 func (s marker) doubtful(v *vm, r *provider.Ref) bool {
 	return s.class.API == provider.OpenShift && v.extra[keyCluster] == "" && (r == nil || !bears(s.session, v, *r))
 }
 
-// tagged asks once for all virtual machines that have the tags that matter.
+// tagged reads once which virtual machines have the relevant tags.
 func (s marker) tagged(ctx context.Context, c *conn) tagging {
 	has := map[string][]string{}
 	wanted, err := s.wantedTags(ctx, c)
@@ -152,7 +155,7 @@ func (s marker) tagged(ctx context.Context, c *conn) tagging {
 	}
 }
 
-// attached adds the tags of the wanted ones that things have.
+// attached adds the wanted tags that objects have.
 func attached(ctx context.Context, c *conn, wanted []string, has map[string][]string) error {
 	return c.tags(ctx, func(m *tags.Manager) error {
 		all, err := m.ListAttachedObjectsOnTags(ctx, wanted)
@@ -165,8 +168,8 @@ func attached(ctx context.Context, c *conn, wanted []string, has map[string][]st
 	})
 }
 
-// fieldsOf are the names of custom attributes by their keys. They are asked for again if a virtual machine has one that
-// is not known: what is not understood must not look as if it were not there.
+// fieldsOf are the names of custom attributes by their keys. They are read again if a virtual machine has
+// an unknown key: an attribute with an unknown name must not be ignored.
 func fieldsOf(ctx context.Context, c *conn, all []*vm) (map[int32]string, error) {
 	names, err := fields(ctx, c)
 	if err != nil {
@@ -216,8 +219,8 @@ func (v *vm) named(names map[int32]string) map[string]string {
 	return all
 }
 
-// inScope reports whether a virtual machine is the cluster's. Who has made it here has written so; where nothing is
-// written (any more), the UUID of the machine that is looked for counts, the cluster's tag, or custom attributes.
+// inScope reports whether a virtual machine is the cluster's. This provider writes the cluster into the
+// options; without it, the UUID of the requested machine counts, the cluster's tag, or custom attributes.
 func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, r *provider.Ref) bool {
 	if cluster := v.extra[keyCluster]; cluster != "" {
 		return cluster == s.class.Cluster
@@ -249,7 +252,7 @@ func (s marker) marked(v *vm, k *knowledge) bool {
 	return false
 }
 
-// attach gives a virtual machine the tags that it lacks, in one call.
+// attach adds the missing tags of a virtual machine, in one call.
 func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) error {
 	lacks := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool { return slices.Contains(v.tags, id) })
 	if len(lacks) == 0 {
@@ -275,8 +278,8 @@ func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) err
 	})
 }
 
-// assign gives a virtual machine the custom attributes that it lacks; attributes that the vCenter does not know yet are
-// defined. One that fails holds up no other.
+// assign adds the missing custom attributes of a virtual machine; attributes that the vCenter does not know
+// yet are defined. A failure of one does not stop the others.
 func (s marker) assign(ctx context.Context, c *conn, v *vm, k *knowledge) error {
 	has, keys := v.named(k.fields), map[string]int32{}
 	for key, name := range k.fields {
@@ -294,7 +297,7 @@ func (s marker) assign(ctx context.Context, c *conn, v *vm, k *knowledge) error 
 	return errors.Join(errs...)
 }
 
-// attribute is a custom one with its value.
+// attribute is a custom attribute with its value.
 type attribute struct {
 	name, value string
 	key         int32

@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Volumes are kept wherever their driver has put them, and disks of a virtual machine's own go with it, wherever they have been
-// moved to.
+// Volumes are kept wherever their driver has put them, and a virtual machine's own disks are deleted with
+// it, wherever they were moved to.
 func TestVolumesAreKeptWhereverTheyAre(t *testing.T) {
 	const object = "25d8b159-948c-4b2a-8a3f-1c98ecfd4a7e"
 	for _, r := range []struct {
@@ -86,8 +86,8 @@ func TestWhoseDisks(t *testing.T) {
 	}
 }
 
-// A virtual machine whose configuration the vCenter cannot read is not gone: nothing is concluded, nothing is done, and claims are
-// kept, until it can be read again.
+// A virtual machine whose configuration the vCenter cannot read still exists: the provider changes nothing
+// and keeps claims, until it can be read again.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		s := newStage(t, vcenter.Options{})
@@ -123,13 +123,13 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	}
 }
 
-// While its own clone is under way, nobody can read the configuration, and the machine is Pending.
+// During its own clone, the configuration cannot be read, and the machine is Pending.
 func TestACloneThatCannotBeReadYet(t *testing.T) {
 	s := newStage(t, vcenter.Options{Clone: time.Minute})
-	s.user.Roles = documented(t) // which cancel no tasks
+	s.user.Roles = documented(t) // which may not cancel tasks
 	s.cloud.SetUser(s.user)
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
-	planted, err := s.cloud.Plant(vcenter.Plant{Name: r.Name, Folder: "/dc1/vm/elsewhere", Template: "/dc1/vm/rhcos"}) // stands for what it makes
+	planted, err := s.cloud.Plant(vcenter.Plant{Name: r.Name, Folder: "/dc1/vm/elsewhere", Template: "/dc1/vm/rhcos"}) // stands for the result
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestACloneThatCannotBeReadYet(t *testing.T) {
 	}
 }
 
-// A privilege that is missing is no reason to log in again: another session lacks it, too.
+// A missing privilege is no reason to log in again: another session lacks it, too.
 func TestADeniedCallEndsNoSession(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of := s.open(t, s.class(provider.OpenShift, "c"))
@@ -163,7 +163,7 @@ func TestADeniedCallEndsNoSession(t *testing.T) {
 	}
 }
 
-// Who is let in no more is dropped, and asks for another session the next time.
+// A connection that is refused is dropped, and the next call opens another session.
 func TestASessionThatIsRefusedIsDropped(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -184,7 +184,7 @@ func TestASessionThatIsRefusedIsDropped(t *testing.T) {
 	}
 }
 
-// A connection that another replaces is logged out, of SOAP and of REST.
+// A replaced connection is logged out, of SOAP and of REST.
 func TestReplacedSessionsAreLoggedOut(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -205,7 +205,7 @@ func TestReplacedSessionsAreLoggedOut(t *testing.T) {
 	t.Errorf("%d sessions are open, and %d were", s.cloud.Probe().Sessions(), open)
 }
 
-// As many connections are open as a vCenter has room for, and one that is in use is not cut off.
+// The number of connections stays below the vCenter's limit, and a connection in use is not closed.
 func TestTheSwitchboardHangsUp(t *testing.T) {
 	clock := &double.Clock{}
 	b := newSwitchboard(clock)
@@ -251,14 +251,15 @@ func TestReasonsToDrop(t *testing.T) {
 	}
 }
 
-// tagging are the requests to the tagging service; all of them fail.
+// tagging lets all requests to the tagging service fail.
 func (s *stage) tagging(kind provider.Kind) {
 	for _, operation := range []string{"tag-association *", "category *", "tag *"} {
 		s.server.Inject(double.Fault{Failure: double.Failure{Kind: string(kind)}, Operation: operation})
 	}
 }
 
-// Without the tagging service machines are found, made, kept and removed, as far as no tag decides whose they are.
+// Without the tagging service machines are found, created, maintained and removed, unless a tag decides
+// their owner.
 func TestTheTaggingServiceIsDown(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class := s.openShift()
@@ -271,7 +272,7 @@ func TestTheTaggingServiceIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []provider.Kind{provider.Transient, provider.Denied, provider.Throttled} {
-		s.clock.Advance(2 * memoAge) // nothing is remembered
+		s.clock.Advance(2 * memoAge) // nothing is cached
 		s.tagging(kind)
 		i := s.found(t, of, r)
 		if i.State != provider.Running || i.Uninitialized || i.Tags[tagLacks] != "" || of.Unkept(r, i) {
@@ -280,14 +281,15 @@ func TestTheTaggingServiceIsDown(t *testing.T) {
 		if err := of.Maintain(t.Context(), r, i); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		// Another has made it, and only tags could say that it ran: it is not switched on.
+		// Another implementation has created it, and only tags could record that it ran: it is not switched
+		// on.
 		if err := s.cloud.Do("stop", theirs.UID); err != nil && kind == provider.Transient {
 			t.Fatal(err)
 		}
 		if i := s.found(t, of, theirs); i.State != provider.Stopped || i.Uninitialized {
 			t.Errorf("%s: %s, uninitialized %t", kind, i.State, i.Uninitialized)
 		}
-		// Of this one nothing but a tag says whose it is.
+		// Only a tag records the owner of this one.
 		if _, err := of.Find(t.Context(), provider.Ref{UID: machineRef("other").UID, Name: "n"}); provider.KindOf(err) != kind {
 			t.Errorf("%s comes out as %v", kind, err)
 		}
@@ -316,7 +318,8 @@ func TestTheTaggingServiceIsDown(t *testing.T) {
 	t.Error("nothing was removed")
 }
 
-// Machines that join their group at once, and one that leaves meanwhile, undo nothing of each other's.
+// Machines that join their group at the same time, and one that leaves meanwhile, do not undo each other's
+// changes.
 func TestGroupsAreChangedOneAfterTheOther(t *testing.T) {
 	s := newStage(t, vcenter.Options{Regroup: 5 * time.Second})
 	class := s.openShift()
@@ -363,7 +366,8 @@ func TestGroupsAreChangedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A template that was made of a node has its options. A clone of it is switched on, and says nobody else's.
+// A template that was created from a node has its options. A clone of it is switched on, and records its
+// own owner.
 func TestATemplateThatWasANode(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of := s.open(t, s.class(provider.OpenShift, "c"))
@@ -385,7 +389,7 @@ func TestATemplateThatWasANode(t *testing.T) {
 	}
 }
 
-// Nobody knows in which namespace the claims of an orphan would be: it can be removed all the same.
+// The namespace of an orphan's claims is unknown: the orphan can still be removed.
 func TestOrphansHaveNoClaims(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	k := &heldObjects{objects: objects{}}
@@ -401,7 +405,7 @@ func TestOrphansHaveNoClaims(t *testing.T) {
 	}
 }
 
-// A claim, or an address, that is being deleted is given to somebody else next.
+// A claim, or an address, under deletion is soon assigned to another machine.
 func TestAddressesThatAreLeaving(t *testing.T) {
 	const claim, given = "v1beta1 IPAddressClaim machines/m-claim-0-0", "v1beta1 IPAddress machines/a"
 	for what, there := range map[string]objects{
@@ -425,7 +429,7 @@ func TestAddressesThatAreLeaving(t *testing.T) {
 	}
 }
 
-// A machine is looked for by the one UUID that its clone is asked for with, and by its name.
+// A machine is looked up by the one UUID that its clone requests, and by its name.
 func TestOneUUIDIsLookedFor(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
@@ -441,7 +445,7 @@ func TestOneUUIDIsLookedFor(t *testing.T) {
 	}
 }
 
-// Of a task whose effect shows nobody asks how it went.
+// A task whose effect is visible is not read.
 func TestTasksWhoseEffectShows(t *testing.T) {
 	for _, r := range []struct {
 		what, power string

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kernelArguments are what a guest is told of its addresses before it has a network: for each static address a
-// configuration, and the name servers. None where all devices use DHCP.
+// kernelArguments pass addresses to a guest before it has a network: for each static address a
+// configuration, and the name servers. None if all devices use DHCP.
 func (s cloner) kernelArguments(ctx context.Context, r provider.Ref) (string, error) {
 	var all []string
 	for i, device := range s.plan.nics {
@@ -44,8 +44,8 @@ func (s cloner) kernelArguments(ctx context.Context, r provider.Ref) (string, er
 	return strings.Join(all, " "), nil
 }
 
-// kernelArgument is ip=<address>::<gateway>:<mask>:::none, where IPv6 has brackets and the length of the prefix. A
-// gateway of the other family is that of the device's other addresses.
+// kernelArgument is ip=<address>::<gateway>:<mask>:::none, where IPv6 has brackets and the length of the
+// prefix. A gateway of the other family is that of the device's other addresses.
 func kernelArgument(address, gateway string) (string, error) {
 	p, err := netip.ParsePrefix(address)
 	if err != nil {
@@ -75,12 +75,12 @@ var ipamVersions = []string{ipam + "v1beta1", ipam + "v1beta2"}
 
 const (
 	claimKind = "IPAddressClaim"
-	// claimFinalizer keeps a claim, and so its address from others, as long as the machine's instance may use it.
+	// claimFinalizer keeps a claim, and so its address, while the machine's instance may use it.
 	claimFinalizer = "machine.openshift.io/ip-claim-protection"
 )
 
-// claims are requests for addresses in the control cluster: one for each pool of each device. They are made with the
-// machine, unless somebody made them before, and released with it.
+// claims are requests for addresses in the control cluster: one for each pool of each device. They are
+// created with the machine, unless they exist, and released with it.
 type claims struct{ objects provider.Objects }
 
 // claimName is that of the claim for an address of the pool of a device, as the original has it.
@@ -91,8 +91,8 @@ func claimName(machine string, device, pool int) string {
 // unclaimed is how long to wait for an address.
 const unclaimed = 15 * time.Second
 
-// of are the addresses that pools have given for a device, with their prefixes, and the gateway. A clone is made
-// when they are all there.
+// of are the addresses that pools have assigned to a device, with their prefixes, and the gateway. A clone
+// is created when all addresses are assigned.
 func (c claims) of(ctx context.Context, r provider.Ref, device int, d machinev1beta1.NetworkDeviceSpec) (addresses []string, gateway string, err error) {
 	for i, pool := range d.AddressesFromPools {
 		name := claimName(r.Name, device, i)
@@ -119,14 +119,14 @@ type address struct {
 	Gateway string `json:"gateway"`
 }
 
-// leaving is the metadata of what may be on its way out: what it says is another's soon.
+// leaving is the metadata of an object that may be under deletion: its address is soon another machine's.
 type leaving struct {
 	DeletionTimestamp string `json:"deletionTimestamp"`
 }
 
 func (l leaving) leaves() bool { return l.DeletionTimestamp != "" }
 
-// address is the one that a claim is bound to. The claim is made if there is none.
+// address is the one that a claim is bound to. The claim is created if it does not exist.
 func (c claims) address(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) (a address, err error) {
 	var bound struct {
 		Metadata leaving `json:"metadata"`
@@ -164,7 +164,7 @@ func (c claims) address(ctx context.Context, r provider.Ref, claim string, pool 
 	return given.Spec, err
 }
 
-// object reads an object of the IPAM API into something, in the version that the cluster has.
+// object reads an object of the IPAM API into a value, in the version that the cluster serves.
 func (c claims) object(ctx context.Context, kind, namespace, name string, into any) error {
 	for _, version := range ipamVersions {
 		raw, err := c.objects.Object(ctx, provider.ObjectRef{APIVersion: version, Kind: kind, Namespace: namespace, Name: name})
@@ -182,7 +182,7 @@ func (c claims) object(ctx context.Context, kind, namespace, name string, into a
 	return fmt.Errorf("%s %s in the namespace %s: %w", kind, name, namespace, provider.ErrNoObject)
 }
 
-// make makes a claim, in the first version that the cluster serves.
+// make creates a claim, in the first version that the cluster serves.
 func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) error {
 	keeper, ok := c.objects.(provider.Keeper)
 	if !ok {
@@ -210,8 +210,8 @@ func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool mac
 	return err
 }
 
-// release lets go of the claims of a machine that is gone. Of one without a namespace, such as that of an orphan, nobody knows
-// where its claims would be: they go with the machine that owns them.
+// release releases the claims of a deleted machine. For a machine without a namespace, such as an orphan,
+// the namespace of the claims is unknown: they are deleted with the machine that owns them.
 func (c claims) release(ctx context.Context, r provider.Ref, devices []machinev1beta1.NetworkDeviceSpec) error {
 	keeper, ok := c.objects.(provider.Keeper)
 	if !ok || r.Namespace == "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// plan is a spec of either API: what a machine is made of, and where. It is shared and not changed.
+// plan is a spec of either API: the template, the size and the placement of a machine. It is shared: do not
+// change it.
 type plan struct {
 	// server is the vCenter; empty: the credentials name it.
 	server string
@@ -36,7 +37,7 @@ type plan struct {
 	nics        []machinev1beta1.NetworkDeviceSpec
 	switchUUID  string
 
-	// tags are IDs; attributes are custom ones, of which ownership says whose a virtual machine is.
+	// tags are IDs; attributes are custom ones, of which ownership records the owner of a virtual machine.
 	tags       []string
 	attributes map[string]string
 	ownership  map[string]string
@@ -44,34 +45,34 @@ type plan struct {
 	names map[string]string
 }
 
-// place is where in the inventory. Names and inventory paths will do.
+// place is a placement in the inventory, by names or inventory paths.
 type place struct {
 	datacenter, folder              string
 	datastore, pod                  string
 	pool, computeCluster, host      string
 	vmGroup                         string
-	hardware                        int // the least version of the virtual hardware
+	hardware                        int // the minimal version of the virtual hardware
 	upgrade                         bool
 	allDatastoresOfTheCluster, wait bool
 }
 
-// guest is what the operating system in it is given.
+// guest is the configuration of the operating system.
 type guest struct {
 	id            string
 	extra         map[string]string
-	properties    map[string]string // of the vApp; nil: those by which user data is handed over
+	properties    map[string]string // of the vApp; nil: those that pass user data
 	sshKeys       []string
 	customization string
 }
 
-// field is the path of a field: by its name in OpenShift's API.
+// field is the path of a field, given its name in OpenShift's API.
 func (p *plan) field(name string) string { return cmp.Or(p.names[name], name) }
 
-// leastHardware is what the original asks for: older virtual hardware has no driver for volumes.
+// leastHardware is the original's minimum: older virtual hardware has no driver for volumes.
 const leastHardware = 15
 
-// decode reads a spec. What cannot work is refused here; what is merely missing from the vCenter is found out when it
-// is looked for.
+// decode reads a spec. It refuses what cannot work; names that are missing from the vCenter are found at
+// the lookup.
 func decode(api string, raw []byte) (*plan, error) {
 	if api == provider.Gardener {
 		return decodeGardener(raw)
@@ -126,7 +127,7 @@ func checkOpenShift(s *machinev1beta1.VSphereMachineProviderSpec, p *plan) (faul
 
 var tagID = regexp.MustCompile(`^urn:vmomi:InventoryServiceTag:[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}:[^:]+$`)
 
-// mostDataDisks is what a controller has room for beside the template's disk.
+// mostDataDisks is the number of a controller's units beside the template's disk.
 const mostDataDisks = 29
 
 func checkDisks(disks []machinev1beta1.VSphereDisk) (faults []error) {
@@ -215,8 +216,8 @@ func trimmed(all []string) (out []string) {
 	return out
 }
 
-// attributesFor are the custom attributes of a virtual machine of the cluster. A spec that does not say whose it is
-// gets the attributes that would.
+// attributesFor are the custom attributes of a virtual machine of the cluster. If a spec records no owner,
+// the attributes that do so are added.
 func (p *plan) attributesFor(cluster string) map[string]string {
 	all := maps.Clone(p.attributes)
 	if all == nil {
@@ -236,7 +237,7 @@ func owns(ownership map[string]string, cluster string, attributes map[string]str
 	}
 	for key, value := range ownership {
 		said, ok := attributes[key]
-		if !ok && value != "" { // the original reads the older key alike
+		if !ok && value != "" { // the original also reads the older key
 			_, ok = attributes[olderKey(key, value)]
 			said = value
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Power implements [provider.Powerer]. A guest that no longer answers cannot be asked to shut down: power is cut. Each call
-// to reboot is another reboot.
+// Power implements [provider.Powerer]. A guest that no longer answers cannot shut down: power is cut. Each
+// call to reboot is another reboot.
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	return s.with(ctx, func(c *conn) error {
 		v, err := s.byID(ctx, c, i.ID)
@@ -44,8 +44,8 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	})
 }
 
-// Status implements [provider.Session]: what OpenShift's own provider keeps. The task is the latest that this
-// process has begun, for people: nothing is found by it.
+// Status implements [provider.Session] with the fields of OpenShift's own provider. The task is the last
+// one that this process has begun, for users: the provider does not use it.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil
@@ -74,7 +74,7 @@ func creation(i provider.Instance) metav1.Condition {
 	return c
 }
 
-// Size implements [provider.Sizer]: what the spec says, or else the template.
+// Size implements [provider.Sizer] with the size of the spec, or else of the template.
 func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
 	if s.plan == nil {
 		return size, provider.Errorf(provider.Invalid, "the class has no spec")

@@ -15,12 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Config is what a [Provider] works with.
+// Config has the dependencies of a [Provider].
 type Config struct {
 	Clock provider.Clock
 	// Objects are those of the control cluster; nil for none.
 	Objects provider.Objects
-	// PageSize is how many virtual machines a listing asks for at a time; 0 for 200.
+	// PageSize is the number of virtual machines on a page of a listing; 0 for 200.
 	PageSize int32
 }
 
@@ -35,7 +35,7 @@ type Provider struct {
 
 var _ provider.Provider = &Provider{}
 
-// New makes a provider.
+// New returns a provider.
 func New(c Config) *Provider {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
@@ -46,8 +46,8 @@ func New(c Config) *Provider {
 	return &Provider{config: c, specs: kit.NewSpecs(decode), board: newSwitchboard(c.Clock), tasks: newTasks(c.Clock), turns: newTurns()}
 }
 
-// Plugin is the provider to be served. A vCenter does not tell how many requests it bears; these are few enough for
-// one that serves others too.
+// Plugin is the provider to be served. A vCenter does not publish its limits; these rates are low enough
+// for one that serves other clients too.
 func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: "vsphere",
@@ -89,7 +89,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// session is a class opened.
+// session is an open class.
 type session struct {
 	provider *Provider
 	class    provider.Class
@@ -106,12 +106,12 @@ var _ interface {
 	provider.Powerer
 } = &session{}
 
-// with hands a connection to calls.
+// with passes a connection to calls.
 func (s *session) with(ctx context.Context, calls func(*conn) error) error {
 	return s.provider.board.use(ctx, s.target, calls)
 }
 
-// Account implements [provider.Session]: a vCenter is one, whoever logs in.
+// Account implements [provider.Session]: a vCenter is one account, for all its users.
 func (s *session) Account(ctx context.Context) (id string, err error) {
 	err = s.with(ctx, func(c *conn) error {
 		id = c.vim.ServiceContent.About.InstanceUuid
@@ -128,8 +128,8 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.site.source(), Choices: s.choices(), Identify: identify}
 }
 
-// scopeName names the scope: virtual machines are listed in a datacenter of a vCenter. What a spec of Gardener's says of
-// their owner counts, too.
+// scopeName names the scope: virtual machines are listed in a datacenter of a vCenter. The owner in a spec
+// of Gardener is part of it, too.
 func (s *session) scopeName() string {
 	if s.plan == nil {
 		return "no spec"
@@ -138,7 +138,7 @@ func (s *session) scopeName() string {
 	for _, k := range slices.Sorted(maps.Keys(s.plan.ownership)) {
 		parts = append(parts, k+"="+s.plan.ownership[k])
 	}
-	// A listing tells of these tags only, and counts what waits for an address as pending.
+	// A listing reads these tags only, and reports a virtual machine that waits for an address as pending.
 	parts = append(parts, s.plan.tags...)
 	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.place.wait)
 }

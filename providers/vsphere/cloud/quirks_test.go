@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// What the originals do and must not be copied: each row of the notes that is about vSphere, by its words.
+// Behavior of the originals that must not be copied: each row of the notes about vSphere, with its text.
 
 // "conditionFailed uses the Succeeded reason" (C19).
 func TestQuirkFailureHasAReasonOfItsOwn(t *testing.T) {
@@ -39,8 +39,8 @@ func TestQuirkFailureHasAReasonOfItsOwn(t *testing.T) {
 	}
 }
 
-// "create and delete share one taskRef", and "relies on error-string match for a gone task": nothing is found by a task
-// here. A process that knows none does the whole way.
+// "create and delete share one taskRef", and "relies on error-string match for a gone task": nothing is
+// found by a task here. A process that knows no task does the same.
 func TestQuirkNoTaskIsNeeded(t *testing.T) {
 	s := newStage(t, vcenter.Options{Clone: time.Second, Delete: time.Second})
 	class, r := s.class(provider.OpenShift, "c"), machineRef("m")
@@ -50,7 +50,7 @@ func TestQuirkNoTaskIsNeeded(t *testing.T) {
 	s.clock.Advance(2 * time.Second)
 	running := false
 	for range 10 {
-		found, err := s.open(t, class).Find(t.Context(), r) // a process of its own for each call
+		found, err := s.open(t, class).Find(t.Context(), r) // a new process for each call
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
@@ -78,7 +78,7 @@ func TestQuirkNoTaskIsNeeded(t *testing.T) {
 	t.Error("it does not go")
 }
 
-// "delete uses errors as polling" (C19): what is under way is no error.
+// "delete uses errors as polling" (C19): an operation in progress is no error.
 func TestQuirkDeletionUnderWayIsNoError(t *testing.T) {
 	s := newStage(t, vcenter.Options{Delete: time.Minute})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -102,7 +102,8 @@ func TestQuirkKindsSurviveWrapping(t *testing.T) {
 	}
 }
 
-// "task-ID cache is an unlocked map" (C19): tasks and places are asked for by all machines at a time. Run with -race.
+// "task-ID cache is an unlocked map" (C19): all machines use tasks and lookups concurrently. Run with
+// -race.
 func TestQuirkMemoriesAreLocked(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of := s.open(t, s.class(provider.OpenShift, "c"))
@@ -120,8 +121,8 @@ func TestQuirkMemoriesAreLocked(t *testing.T) {
 	}
 }
 
-// "a new cloud session per call; block up to 5-20 min inside one reconcile": TestOneSessionForAll, and here that no call
-// waits for what takes an hour.
+// "a new cloud session per call; block up to 5-20 min inside one reconcile": TestOneSessionForAll, and here
+// that no call waits for an operation of an hour.
 func TestQuirkNoCallWaits(t *testing.T) {
 	s := newStage(t, vcenter.Options{Clone: time.Hour, Boot: time.Hour, Delete: time.Hour})
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
@@ -143,7 +144,7 @@ func TestQuirkNoCallWaits(t *testing.T) {
 	}
 }
 
-// "4xx = terminal": what is used up, or asked for too often, is not the spec's.
+// "4xx = terminal": exhaustion and throttling are no faults of the spec.
 func TestQuirkQuotasAreNotTheSpecs(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of := s.open(t, s.class(provider.OpenShift, "c"))

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// documented are the roles that people are told to use.
+// documented are the roles in the documentation.
 func documented(t *testing.T) vcenter.Roles {
 	t.Helper()
 	raw, err := os.ReadFile("../../../docs/providers/vsphere-roles.json")
@@ -38,8 +38,9 @@ func documented(t *testing.T) vcenter.Roles {
 	return roles
 }
 
-// whole are specs that need everything that there is to need: one with attributes, a customization and old virtual hardware,
-// one with the group, further disks and tags, one with properties of a vApp, and one whose template is none.
+// whole are specs that together need every privilege: one with attributes, a customization and old virtual
+// hardware, one with the group, further disks and tags, one with properties of a vApp, and one whose
+// template is an ordinary virtual machine.
 func (s *stage) whole(t *testing.T) []provider.Class {
 	t.Helper()
 	ours := s.openShift()
@@ -67,7 +68,7 @@ func (s *stage) whole(t *testing.T) []provider.Class {
 	}
 }
 
-// life does for a machine all that is ever done, and returns everything that was refused.
+// life runs every operation on a machine, and returns all refusals.
 func (s *stage) life(t *testing.T, p provider.Provider, class provider.Class, r provider.Ref) (errs []error) {
 	t.Helper()
 	opened, err := p.Open(t.Context(), class)
@@ -104,7 +105,7 @@ func (s *stage) life(t *testing.T, p provider.Provider, class provider.Class, r 
 	return append(errs, s.removed(t, of, r)...)
 }
 
-// started starts what was created, unless something is refused.
+// started starts the created instance, unless something is refused.
 func (s *stage) started(t *testing.T, of *session, r provider.Ref, try func(error) bool) (provider.Instance, bool) {
 	t.Helper()
 	for range 20 {
@@ -127,7 +128,8 @@ func (s *stage) started(t *testing.T, of *session, r provider.Ref, try func(erro
 	return provider.Instance{}, false
 }
 
-// removed deletes until it is done or refused; what is left is then taken away, so that it is in nobody's way.
+// removed deletes until it is done or refused; it then removes the rest, so that later tests are not
+// affected.
 func (s *stage) removed(t *testing.T, of *session, r provider.Ref) []error {
 	t.Helper()
 	for range 20 {
@@ -151,8 +153,8 @@ func (s *stage) removed(t *testing.T, of *session, r provider.Ref) []error {
 	return nil
 }
 
-// The roles in the documentation are enough for everything, and each privilege in them is needed: without it something is
-// refused, and whoever reads that is told which one it was.
+// The documented roles are enough for everything, and each privilege in them is needed: without it a call
+// is refused, and the error names the privilege.
 func TestTheRolesAreWhatIsNeeded(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	classes, roles, p := s.whole(t), documented(t), s.provider()
@@ -182,7 +184,7 @@ func TestTheRolesAreWhatIsNeeded(t *testing.T) {
 			for other, all := range roles {
 				less[other] = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return other == on && p == privilege })
 			}
-			// Custom attributes that are known need not be defined.
+			// Known custom attributes need not be defined.
 			classes[0].Spec = []byte(strings.Replace(string(classes[0].Spec), `"tags":{`, fmt.Sprintf(`"tags":{"attribute-%d":"1",`, n), 1))
 			told := errors.Join(lives(fmt.Sprintf("m%d", n), less)...)
 			if provider.KindOf(told) != provider.Denied || !strings.Contains(told.Error(), privilege[strings.LastIndexByte(privilege, '.'):]) {
@@ -195,8 +197,8 @@ func TestTheRolesAreWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// installers are the privileges by which OpenShift's installer documents that machines are made, by what they are on. Who
-// takes over from its provider has these.
+// installers are the privileges by which OpenShift's installer documents that machines are created, by
+// object. Users who migrate from its provider have these.
 var installers = vcenter.Roles{
 	"vCenter": {"InventoryService.Tagging.AttachTag"},
 	"folder": {
@@ -221,7 +223,7 @@ func TestTheInstallersRolesAreEnough(t *testing.T) {
 	}
 }
 
-// Few users may cancel tasks: who may not waits for the clone, and removes what it makes.
+// Few users may cancel tasks: without the privilege Delete waits for the clone, and removes its result.
 func TestACloneThatMayNotBeCancelled(t *testing.T) {
 	s := newStage(t, vcenter.Options{Clone: 10 * time.Second})
 	s.user.Roles = documented(t)

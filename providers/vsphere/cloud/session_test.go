@@ -43,8 +43,8 @@ func TestOneSessionForAll(t *testing.T) {
 	}
 }
 
-// A vCenter that was restarted knows no session. Whoever has one opens another, one for all, and a listing that was
-// under way is not begun again.
+// A restarted vCenter knows no session. One new session is opened for all callers, and a listing in
+// progress is not begun again.
 func TestSessionsThatEnd(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	p := s.provider()
@@ -55,7 +55,7 @@ func TestSessionsThatEnd(t *testing.T) {
 	s.make(t, of.(*session), machineRef("m"))
 	for round := range 3 {
 		s.cloud.EndSessions()
-		s.clock.Advance(time.Hour / 2) // nothing is remembered
+		s.clock.Advance(time.Hour / 2) // nothing is cached
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
@@ -155,7 +155,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// kinds are faults, as a call or a task tells them, and what they mean.
+// The kinds of faults, as a call or a task reports them.
 func TestKindsOfFaults(t *testing.T) {
 	for _, r := range []struct {
 		fault types.BaseMethodFault
@@ -201,7 +201,7 @@ func TestKindsOfFaults(t *testing.T) {
 	}
 }
 
-// Each failure comes in the vCenter's own shape, of SOAP and of REST, and is told by its kind.
+// Each failure has the vCenter's own form, of SOAP and of REST, and is reported by its kind.
 func TestFailuresOverTheWire(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class := s.openShift()
@@ -211,7 +211,8 @@ func TestFailuresOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing but a tag says whose the virtual machine is: otherwise nobody needs the tagging service.
+	// Only a tag records the owner of the virtual machine: otherwise the tagging service would not be
+	// called.
 	if _, err := s.cloud.Plant(vcenter.Plant{Name: "m", Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos"}); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestFailuresOverTheWire(t *testing.T) {
 	}
 }
 
-// What is read in part is no answer: without a right, a vCenter leaves a property out.
+// A partial answer is an error: without a privilege, a vCenter leaves out a property.
 func TestPartOfAnAnswerIsNone(t *testing.T) {
 	denied := types.ObjectContent{MissingSet: []types.MissingProperty{{Path: "config.uuid", Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}}}
 	if err := classify(missing(denied)); provider.KindOf(err) != provider.Denied {

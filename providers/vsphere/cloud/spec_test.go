@@ -58,7 +58,7 @@ func TestGardenersUserData(t *testing.T) {
 		config.Storage.Files[1].Path != "/var/lib/flatcar-install/user_data" || !strings.HasSuffix(config.Storage.Files[1].Contents.Source, "base64,aGVsbG8=") {
 		t.Errorf("%+v, %v", config, err)
 	}
-	// A template without a vApp is told by options, which today's images read.
+	// Without a vApp in the template, data is passed by options, which today's images read.
 	plain, err := ask("b", set("templateVM", "rhcos"), "#cloud-config\n")
 	if err != nil || options(plain)[optionUserData] != base64.StdEncoding.EncodeToString([]byte("#cloud-config\n")) || options(plain)[optionMetadata] == "" {
 		t.Errorf("%v, %v", options(plain), err)
@@ -84,7 +84,7 @@ func TestGardenersUserData(t *testing.T) {
 	}
 }
 
-// What a spec names and the vCenter has not is told with the field, and what is missing.
+// A name that does not exist in the vCenter is reported with the field, and the missing object.
 func TestWhatIsNotThere(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	for field, change := range map[string]func(m){

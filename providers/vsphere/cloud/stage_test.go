@@ -65,8 +65,8 @@ func (s *stage) provider() provider.Provider {
 	return p
 }
 
-// warm lets the latest provider find out where things are, so that what is armed for a clone is not missed by a caller
-// in a hurry.
+// warm fills the latest provider's lookup cache, so that a caller with a short deadline reaches a fault
+// that is set for a clone.
 func (s *stage) warm() error {
 	s.mu.Lock()
 	latest := s.latest
@@ -131,7 +131,7 @@ func (s *stage) classOf(api, cluster string, spec m) provider.Class {
 	return class
 }
 
-// tag makes the tag of a cluster, as the installer does.
+// tag creates the tag of a cluster, as the installer does.
 func (s *stage) tag(cluster string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,11 +150,11 @@ func (s *stage) plant(class provider.Class, i provider.Instance) error {
 	n := s.planted
 	s.mu.Unlock()
 	p := vcenter.Plant{Name: i.Name, Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos", Extra: map[string]string{}, Attributes: map[string]string{}}
-	// A cluster may be looked at through both APIs: it has the marks of either.
+	// A cluster may be used through both APIs: it has the marks of either.
 	s.tag(class.Cluster)
 	p.Tags = []string{s.cloud.Probe().TagID("openshift-"+class.Cluster, class.Cluster)}
 	p.Attributes = map[string]string{"kubernetes.io/cluster/" + class.Cluster: "1", "kubernetes.io/role/node": "1"}
-	if i.UID != "" { // a folder has one of a name
+	if i.UID != "" { // names are unique in a folder
 		p.Folder = fmt.Sprintf("/dc1/vm/planted-%d", n)
 		p.InstanceID = instanceUUIDs(class.API, class.Cluster, refOf(i.UID))[0]
 		p.Extra = map[string]string{keyUID: i.UID, keyName: i.Name, keyCluster: class.Cluster}
@@ -177,7 +177,7 @@ func (s *stage) count(class provider.Class) (n, dependants int, err error) {
 			n++
 		}
 	}
-	for _, options := range s.cloud.Cloning() { // the request is what costs
+	for _, options := range s.cloud.Cloning() { // the request has the costs
 		if options[keyCluster] == class.Cluster && !there[options[keyUID]] {
 			n++
 		}
@@ -200,8 +200,8 @@ func (s *stage) inject(v providertest.Verb, f providertest.Fault) error {
 		if err := s.warm(); err != nil {
 			return err
 		}
-		// The caller gives up after 50 ms. Where the machine is so busy that it does not come to the clone by then, nothing is
-		// left to hold up the next one.
+		// The caller gives up after 50 ms. If a busy machine does not reach the clone by then, the fault
+		// must not delay the next one.
 		time.AfterFunc(70*time.Millisecond, s.server.Heal)
 	}
 	if f.Stall && !f.Done {
@@ -281,7 +281,8 @@ func (s *stage) settle(t *testing.T, of *session, r provider.Ref) provider.Insta
 	return provider.Instance{}
 }
 
-// make makes the instance of a machine, and keeps it as the engine does when it runs for the first time.
+// make creates the instance of a machine, and maintains it as the engine does when it runs for the first
+// time.
 func (s *stage) make(t *testing.T, of *session, r provider.Ref) provider.Instance {
 	t.Helper()
 	if _, err := of.Create(t.Context(), r, provider.Want{UserData: []byte("#cloud-config\n"), Role: "worker"}); err != nil {

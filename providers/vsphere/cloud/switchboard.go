@@ -13,8 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// switchboard connects to vCenters, once for all who have the same credentials, and hangs up where a connection is of no use any
-// more. A vCenter has room for some five hundred sessions of a user, and keeps one for half an hour after its last request.
+// switchboard connects to vCenters, once for all classes with the same credentials, and closes unused
+// connections. A vCenter allows about five hundred sessions of a user, and keeps one for half an hour after
+// its last request.
 type switchboard struct {
 	clock   provider.Clock
 	clients *kit.Clients[*conn]
@@ -24,15 +25,15 @@ type switchboard struct {
 }
 
 const (
-	// mostSessions is how many vCenters, or users of one, are logged in to: a vCenter has room for a few hundred
+	// mostSessions is the number of logins to vCenters, or by users of one: a vCenter allows a few hundred
 	// sessions of all its users together.
 	mostSessions = 20
-	// idleFor is how long a connection is kept that nobody uses.
+	// idleFor is how long an unused connection is kept.
 	idleFor = time.Hour
-	// heldFor is how long a new connection is kept although the vCenter lets it in no more: who was refused together with others
-	// must not drop what the first of them has opened since.
+	// heldFor is how long a new connection is kept although the vCenter refuses it: of several callers that
+	// were refused at the same time, the last must not drop the connection that the first has opened since.
 	heldFor = 5 * time.Second
-	// goodbye is how long logging out may take.
+	// goodbye is the time limit of a logout.
 	goodbye = 5 * time.Second
 )
 
@@ -40,7 +41,7 @@ func newSwitchboard(clock provider.Clock) *switchboard {
 	return &switchboard{clock: clock, clients: kit.NewClients[*conn](clock, idleFor, mostSessions), open: map[provider.ClientKey]*conn{}}
 }
 
-// use hands a connection to calls, and drops it when the vCenter does not let it in any more. A privilege that is missing is no
+// use passes a connection to calls, and drops it when the vCenter refuses it. A missing privilege is no
 // reason: another session would not have it either.
 func (b *switchboard) use(ctx context.Context, t target, calls func(*conn) error) error {
 	key := t.key()
@@ -75,7 +76,8 @@ func (b *switchboard) drop(key provider.ClientKey, c *conn) {
 	}
 }
 
-// dial opens a connection in place of the one before, if there was any, and hangs up those that nobody has asked for of late.
+// dial opens a connection that replaces the one before, if any, and closes those that were not used
+// recently.
 func (b *switchboard) dial(ctx context.Context, key provider.ClientKey, t target) (*conn, error) {
 	c, err := dial(ctx, t, b.clock)
 	if err != nil {
@@ -113,7 +115,7 @@ func (b *switchboard) hangUp(key provider.ClientKey) {
 	}
 }
 
-// lease counts who uses a connection.
+// lease counts the users of a connection.
 type lease struct {
 	mu    sync.Mutex
 	users int
@@ -128,7 +130,7 @@ func (l *lease) take(now time.Time) {
 	l.used = now
 }
 
-// give is the end of a use, and reports whether it was the last.
+// give ends a use, and reports whether it was the last.
 func (l *lease) give() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,14 +152,15 @@ func (l *lease) last() time.Time {
 	return l.used
 }
 
-// release gives a connection back. After the last use of one that is dropped its sessions are ended, for which nobody waits.
+// release ends a use of a connection. After the last use of a dropped one its sessions are ended in the
+// background.
 func (c *conn) release() {
 	if c.lease.give() {
 		go c.logout()
 	}
 }
 
-// logout ends both sessions. It may fail: the vCenter ends what is idle by itself.
+// logout ends both sessions. It may fail: the vCenter ends idle sessions by itself.
 func (c *conn) logout() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()

@@ -18,24 +18,24 @@ import (
 	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
-// target is a vCenter, and who logs in.
+// target is a vCenter, and the user to log in.
 type target struct {
 	server, user, password string
 	insecure               bool
 	caBundle               []byte
 }
 
-// key stands for the client of a target.
+// key identifies the client of a target.
 func (t target) key() provider.ClientKey {
 	credentials := map[string][]byte{"user": []byte(t.user), "password": []byte(t.password)}
 	return provider.KeyOf(credentials, t.server, "", fmt.Append(nil, t.insecure), t.caBundle)
 }
 
-// site is what the cluster says of its vCenters, beside specs and credentials.
+// site has the cluster's settings of its vCenters, beside specs and credentials.
 type site struct {
 	// servers are the names of its vCenters.
 	servers []string
-	// region and zone are categories of tags, domains what is known to have which of them.
+	// region and zone are categories of tags, domains are the known failure domains.
 	region, zone string
 	domains      []domain
 	port         string
@@ -43,13 +43,13 @@ type site struct {
 	caBundle     []byte
 }
 
-// source stands for a site.
+// source identifies a site.
 func (s site) source() provider.ClientKey {
 	return provider.KeyOf(nil, strings.Join(s.servers, ","), s.region+"/"+s.zone, []byte(s.port), fmt.Append(nil, s.insecure), s.caBundle)
 }
 
-// siteOf reads the Infrastructure and the configuration of the cloud provider that it names. On other clusters than
-// those of OpenShift there is nothing of it.
+// siteOf reads the Infrastructure and the configuration of the cloud provider that it names. Clusters other
+// than OpenShift's have neither.
 func siteOf(ctx context.Context, objects provider.Objects) (s site, err error) {
 	infra, err := infrastructure.Read(ctx, objects)
 	if err != nil || infra == nil {
@@ -70,7 +70,8 @@ func siteOf(ctx context.Context, objects provider.Objects) (s site, err error) {
 	return s, nil
 }
 
-// ofPlatform takes in the vCenters. With failure domains, the installer has made the categories of these names.
+// ofPlatform adds the vCenters. With failure domains, the installer has created the categories of these
+// names.
 func (s *site) ofPlatform(p *configv1.VSpherePlatformSpec) {
 	if p == nil {
 		return
@@ -101,7 +102,7 @@ func cloudConfig(ctx context.Context, objects provider.Objects, ref configv1.Con
 	return m.Data[cmp.Or(ref.Key, "config")], nil
 }
 
-// ofCloudConfig takes in what the cloud provider is configured with: in YAML, or, in older clusters, in sections.
+// ofCloudConfig adds the configuration of the cloud provider: in YAML or, in older clusters, in sections.
 func (s *site) ofCloudConfig(text string) {
 	var said struct {
 		Global struct {
@@ -142,8 +143,8 @@ func parseSections(text string) map[string]string {
 	return all
 }
 
-// targetOf is where a class's instances are, and with which of its credentials. A class that has lost its spec has
-// still its credentials.
+// targetOf is the vCenter of a class's instances, with the matching credentials. A class that has lost its
+// spec still has its credentials.
 func targetOf(class provider.Class, server string, s site) (target, error) {
 	if host := class.Credentials["vsphereHost"]; class.API == provider.Gardener || server == "" && len(host) > 0 {
 		return targetOfGardener(class.Credentials, s)
@@ -201,7 +202,7 @@ func (t target) check(user, password string) error {
 	return nil
 }
 
-// onlyServer is the one that the credentials or the cluster know.
+// onlyServer is the only server in the credentials or the cluster.
 func onlyServer(credentials map[string][]byte, s site) (string, error) {
 	var all []string
 	for key := range credentials {

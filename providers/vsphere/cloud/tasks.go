@@ -11,9 +11,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// tasks remembers what this process has asked for and the vCenter has not finished, by instance UUID. It is for what
-// cannot be seen otherwise: a clone that is under way, and why one failed. A process that has forgotten asks again, and
-// the vCenter refuses a second virtual machine of the name.
+// tasks records this process's unfinished requests to the vCenter, by instance UUID. It is for facts that
+// are not visible otherwise: a clone in progress, and why one failed. After a restart the process asks
+// again, and the vCenter refuses a second virtual machine of the name.
 type tasks struct {
 	clock provider.Clock
 
@@ -27,12 +27,12 @@ type task struct {
 	began  time.Time
 	of     provider.Instance // of a clone
 	choice provider.Choice   // that a clone was asked for with
-	fault  error             // why it failed, to be told once
+	fault  error             // why it failed, to be reported once
 }
 
 func (t task) hasFailed() bool { return t.fault != nil }
 
-// memory is how long a task is remembered that nobody asks about.
+// memory is how long an unused task is kept.
 const memory = time.Hour
 
 func newTasks(clock provider.Clock) *tasks { return &tasks{clock: clock, all: map[string]*task{}} }
@@ -46,7 +46,7 @@ func (t *tasks) put(id string, made *task) {
 	t.all[id] = made
 }
 
-// get returns a copy of what is remembered for an instance.
+// get returns a copy of the task of an instance.
 func (t *tasks) get(id string) (task, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *tasks) forget(id string) {
 	delete(t.all, id)
 }
 
-// failed keeps why a task failed, if it is still the one that is remembered.
+// failed stores why a task failed, if it is still the recorded one.
 func (t *tasks) failed(id string, of ref, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +72,7 @@ func (t *tasks) failed(id string, of ref, why error) {
 	}
 }
 
-// state is what a vCenter says of a task. One that it has forgotten has ended, nobody knows how.
+// state is the vCenter's state of a task. A task that it has forgotten has ended with an unknown result.
 func (c *conn) state(ctx context.Context, of ref) (info types.TaskInfo, known bool, err error) {
 	spec := types.PropertyFilterSpec{
 		ObjectSet: []types.ObjectSpec{{Obj: of}}, PropSet: []types.PropertySpec{{Type: "Task", PathSet: []string{"info"}}},
@@ -104,7 +104,7 @@ func (c *conn) recent(ctx context.Context, of []*vm) (map[ref][]types.TaskInfo, 
 	}
 	all := map[ref][]types.TaskInfo{}
 	for o, err := range c.collect(ctx, spec, 0) {
-		if gone(err) { // one of the virtual machines: nobody needs its tasks
+		if gone(err) { // one of the virtual machines: its tasks are not needed
 			return all, nil
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// original is what is cloned. It is shared and not changed.
+// original is the template. It is shared: do not change it.
 type original struct {
 	devices    object.VirtualDeviceList
 	guestID    string
@@ -58,7 +58,7 @@ func newOriginal(m mo.VirtualMachine) *original {
 	return t
 }
 
-// note notes snapshots by their names and paths. Of several of a name the first one counts.
+// note records snapshots by their names and paths. Of several with one name the first one counts.
 func (t *original) note(above string, tree []types.VirtualMachineSnapshotTree) {
 	for _, s := range tree {
 		for _, name := range []string{s.Name, above + s.Name, s.Snapshot.Value} {
@@ -70,7 +70,7 @@ func (t *original) note(above string, tree []types.VirtualMachineSnapshotTree) {
 	}
 }
 
-// hardwareVersion is the number of "vmx-15"; 0 if it is none.
+// hardwareVersion is the number in "vmx-15"; 0 if there is no number.
 func hardwareVersion(version string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(version, "vmx-"))
 	if err != nil {

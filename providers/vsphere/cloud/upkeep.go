@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// keeper keeps what belongs to a virtual machine that runs: options that say whose it is, tags, custom attributes, and
+// keeper maintains a running virtual machine: options that record its owner, tags, custom attributes, and
 // the membership of a group.
 type keeper struct{ *session }
 
@@ -20,8 +20,8 @@ func (s *session) Unkept(r provider.Ref, i provider.Instance) bool {
 	return groupOf(s, i.Tags) != "" || len(keeper{s}.owed(r, i)) > 0 || keeper{s}.lacks(i)
 }
 
-// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being, and the session stays: a right
-// that repairs alone need is no reason to log in again.
+// Maintain implements [provider.Maintainer]. A failed repair does not stop the others, and the session
+// stays: a privilege that only repairs need is no reason to log in again.
 func (s *session) Maintain(ctx context.Context, r provider.Ref, i provider.Instance) error {
 	if s.plan == nil || !(keeper{s}).may(r, i) {
 		return nil
@@ -42,12 +42,13 @@ func (s *session) Maintain(ctx context.Context, r provider.Ref, i provider.Insta
 	return errors.Join(err, refused)
 }
 
-// may reports whether an instance is for the machine to keep. One that says another machine's UID is left to that.
+// may reports whether the machine may maintain an instance. It may not if the instance has another
+// machine's UID.
 func (s keeper) may(r provider.Ref, i provider.Instance) bool { return i.UID == "" || i.UID == r.UID }
 
-// owed are the options that say whose an instance is, and that it lacks. They are written only where the instance UUID is
-// the machine's: that is proof, and a name or an attribute is none. What the instance says otherwise stays as it is said;
-// what it was made with nobody knows any more.
+// owed are the missing options that record the owner of an instance. They are written only if the instance
+// UUID is the machine's: that is proof, a name or an attribute is not. Existing values are not changed; the
+// original settings of the clone cannot be restored.
 func (s keeper) owed(r provider.Ref, i provider.Instance) map[string]string {
 	if !bears(s.session, &vm{instanceUUID: i.ID}, r) {
 		return nil
@@ -63,7 +64,7 @@ func (s keeper) owed(r provider.Ref, i provider.Instance) map[string]string {
 	return all
 }
 
-// lacks reports whether an instance lacks a tag, or has a custom attribute not as the spec says.
+// lacks reports whether an instance lacks a tag, or has a custom attribute that differs from the spec.
 func (s keeper) lacks(i provider.Instance) bool {
 	if s.class.API == provider.Gardener {
 		for name, value := range s.plan.attributesFor(s.class.Cluster) {
@@ -84,7 +85,8 @@ func (s keeper) lacks(i provider.Instance) bool {
 	return i.Tags[tagLacks] != ""
 }
 
-// look reads a virtual machine with what it is judged by; nil if it is gone, or no longer the machine's to keep.
+// look reads a virtual machine with all its marks; nil if it does not exist, or the machine may no longer
+// maintain it.
 func (s keeper) look(ctx context.Context, c *conn, r provider.Ref, i provider.Instance) (*vm, *knowledge, error) {
 	v, err := s.byID(ctx, c, i.ID)
 	if err != nil || v == nil || v.template || v.copied(s.class.API) || !(reader(s)).may(v, r) {
@@ -100,7 +102,7 @@ func (s keeper) look(ctx context.Context, c *conn, r provider.Ref, i provider.In
 	return v, k, nil
 }
 
-// mend does what there is to do, and says of each part why it could not be done.
+// mend makes all repairs, and returns the errors of each.
 func (s keeper) mend(ctx context.Context, c *conn, r provider.Ref, v *vm, k *knowledge) error {
 	marks := func() error { return marker(s).attach(ctx, c, v, k.wanted) }
 	if s.class.API == provider.Gardener {
@@ -121,7 +123,7 @@ func (s keeper) mend(ctx context.Context, c *conn, r provider.Ref, v *vm, k *kno
 	return errors.Join(parts...)
 }
 
-// sign writes options. Why those of the last time could not be written is told first.
+// sign writes options. The error of the last attempt is returned first.
 func (s keeper) sign(ctx context.Context, c *conn, v *vm, options map[string]string) error {
 	if len(options) == 0 {
 		return nil
@@ -132,7 +134,7 @@ func (s keeper) sign(ctx context.Context, c *conn, v *vm, options map[string]str
 	return starter(s).write(ctx, c, v, options)
 }
 
-// regroup puts a virtual machine back into its group. Who is in it is read once a minute for all.
+// regroup puts a virtual machine back into its group. The members are read once a minute for all.
 func (s keeper) regroup(ctx context.Context, c *conn, v *vm) error {
 	name := groupOf(s.session, v.extra)
 	if name == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kept finds the instance of a machine, which somebody has to keep, keeps it, and returns what it is then.
+// kept finds the instance of a machine, which must be Unkept, maintains it, and returns the result.
 func (s *stage) kept(t *testing.T, of *session, r provider.Ref) provider.Instance {
 	t.Helper()
 	i := s.found(t, of, r)
@@ -38,7 +38,7 @@ func (s *stage) found(t *testing.T, of *session, r provider.Ref) provider.Instan
 	return all[0]
 }
 
-// rests reports a machine that is asked to be kept, or changed, once it is as it should be.
+// rests fails if a machine without differences is Unkept, or changed.
 func (s *stage) rests(t *testing.T, of *session, r provider.Ref, i provider.Instance) {
 	t.Helper()
 	if of.Unkept(r, i) && groupOf(of, i.Tags) == "" {
@@ -53,7 +53,7 @@ func (s *stage) rests(t *testing.T, of *session, r provider.Ref, i provider.Inst
 	}
 }
 
-// A tag of the spec, or that of the cluster, that somebody takes away is given again; the machine stays what it is meanwhile.
+// A removed tag of the spec, or of the cluster, is added again; meanwhile the machine does not change.
 func TestTagsAreMended(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.openShift(), machineRef("m")
@@ -76,7 +76,7 @@ func TestTagsAreMended(t *testing.T) {
 	}
 }
 
-// Tags are mended in what a listing shows, too.
+// Missing tags are also detected in a listing.
 func TestAListingShowsWhatIsLacking(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -95,7 +95,7 @@ func TestAListingShowsWhatIsLacking(t *testing.T) {
 	}
 }
 
-// Custom attributes that somebody edits or clears are those of the spec again; those of others stay.
+// Edited or cleared custom attributes are restored to the spec's values; those of others stay.
 func TestAttributesAreMended(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.gardener("c"), machineRef("m")
@@ -115,7 +115,7 @@ func TestAttributesAreMended(t *testing.T) {
 	s.rests(t, of, r, i)
 }
 
-// A virtual machine that somebody takes out of its group is put back.
+// A virtual machine that was removed from its group is added again.
 func TestGroupsAreMended(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.openShift(), machineRef("m")
@@ -126,7 +126,7 @@ func TestGroupsAreMended(t *testing.T) {
 	if err := s.cloud.Probe().Ungroup(i.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.Advance(2 * memoAge) // who is in it is read once a minute
+	s.clock.Advance(2 * memoAge) // the members are read once a minute
 	if _, err := of.Find(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestGroupsAreMended(t *testing.T) {
 	s.rests(t, of, r, i)
 }
 
-// Each option that says whose a virtual machine is and that somebody takes away, one after the other and all at once, is
+// Each removed option that records the owner of a virtual machine, one after the other and all at once, is
 // written again: its instance UUID is proof. It is found meanwhile.
 func TestIdentityIsMended(t *testing.T) {
 	signs := []string{keyUID, keyNamespace, keyName, keyOwner, keyCluster}
@@ -161,7 +161,7 @@ func TestIdentityIsMended(t *testing.T) {
 			}
 			s.rests(t, of, r, i)
 		}
-		// Also where nothing else is left that says so.
+		// Also if no other mark is left.
 		if err := s.cloud.Do("strip", made.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -176,8 +176,8 @@ func TestIdentityIsMended(t *testing.T) {
 	}
 }
 
-// Without the machine's UUID nothing is proof of whose a virtual machine is: its options are left alone, and so is one that
-// says another machine's UID. The marks by which the original knows its own are mended.
+// Without the machine's UUID nothing proves the owner of a virtual machine: its options are left alone, and
+// so are those with another machine's UID. The original's own marks are restored.
 func TestIdentityIsNotMadeUp(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.class(provider.Gardener, "c"), machineRef("m")
@@ -204,13 +204,13 @@ func TestIdentityIsNotMadeUp(t *testing.T) {
 	if of.Unkept(r, i) {
 		t.Error("what is another machine's is asked for")
 	}
-	for _, uid := range []string{"another", ""} { // also where that was not known yet
+	for _, uid := range []string{"another", ""} { // also if that was not known yet
 		i.UID = uid
 		s.rests(t, of, r, i)
 	}
 }
 
-// A virtual machine that OpenShift's provider has made says whose it is from then on.
+// A virtual machine of OpenShift's provider records its owner from then on.
 func TestOpenShiftsOwnAreMarked(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.class(provider.OpenShift, "c"), machineRef("m")
@@ -226,7 +226,7 @@ func TestOpenShiftsOwnAreMarked(t *testing.T) {
 	s.rests(t, of, r, i)
 }
 
-// One part that is refused is told, keeps nothing else from being mended, and ends no session.
+// A refused repair is reported, does not stop the others, and ends no session.
 func TestARefusedRepairIsTold(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class, r := s.class(provider.OpenShift, "c"), machineRef("m")
@@ -252,7 +252,7 @@ func TestARefusedRepairIsTold(t *testing.T) {
 	}
 }
 
-// A session that ends in the middle is no failure.
+// The end of a session in the middle is no failure.
 func TestRepairsInAnotherSession(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
@@ -272,7 +272,7 @@ func TestRepairsInAnotherSession(t *testing.T) {
 	}
 }
 
-// What is gone by then needs no repair.
+// A deleted instance needs no repair.
 func TestNothingToRepair(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
@@ -290,7 +290,7 @@ func TestAnUnknownTagIsTheSpecs(t *testing.T) {
 	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
 		t.Fatal(err)
 	}
-	i := s.settle(t, of, r) // it is of use all the same
+	i := s.settle(t, of, r) // it is still usable
 	if err := of.Maintain(t.Context(), r, i); !namesField(err, "tagIDs[0]") {
 		t.Errorf("%v, want Invalid about tagIDs[0]", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// cloudInit is user data for cloud-init with SSH keys for the default user. A script is wrapped, since keys are no part
-// of one.
+// cloudInit is user data for cloud-init with SSH keys for the default user. A script is wrapped, since it
+// cannot contain keys.
 func cloudInit(data []byte, keys []string) ([]byte, error) {
 	text := string(data)
 	if len(keys) == 0 {
@@ -36,8 +36,8 @@ func cloudInit(data []byte, keys []string) ([]byte, error) {
 
 type jsonObject = map[string]any
 
-// ignition is a configuration in the form 2.1.0 by which Container Linux, and Flatcar after it, is given user data: as a
-// file that it reads when it boots.
+// ignition is a configuration in the format 2.1.0 by which Container Linux, and Flatcar after it, get user
+// data: as a file that is read at boot.
 func ignition(guestID, name string, data []byte, keys []string) (string, error) {
 	folder := "/var/lib/coreos-install"
 	if guestID == guestFlatcar {

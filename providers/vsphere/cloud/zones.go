@@ -9,11 +9,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// zone is what tags of a host, or of what it is part of, say.
+// zone is the region and the zone in the tags of a host, or of its parents.
 type zone struct{ region, zone string }
 
-// zonesOf finds the places of the hosts of virtual machines: the nearest tags of the two categories that the cluster's
-// configuration names. They are asked for once for all hosts.
+// zonesOf finds the zones of the hosts of virtual machines: the nearest tags of the two categories that the
+// cluster's configuration names. They are read once for all hosts.
 func (s site) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, error) {
 	zones, unknown := map[ref]zone{}, []ref{}
 	for _, v := range all {
@@ -80,7 +80,7 @@ func parents(ctx context.Context, c *conn, hosts []ref) (map[ref]ref, error) {
 	return all, nil
 }
 
-// placeTags are names of tags by category, of things.
+// placeTags are names of tags by category, of objects.
 func placeTags(ctx context.Context, c *conn, of map[ref]ref) (map[ref]map[string]string, error) {
 	var refs []mo.Reference
 	for r := range of {

@@ -187,7 +187,7 @@ func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	}
 }
 
-// The original reads specs as YAML, and providers have made machines of them.
+// The original reads specs as YAML, and providers have created machines from them.
 func TestAdmitReadsTolerantly(t *testing.T) {
 	judge(t, []row{
 		{"numbers and booleans for texts", `{"template":7,"network":{"devices":[{"networkName":100}]},"snapshot":true}`, nil},
@@ -197,7 +197,7 @@ func TestAdmitReadsTolerantly(t *testing.T) {
 	})
 }
 
-// Whoever writes a list of a million wrong entries is not sent as many faults.
+// A list of a million wrong entries gets a limited number of faults.
 func TestFaultsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"workspace":{"folder":"`+long+`","vmGroup":"`+long+`"},

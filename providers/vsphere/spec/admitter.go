@@ -1,5 +1,5 @@
-// Package spec judges specs of the kind VSphereMachineProviderSpec as they are written:
-// the rules of the OpenShift admission webhooks for vSphere, without the SDK of vSphere.
+// Package spec checks specs of the kind VSphereMachineProviderSpec when they are written: the rules of the
+// OpenShift admission webhooks for vSphere, without the SDK of vSphere.
 package spec
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Kind is what a spec calls itself.
+// Kind is the kind of a spec.
 const Kind = "VSphereMachineProviderSpec"
 
 // The defaults of a spec that names no secrets.
@@ -26,12 +26,12 @@ const GateVMGroup = "VSphereHostVMGroupZonal"
 
 type config = machinev1beta1.VSphereMachineProviderSpec
 
-// Admitter judges specs of vSphere. The zero value is ready for use.
+// Admitter checks specs of vSphere. The zero value is ready for use.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}
 
-// Kinds are the present group and the one that specs had before, each in two versions.
+// Kinds are the current group and the former one, each in two versions.
 func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	for _, group := range []string{"machine.openshift.io", "vsphereprovider.openshift.io"} {
 		for _, version := range []string{"v1beta1", "v1"} {
@@ -44,7 +44,7 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &config{} }
 
-// Default fills in the secrets where they are left out. One with an empty name stays.
+// Default fills in omitted secrets. A secret with an empty name stays.
 func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := lenient.Decode[config](a.Spec)
 	if err != nil {
@@ -59,9 +59,8 @@ func (Admitter) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// Admit is section 6.6 of the notes on the original, rule for rule. Of a list that is
-// too long it judges as many entries as there may be. Feature gates that are not known
-// (nil) count as on.
+// Admit implements section 6.6 of the notes on the original, rule for rule. Of a list that is too long it
+// checks only as many entries as are allowed. Unknown feature gates (nil) are treated as enabled.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	mostName      = 80    // characters of the name of a data disk or of a group of virtual machines
 )
 
-// upTo is a list as long as it may be, and a fault if it is longer.
+// upTo cuts a list to its maximal length, and returns a fault if it was longer.
 func upTo[T any](most int, list []T, at *field.Path) ([]T, field.ErrorList) {
 	if len(list) <= most {
 		return list, nil
@@ -111,14 +111,14 @@ func checkDataDisk(disk machinev1beta1.VSphereDisk, at *field.Path) (faults fiel
 	return faults
 }
 
-// What a node needs to start, as the installer's requirements have it.
+// The minimal resources of a node, as in the installer's requirements.
 const (
 	leastCPUs      = 2
 	leastMemoryMiB = 2048
 	leastDiskGiB   = 120
 )
 
-// warningsOf are about what is accepted and has no effect, or one that is rarely meant.
+// warningsOf are about values that are accepted and have no effect, or one that is rarely intended.
 func warningsOf(s *config, at *field.Path) (warnings []string) {
 	warn := func(when bool, path *field.Path, format string, args ...any) {
 		if when {

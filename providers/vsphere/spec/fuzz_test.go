@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the rules for any spec.
 func holds(t rapid.TB, a admit.Request) {
 	faults, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return (was == nil || was == "") && !strings.Contains(path, "[")
@@ -27,10 +27,10 @@ func holds(t rapid.TB, a admit.Request) {
 	}
 }
 
-// texts are those that mean something, in a case or another.
+// texts are words with a meaning in a spec, in any case.
 var texts = strings.Fields(`rhcos DC0 /DC0/vm/c1 Thin Thick EagerlyZeroed linkedClone disk_1 urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL`)
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some replaced fields: most others have faults.
 func TestWhateverTheSpecSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		raw, err := json.Marshal(admittest.Draw(r, spec.Admitter{}.SpecShape(), texts...))

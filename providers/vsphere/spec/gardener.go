@@ -93,7 +93,7 @@ const (
 	TagRole          = "mcm.gardener.cloud/role"
 )
 
-// DecodeGardener reads a spec as the original does, and says what is wrong with it: [provider.Invalid] errors with
+// DecodeGardener reads a spec as the original does, and returns its faults: [provider.Invalid] errors with
 // paths, joined.
 func DecodeGardener(raw []byte) (*Gardener, error) {
 	s, _, err := lenient.Decode[Gardener](raw)
@@ -103,7 +103,7 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	return s, errors.Join(s.check()...)
 }
 
-// Clone is what counts of the two places, and the path of its fields.
+// Clone is the effective placement of the two, and the path of its fields.
 func (s *Gardener) Clone() (c *GardenerClone, path string) {
 	if s.V1 != nil {
 		return s.V1, "v1."
@@ -132,7 +132,7 @@ func (s *Gardener) check() (faults []error) {
 	return append(faults, checkExtra(c.ExtraConfig, at)...)
 }
 
-// ReservedPrefix is that of options which say whose a virtual machine is.
+// ReservedPrefix is the prefix of options that record the owner of a virtual machine.
 const ReservedPrefix = "millwright."
 
 func checkExtra(extra map[string]string, at string) (faults []error) {
@@ -147,8 +147,8 @@ func checkExtra(extra map[string]string, at string) (faults []error) {
 	return faults
 }
 
-// Ownership are the attributes that a virtual machine of the cluster has, as the original reads them, each as the
-// pair that is asked for: its value is empty where only the key counts. None where the tags do not name a cluster.
+// Ownership are the attributes of a virtual machine of the cluster, as the original reads them. The value
+// of an attribute is empty if only its key counts. Nil if the tags do not name a cluster.
 func (s *Gardener) Ownership() map[string]string {
 	own := map[string]string{}
 	for key, value := range s.Tags {

@@ -1,5 +1,5 @@
-// Command machine-controller-remote keeps machines on an infrastructure whose provider is a process of its own: a sidecar, or a
-// service behind mutual TLS.
+// Command machine-controller-remote runs machines on an infrastructure whose provider is a process of its
+// own: a sidecar, or a service behind mutual TLS.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() { serve.Main(plugin(os.Args[1:])) }
 
-// flags say where the provider is.
+// flags have the address of the provider.
 type flags struct {
 	name, address string
 	tls           remote.TLS
@@ -38,13 +38,14 @@ func (f *flags) add(fs *pflag.FlagSet) {
 		"object of the control cluster that the provider may be given, as APIVERSION/KIND/NAMESPACE/NAME; may be repeated, and the role has to allow it to be read")
 }
 
-// plugin is the provider as a program. Its name and its APIs are needed before flags are parsed: leases are called by it.
+// plugin is the provider as a program. Its name and its APIs are needed before flags are parsed: the names
+// of leases contain them.
 func plugin(args []string) serve.Plugin {
 	var early, f flags
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.ParseErrorsAllowlist.UnknownFlags, fs.Usage = true, func() {}
 	early.add(fs)
-	_ = fs.Parse(args) // the command tells what is wrong with them
+	_ = fs.Parse(args) // the command reports errors in them
 	return serve.Plugin{
 		Name:     early.name,
 		APIs:     early.apis,
@@ -69,7 +70,7 @@ func (f *flags) dial(e serve.Env) (provider.Provider, error) {
 	return c, nil
 }
 
-// parseObjects reads APIVERSION/KIND/NAMESPACE/NAME, where a group has a slash as well.
+// parseObjects reads APIVERSION/KIND/NAMESPACE/NAME; an APIVERSION with a group has a slash, too.
 func parseObjects(texts []string) (out []provider.ObjectRef, err error) {
 	for _, text := range texts {
 		parts := strings.Split(text, "/")

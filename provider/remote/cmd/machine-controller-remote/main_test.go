@@ -9,7 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestNameIsKnownEarly: leases are those of the provider, so that it can move between being linked and being dialled.
+// TestNameIsKnownEarly: leases are named after the provider, so that it can move between a linked and a
+// remote one.
 func TestNameIsKnownEarly(t *testing.T) {
 	for want, args := range map[string][]string{
 		"remote":   nil,
@@ -26,7 +27,8 @@ func TestNameIsKnownEarly(t *testing.T) {
 	}
 }
 
-// TestAPIsAreKnownEarly: machines that the provider does not make are not served, whatever the program is called.
+// TestAPIsAreKnownEarly: the program does not serve APIs that the provider does not support, whatever the
+// program's name.
 func TestAPIsAreKnownEarly(t *testing.T) {
 	for want, args := range map[string][]string{
 		"[]":                     nil,
@@ -55,7 +57,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAddressIsNeeded: what is missing is told by the name of its flag.
+// TestAddressIsNeeded: the error names the missing flag.
 func TestAddressIsNeeded(t *testing.T) {
 	f := flags{name: "kubemark"}
 	if _, err := f.dial(serve.Env{}); err == nil {

@@ -2,9 +2,10 @@
 //
 //	provider-conformance --name shelf --address unix:///tmp/shelf.sock --gardener-spec spec.json -- node provider.js unix:///tmp/shelf.sock shelf.json
 //
-// It makes and removes instances, and leaves some: use it on a double of the infrastructure, or in an account for tests. What comes
-// after the flags is the provider's command: it is begun, and killed wherever a check asks for a fresh process. Without one, a provider that runs already
-// is only connected to anew.
+// It creates and removes instances, and leaves some: use it with a simulator of the infrastructure, or in
+// an account for tests. The arguments after the flags are the provider's command: it is started, and killed
+// when a check needs a new process. Without a command, the program only connects again to a running
+// provider.
 package main
 
 import (
@@ -36,7 +37,7 @@ func main() {
 	}
 }
 
-// options are what the command line says.
+// options are the settings on the command line.
 type options struct {
 	config      remote.Config
 	tls         remote.TLS
@@ -120,10 +121,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return report(ctx, p, h, classes, o.only, out)
 }
 
-// together is the check that asks for several processes at the same time, as an old and a new leader have them: here all of them are connected to one.
+// together is the check that needs several processes at the same time, as with an old and a new leader:
+// here all connect to one.
 const together = "create concurrently"
 
-// report runs the checks, and tells of each.
+// report runs the checks, and prints the result of each.
 func report(ctx context.Context, p *process, h providertest.Harness, classes map[string]provider.Class, only string, out io.Writer) error {
 	failed, tried := 0, 0
 	for _, c := range providertest.Checks() {
@@ -163,20 +165,20 @@ func one(ctx context.Context, c providertest.Check, h providertest.Harness, api 
 	return c.Run(ctx, h, api)
 }
 
-// process is the provider's, if it is this program's to begin.
+// process is the provider's process, if this program starts it.
 type process struct {
 	ctx     context.Context
 	command []string
 	config  remote.Config
 	clock   clock.Clock
-	// shared: it is not begun anew.
+	// shared: it is not started again.
 	shared atomic.Bool
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
 }
 
-// start is a fresh process.
+// start starts a new process.
 func (p *process) start() provider.Provider {
 	c, err := p.fresh()
 	if err != nil {
@@ -209,7 +211,7 @@ func (p *process) fresh() (*remote.Client, error) {
 	return c, p.await(c)
 }
 
-// begin begins the process, if it does not run.
+// begin starts the process, if it does not run.
 func (p *process) begin() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +227,7 @@ func (p *process) begin() error {
 	return nil
 }
 
-// await lets the provider begin: any answer that it gives will do.
+// await waits for the provider's start: any answer is enough.
 func (p *process) await(c *remote.Client) error {
 	for begun := p.clock.Now(); ; p.clock.Sleep(20 * time.Millisecond) {
 		_, err := c.Open(p.ctx, provider.Class{API: provider.Gardener, Cluster: "await"})
@@ -239,7 +241,7 @@ func (p *process) await(c *remote.Client) error {
 	}
 }
 
-// kill ends the process without a word.
+// kill kills the process.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

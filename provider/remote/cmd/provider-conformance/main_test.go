@@ -16,7 +16,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/remote"
 )
 
-// TestReport: a provider that conforms passes, one that forgets what it has made does not, and both are told check by check.
+// TestReport: a provider that conforms passes, one that forgets its instances does not, and the report has
+// each check.
 func TestReport(t *testing.T) {
 	for reason, c := range map[string]struct {
 		wrap  func(provider.Provider) provider.Provider
@@ -74,7 +75,8 @@ func (forgetfulSession) Find(context.Context, provider.Ref) ([]provider.Instance
 	return nil, nil
 }
 
-// TestNode: the provider in JavaScript conforms. It needs node, and its packages beside it: npm install in examples/node.
+// TestNode: the provider in JavaScript conforms. It needs node, and its installed packages: npm install in
+// examples/node.
 func TestNode(t *testing.T) {
 	const example = "../../examples/node"
 	if _, err := os.Stat(example + "/node_modules"); err != nil {
@@ -104,14 +106,14 @@ func TestNode(t *testing.T) {
 	t.Log(out.String())
 }
 
-// TestTogetherIsACheck: it is known by its name.
+// TestTogetherIsACheck: the name of the check exists.
 func TestTogetherIsACheck(t *testing.T) {
 	if !slices.ContainsFunc(providertest.Checks(), func(c providertest.Check) bool { return c.Name == together }) {
 		t.Errorf("the suite has no check %q", together)
 	}
 }
 
-// TestWhatIsWrongIsTold before anything is begun.
+// TestWhatIsWrongIsTold: errors are reported before anything starts.
 func TestWhatIsWrongIsTold(t *testing.T) {
 	spec := filepath.Join(t.TempDir(), "spec.json")
 	if err := os.WriteFile(spec, []byte(`{}`), 0o600); err != nil {

@@ -30,7 +30,8 @@ func main() {
 	}
 }
 
-// identities are how the provider reads its provider IDs: the scheme in any case, and any number of slashes.
+// identities describe how the provider reads its provider IDs: the scheme in any case, and any number of
+// slashes.
 func identities() []remote.Identity {
 	return []remote.Identity{{Pattern: `(?is)kubemark:///*(.*)`, Name: "$1", FoldCase: true}}
 }

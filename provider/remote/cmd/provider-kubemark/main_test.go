@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// asProgram tells the test's own binary to be the program.
+// asProgram makes the test's own binary run as the program.
 const asProgram = "PROVIDER_KUBEMARK_ARGS"
 
 func TestMain(m *testing.M) {
@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sidecar is the program as a process, over a directory that outlives it.
+// sidecar is the program as a process, with a directory that outlives it.
 type sidecar struct {
 	t   *testing.T
 	dir string
 
 	mu sync.Mutex
-	// cmds are the processes that live, the last of which is the present one.
+	// cmds are the live processes; the last one is the current one.
 	cmds []*exec.Cmd
 }
 
@@ -63,7 +63,7 @@ func newSidecar(t *testing.T) *sidecar {
 	return s
 }
 
-// kill ends the processes without a word.
+// kill kills the processes.
 func (s *sidecar) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,13 +74,13 @@ func (s *sidecar) kill() {
 	s.cmds = nil
 }
 
-// start is a fresh process in the place of one that was killed, whose socket it takes over.
+// start starts a new process in place of a killed one, whose socket it takes over.
 func (s *sidecar) start() provider.Provider {
 	s.kill()
 	return s.another()
 }
 
-// another is a process beside those that live, at a socket of its own.
+// another starts a process beside the live ones, at a socket of its own.
 func (s *sidecar) another() provider.Provider {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *sidecar) another() provider.Provider {
 	return c
 }
 
-// await lets the process begin.
+// await waits for the process to start.
 func (s *sidecar) await(c *remote.Client) {
 	class := provider.Class{API: provider.Gardener, Cluster: "await", Spec: []byte(`{}`)}
 	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
@@ -122,7 +122,8 @@ var specs = map[string]string{
 	provider.Gardener:  `{` + quick,
 }
 
-// TestSidecarConforms: the program keeps the contract as a process of its own that is killed wherever the suite starts a fresh one, in both APIs.
+// TestSidecarConforms: the program meets the contract as a process of its own that is killed whenever the
+// suite starts a new one, in both APIs.
 func TestSidecarConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		s := newSidecar(t)
@@ -166,7 +167,7 @@ func TestSidecarConforms(t *testing.T) {
 	})
 }
 
-// TestPatternsAgree: what is said as data about provider IDs is what the provider does.
+// TestPatternsAgree: the patterns for provider IDs match the provider's own Identify.
 func TestPatternsAgree(t *testing.T) {
 	s := newSidecar(t)
 	c := s.start()
@@ -193,7 +194,8 @@ func TestPatternsAgree(t *testing.T) {
 	}
 }
 
-// TestSidecarThatIsStopped answers nobody, although it listens, and goes on as if nothing had been.
+// TestSidecarThatIsStopped: a stopped process does not answer, although it listens, and continues normally
+// afterwards.
 func TestSidecarThatIsStopped(t *testing.T) {
 	s := newSidecar(t)
 	c := s.start()
@@ -206,7 +208,7 @@ func TestSidecarThatIsStopped(t *testing.T) {
 	if err := s.cmds[0].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	// The signal is sent by now; on a busy machine it stops the process later.
+	// The signal is sent; on a busy machine it stops the process later.
 	if _, err := syscall.Wait4(s.cmds[0].Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,7 @@ func TestSidecarThatIsStopped(t *testing.T) {
 	}
 }
 
-// TestProgramSaysWhatIsWrong with its flags.
+// TestProgramSaysWhatIsWrong: the program reports errors in its flags.
 func TestProgramSaysWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                        "neither unix:///path nor host:port",

@@ -23,11 +23,12 @@ import (
 
 const (
 	source = "wire/provider.proto"
-	// layout puts what is generated beside the source. A message per call keeps each of them free to grow.
+	// layout puts the generated files beside the source. With a message per call, each call can get further
+	// fields.
 	layout = "paths=source_relative"
 )
 
-// plugins are those of protoc, as go tool knows them.
+// plugins are the plugins of protoc, by their names in go tool.
 var plugins = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
 
 func main() {
@@ -52,7 +53,7 @@ func generate(ctx context.Context, out string) error {
 	return nil
 }
 
-// compile is what a plugin is asked.
+// compile returns the request for a plugin.
 func compile(ctx context.Context) ([]byte, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{}),
@@ -67,7 +68,7 @@ func compile(ctx context.Context) ([]byte, error) {
 	return proto.Marshal(request)
 }
 
-// add adds a file behind what it imports.
+// add adds a file after its imports.
 func add(request *pluginpb.CodeGeneratorRequest, seen map[string]bool, file protoreflect.FileDescriptor) {
 	if seen[file.Path()] {
 		return

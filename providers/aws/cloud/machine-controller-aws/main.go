@@ -1,4 +1,4 @@
-// Command machine-controller-aws keeps the machines of both APIs on AWS as they are declared.
+// Command machine-controller-aws runs the machines of both APIs on AWS.
 package main
 
 import (

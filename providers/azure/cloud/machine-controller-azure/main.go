@@ -1,4 +1,4 @@
-// Command machine-controller-azure keeps machines on Azure as they are declared.
+// Command machine-controller-azure runs machines on Azure.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command machine-controller-openstack keeps machines on OpenStack.
+// Command machine-controller-openstack runs machines on OpenStack.
 package main
 
 import (

@@ -103,7 +103,7 @@ func (w *world) class(api, network string, more ...string) provider.Class {
 		ids := must(networkID(w.t.Context(), w.network, network))(w.t)
 		class.Spec = fmt.Appendf(nil, `{"spec":{"imageName":"rhcos","flavorName":"m1.test","region":"RegionOne","availabilityZone":"nova","keyName":"k","networkID":%q,`+
 			`"podNetworkCIDRs":["100.96.0.0/11"],"tags":{"kubernetes.io-cluster-%s":"1","kubernetes.io-role-node":"1"}%s}}`, ids, w.cluster, strings.Join(more, ""))
-		// The class has no name for the cloud in the file: only one may be in it.
+		// The class does not name the cloud in the file: the file may only contain one.
 		one, _, _ := strings.Cut(w.file, "  admin:")
 		class.Credentials = map[string][]byte{"clouds.yaml": []byte(one)}
 		return class
@@ -117,7 +117,7 @@ func (w *world) session(network string, more ...string) provider.Session {
 	return w.openClass(w.class(provider.OpenShift, network, more...))
 }
 
-// openClass opens it in a process of its own.
+// openClass opens it in a new process.
 func (w *world) openClass(class provider.Class) provider.Session {
 	w.t.Helper()
 	return must(cloud.New(cloud.Config{Clock: clock.RealClock{}}).Open(w.t.Context(), class))(w.t)
@@ -129,7 +129,7 @@ func ref(n int) provider.Ref {
 
 var errLate = errors.New("not within three minutes")
 
-// until asks again, every second, until look says so.
+// until repeats look every second until it reports success.
 func until(ctx context.Context, look func() (bool, error)) error {
 	for range 180 {
 		if ok, err := look(); ok || err != nil {
@@ -144,7 +144,7 @@ func until(ctx context.Context, look func() (bool, error)) error {
 	return errLate
 }
 
-// create asks until there is an instance: a Conflict is asked again.
+// create creates until there is an instance: it repeats after a Conflict.
 func create(ctx context.Context, s provider.Session, r provider.Ref) (i provider.Instance, err error) {
 	err = until(ctx, func() (bool, error) {
 		var err error
@@ -188,7 +188,7 @@ func remove(ctx context.Context, s provider.Session, r provider.Ref, given ...pr
 	})
 }
 
-// nothing demands that no server and no port of the cluster is left, read around the provider.
+// nothing checks that no server and no port of the cluster exists, read around the provider.
 func (w *world) nothing() {
 	w.t.Helper()
 	all := must(servers.ExtractServers(must(servers.List(w.compute, servers.ListOpts{}).AllPages(w.t.Context()))(w.t)))(w.t)
@@ -211,7 +211,7 @@ func (w *world) ports() []ports.Port {
 	})
 }
 
-// together does n things at the same time.
+// together runs do n times at the same time.
 func together(n int, do func(n int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -222,10 +222,10 @@ func together(n int, do func(n int) error) error {
 	return errors.Join(errs...)
 }
 
-// scheduling switches scheduling: without it no server finds a host.
+// scheduling switches scheduling on or off: without it no server finds a host.
 func (w *world) scheduling(on bool) {
 	w.t.Helper()
-	ctx := context.WithoutCancel(w.t.Context()) // it is switched on again when the test is over
+	ctx := context.WithoutCancel(w.t.Context()) // it is switched on again at the end of the test
 	all := must(services.ExtractServices(must(services.List(w.admin, services.ListOpts{Binary: "nova-compute"}).AllPages(ctx))(w.t)))(w.t)
 	status := services.ServiceDisabled
 	if on {
@@ -238,7 +238,7 @@ func (w *world) scheduling(on bool) {
 	}
 }
 
-// fieldOf is the field that an error blames.
+// fieldOf is the field in an error.
 func fieldOf(err error) (string, bool) {
 	e, ok := errors.AsType[*provider.Error](err)
 	if !ok || e.Kind != provider.Invalid {

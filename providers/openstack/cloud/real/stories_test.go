@@ -28,7 +28,8 @@ func networkID(ctx context.Context, c *gophercloud.ServiceClient, name string) (
 	return all[0].ID, nil
 }
 
-// TestLife: made, found, listed, switched, removed, in both APIs, in a network of the project and in one of others.
+// TestLife: a server is created, found, listed, switched and deleted, in both APIs, in a network of the
+// project and in one of another project.
 func TestLife(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		for _, network := range []string{"net1", "shared1"} {
@@ -73,8 +74,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestPodsInNetworksOfOthers: Neutron lets only the owner of a network say whose addresses a port lets through. That is told, and no fault of
-// the MAC address.
+// TestPodsInNetworksOfOthers: Neutron lets only the owner of a network set the address pairs of a port. The
+// error reports that, and does not blame the MAC address.
 func TestPodsInNetworksOfOthers(t *testing.T) {
 	w := newWorld(t)
 	s, r := w.openClass(w.class(provider.Gardener, "shared1")), ref(1)
@@ -120,7 +121,7 @@ func notConflict(err error) error {
 	return err
 }
 
-// TestThirtyInParallel: one server each, and nothing is left.
+// TestThirtyInParallel: each machine gets one server, and nothing is left.
 func TestThirtyInParallel(t *testing.T) {
 	w := newWorld(t)
 	s := w.session("net1")
@@ -156,7 +157,7 @@ func TestThirtyInParallel(t *testing.T) {
 	w.nothing()
 }
 
-// TestQuota waits for capacity, and goes on when there is some.
+// TestQuota: a machine waits for capacity, and continues when there is some.
 func TestQuota(t *testing.T) {
 	w := newWorld(t)
 	s, r := w.session("net1"), ref(1)
@@ -175,7 +176,7 @@ func TestQuota(t *testing.T) {
 	w.nothing()
 }
 
-// TestNoValidHost: accepted, in ERROR, with the cause; and it goes.
+// TestNoValidHost: the server is accepted, goes into ERROR with the cause, and can be deleted.
 func TestNoValidHost(t *testing.T) {
 	w := newWorld(t)
 	s, r := w.session("net1"), ref(1)
@@ -201,7 +202,7 @@ func TestNoValidHost(t *testing.T) {
 	w.nothing()
 }
 
-// TestBadNames are told with the field.
+// TestBadNames: invalid names are reported with the field.
 func TestBadNames(t *testing.T) {
 	w := newWorld(t)
 	for set, field := range map[string]string{
@@ -223,7 +224,8 @@ func TestBadNames(t *testing.T) {
 	w.nothing()
 }
 
-// TestPortsLeftBehind: of a process that ended before it asked for the server, with a trunk; they are listed, used by nobody, and removed.
+// TestPortsLeftBehind: ports of a process that ended before it requested the server, with a trunk, are
+// listed, unused, and removed.
 func TestPortsLeftBehind(t *testing.T) {
 	w := newWorld(t)
 	r := ref(1)
@@ -259,7 +261,7 @@ func TestPortsLeftBehind(t *testing.T) {
 	w.nothing()
 }
 
-// TestTrunks live and go with their server.
+// TestTrunks: trunks are created and deleted with their server.
 func TestTrunks(t *testing.T) {
 	w := newWorld(t)
 	s, r := w.session("net1", `,"trunk":true`), ref(1)
@@ -276,7 +278,8 @@ func TestTrunks(t *testing.T) {
 	w.nothing()
 }
 
-// TestTwoControllers make the same machines at the same time: each gets one server.
+// TestTwoControllers: two controllers create the same machines at the same time, and each machine gets one
+// server.
 func TestTwoControllers(t *testing.T) {
 	for _, network := range []string{"net1", "shared1"} {
 		t.Run(network, func(t *testing.T) {
@@ -302,7 +305,8 @@ func TestTwoControllers(t *testing.T) {
 			t.Logf("%d of %d were told that another is at it", conflicts.Load(), machines*controllers)
 			ids := map[string]string{}
 			for n, r := range refs {
-				// Who was told so asks again; a port that both gave up is made anew after the lease.
+				// A process that gets a Conflict retries; a port that both have released is created again
+				// after the lease.
 				i, err := create(t.Context(), all[n%controllers], r)
 				if err != nil {
 					t.Error(err)
@@ -332,7 +336,7 @@ func TestTwoControllers(t *testing.T) {
 	}
 }
 
-// TestCredentialsRevoked: a wrong password is a denial, and no machine is gone.
+// TestCredentialsRevoked: a wrong password is a denial, and does not mean that a machine is missing.
 func TestCredentialsRevoked(t *testing.T) {
 	w := newWorld(t)
 	class := w.class(provider.OpenShift, "net1")

@@ -1,4 +1,4 @@
-// Command machine-controller-vsphere keeps machines on VMware vSphere as they are declared, in both APIs.
+// Command machine-controller-vsphere runs machines on VMware vSphere, in both APIs.
 package main
 
 import (
