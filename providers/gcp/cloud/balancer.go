@@ -12,11 +12,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// controlPlaneRole is the role of machines that load balancers of the API server are to know.
+// controlPlaneRole is the role of machines that load balancers of the API server have as members.
 const controlPlaneRole = "master"
 
-// controlPlane reports whether an instance is of the control plane: by our label or, where the original made it, by the
-// network tags that the installer gives.
+// controlPlane reports whether an instance belongs to the control plane: by our label or, for one of the
+// original, by the network tags of the installer.
 func (s *scope) controlPlane(i provider.Instance) bool {
 	if s.class.API != provider.OpenShift {
 		return false
@@ -32,7 +32,7 @@ func (b balancer) groupName(zone string) string {
 
 func (b balancer) service() string { return b.class.Cluster + "-api-internal" }
 
-// pathOf is the part of a link that names something wherever the API is.
+// pathOf is the part of a link that names an object, without the API's address.
 func pathOf(link string) string {
 	if i := strings.Index(link, "projects/"); i >= 0 {
 		return link[i:]
@@ -48,15 +48,15 @@ func (b balancer) groupPath(zone string) string {
 	return "projects/" + b.project + "/zones/" + zone + "/instanceGroups/" + b.groupName(zone)
 }
 
-// balancer is what sends requests to the control plane, and knows its instances.
+// balancer manages the membership of instances in the load balancers of the control plane.
 type balancer struct{ *caller }
 
-// concerns reports whether there may be load balancers that an instance is to be a member of.
+// concerns reports whether there may be load balancers that an instance should be a member of.
 func (b balancer) concerns(i provider.Instance) bool {
 	return len(b.template.pools()) > 0 || b.controlPlane(i)
 }
 
-// register makes an instance a member of the load balancers that are to have it, as far as it is not.
+// register adds an instance to the load balancers that should have it, if it is missing.
 func (b balancer) register(ctx context.Context, i provider.Instance) (err error) {
 	for _, pool := range b.template.pools() {
 		err = errors.Join(err, b.enterPool(ctx, i, pool))
@@ -96,7 +96,7 @@ func (b balancer) groupMembers(ctx context.Context, zone string) (all []string, 
 	return all, err
 }
 
-// missing is the error of what is done to an instance that is not there.
+// missing is the error of an operation on an instance that does not exist.
 func (c *caller) missing(ctx context.Context, err error, name string) error {
 	if gone(err) {
 		return provider.Errorf(provider.Conflict, "there is no instance %s", name)
@@ -115,8 +115,8 @@ func (b balancer) enterPool(ctx context.Context, i provider.Instance, pool strin
 	return b.observed(ctx, err, "add instance %s to target pool %s", i.NodeName, pool)
 }
 
-// enterGroup makes the instance a member of the control plane's group in its zone, and that group one of the backend service;
-// without the service there is nothing to do.
+// enterGroup adds the instance to the control plane's group in its zone, and that group to the backend
+// service; without the service it does nothing.
 func (b balancer) enterGroup(ctx context.Context, i provider.Instance) error {
 	service, err := b.client.compute.RegionBackendServices.Get(b.project, i.Region, b.service()).Context(ctx).Do()
 	if gone(err) {
@@ -136,7 +136,7 @@ func (b balancer) enterGroup(ctx context.Context, i provider.Instance) error {
 	return b.observed(ctx, err, "add instance group %s to backend service %s", b.groupName(i.Zone), b.service())
 }
 
-// joinGroup makes the instance a member of its zone's group, and the group where there is none.
+// joinGroup adds the instance to its zone's group, and creates a missing group.
 func (b balancer) joinGroup(ctx context.Context, i provider.Instance) error {
 	group, path := b.groupName(i.Zone), b.instancePath(i.Zone, i.NodeName)
 	members, err := b.groupMembers(ctx, i.Zone)
@@ -158,7 +158,7 @@ func (b balancer) joinGroup(ctx context.Context, i provider.Instance) error {
 	return b.observed(ctx, err, "add instance %s to instance group %s", i.NodeName, group)
 }
 
-// makeGroup makes the group of the instance's zone, in the network of the instance.
+// makeGroup creates the group of the instance's zone, in the network of the instance.
 func (b balancer) makeGroup(ctx context.Context, i provider.Instance) error {
 	is, err := b.client.compute.Instances.Get(b.project, i.Zone, i.NodeName).Context(ctx).Do()
 	if err != nil {
@@ -175,13 +175,13 @@ func (b balancer) makeGroup(ctx context.Context, i provider.Instance) error {
 	return b.observed(ctx, err, "make instance group %s", group.Name)
 }
 
-// because reports whether that is the reason of an answer.
+// because reports whether an answer has this reason.
 func because(err error, why string) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return ok && reason(e) == why
 }
 
-// deregister takes an instance that is about to go out of what sends it requests.
+// deregister removes an instance from its load balancers before its deletion.
 func (b balancer) deregister(ctx context.Context, i provider.Instance) error {
 	path := b.instancePath(i.Zone, i.NodeName)
 	for _, pool := range b.template.pools() {
@@ -204,7 +204,7 @@ func (b balancer) deregister(ctx context.Context, i provider.Instance) error {
 	return b.observed(ctx, err, "remove instance %s from instance group %s", i.NodeName, b.groupName(i.Zone))
 }
 
-// leavePool takes the members that are to go, by their paths, out of a target pool.
+// leavePool removes the given members, by their paths, from a target pool.
 func (b balancer) leavePool(ctx context.Context, region, pool string, goes func(path string) bool) error {
 	members, err := b.poolMembers(ctx, region, pool)
 	if gone(err) {
@@ -227,8 +227,8 @@ func (b balancer) leavePool(ctx context.Context, region, pool string, goes func(
 	return nil
 }
 
-// forget takes names out of target pools of which no instance is left, in whatever zone: pools keep those of instances that
-// somebody else removed.
+// forget removes names of deleted instances from target pools, in any zone: pools keep those of instances
+// that another client removed.
 func (b balancer) forget(ctx context.Context, ref provider.Ref) error {
 	pools := b.template.pools()
 	if len(pools) == 0 {

@@ -25,7 +25,7 @@ var (
 	_ provider.LeftoverLister = &session{}
 )
 
-// Account implements [provider.Session]: the ID of the project, which is not used again.
+// Account implements [provider.Session]: the ID of the project, which is never reused.
 func (s *session) Account(ctx context.Context) (string, error) {
 	id, err := recall(ctx, s.client, "project "+s.project, func(ctx context.Context) (string, error) {
 		p, err := s.client.compute.Projects.Get(s.project).Context(ctx).Do()
@@ -37,7 +37,8 @@ func (s *session) Account(ctx context.Context) (string, error) {
 	return id, s.observed(ctx, err, "ask for project %s", s.project)
 }
 
-// readLag is how far listings run behind: Compute Engine shows an instance as soon as it accepts the operation, or a moment later.
+// readLag is how far listings lag: Compute Engine shows an instance as soon as it accepts the operation, or
+// a moment later.
 const readLag = 10 * time.Second
 
 // Traits implements [provider.Session].
@@ -45,8 +46,8 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Source: s.from.source(), ReadLag: readLag, Choices: s.choices(), Identify: identify}
 }
 
-// scopeName names the scope: all instances of a cluster are in one listing, whatever their zones. A spec adds another project, and
-// other marks of a cluster.
+// scopeName names the scope: all instances of a cluster are in one listing, whatever their zones. A spec
+// adds another project, and other marks of a cluster.
 func (s *session) scopeName() string {
 	cluster, role := s.ownTags()
 	return strings.Join([]string{s.template.project(), cluster, role}, " ")
@@ -61,7 +62,7 @@ func (s *session) choices() (all []provider.Choice) {
 
 func choiceName(p place) string { return p.machineType + " in " + p.zone }
 
-// terms tells a type that may be taken back from the same on other terms: each has room of its own.
+// terms distinguishes a preemptible type from the same on other terms: each has capacity of its own.
 func (s *scope) terms(machineType string) string {
 	if s.template.spot() {
 		return machineType + " (spot)"
@@ -108,7 +109,8 @@ func sortedKeys(m map[string]string) (keys []string) {
 	return keys
 }
 
-// Status implements [provider.Session]. The original calls the instance's name its ID; this is its ID.
+// Status implements [provider.Session]. In the original's status the instance's name is its ID; here it is
+// the real ID.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	if s.class.API != provider.OpenShift {
 		return nil, nil
@@ -151,7 +153,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	return s.observed(ctx, err, "power %s instance %s", op, at.name)
 }
 
-// Console implements [provider.ConsoleReader]: what the first serial port has written last.
+// Console implements [provider.ConsoleReader] with the latest output of the first serial port.
 func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
 	at, ok := addressOf(i.ProviderID)
 	if !ok {
@@ -164,7 +166,7 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return out.Contents[max(0, len(out.Contents)-limit):], nil
 }
 
-// Size implements [provider.Sizer]: the least that any of the choices offers.
+// Size implements [provider.Sizer] with the minimum of all choices.
 func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
 	places := s.template.places(s.project)
 	for n, p := range places {
@@ -212,7 +214,7 @@ func sizeOf(of template, t *compute.MachineType, p place) provider.Size {
 	return size
 }
 
-// architecture is what the type says, or else what its series is.
+// architecture is that of the type, or else that of its series.
 func architecture(t *compute.MachineType) string {
 	series, _, _ := strings.Cut(t.Name, "-")
 	switch {
@@ -222,7 +224,7 @@ func architecture(t *compute.MachineType) string {
 	return "amd64"
 }
 
-// least has of two sizes the lesser of each, and the labels that both have.
+// least has the minimum of each value of two sizes, and the labels that both have.
 func least(a, b provider.Size) provider.Size {
 	a.VCPU, a.MemoryMiB, a.GPU = min(a.VCPU, b.VCPU), min(a.MemoryMiB, b.MemoryMiB), min(a.GPU, b.GPU)
 	a.EphemeralStorageMiB = min(a.EphemeralStorageMiB, b.EphemeralStorageMiB)

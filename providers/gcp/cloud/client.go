@@ -17,16 +17,17 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// client is what sessions of the same credentials share. It is safe for concurrent use.
+// client is shared by sessions with the same credentials. It is safe for concurrent use.
 type client struct {
 	compute *compute.Service
 	tags    *resourcemanager.Service
 
-	// known is what hardly changes: types of machines, whether images start with UEFI, values of tags, projects.
+	// known caches what hardly changes: types of machines, whether images start with UEFI, values of tags,
+	// projects.
 	known *kit.Memo[any]
 }
 
-// patience is how long an answer may take to begin. Calls end with their contexts in any case.
+// patience is how long the beginning of an answer may take. Calls end with their contexts in any case.
 const patience = time.Minute
 
 func newClient(l login, from surroundings, clock provider.Clock) (*client, error) {
@@ -34,7 +35,7 @@ func newClient(l login, from surroundings, clock provider.Clock) (*client, error
 	if err != nil {
 		return nil, err
 	}
-	// Tokens are renewed for as long as there is a client, by whichever call finds one too old.
+	// Tokens are renewed during the whole life of the client, by whichever call finds an old one.
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: plain, Timeout: patience})
 	source, err := l.tokens(ctx, from.endpoints)
 	if err != nil {
@@ -52,7 +53,7 @@ func newClient(l login, from surroundings, clock provider.Clock) (*client, error
 	return c, err
 }
 
-// transport trusts the system's certificates and the bundle's, and goes by the proxy of the environment.
+// transport trusts the system's certificates and the bundle's, and uses the proxy of the environment.
 func transport(bundle []byte) (http.RoundTripper, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout = 16, patience
@@ -67,10 +68,11 @@ func transport(bundle []byte) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// remembered is how long an answer holds that hardly changes. A family of images gets a new one, and a tag is made anew under its name.
+// remembered is how long an answer that hardly changes is cached. A family of images gets a new one, and a
+// tag is created again under its name.
 const remembered = 10 * time.Minute
 
-// recall returns what is remembered under key, or else what ask returns.
+// recall returns the value cached under key, or the result of ask.
 func recall[T any](ctx context.Context, c *client, key string, ask func(context.Context) (T, error)) (T, error) {
 	return kit.GetAs(ctx, c.known, key, ask)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// maker makes the instances of a class.
+// maker creates the instances of a class.
 type maker struct{ *caller }
 
 // Create implements [provider.Session].
@@ -32,7 +32,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		return existing[0], nil
 	}
 	request := s.requestID(ref, at)
-	if v.request == request { // it was given up: no other is made of that choice
+	if v.request == request { // it failed: no other is created from that choice
 		return v.of[0], nil
 	}
 	order, err := m.order(ctx, ref, want, at)
@@ -52,7 +52,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	return m.answered(ctx, ref, op)
 }
 
-// called is what the instance is to be called in a zone.
+// called is the instance's name in a zone.
 func (m maker) called(ref provider.Ref, zone string, taken map[string]bool) (string, error) {
 	switch {
 	case !nameForm.MatchString(ref.Name):
@@ -83,7 +83,7 @@ func (m maker) chosen(name string) (at place, err error) {
 	return at, provider.Errorf(provider.Invalid, "the provider spec has no choice %q", provider.Clip(name, 200))
 }
 
-// answered reads the operation that an accepted request has begun. It may be of the same request made before.
+// answered reads the operation of an accepted request. It may belong to the same request made before.
 func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Operation) (none provider.Instance, err error) {
 	if op.Status == done {
 		if e := fault(op); e != nil {
@@ -102,7 +102,7 @@ func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Opera
 	return i, nil
 }
 
-// order is the instance to be made, but for its name.
+// order is the instance to create, without its name.
 func (m maker) order(ctx context.Context, ref provider.Ref, want provider.Want, at place) (*compute.Instance, error) {
 	i, err := m.template.instance(at, want.UserData)
 	if err != nil {
@@ -131,7 +131,8 @@ func (m maker) order(ctx context.Context, ref provider.Ref, want provider.Want, 
 	return i, nil
 }
 
-// labelDisks gives disks names and labels. One that is to outlive its instance does not carry the UID, by which it would be removed.
+// labelDisks sets names and labels of disks. A disk that outlives its instance does not carry the UID, by
+// which it would be removed.
 func (m maker) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string]string) {
 	for n, d := range i.Disks {
 		if d.Type == "SCRATCH" {
@@ -147,7 +148,8 @@ func (m maker) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string
 	}
 }
 
-// tagValues are the IDs of the tags of Resource Manager that the spec, or else the cluster, names, by those of their keys.
+// tagValues are the IDs of the tags of Resource Manager in the spec, or else in the cluster, by those of
+// their keys.
 func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
 	if m.template.openshift == nil {
 		return nil, nil
@@ -176,8 +178,8 @@ func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// shieldBIOS switches the watch over the start off for an image that does not start with UEFI, where the spec says nothing
-// of it: Compute Engine would refuse the instance.
+// shieldBIOS switches integrity monitoring off for an image that does not start with UEFI, if the spec has
+// no setting: Compute Engine would refuse the instance.
 func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) error {
 	spec := m.template.openshift
 	if spec == nil || spec.ShieldedInstanceConfig != (machinev1beta1.GCPShieldedInstanceConfig{}) {
@@ -198,7 +200,7 @@ func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) er
 	return nil
 }
 
-// startsWithUEFI is false where the image is not of those that say so.
+// startsWithUEFI is false if the image is not marked as such.
 func (m maker) startsWithUEFI(ctx context.Context, path string, at place) (bool, error) {
 	project, name, family := imageOf(path, at.project)
 	return recall(ctx, m.client, "uefi "+project+"/"+name+"/"+at.zone, func(ctx context.Context) (bool, error) {

@@ -17,32 +17,33 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Keys of secrets, in the order in which they count: what the file says that Google Cloud gives for a service account, or
-// how an identity of elsewhere is exchanged. The first is OpenShift's, the others are Gardener's.
+// Keys of secrets, in the order of precedence: the file of Google Cloud for a service account, or the
+// configuration for the exchange of an external identity. The first is OpenShift's, the others are
+// Gardener's.
 var loginKeys = []string{"service_account.json", "serviceAccountJSON", "serviceaccount.json", "credentialsConfig"}
 
-// Keys of what goes with them: the project, where the file does not name it, and the token of an identity of elsewhere.
+// Keys of further data: the project, if the file does not name it, and the token of an external identity.
 const (
 	projectKey = "projectID"
 	tokenKey   = "token"
 )
 
-// platformScope is what tokens are asked for.
+// platformScope is the scope of tokens.
 const platformScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// defaultUniverse is Google's own cloud; others are run by others, in places of their own.
+// defaultUniverse is Google's own cloud; other operators run others, at other addresses.
 const defaultUniverse = "googleapis.com"
 
-// login is what somebody comes in with.
+// login has the credentials.
 type login struct {
 	file    file
 	raw     []byte
 	project string
-	// secret is what of a secret it was made of.
+	// secret is the part of the secret that they come from.
 	secret map[string][]byte
 }
 
-// file is the part of it that is read here.
+// file is the part of it that this package reads.
 type file struct {
 	Type           string `json:"type"`
 	ProjectID      string `json:"project_id"`
@@ -110,7 +111,7 @@ func loginOf(credentials map[string][]byte) (l login, err error) {
 	return l, nil
 }
 
-// isKey reports whether a text is the private half of an RSA key.
+// isKey reports whether a text is an RSA private key.
 func isKey(text string) bool {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -126,13 +127,13 @@ func isKey(text string) bool {
 
 func (l login) universe() string { return cmp.Or(l.file.UniverseDomain, defaultUniverse) }
 
-// tokens gives tokens by calls through the HTTP client of ctx.
+// tokens returns a source of tokens that uses the HTTP client of ctx.
 func (l login) tokens(ctx context.Context, e endpoints) (oauth2.TokenSource, error) {
 	if l.file.Type == "external_account" {
 		return l.exchanged(ctx, e)
 	}
 	if l.universe() != defaultUniverse {
-		// Elsewhere what is signed is a token already.
+		// In other universes the signed text is a token already.
 		s, err := google.JWTAccessTokenSourceWithScope(l.raw, platformScope)
 		if err != nil {
 			return nil, denied("read the credentials: %w", err)

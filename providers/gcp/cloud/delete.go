@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// remover removes instances, and what belongs to them.
+// remover removes instances, and their dependants.
 type remover struct{ *caller }
 
 // Delete implements [provider.Session].
@@ -26,7 +26,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 	doomed, err := r.doomed(ctx, ref, given)
 	if err != nil {
 		if noProject(err) && ref.ProviderID == "" && len(given) == 0 {
-			return true, nil // where there is no project nothing was made
+			return true, nil // nothing was created without a project
 		}
 		return false, err
 	}
@@ -42,7 +42,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 	return r.nothingLeft(ctx, ref)
 }
 
-// first is the error of the first instance that could not be removed: others are tried again with it.
+// first is the error of the first instance that could not be removed: the others are tried again with it.
 func first(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok && len(all.Unwrap()) > 0 {
 		return first(all.Unwrap()[0])
@@ -50,7 +50,7 @@ func first(err error) error {
 	return err
 }
 
-// doomed are the given instances, as far as there are any, and those with ref's UID.
+// doomed are the given instances that exist, and those with ref's UID.
 func (r remover) doomed(ctx context.Context, ref provider.Ref, given []provider.Instance) (all []*compute.Instance, err error) {
 	ids, names := map[string]bool{}, []string{}
 	for _, g := range given {
@@ -74,7 +74,7 @@ func (r remover) doomed(ctx context.Context, ref provider.Ref, given []provider.
 	return all, nil
 }
 
-// remove begins to delete an instance, unless that has begun. It reports whether the instance is gone.
+// remove begins to delete an instance, unless that has begun. It reports whether the instance is deleted.
 func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) {
 	if states[i.Status] == provider.Stopping {
 		if leaving, err := r.leaving(ctx, i); leaving || err != nil {
@@ -91,8 +91,8 @@ func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) 
 	return false, r.observed(ctx, err, "delete instance %s", i.Name)
 }
 
-// nothingLeft reports whether nothing is left of what was made for ref, and removes what may be: an instance that is about to
-// come, disks, the names that load balancers keep.
+// nothingLeft reports whether nothing remains that was created for ref, and removes the rest: an instance
+// in creation, disks, the names that load balancers keep.
 func (r remover) nothingLeft(ctx context.Context, ref provider.Ref) (bool, error) {
 	op, err := r.begun(ctx, ref)
 	if err != nil || op != nil && op.Status != done {
@@ -105,7 +105,7 @@ func (r remover) nothingLeft(ctx context.Context, ref provider.Ref) (bool, error
 	return !left && err == nil, err
 }
 
-// disks yields those that the filter lets through, of every zone.
+// disks yields those that match the filter, of every zone.
 func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Disk, error] {
 	return func(yield func(*compute.Disk, error) bool) {
 		call := c.client.compute.Disks.AggregatedList(c.project).Filter(filter).MaxResults(pageSize).Context(ctx)

@@ -20,8 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// classified says of a failed call what the engine does about it. A field of the provider spec is looked for only in
-// what creates.
+// classified classifies the error of a call. Only creations look for a field of the provider spec.
 func classified(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -53,7 +52,7 @@ func classified(err error, doing string) error {
 	return e
 }
 
-// reached is the text of an error, without the whole URL of a request that was not answered.
+// reached is the text of an error, without the whole URL of an unanswered request.
 func reached(err error) string {
 	asked, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -66,7 +65,7 @@ func reached(err error) string {
 	return at.Host + ": " + asked.Err.Error()
 }
 
-// said is an error in words that are fit to be read.
+// said is an error with a readable text.
 type said struct {
 	text  string
 	cause error
@@ -74,10 +73,10 @@ type said struct {
 
 func (s said) Error() string { return s.text }
 
-// Unwrap returns the error as the API gave it.
+// Unwrap returns the error of the API.
 func (s said) Unwrap() error { return s.cause }
 
-// told is what OAuth said.
+// told is the error of OAuth.
 func told(e *oauth2.RetrieveError) string {
 	if e.ErrorCode != "" {
 		return strings.TrimSpace(e.ErrorCode + ": " + e.ErrorDescription)
@@ -85,7 +84,7 @@ func told(e *oauth2.RetrieveError) string {
 	return provider.Clip(fmt.Sprintf("status %d: %s", e.Response.StatusCode, strings.TrimSpace(string(e.Body))), 300)
 }
 
-// exchangeForm is how the exchange of a token of elsewhere words its errors.
+// exchangeForm matches the errors of the exchange of an external token.
 var exchangeForm = regexp.MustCompile(`(?s)status code (\d{3}): .*`)
 
 func kindOfToken(code int) provider.Kind {
@@ -122,7 +121,7 @@ func reason(e *googleapi.Error) string {
 
 func is(k provider.Kind) provider.Error { return provider.Error{Kind: k} }
 
-// kindOf goes by the status and the reason of an answer, and by its message where these say too little.
+// kindOf uses the status and the reason of an answer, and its message if these are not enough.
 func kindOf(e *googleapi.Error) provider.Error {
 	switch why := reason(e); {
 	case slices.Contains([]string{"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "dailyLimitExceeded"}, why),
@@ -147,8 +146,9 @@ func isShortage(message string) bool {
 		strings.Contains(message, "RESOURCE_POOL_EXHAUSTED")
 }
 
-// shortage says how far something is used up. A pool of something else than compute is used up for every type: disks, for
-// instance. The addresses of a subnetwork are those of a region, and so are the quotas that every instance counts for.
+// shortage returns the extent of an exhaustion. A pool of another kind than compute, such as disks, is
+// exhausted for every type. The addresses of a subnetwork are those of a region, and so are the quotas that
+// every instance counts for.
 func shortage(code, message, metric string) provider.Error {
 	e := provider.Error{Kind: provider.Exhausted, Scope: provider.ScopeType}
 	_, pool, pooled := strings.Cut(message, "(resource type:")
@@ -165,14 +165,15 @@ func shortage(code, message, metric string) provider.Error {
 	return e
 }
 
-// everybodys are the metrics of quotas that all choices of a region count for, whatever their types. Those of a series of
-// machines, of GPUs, and of what may be taken back are used up for some choices only: N2_CPUS, PREEMPTIBLE_CPUS. So is CPUS, for which
-// series without a quota of their own count: N1 and E2.
+// everybodys are the metrics of quotas that all choices of a region count for, whatever their types. Those
+// of a series of machines, of GPUs, and of preemptible instances are exhausted for some choices only:
+// N2_CPUS, PREEMPTIBLE_CPUS. So is CPUS, for which series without a quota of their own count: N1 and E2.
 var everybodys = regexp.MustCompile(`^(CPUS_ALL_REGIONS|INSTANCES|(REGIONAL_)?IN_USE_ADDRESSES|(DISKS|SSD|LOCAL_SSD|HDB)_TOTAL_(GB|STORAGE))$`)
 
 var quotaForm = regexp.MustCompile(`Quota '([^']+)'`)
 
-// metricOf is the metric of the quota that a message names, or else of what is said besides: "compute.googleapis.com/n2_cpus".
+// metricOf is the metric of the quota in a message, or else in the further text:
+// "compute.googleapis.com/n2_cpus".
 func metricOf(message, besides string) string {
 	if found := quotaForm.FindStringSubmatch(message); found != nil {
 		besides = found[1]
@@ -180,8 +181,8 @@ func metricOf(message, besides string) string {
 	return strings.ToUpper(tail(besides))
 }
 
-// fault is what an operation ended with; nil where it did well. An operation has ended: what is not known is a failure of
-// something that no longer exists, and for good.
+// fault is the error of an operation; nil if it succeeded. The operation has ended: an unknown error is a
+// final failure of an object that no longer exists.
 func fault(op *compute.Operation) *provider.Error {
 	if op.Error == nil || len(op.Error.Errors) == 0 {
 		return nil
@@ -190,17 +191,17 @@ func fault(op *compute.Operation) *provider.Error {
 	e := kindOfCode(first.Code, first.Message, metric(first))
 	e.Err = fmt.Errorf("%s: %s", first.Code, provider.Clip(first.Message, 1000))
 	if hint := zonesAvailable(first); hint != "" {
-		e.Err = fmt.Errorf("%w There is room in %s.", e.Err, hint) //nolint:revive,staticcheck // What comes before is a sentence of Compute Engine.
+		e.Err = fmt.Errorf("%w There is room in %s.", e.Err, hint) //nolint:revive,staticcheck // The text before is a sentence of Compute Engine.
 	}
 	return &e
 }
 
-// zonesAvailable are those in which Compute Engine says that there is room.
+// zonesAvailable are those in which Compute Engine reports capacity.
 func zonesAvailable(e *compute.OperationErrorErrors) string {
 	return strings.ReplaceAll(detail(e, "zonesAvailable"), ",", ", ")
 }
 
-// detail is what an error says besides its words.
+// detail is a detail of an error besides its message.
 func detail(e *compute.OperationErrorErrors, key string) string {
 	for _, d := range e.ErrorDetails {
 		if d.ErrorInfo != nil && d.ErrorInfo.Metadatas[key] != "" {
@@ -210,7 +211,7 @@ func detail(e *compute.OperationErrorErrors, key string) string {
 	return ""
 }
 
-// metric is that of the quota that an error is about; empty where it does not say.
+// metric is that of the quota in an error; empty if it has none.
 func metric(e *compute.OperationErrorErrors) string {
 	for _, d := range e.ErrorDetails {
 		if d.QuotaInfo != nil {
@@ -220,7 +221,7 @@ func metric(e *compute.OperationErrorErrors) string {
 	return ""
 }
 
-// typeLacking is the machine type of which an operation says that there is none; empty where it does not.
+// typeLacking is the machine type that an operation reports as missing; empty if it does not.
 func typeLacking(op *compute.Operation) string {
 	if op.Error == nil || len(op.Error.Errors) == 0 {
 		return ""
@@ -259,7 +260,7 @@ func after(h http.Header) time.Duration {
 	return 0
 }
 
-// gone reports whether an answer says that the thing which was asked for does not exist.
+// gone reports whether an answer says that the object does not exist.
 func gone(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return ok && e.Code == http.StatusNotFound && !noProject(err)
@@ -279,7 +280,7 @@ func taken(err error) bool {
 	return ok && e.Code == http.StatusConflict && reason(e) == "alreadyExists"
 }
 
-// ended reports whether it is the caller who gave up.
+// ended reports whether the caller has canceled.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -11,10 +11,12 @@ import (
 	"golang.org/x/oauth2/google/externalaccount"
 )
 
-// An external account is a secret's word for where a token of the controller's pod is sent. Who writes secrets is not who runs the
-// controller, so that a secret chooses neither the token by which the cluster knows the pod, nor another place than Google's.
+// An external account in a secret decides where a token of the controller's pod is sent. The user who
+// writes secrets is not the user who runs the controller, so a secret may choose neither the pod's own
+// cluster token, nor another address than Google's.
 
-// exchanged gives tokens for those of an identity of elsewhere: the one in the secret, or in what the file names.
+// exchanged returns a source of tokens in exchange for those of an external identity: the one in the
+// secret, or in the source that the file names.
 func (l login) exchanged(ctx context.Context, e endpoints) (oauth2.TokenSource, error) {
 	if l.universe() != defaultUniverse && !e.all() {
 		return nil, denied("universe_domain of an external_account may be %s only, unless the cluster names the endpoints of all APIs", defaultUniverse)
@@ -44,12 +46,13 @@ func (l login) exchanged(ctx context.Context, e endpoints) (oauth2.TokenSource, 
 	return s, nil
 }
 
-// all reports whether the cluster says where each API is.
+// all reports whether the cluster has the address of each API.
 func (e endpoints) all() bool {
 	return !slices.Contains([]string{e.compute, e.resourceManager, e.exchange, e.credentials}, "")
 }
 
-// exchangedAt is where tokens are exchanged: where the cluster says, or else where the secret does; empty: at Google's own place.
+// exchangedAt is the address of the token exchange: the cluster's, or else the secret's; empty: Google's
+// own.
 func (l login) exchangedAt(e endpoints) (string, error) {
 	if e.exchange != "" {
 		return e.exchange + "v1/token", nil
@@ -57,7 +60,8 @@ func (l login) exchangedAt(e endpoints) (string, error) {
 	return l.file.TokenURL, l.checkAt("token_url", l.file.TokenURL, "sts")
 }
 
-// impersonatedAt is where a service account is impersonated, in the same way; empty: nowhere.
+// impersonatedAt is the address for the impersonation of a service account, in the same way; empty: no
+// impersonation.
 func (l login) impersonatedAt(e endpoints) (string, error) {
 	if _, path, ok := strings.Cut(l.file.ImpersonationURL, "/v1/"); ok && e.credentials != "" {
 		return e.credentials + "v1/" + path, nil
@@ -65,7 +69,7 @@ func (l login) impersonatedAt(e endpoints) (string, error) {
 	return l.file.ImpersonationURL, l.checkAt("service_account_impersonation_url", l.file.ImpersonationURL, "iamcredentials")
 }
 
-// checkAt is an error where the URL in a field leads to another place than the API's own.
+// checkAt is an error if the URL in a field has another address than the API's own.
 func (l login) checkAt(field, text, api string) error {
 	own := api + "." + l.universe()
 	at, err := url.Parse(text)
@@ -75,10 +79,11 @@ func (l login) checkAt(field, text, api string) error {
 	return denied("%s of an external_account has to begin with https://%s/", field, own)
 }
 
-// podAccount is where a pod has the token by which the cluster knows it, on systems with the link from /var/run to /run and without.
+// podAccount are the directories of a pod's cluster token, on systems with the link from /var/run to /run
+// and without.
 var podAccount = []string{"/var/run/secrets/kubernetes.io", "/run/secrets/kubernetes.io"}
 
-// isBelow reports whether a file is in one of the directories, by its name or by that to which links lead.
+// isBelow reports whether a file is in one of the directories, by its name or by the target of links.
 func isBelow(file string, dirs ...string) bool {
 	files := resolved(file)
 	for _, dir := range dirs {
@@ -91,12 +96,12 @@ func isBelow(file string, dirs ...string) bool {
 	return false
 }
 
-// resolved are the names of a file: the given one, and that of what it is.
+// resolved are the names of a file: the given one, and that of its target.
 func resolved(file string) (names []string) {
 	if name, err := filepath.Abs(file); err == nil {
 		names = append(names, name)
 	}
-	// Links are followed before the dots are taken away, as the system does.
+	// Links are followed before dots are removed, as the system does.
 	if is, err := filepath.EvalSymlinks(file); err == nil {
 		if name, err := filepath.Abs(is); err == nil {
 			names = append(names, name)
@@ -105,7 +110,7 @@ func resolved(file string) (names []string) {
 	return names
 }
 
-// given is a token that is in the secret. Another one makes another client.
+// given is a token in the secret. Another token gives another client.
 type given string
 
 // SubjectToken implements [externalaccount.SubjectTokenSupplier].

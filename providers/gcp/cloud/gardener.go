@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// gardenerInstance is the request that the original makes of a spec.
+// gardenerInstance is the original's request for a spec.
 func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Instance, error) {
 	metadata, err := gardenerMetadata(s.Metadata, userData)
 	if err != nil {
@@ -50,7 +50,8 @@ func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Inst
 	return i, nil
 }
 
-// gardenerShielded leaves to Compute Engine what the spec does not say: the watch over the start is on there, and secure boot off.
+// gardenerShielded leaves omitted settings to Compute Engine: integrity monitoring is on there, and secure
+// boot off.
 func gardenerShielded(s *spec.GardenerShielded) *compute.ShieldedInstanceConfig {
 	out := &compute.ShieldedInstanceConfig{}
 	for _, f := range []struct {
@@ -69,7 +70,7 @@ func gardenerShielded(s *spec.GardenerShielded) *compute.ShieldedInstanceConfig 
 	return out
 }
 
-// scriptKey is the metadata of user data that is no cloud-init's: the guest runs it at each start.
+// scriptKey is the metadata of user data that is not for cloud-init: the guest runs it at each start.
 const scriptKey = "startup-script"
 
 func gardenerMetadata(entries []*spec.GardenerMetadata, userData string) (*compute.Metadata, error) {
@@ -109,7 +110,8 @@ func gardenerDisk(d *spec.GardenerDisk, p place) *compute.AttachedDisk {
 	return out
 }
 
-// gardenerInterface says of IPv6 and of alias ranges what the original says: nothing, unless the interface is of both stacks or uses aliases.
+// gardenerInterface sets IPv6 and alias ranges as the original does: only if the interface has both stacks
+// or uses aliases.
 func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInterface {
 	out := &compute.NetworkInterface{}
 	if !n.DisableExternalIP {
@@ -124,8 +126,8 @@ func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInter
 	if n.StackType != "IPV4_IPV6" && !n.UseAliasIPs {
 		return out
 	}
-	// Compute Engine only ever answers with the type of access, which is the subnetwork's. An external address would need a configuration of
-	// its own, which the original does not ask for.
+	// Compute Engine only returns the type of access, which is the subnetwork's. An external address would
+	// need a configuration of its own, which the original does not request.
 	out.StackType, out.Ipv6AccessType = n.StackType, n.IPv6AccessType
 	if n.IPCidrRange != "" || n.SubnetworkRangeName != "" {
 		out.AliasIpRanges = []*compute.AliasIpRange{{IpCidrRange: n.IPCidrRange, SubnetworkRangeName: n.SubnetworkRangeName}}
@@ -133,7 +135,7 @@ func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInter
 	return out
 }
 
-// gardenerSubnetwork is the path of a subnetwork, which is of the instance's project: the original names none.
+// gardenerSubnetwork is the path of a subnetwork in the instance's project: the original names none.
 func gardenerSubnetwork(p place, name string) string {
 	if strings.Contains(name, "/") {
 		return name

@@ -14,23 +14,23 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Labels by which instances and disks say whose they are. Those of users never stand in for them.
+// Labels that record the owner of instances and disks. Users' labels never replace them.
 const (
 	uidLabel       = "millwright-dev-machine-uid"
 	namespaceLabel = "millwright-dev-machine-namespace"
 	ownerLabel     = "millwright-dev-owner"
-	// nameLabel has the machine's name where the instance is called otherwise.
+	// nameLabel has the machine's name if the instance has another name.
 	nameLabel = "millwright-dev-machine-name"
-	// roleLabel is the machine's role, where that has a part in what is done for it.
+	// roleLabel is the machine's role, if the provider acts on it.
 	roleLabel = "millwright-dev-role"
-	// keptLabel has the machine's UID on disks that are to outlive it.
+	// keptLabel has the machine's UID on disks that outlive it.
 	keptLabel = "millwright-dev-kept-of-uid"
 )
 
 var ourLabels = []string{uidLabel, namespaceLabel, ownerLabel, nameLabel, roleLabel, keptLabel}
 
-// Network tags by which Gardener's original knows its instances again begin with these, and so does the label by which
-// OpenShift's does.
+// The prefixes of the network tags by which Gardener's original recognizes its instances, and of the label
+// by which OpenShift's does.
 const (
 	clusterPrefix = "kubernetes-io-cluster-"
 	rolePrefix    = "kubernetes-io-role-"
@@ -48,7 +48,7 @@ func (s *scope) checkCluster() error {
 	return nil
 }
 
-// ownTags are the network tags of the spec that say whose instances are; empty where it has not both of them.
+// ownTags are the spec's network tags that record the owner of instances; empty unless it has both.
 func (s *scope) ownTags() (cluster, role string) {
 	if s.template.gardener == nil {
 		return "", ""
@@ -67,8 +67,8 @@ func (s *scope) ownTags() (cluster, role string) {
 	return cluster, role
 }
 
-// ours reports whether an instance is in the class's ownership scope: by the label or, for Gardener's original made it, by
-// network tags.
+// ours reports whether an instance is in the class's ownership scope: by the label or, for one of
+// Gardener's original, by network tags.
 func (s *scope) ours(i *compute.Instance) bool {
 	if _, ok := i.Labels[s.clusterLabel()]; ok {
 		return true
@@ -81,7 +81,7 @@ func (s *scope) ours(i *compute.Instance) bool {
 		cluster != "" && slices.Contains(i.Tags.Items, cluster) && slices.Contains(i.Tags.Items, role)
 }
 
-// identity is what instances and disks of ref are labelled with.
+// identity are the labels of instances and disks of ref.
 func (s *scope) identity(ref provider.Ref) map[string]string {
 	labels := map[string]string{s.clusterLabel(): owned, uidLabel: ref.UID, namespaceLabel: ref.Namespace}
 	if s.class.Owner != "" {
@@ -90,7 +90,7 @@ func (s *scope) identity(ref provider.Ref) map[string]string {
 	return labels
 }
 
-// labelled are a user's labels, those of the whole cluster below them, and the identity above all.
+// labelled merges a user's labels, those of the whole cluster below them, and the identity above all.
 func (s *scope) labelled(users, identity map[string]string) map[string]string {
 	labels := map[string]string{}
 	if s.class.API == provider.OpenShift {
@@ -104,29 +104,30 @@ func (s *scope) labelled(users, identity map[string]string) map[string]string {
 	return labels
 }
 
-// mostLabels is how many a resource may have.
+// mostLabels is the limit of a resource.
 const mostLabels = 64
 
 // nameForm is what instances may be called.
 var nameForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// mostName is how many letters, digits and dashes a name may have.
+// mostName is the limit of a name's letters, digits and dashes.
 const mostName = 63
 
-// spare is what an instance is called whose machine's name belongs to another instance of the zone.
+// spare is the name of an instance if another instance of the zone has the machine's name.
 func (s *scope) spare(ref provider.Ref) string { return s.unlike(ref, "") }
 
-// unlike is a name that no other machine has. Of one that is too long the machine's name gives way, and never the suffix.
+// unlike is a name that no other machine has. If it is too long, the machine's name is cut, and never the
+// suffix.
 func (s *scope) unlike(ref provider.Ref, suffix string) string {
 	suffix = "-" + ref.Token(s.class.Cluster)[:8] + suffix
 	return cut(ref.Name, mostName-len(suffix)) + suffix
 }
 
-// cut is the beginning of a name, so long that something may follow.
+// cut is a prefix of a name that leaves room for a suffix.
 func cut(name string, most int) string { return strings.TrimRight(name[:min(len(name), most)], "-") }
 
-// diskName is unlike that of any other disk, of any machine: Compute Engine attaches a disk that it finds by its name, whoever
-// left it.
+// diskName is unique among the disks of all machines: Compute Engine attaches an existing disk by its name,
+// whatever its owner.
 func (s *scope) diskName(ref provider.Ref, n int) string {
 	if n == 0 {
 		return s.unlike(ref, "")
@@ -134,8 +135,9 @@ func (s *scope) diskName(ref provider.Ref, n int) string {
 	return s.unlike(ref, fmt.Sprintf("-%d", n))
 }
 
-// requestID names the request for the instance of ref at a place: a UUID that follows from both. Its first four groups follow
-// from the machine alone, so that any session of the cluster knows what was begun for it, of whatever choice or fallback.
+// requestID is the ID of the request for the instance of ref at a place: a UUID computed from both. Its
+// first four groups depend on the machine alone, so that any session of the cluster recognizes requests for
+// it, of any choice or fallback.
 func (s *scope) requestID(ref provider.Ref, at place) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", at.project, at.zone, s.terms(at.machineType)))
 	return uuid(ref.Token(s.class.Cluster)[:20] + hex.EncodeToString(sum[:6]))

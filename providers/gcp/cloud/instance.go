@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// states are what Compute Engine's words mean. TERMINATED is off, and still there; STOPPING is said of what is
-// switched off and of what is deleted.
+// states maps Compute Engine's states. A TERMINATED instance is off, and still exists; STOPPING means
+// switching off or deletion.
 var states = map[string]provider.State{
 	"PENDING": provider.Pending, "PROVISIONING": provider.Pending, "STAGING": provider.Pending,
 	"RUNNING": provider.Running, "REPAIRING": provider.Running,
@@ -20,7 +20,7 @@ var states = map[string]provider.State{
 	"SUSPENDED": provider.Stopped, "TERMINATED": provider.Stopped, "STOPPED": provider.Stopped,
 }
 
-// seen is an instance as the engine sees it.
+// seen converts an instance.
 func (s *scope) seen(i *compute.Instance) provider.Instance {
 	zone := tail(i.Zone)
 	return provider.Instance{
@@ -36,8 +36,8 @@ func isSpot(i *compute.Instance) bool {
 	return i.Scheduling != nil && (i.Scheduling.Preemptible || i.Scheduling.ProvisioningModel == "SPOT")
 }
 
-// addresses are those of the first interface, and the names under which the guest is known, in the original's order.
-// Projects differ in whether names have the zone in them.
+// addresses are those of the first interface, and the names of the guest, in the original's order. Projects
+// differ in whether names contain the zone.
 func (s *scope) addresses(i *compute.Instance, zone string) (all []corev1.NodeAddress) {
 	add := func(kind corev1.NodeAddressType, address string) {
 		if address != "" {
@@ -75,7 +75,7 @@ func regionOf(zone string) string {
 	return ""
 }
 
-// readTime is zero where there is no time.
+// readTime is zero for an empty text.
 func readTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return t

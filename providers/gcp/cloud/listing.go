@@ -8,16 +8,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// nothingHere is the warning for a zone that has nothing. Any other one says that something is missing.
+// nothingHere is the warning for an empty zone. Any other one means that something is missing.
 const nothingHere = "NO_RESULTS_ON_PAGE"
 
-// warning is one of a page of a listing, or of a scope of it such as "zones/us-east1-b".
+// warning is a warning of a page of a listing, or of a part of it such as "zones/us-east1-b".
 type warning struct{ about, code, message string }
 
-// thePage is what a page's own warning is about.
+// thePage is the subject of a page's own warning.
 const thePage = "something"
 
-// complete is an error where a page lacks what could not be reached: read as it is, a zone would be empty.
+// complete is an error if a page lacks an unreachable part: without it, a zone would look empty.
 func complete(unreachable []string, warnings []warning) error {
 	if len(unreachable) > 0 {
 		return provider.Errorf(provider.Transient, "the listing lacks %s", strings.Join(unreachable, ", "))
@@ -30,7 +30,8 @@ func complete(unreachable []string, warnings []warning) error {
 	return nil
 }
 
-// The client library has types of its own for the warnings of each kind of listing: so there is one of these for each.
+// The client library has separate types for the warnings of each kind of listing, so there is one function
+// for each.
 
 func completeInstances(page *compute.InstanceAggregatedList) error {
 	var all []warning

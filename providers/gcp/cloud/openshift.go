@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// openshiftInstance is the request that the original makes of a spec.
+// openshiftInstance is the original's request for a spec.
 func openshiftInstance(s *machinev1beta1.GCPMachineProviderSpec, p place, userData string) *compute.Instance {
 	i := &compute.Instance{
 		CanIpForward: s.CanIPForward, DeletionProtection: s.DeletionProtection,
@@ -52,7 +52,7 @@ func openshiftScheduling(s *machinev1beta1.GCPMachineProviderSpec) *compute.Sche
 	return out
 }
 
-// shielded has the watch over the start on, and secure boot off, where the spec does not say.
+// shielded has integrity monitoring on, and secure boot off, if the spec has no setting.
 func shielded(c machinev1beta1.GCPShieldedInstanceConfig) *compute.ShieldedInstanceConfig {
 	return &compute.ShieldedInstanceConfig{
 		EnableSecureBoot:          c.SecureBoot == machinev1beta1.SecureBootPolicyEnabled,
@@ -83,7 +83,7 @@ const (
 	windowsEnd   = "</powershell>"
 )
 
-// openshiftMetadata lets an entry of the user's stand in for the user data, as the original does.
+// openshiftMetadata lets a user's entry replace the user data, as the original does.
 func openshiftMetadata(entries []*machinev1beta1.GCPMetadata, userData string) *compute.Metadata {
 	key := spec.UserDataKey
 	if script := strings.TrimSpace(userData); strings.HasPrefix(script, windowsBegin) {
@@ -120,7 +120,7 @@ func openshiftDisk(d *machinev1beta1.GCPDisk, p place) *compute.AttachedDisk {
 	return out
 }
 
-// diskType takes names and paths.
+// diskType accepts names and paths.
 func diskType(p place, name string) string {
 	if name == "" || strings.Contains(name, "/") {
 		return name
@@ -136,7 +136,8 @@ func imagePath(project, image string) string {
 	return "projects/" + project + "/global/images/" + image
 }
 
-// openshiftInterface has the names of network and subnetwork, maybe of another project's: that of a shared VPC.
+// openshiftInterface has the names of network and subnetwork, possibly of another project: that of a shared
+// VPC.
 func openshiftInterface(n *machinev1beta1.GCPNetworkInterface, p place) *compute.NetworkInterface {
 	out, project := &compute.NetworkInterface{}, cmp.Or(n.ProjectID, p.project)
 	if n.PublicIP {

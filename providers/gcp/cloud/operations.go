@@ -11,10 +11,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// host is what links in operations begin with, wherever the API is asked.
+// host is the prefix of links in operations, whatever the API's address.
 const host = "https://www.googleapis.com/compute/v1/"
 
-// deleting filters operations: those that delete an instance. A link matches as a whole only.
+// deleting filters operations that delete an instance. Only a whole link matches.
 func (c *caller) deleting(zone, name string) string {
 	var links []string
 	for _, base := range slices.Compact([]string{host, c.client.compute.BasePath}) {
@@ -23,7 +23,7 @@ func (c *caller) deleting(zone, name string) string {
 	return `operationType="delete" AND (` + strings.Join(links, " OR ") + ")"
 }
 
-// operations are those of all zones that a filter lets through.
+// operations are those of all zones that match a filter.
 func (c *caller) operations(ctx context.Context, filter string) (all []*compute.Operation, err error) {
 	err = c.client.compute.GlobalOperations.AggregatedList(c.project).Filter(filter).Pages(ctx, func(page *compute.OperationAggregatedList) error {
 		for _, of := range page.Items {
@@ -34,9 +34,10 @@ func (c *caller) operations(ctx context.Context, filter string) (all []*compute.
 	return all, c.observed(ctx, err, "list operations of project %s", c.project)
 }
 
-// begun is the last operation that was to make an instance for ref; nil: there was none, as far as is known. It is found by
-// the name of the instance, and known by the ID of the request: in every zone, since fallbacks have zones that the
-// spec does not name, and a spec may have left the zone. Names are a regular expression, which stands alone in a filter.
+// begun is the last operation that created an instance for ref; nil: there is none, as far as is known. It
+// is found by the name of the instance, and recognized by the request ID: in every zone, since fallbacks
+// have zones that the spec does not name, and a spec may have another zone by now. Names are a regular
+// expression, which must be the only part of a filter.
 func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Operation, err error) {
 	if ref.UID == "" || !nameForm.MatchString(ref.Name) {
 		return nil, nil
@@ -56,7 +57,8 @@ func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Ope
 
 const done = "DONE"
 
-// foretold is the instance that an operation is to make, or was to make; ok is false where it did, and the instance is gone.
+// foretold is the instance that an operation creates, or should have created; ok is false if it did, and
+// the instance does not exist any more.
 func (s *scope) foretold(ref provider.Ref, op *compute.Operation) (i provider.Instance, ok bool) {
 	zone, name := tail(op.Zone), tail(op.TargetLink)
 	i = provider.Instance{
@@ -77,7 +79,7 @@ func (s *scope) foretold(ref provider.Ref, op *compute.Operation) (i provider.In
 	return i, i.Fault != nil
 }
 
-// leaving reports whether an operation is under way that deletes an instance.
+// leaving reports whether an operation that deletes an instance is in progress.
 func (c *caller) leaving(ctx context.Context, i *compute.Instance) (bool, error) {
 	zone, under := tail(i.Zone), false
 	err := c.client.compute.ZoneOperations.List(c.project, zone).Filter(c.deleting(zone, i.Name)).Pages(ctx, func(page *compute.OperationList) error {

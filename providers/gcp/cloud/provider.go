@@ -20,12 +20,12 @@ import (
 // Name is the provider's.
 const Name = "gcp"
 
-// Config is what a provider is made with.
+// Config has the dependencies and settings of a provider.
 type Config struct {
 	Clock provider.Clock
 	// Objects are those of the control cluster; may be nil.
 	Objects provider.Objects
-	// Endpoint is where all APIs are instead of their own places; empty: they are at those.
+	// Endpoint replaces the addresses of all APIs; empty: their own.
 	Endpoint string
 }
 
@@ -54,7 +54,7 @@ func Plugin() serve.Plugin {
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			return New(Config{Clock: e.Clock, Objects: e.Objects, Endpoint: endpoint}), nil
 		},
-		// A project may ask 1500 times a minute, and change as often, in a region.
+		// A project may send 1500 reads a minute, and as many changes, in a region.
 		Limits: decorate.Limits{PerSecond: 20},
 	}
 }
@@ -95,12 +95,12 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return &session{s}, nil
 }
 
-// surroundings are what the control cluster says of the cloud.
+// surroundings are the control cluster's settings of the cloud.
 type surroundings struct {
 	endpoints endpoints
 	// bundle are certificates in PEM that are trusted besides the system's.
 	bundle []byte
-	// labels and tags are those of all that the cluster has.
+	// labels and tags are those of all resources of the cluster.
 	labels map[string]string
 	tags   []configv1.GCPResourceTag
 }
@@ -114,13 +114,14 @@ func (e endpoints) key() string {
 	return strings.Join([]string{e.compute, e.resourceManager, e.exchange, e.credentials}, " ")
 }
 
-// platform is what Infrastructure says of GCP. Endpoints were in it as a preview, and clusters have them still.
+// platform is GCP's part of Infrastructure. Endpoints were in it as a preview, and clusters still have
+// them.
 type platform struct {
 	configv1.GCPPlatformStatus
 	ServiceEndpoints []struct{ Name, URL string }
 }
 
-// surroundings are what a cluster of OpenShift says of GCP. Nothing of it is asked for on others.
+// surroundings reads the settings of an OpenShift cluster for GCP. Other clusters are not read.
 func (p *Provider) surroundings(ctx context.Context, api string) (s surroundings, err error) {
 	s.labels = map[string]string{}
 	if api == provider.OpenShift {
@@ -135,7 +136,7 @@ func (p *Provider) surroundings(ctx context.Context, api string) (s surroundings
 	return s, nil
 }
 
-// read reads Infrastructure, and the bundle of certificates where there is one.
+// read reads Infrastructure, and the bundle of certificates if there is one.
 func (p *Provider) read(ctx context.Context, s *surroundings) error {
 	if p.config.Objects == nil {
 		return nil
@@ -181,11 +182,11 @@ func (s *surroundings) take(p platform) {
 	}
 }
 
-// source stands for what a session takes from the control cluster.
+// source is the hash of what a session reads from the control cluster.
 func (s *surroundings) source() provider.ClientKey {
 	parts, _ := json.Marshal([]any{s.endpoints.key(), s.labels, s.tags}) // text has no errors
 	return provider.KeyOf(nil, "", "", s.bundle, parts)
 }
 
-// computePath is where the compute API is below its host.
+// computePath is the path of the compute API below its host.
 const computePath = "/compute/v1/"

@@ -13,18 +13,19 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// refused says why no instance was made, and names the field of the spec that is wrong.
+// refused says why no instance was created, and names the invalid field of the spec.
 func (m maker) refused(ctx context.Context, ref provider.Ref, err error) error {
 	answer, ok := errors.AsType[*googleapi.Error](err)
 	if ok && taken(err) && strings.Contains(answer.Message, "/disks/") {
-		// What an earlier try has left stands in the way.
+		// Objects of an earlier try block this one.
 		if _, clearing := m.clearDisks(ctx, ref); clearing != nil {
 			return clearing
 		}
 		return provider.Errorf(provider.Conflict, "make the instance: %s", words(answer))
 	}
 	if ok && answer.Code == http.StatusPreconditionFailed {
-		// What is new has no fingerprint that somebody else could have changed: a policy of the organization forbids it.
+		// A new object has no fingerprint that another client could have changed: a policy of the
+		// organization forbids it.
 		return &provider.Error{Kind: provider.Invalid, Err: said{"make the instance: " + words(answer), err}}
 	}
 	err = m.observed(ctx, err, "make the instance")
@@ -36,7 +37,7 @@ func (m maker) refused(ctx context.Context, ref provider.Ref, err error) error {
 
 var resourceField = regexp.MustCompile(`[Ff]ield 'resource\.([^']+)'`)
 
-// renamed are fields of the API that specs call otherwise, by what they begin with. What is not here is called alike.
+// renamed are fields of the API with other names in specs, by prefix. All others have the same name.
 var renamed = []struct{ api, openshift, gardener string }{
 	{"machineType", "machineType", "machineType"},
 	{"guestAccelerators", "gpus", "gpu"},
@@ -56,7 +57,7 @@ var inDisk = strings.NewReplacer(
 	"initializeParams.sourceImage", "image", "initializeParams.diskType", "type", "initializeParams.diskSizeGb", "sizeGb",
 	"initializeParams.", "", "diskEncryptionKey", "encryption")
 
-// fieldOf is the path in the spec of what an answer complains about; empty where it does not say.
+// fieldOf is the path in the spec of the field in an answer; empty if it names none.
 func (m maker) fieldOf(e *googleapi.Error) string {
 	if found := resourceField.FindStringSubmatch(e.Message); found != nil {
 		return m.inSpec(found[1])

@@ -15,17 +15,17 @@ import (
 	"github.com/millwright-dev/millwright/provider/kit"
 )
 
-// scope is whose instances are meant, and by what they are known.
+// scope has the ownership scope, and the marks of its instances.
 type scope struct {
 	class    provider.Class
 	template template
-	// bare says that the class has no spec any more: it finds and deletes.
+	// bare says that the class has no spec any more: the session finds and deletes.
 	bare    bool
 	project string
 	from    surroundings
 }
 
-// caller asks Compute Engine for what is in a scope.
+// caller calls Compute Engine for a scope.
 type caller struct {
 	*scope
 	clients *kit.Clients[*client]
@@ -33,12 +33,13 @@ type caller struct {
 	client  *client
 }
 
-// session implements [provider.Session]; the optional interfaces are in capability.go and beside what they are about.
+// session implements [provider.Session]; the optional interfaces are in capability.go and in the files of
+// their subjects.
 type session struct{ *caller }
 
 var _ provider.Session = &session{}
 
-// observed is err as the engine reads it; nil stays nil.
+// observed classifies err; nil stays nil.
 func (c *caller) observed(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -48,10 +49,10 @@ func (c *caller) observed(ctx context.Context, err error, format string, args ..
 
 func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
 
-// pageSize is the most that the API gives at once.
+// pageSize is the API's maximum.
 const pageSize = 500
 
-// instances yields those of the project that the filter lets through, of every zone.
+// instances yields those of the project that match the filter, of every zone.
 func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*compute.Instance, error] {
 	return func(yield func(*compute.Instance, error) bool) {
 		call := c.client.compute.Instances.AggregatedList(c.project).MaxResults(pageSize).Context(ctx)
@@ -79,8 +80,8 @@ func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*comput
 	}
 }
 
-// home is what asks the project in which the instance of ref is. A class without a spec has no project but that of the credentials,
-// which another one may have followed; one with a spec leaves no machine behind in silence.
+// home returns a caller for the project of ref's instance. A class without a spec only has the project of
+// the credentials, which may have changed; one with a spec never loses a machine silently.
 func (c *caller) home(ref provider.Ref) (*caller, error) {
 	a, ok := addressOf(ref.ProviderID)
 	switch {
@@ -94,17 +95,18 @@ func (c *caller) home(ref provider.Ref) (*caller, error) {
 	return &caller{scope: &there, clients: c.clients, key: c.key, client: c.client}, nil
 }
 
-// view is what there is of a machine.
+// view are the instances of a machine.
 type view struct {
 	// of are the instances that may be its.
 	of []provider.Instance
-	// request is the ID of that which the instance was to come of that only an operation tells of; empty: there is no such instance.
+	// request is the ID of the request for an instance that only an operation shows; empty: there is no
+	// such instance.
 	request string
 	// taken are the names, with their zones, of other instances.
 	taken map[string]bool
 }
 
-// filterOf lets instances through that may be ref's, or have one of the names.
+// filterOf matches instances that may be ref's, or have one of the names.
 func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 	var terms []string
 	if ref.UID != "" {
@@ -122,7 +124,7 @@ func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 	return strings.Join(terms, " OR ")
 }
 
-// look asks for the instances of ref, and for what was begun for it where there is none.
+// look finds the instances of ref, or the operations for it if there is no instance.
 func (c *caller) look(ctx context.Context, ref provider.Ref) (v view, err error) {
 	v.taken = map[string]bool{}
 	filter := c.filterOf(ref, ref.Name)
@@ -173,8 +175,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return v.of, err
 }
 
-// List implements [provider.Session]. Gardener's original knows its instances by network tags, of which the API
-// makes no list, so that all those of the project are looked through.
+// List implements [provider.Session]. Gardener's original recognizes its instances by network tags, by
+// which the API cannot list, so that List reads all instances of the project.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	filter := ""
 	if cluster, _ := s.ownTags(); cluster == "" && s.class.API == provider.OpenShift {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// template is the spec of a class, of one API; without either it is that of a class which has lost it.
+// template is the spec of a class, of one API; without either the class has lost its spec.
 type template struct {
 	openshift *machinev1beta1.GCPMachineProviderSpec
 	gardener  *spec.Gardener
@@ -27,10 +27,10 @@ func decode(api string, raw []byte) (t template, err error) {
 	return t, err
 }
 
-// place is where an instance is made, and of what type.
+// place is the zone and the type of an instance.
 type place struct{ project, region, zone, machineType string }
 
-// project is empty where the spec leaves it to the credentials.
+// project is empty if the spec leaves it to the credentials.
 func (t template) project() string {
 	if t.openshift != nil {
 		return t.openshift.ProjectID
@@ -79,7 +79,7 @@ func (t template) spot() bool {
 	return false
 }
 
-// gpus are those that the spec asks for besides what types come with.
+// gpus are those in the spec, besides the ones included in types.
 func (t template) gpus() (kind string, count int64) {
 	switch {
 	case t.openshift != nil && len(t.openshift.GPUs) > 0:
@@ -91,7 +91,7 @@ func (t template) gpus() (kind string, count int64) {
 	return "", 0
 }
 
-// bootGB is the size of the disk that instances start from; 0 where the image decides.
+// bootGB is the size of the boot disk; 0 if the image decides.
 func (t template) bootGB() int64 {
 	switch {
 	case t.openshift != nil:
@@ -110,7 +110,7 @@ func (t template) bootGB() int64 {
 	return 0
 }
 
-// pools are target pools of which instances are to be members.
+// pools are target pools that have instances as members.
 func (t template) pools() []string {
 	if t.openshift != nil {
 		return t.openshift.TargetPools
@@ -140,7 +140,8 @@ func (t template) tags() []string {
 	return nil
 }
 
-// instance is what the spec says of one. The name, labels that say whose it is, and names of disks are added to it.
+// instance is the instance in the spec. The caller adds the name, the labels of the owner, and the names of
+// disks.
 func (t template) instance(p place, userData []byte) (*compute.Instance, error) {
 	if t.gardener != nil {
 		return gardenerInstance(t.gardener, p, string(userData))

@@ -12,18 +12,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// keeper knows what people have taken away from instances that live: labels and network tags. A mender gives it back.
+// keeper finds the labels and network tags that live instances lack. A mender restores them.
 type (
 	keeper struct{ *scope }
 	mender struct{ *caller }
 )
 
-// Unkept implements [provider.Maintainer]. Instances do not show who sends them requests.
+// Unkept implements [provider.Maintainer]. Instances do not show their load balancers.
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return !s.bare && (keeper{s.scope}.lacks(ref, i) || balancer{s.caller}.concerns(i))
 }
 
-// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being.
+// Maintain implements [provider.Maintainer]. A failed repair does not stop the others.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	if s.bare {
 		return nil
@@ -40,8 +40,8 @@ func (k keeper) lacks(ref provider.Ref, i provider.Instance) bool {
 	return len(k.owed(ref, i)) > 0 || len(k.untagged(i)) > 0
 }
 
-// owed are the labels that the instance of ref is to get: of those that say whose it is, and of the whole cluster, what it
-// lacks; of the spec, what it has otherwise too. One that says another machine's UID is left to that.
+// owed are the labels to write to ref's instance: missing labels of the owner and of the whole cluster, and
+// missing or changed ones of the spec. An instance with another machine's UID gets none.
 func (k keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
 	out := map[string]string{}
 	users := k.template.labels()
@@ -55,7 +55,7 @@ func (k keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
 	return out
 }
 
-// due is the identity of ref's instance, which may be one that the original made.
+// due is the identity of ref's instance, which the original may have created.
 func (k keeper) due(ref provider.Ref, i provider.Instance) map[string]string {
 	if i.UID != "" && i.UID != ref.UID {
 		return nil
@@ -70,7 +70,8 @@ func (k keeper) due(ref provider.Ref, i provider.Instance) map[string]string {
 	return due
 }
 
-// tagMark begins a network tag among [provider.Instance].Tags, where labels are too: no label has a slash.
+// tagMark is the prefix of network tags in [provider.Instance].Tags, which also has labels: no label has a
+// slash.
 const tagMark = "tags/"
 
 // marks are the labels and the network tags of an instance.
@@ -92,7 +93,8 @@ func tagged(i provider.Instance, tag string) bool {
 	return ok
 }
 
-// networkTags are those of the spec and, where a spec of Gardener's does not say whose instances are, that of the cluster.
+// networkTags are those of the spec and, if a spec of Gardener does not record the owner, that of the
+// cluster.
 func (s *scope) networkTags() []string {
 	tags := s.template.tags()
 	cluster, _ := s.ownTags()
@@ -113,7 +115,7 @@ func (k keeper) untagged(i provider.Instance) (lacks []string) {
 	return lacks
 }
 
-// mend gives the instance what it lacks now. What others change at the same time is not overwritten.
+// mend writes what the instance lacks now. It overwrites no concurrent change.
 func (m mender) mend(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	is, err := m.client.compute.Instances.Get(m.project, i.Zone, i.NodeName).Context(ctx).Do()
 	if err != nil {

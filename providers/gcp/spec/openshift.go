@@ -10,8 +10,9 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// DecodeOpenShift returns a spec that can be made an instance of. It asks for less than [Admitter], so that machines from
-// before there were rules go on to be found and removed. The error is [provider.Invalid], and names each field that is wrong.
+// DecodeOpenShift returns a spec from which an instance can be created. It requires less than [Admitter],
+// so that machines from before the rules are still found and removed. The error is [provider.Invalid], and
+// names each invalid field.
 func DecodeOpenShift(raw []byte) (*machinev1beta1.GCPMachineProviderSpec, error) {
 	s, _, err := decode(raw)
 	if err != nil {
@@ -75,7 +76,7 @@ func started(s *machineSpec) (faults field.ErrorList) {
 	return faults
 }
 
-// Spot reports whether the instance may be taken back.
+// Spot reports whether the instance is preemptible.
 func Spot(s *machinev1beta1.GCPMachineProviderSpec) bool {
 	return s.Preemptible || s.ProvisioningModel != nil && *s.ProvisioningModel == machinev1beta1.GCPSpotInstance
 }

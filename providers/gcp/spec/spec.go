@@ -1,4 +1,4 @@
-// Package spec judges the specs of GCP machines as they are written, by the rules of OpenShift 6.5.
+// Package spec checks the specs of GCP machines when they are written, by the rules of OpenShift 6.5.
 package spec
 
 import (
@@ -23,7 +23,7 @@ var _ admit.Admitter = Admitter{}
 
 type machineSpec = machinev1beta1.GCPMachineProviderSpec
 
-// Kinds are those of the API's group and of the group that specs had before it.
+// Kinds are those of the API's group and of the former group.
 func (Admitter) Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: group, Version: "v1beta1", Kind: kind},
@@ -36,7 +36,7 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &machineSpec{} }
 
-// Admit judges the spec of a machine or of a template, by the same rules.
+// Admit checks the spec of a machine or of a template, by the same rules.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decode(a.Spec)
 	if err != nil {
@@ -54,7 +54,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 	return warnings, faults
 }
 
-// decode reads a spec; nothing at all is one without fields.
+// decode reads a spec; empty input is a spec without fields.
 func decode(raw []byte) (*machineSpec, *lenient.Document, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")

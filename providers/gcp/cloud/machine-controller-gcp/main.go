@@ -1,4 +1,4 @@
-// Command machine-controller-gcp keeps machines on Google Cloud as they are declared.
+// Command machine-controller-gcp runs machines on Google Cloud.
 package main
 
 import (
