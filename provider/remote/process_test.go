@@ -33,8 +33,7 @@ var class = provider.Class{
 	API: provider.Gardener, Cluster: "prod", Spec: []byte(`{"size":"small","zone":"a"}`), Credentials: map[string][]byte{"password": []byte("sesame")},
 }
 
-// TestProviderThatRestarts: a controller may start first, loses only the calls in progress, and continues
-// with the next process.
+// TestProviderThatRestarts: a controller may start first, loses only calls in progress, and continues with the next process.
 func TestProviderThatRestarts(t *testing.T) {
 	path := socket(t)
 	c := dial(t, "example", path)
@@ -77,8 +76,7 @@ func opened(t *testing.T, c *remote.Client) provider.Session {
 	}
 }
 
-// TestEachConnectionIsGreeted: the process at the socket may have been replaced by another version or
-// another provider.
+// TestEachConnectionIsGreeted: the process at the socket may have been replaced by another version or provider.
 func TestEachConnectionIsGreeted(t *testing.T) {
 	path := socket(t)
 	l := &liar{}
@@ -316,8 +314,7 @@ func TestSpecReader(t *testing.T) {
 	}
 }
 
-// TestIdentifierNeedsPatterns: provider IDs that only code can read cannot be compared while that code is
-// not reachable.
+// TestIdentifierNeedsPatterns: provider IDs that only code can read cannot be compared while that code is unreachable.
 func TestIdentifierNeedsPatterns(t *testing.T) {
 	path := socket(t)
 	served(t, path, remote.Served{Provider: providertest.NewCloud(clock.RealClock{}).Provider()})
