@@ -116,8 +116,8 @@ func read(vale string, files []string) (alerts []alert, err error) {
 		return nil, fmt.Errorf("vale: %w: %s%s", err, out, stderr.String())
 	}
 	var found map[string][]struct {
-		Line           int
-		Match, Message string
+		Line    int
+		Message string
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("vale: %w: %s%s", err, out, stderr.String())

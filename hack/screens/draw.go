@@ -6,6 +6,8 @@ import (
 	"html"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 )
 
 // Sizes of a picture, in pixels; columns are characters.
@@ -50,12 +52,10 @@ func colourOf(i int, line string) string {
 }
 
 // clip shortens lines of a table that are too long.
-func clip(text string) (lines []string) {
-	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		if runes := []rune(line); len(runes) > columns {
-			line = string(runes[:columns-1]) + "…"
-		}
-		lines = append(lines, line)
+func clip(text string) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = terminal.Line(lines[i], columns+1)
 	}
 	return lines
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/verify/previous"
 )
 
 // What the tests inside of the namespaces are given by the process outside.
@@ -89,11 +90,11 @@ func images(root, work string) error {
 	if err := os.Symlink(proxy, filepath.Join(work, "bin", proxyName)); err != nil {
 		return err
 	}
-	previous := filepath.Join(work, "previous")
-	if err := checkOut(root, previous); err != nil {
+	older := filepath.Join(work, "previous")
+	if err := checkOut(root, older); err != nil {
 		return err
 	}
-	if err := packages(root, previous, work); err != nil {
+	if err := packages(root, older, work); err != nil {
 		return err
 	}
 	for _, image := range []struct {
@@ -103,7 +104,7 @@ func images(root, work string) error {
 		{root, []string{"-program", "./test/install/pause", "-registry", "millwright.invalid"}},
 		{root, []string{"-binary", proxy, "-registry", "millwright.invalid"}},
 		{root, []string{"-program", "./test/install/kubemark-machine-controllers", "-registry", "docker.io/gofed", "-version", "v1.0"}},
-		{previous, []string{"-version", "previous"}},
+		{older, []string{"-version", "previous"}},
 		{root, nil},
 	} {
 		out := filepath.Join(work, "images", filepath.Base(image.root))
@@ -115,13 +116,13 @@ func images(root, work string) error {
 }
 
 // packages builds what is installed of this commit, where documents say, and of the previous one, which may be from before packages were built.
-func packages(root, previous, work string) error {
+func packages(root, older, work string) error {
 	if _, err := output(root, "go", "run", "./hack/packages", "-out", "dist/packages"); err != nil {
 		return err
 	}
-	file := filepath.Join(previous, "deploy", "millwright.yaml")
+	file := filepath.Join(older, "deploy", "millwright.yaml")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		if _, err := output(previous, "go", "run", "./hack/packages", "-out", filepath.Join(work, "packages")); err != nil {
+		if _, err := output(older, "go", "run", "./hack/packages", "-out", filepath.Join(work, "packages")); err != nil {
 			return err
 		}
 		file = filepath.Join(work, "packages", "millwright.yaml")
@@ -154,18 +155,20 @@ func small(dir string) error {
 // maxImage is for one architecture, compressed, in bytes.
 const maxImage = 60 << 20
 
-// checkOut writes the sources of the commit to upgrade from, which are these where that is not known.
+// checkOut writes the sources of the commit to upgrade from, which are these if the clone does not have it.
 func checkOut(root, into string) error {
-	source, err := output(root, "git", "rev-parse", "--verify", *previousCommit)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "test/install: this clone has no %s: these programs are upgraded to themselves\n", *previousCommit)
-		return os.Symlink(root, into)
-	}
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
 	}
-	_, err = output(root, "sh", "-c", `git archive "$0" | tar -x -C "$1"`, source, into)
-	return err
+	missing, err := previous.CheckOut(context.Background(), root, *previousCommit, into)
+	if missing == "" || err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "test/install: %s: these programs are upgraded to themselves\n", missing)
+	if err := os.Remove(into); err != nil {
+		return err
+	}
+	return os.Symlink(root, into)
 }
 
 // runc puts the program that containers are run by into a folder.

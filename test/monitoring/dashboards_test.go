@@ -48,8 +48,8 @@ type panel struct {
 func dashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(repository, "config", "dashboards", "*.json"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no files: %v", err)
 	}
 	out := map[string]dashboard{}
 	for _, file := range files {

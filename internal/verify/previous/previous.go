@@ -23,21 +23,25 @@ func Build(ctx context.Context, sources, into string, programs ...string) error 
 	return nil
 }
 
-// BuildCommit builds programs of a commit of the repository at root. Where the repository does not have the commit, as in a fresh and shallow clone,
-// missing says so.
+// BuildCommit builds programs of a commit of the repository at root. If the repository does not have the commit, as in a fresh and shallow clone, missing says so.
 func BuildCommit(ctx context.Context, root, commit, into string, programs ...string) (missing string, err error) {
-	if err := git(ctx, root, "rev-parse", "--verify", "--quiet", commit+"^{commit}").Run(); err != nil {
-		return "the repository has no commit " + commit, nil
-	}
 	sources, err := os.MkdirTemp("", "millwright-previous-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(sources)
-	if err := unpack(ctx, root, commit, sources); err != nil {
-		return "", err
+	if missing, err := CheckOut(ctx, root, commit, sources); missing != "" || err != nil {
+		return missing, err
 	}
 	return "", Build(ctx, sources, into, programs...)
+}
+
+// CheckOut writes the sources of a commit of the repository at root into a folder. If the repository does not have the commit, missing says so.
+func CheckOut(ctx context.Context, root, commit, into string) (missing string, err error) {
+	if known := git(ctx, root, "rev-parse", "--verify", "--quiet", commit+"^{commit}").Run() == nil; !known {
+		return "the repository has no commit " + commit, nil
+	}
+	return "", unpack(ctx, root, commit, into)
 }
 
 // unpack writes the sources of a commit into a folder.

@@ -29,8 +29,8 @@ var sections = []string{"## Meaning\n", "## Impact\n", "## Diagnosis\n", "## Mit
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(folder), "*.md"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no files: %v", err)
 	}
 	out := map[string]string{}
 	for _, file := range files {
