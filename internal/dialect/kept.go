@@ -30,8 +30,8 @@ type Kept struct {
 	// UID is that of the machine. It shows that a status was restored for another object.
 	UID types.UID `json:"uid,omitempty"`
 	lifecycle.Origin
-	// Asks are the requests sent there.
-	Asks lifecycle.Asks `json:"asks,omitempty"`
+	// Requests are the requests sent there.
+	Requests lifecycle.Requests `json:"asks,omitempty"`
 	// ProviderID is that of the instance, once known.
 	ProviderID string           `json:"providerID,omitempty"`
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
@@ -59,7 +59,7 @@ func Recall(m metav1.Object, stored string, rec *lifecycle.Recorded) []lifecycle
 	own := stored != "" && n.UID == m.GetUID()
 	if own {
 		n.Joined.Accepted = rec.Joined.Accepted
-		rec.ProviderID, rec.Joined, rec.Asks = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined, n.Asks
+		rec.ProviderID, rec.Joined, rec.Requests = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined, n.Requests
 	}
 	if n.Cluster != "" && (own || rec.ProviderID != "") {
 		rec.Origin = &n.Origin
@@ -99,10 +99,10 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	return encoded(n)
 }
 
-// KeepAsks returns the stored note with the asks of m's instance, if its origin is known.
-func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifecycle.Asks) string {
+// KeepRequests returns the stored note with the requests of m's instance, if its origin is known.
+func KeepRequests(m metav1.Object, stored string, was lifecycle.Recorded, requests lifecycle.Requests) string {
 	n, err := keptOf(m, stored, was)
-	if err != nil || len(asks) == 0 || !asks.Continues(n.Asks) {
+	if err != nil || len(requests) == 0 || !requests.Continues(n.Requests) {
 		return stored
 	}
 	if n.Cluster == "" && was.Origin != nil { // only the annotation has it
@@ -111,7 +111,7 @@ func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifec
 	if n.Cluster == "" {
 		return stored
 	}
-	n.Asks = asks
+	n.Requests = requests
 	return encoded(n)
 }
 

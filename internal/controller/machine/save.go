@@ -16,12 +16,12 @@ import (
 )
 
 // object is the object of the pass's machine: results are recorded there, and stored.
-type object[M client.Object] struct{ known[M] }
+type object[M client.Object] struct{ passFacts[M] }
 
 // record stores the result of the pass.
 func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := o.m.DeepCopyObject().(M)
-	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordAsk { // the marks of the node are recorded later, with the provider ID
+	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordRequest { // the marks of the node are recorded later, with the provider ID
 		o.recordOwned()
 	}
 	o.Dialect.Record(o.m, out)
@@ -51,7 +51,7 @@ func (o object[M]) save(ctx context.Context, before M) error {
 			return o.unsaved(fmt.Errorf("save machine status: %w", err))
 		}
 	}
-	o.mem.told.refusal = lifecycle.Retry{}
+	o.mem.reported.refusal = lifecycle.Retry{}
 	o.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
 }
@@ -75,14 +75,14 @@ func (o object[M]) unsaved(err error) error {
 		return err
 	}
 	refusal := lifecycle.Retry{Err: err}
-	if was := o.mem.told.refusal; was.Err != nil && was.Err.Error() == err.Error() {
+	if was := o.mem.reported.refusal; was.Err != nil && was.Err.Error() == err.Error() {
 		refusal.Told = was.Told
 	}
 	if now := o.Clock.Now(); refusal.News(now) {
 		refusal.Told = now
 		o.Recorder.Eventf(o.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
 	}
-	o.mem.told.refusal = refusal
+	o.mem.reported.refusal = refusal
 	return err
 }
 

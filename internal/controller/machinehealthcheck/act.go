@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
@@ -21,8 +21,8 @@ import (
 // remedies carries out a plan's decisions about machines.
 type remedies[C client.Object] struct {
 	*Reconciler[C]
-	voice
-	Client   *written.Client
+	eventReporter
+	Client   *readyourwrites.Client
 	state    *state
 	patients dialect.Patients
 	object   C
@@ -45,7 +45,7 @@ type asked struct {
 
 func (p *pass[C]) remedies() *remedies[C] {
 	return &remedies[C]{
-		Reconciler: p.Reconciler, voice: p.voice(), Client: p.Client, state: p.state, patients: p.patients,
+		Reconciler: p.Reconciler, eventReporter: p.reporter(), Client: p.Client, state: p.state, patients: p.patients,
 		object: p.object, check: p.check, now: p.now, seen: p.seen, plan: p.plan, cluster: p.answers,
 	}
 }
