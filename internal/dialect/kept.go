@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -37,13 +38,21 @@ type Kept struct {
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
 }
 
+// parsed has the notes that were read last, by their text: a pass looks at the note of its machine five times.
+// They share their slices, which are never changed.
+var parsed = lru.New(1024)
+
 func readKept(stored string) (n Kept, err error) {
 	if stored == "" {
 		return n, nil
 	}
+	if known, ok := parsed.Get(stored); ok {
+		return known.(Kept), nil
+	}
 	if err := json.Unmarshal([]byte(stored), &n); err != nil {
 		return Kept{}, fmt.Errorf("cannot be read: %w", err)
 	}
+	parsed.Add(stored, n)
 	return n, nil
 }
 

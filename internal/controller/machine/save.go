@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -140,6 +141,9 @@ func gone(o client.Object) bool {
 
 // diff is the merge patch from before to after, in two parts; nil if there is nothing to write.
 func diff(before, after client.Object) (body, status map[string]any, err error) {
+	if reflect.DeepEqual(before, after) { // most passes change nothing, and a patch costs ten times as much
+		return nil, nil, nil
+	}
 	raw, err := client.MergeFrom(before).Data(after)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare machine: %w", err)
