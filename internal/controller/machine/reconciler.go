@@ -198,7 +198,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	switch q {
 	case lifecycle.QuestionNode:
-		p.onNode(func(t *target[M]) lifecycle.Node { return t.surely(ctx) })
+		p.onNode(func(t *target[M]) lifecycle.Node { return t.live(ctx) })
 	case lifecycle.QuestionGroup:
 		p.world.MayFail = p.otherMachines().mayFail(ctx, p.m)
 	}

@@ -92,10 +92,10 @@ func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.
 	return t.looked(ctx, n, err)
 }
 
-// surely reads the node from the API server before the machine fails because of it, or its pods are deleted
+// live reads the node from the API server before the machine fails because of it, or its pods are deleted
 // by force: both are final, and a cache that has stopped does not show a node that has joined, or
 // recovered, since.
-func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
+func (t *target[M]) live(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if t.policy.Targetless || was.Foreign != "" || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
 		return was
@@ -107,13 +107,13 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	case why != "":
 		return foreign(cluster, why)
 	}
-	f := t.missing(ctx, t.surelyOwn(ctx))
+	f := t.missing(ctx, t.liveOwn(ctx))
 	f.Cluster, f.Hosts = cluster, was.Hosts
 	return f
 }
 
-// surelyOwn is the machine's node, from the API server.
-func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
+// liveOwn is the machine's node, from the API server.
+func (t *target[M]) liveOwn(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if err := t.nodeOwnership().contested(ctx); err != nil {
 		return t.looked(ctx, nil, err)
@@ -122,7 +122,7 @@ func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
 	if was.Object != nil {
 		q.Name = was.Object.Name
 	}
-	n, err := t.Nodes.Surely(ctx, q)
+	n, err := t.Nodes.FindLive(ctx, q)
 	f := t.looked(ctx, n, err)
 	if was.Taken == "" || !f.Looked || f.Object != nil {
 		return f

@@ -57,7 +57,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	p.tell(before)
 	p.tellSelection()
 	p.tellDoubts()
-	p.asked, err = p.remedies().carryOut(ctx)
+	p.asked, err = p.remediator().carryOut(ctx)
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}

@@ -143,7 +143,7 @@ func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
 	}
 	l.expectNode(want, c)
 	if !c.was.Deleted.IsZero() {
-		want.Deletion.Begun = lifecycle.Begin(c.was.Deletion.Begun, c.was.Deleted, c.o)
+		want.Deletion.Started = lifecycle.Begin(c.was.Deletion.Started, c.was.Deleted, c.o)
 	}
 	l.expectKeeping(want, c)
 }

@@ -52,7 +52,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	dialect.RecordStopped(m, o, d.View(m))
 	recordNode(m, o, d.Policy(m))
 	was := stages[m.Status.CurrentStatus.Phase]
-	steps := recordBegun(m, o)
+	steps := recordStarted(m, o)
 	if op := operation(m, was, o); op != nil {
 		if text := lifecycle.Story(steps); text != "" {
 			op.Description += " (" + text + ")" // after the text from which another implementation continues

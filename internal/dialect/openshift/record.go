@@ -58,7 +58,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	dialect.RecordStopped(m, o, Machines{}.View(m))
 	recordNode(m, o)
 	recordConditions(m, o)
-	recordBegun(m, o)
+	recordStarted(m, o)
 	recordPhase(m, o)
 	if recordTimeouts(m, o); !equality.Semantic.DeepEqual(before, &m.Status) {
 		Machines{}.Stamp(m, o.At)

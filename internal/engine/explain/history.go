@@ -53,7 +53,7 @@ func MachineHistory(f *MachineFacts) History {
 		}
 	}
 	h.add(v.Deleted, "", "deletion requested", "")
-	for _, b := range v.Deletion.Begun {
+	for _, b := range v.Deletion.Started {
 		h.add(b.At, byController, b.Step.Words()+" began", "")
 	}
 	h.stated(f.Said)

@@ -25,7 +25,7 @@ func TestMachineHistory(t *testing.T) {
 		Subject: explain.Subject{API: provider.Gardener, Kind: "Machine", Namespace: "blue", Name: "m-1"}, Owner: "MachineSet mill",
 		View: lifecycle.Machine{
 			UID: "uid-1", Created: at(1), Deleted: at(40), Recorded: lifecycle.Recorded{Requests: requests},
-			Deletion: lifecycle.Deletion{Begun: []lifecycle.Begun{{Step: lifecycle.DeletionDrain, At: at(41)}, {Step: lifecycle.DeletionInstance, At: at(50)}}},
+			Deletion: lifecycle.Deletion{Started: []lifecycle.StartedStep{{Step: lifecycle.DeletionDrain, At: at(41)}, {Step: lifecycle.DeletionInstance, At: at(50)}}},
 		},
 		Node: &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "n-1", CreationTimestamp: metav1.NewTime(at(20))},

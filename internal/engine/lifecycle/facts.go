@@ -86,8 +86,8 @@ type Deletion struct {
 	// Drained says that an earlier drain was recorded as finished, DrainedAt when (zero if unknown).
 	Drained   bool
 	DrainedAt time.Time
-	// Begun are the recorded steps of its deletion, in order; empty without a deletion.
-	Begun []Begun
+	// Started are the recorded steps of its deletion, in order; empty without a deletion.
+	Started []StartedStep
 	// SkipDrain requests to leave the node's pods alone.
 	SkipDrain bool
 	// Force requests a forced deletion.

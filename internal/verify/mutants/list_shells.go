@@ -101,13 +101,13 @@ var shellMutants = []Mutant{
 		Finds: "TestPruneMeansWhatWasSeen", Note: "an old set is deleted although it was scaled up meanwhile; statement 5 holds, as only the controller of the deployment makes an old set grow",
 	},
 	{
-		ID: "machinehealthcheck/unconfirmed", File: "act.go", Func: "remedies.do",
+		ID: "machinehealthcheck/unconfirmed", File: "act.go", Func: "remediator.do",
 		From: "if c.Confirm {",
 		To:   "if false {",
 		Note: "what was seen before an outage is acted on without another look; statement 6 holds, as no timer ends before all was seen for a minute, and a node that a cache does not show is read from the API server",
 	},
 	{
-		ID: "machinehealthcheck/leaving-remedied", File: "act.go", Func: "remedies.still",
+		ID: "machinehealthcheck/leaving-remedied", File: "act.go", Func: "remediator.still",
 		From: "m.GetUID() != t.UID || m.GetDeletionTimestamp() != nil",
 		To:   "m.GetUID() != t.UID",
 		Note: "a machine that is being deleted is remedied",
@@ -119,7 +119,7 @@ var shellMutants = []Mutant{
 		Note: "a machine is remedied although that could not be remembered",
 	},
 	{
-		ID: "machinehealthcheck/node-not-read", File: "act.go", Func: "remedies.still",
+		ID: "machinehealthcheck/node-not-read", File: "act.go", Func: "remediator.still",
 		From:      "if n != nil || err != nil {",
 		To:        "if n != nil && false || err != nil {",
 		Statement: 6, Note: "a machine is remedied for a node that only the cache does not show",
