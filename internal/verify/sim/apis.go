@@ -75,13 +75,13 @@ func (w *World) steps() int {
 	return w.o.Steps
 }
 
-// flavors are the APIs whose machines there are, by dialect.
-var flavors = map[string][]func(*World) *adapter{
-	OpenShift: {openshiftFlavor}, Gardener: {gardenerFlavor}, Both: {openshiftFlavor, gardenerFlavor},
+// adapters are the APIs whose machines there are, by dialect.
+var adapters = map[string][]func(*World) *adapter{
+	OpenShift: {openshiftAdapter}, Gardener: {gardenerAdapter}, Both: {openshiftAdapter, gardenerAdapter},
 }
 
 func (w *World) openAPIs() {
-	for n, open := range flavors[w.o.Dialect] {
+	for n, open := range adapters[w.o.Dialect] {
 		w.apis = append(w.apis, open(w))
 		w.apis[n].number = n
 	}

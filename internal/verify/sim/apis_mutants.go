@@ -16,7 +16,7 @@ func apiMutants() []Mutation {
 	return []Mutation{
 		{
 			Name: "the collector does not know the machines of the other API", Finds: []string{judge.WantedKept}, Dialects: []string{Both},
-			Setting: func(c *profile) { lossy(c); c.together = false },
+			Setting: func(c *profile) { lostMachineSetting(c); c.together = false },
 			Policy:  careless, Secluded: true,
 		},
 		{
@@ -26,7 +26,7 @@ func apiMutants() []Mutation {
 		},
 		{
 			Name: "what an earlier version made without saying for whom is collected", Finds: []string{judge.OthersKept}, Dialects: []string{OpenShift},
-			Setting:  func(c *profile) { lossy(c); c.versions = true },
+			Setting:  func(c *profile) { lostMachineSetting(c); c.versions = true },
 			Provider: func(p provider.Provider, _ client.Client) provider.Provider { return brokenProvider{p, claimUntagged} },
 		},
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// likeness is what the clouds of some worlds are like, where the others are as it comes.
-type likeness struct {
+// cloudLikeness is what the clouds of some worlds are like, where the others are as it comes.
+type cloudLikeness struct {
 	// lag and byID are what [cloud.Traits] has of listings, keeps whether what is gone
 	// stays in them.
 	lag         time.Duration
@@ -29,10 +29,10 @@ type likeness struct {
 	never []fault
 }
 
-// likenesses are those of the clouds, by name. They are taken from the pages of
+// cloudLikenesses are those of the clouds, by name. They are taken from the pages of
 // docs/providers, from what providers declare, and from what the originals do. Times are as
 // there, but for those that no world lasts; how often something fails, and limits, are ours.
-var likenesses = map[string]likeness{
+var cloudLikenesses = map[string]cloudLikeness{
 	// Reads are behind for as long as the provider declares, also by ID (find.go). Tokens are
 	// those of a zone, and forgotten after a day (write-a-provider.md), for which a quarter of an hour stands here. What has
 	// ended is listed for an hour, what was given up among it (state reasons, aws.md). Tags
@@ -89,7 +89,7 @@ var likenesses = map[string]likeness{
 }
 
 // Clouds are the names of what worlds' clouds may be like.
-func Clouds() []string { return slices.Sorted(maps.Keys(likenesses)) }
+func Clouds() []string { return slices.Sorted(maps.Keys(cloudLikenesses)) }
 
 // NoCloud is what a cloud is like that is like none in particular.
 const NoCloud = "none"
@@ -97,25 +97,25 @@ const NoCloud = "none"
 // cloudSource is a stream of random numbers that nothing else has.
 const cloudSource = widerSource + 0x5e4e
 
-// liken makes the cloud of a third of the worlds like one of those that there are.
-func (c *profile) liken(seed uint64, like string) {
+// drawCloudLikeness makes the cloud of a third of the worlds like one of those that there are.
+func (c *profile) drawCloudLikeness(seed uint64, like string) {
 	r := rand.New(rand.NewPCG(seed, cloudSource))
-	some, drawn := r.IntN(3) == 0, Clouds()[r.IntN(len(likenesses))]
+	some, drawn := r.IntN(3) == 0, Clouds()[r.IntN(len(cloudLikenesses))]
 	switch {
 	case like == NoCloud:
 	case like != "":
-		c.plays(like)
+		c.useCloudLikeness(like)
 	case some:
-		c.plays(drawn)
+		c.useCloudLikeness(drawn)
 	}
 }
 
-// plays makes the cloud like that of the name, where worlds have a cloud of their own.
-func (c *profile) plays(name string) {
+// useCloudLikeness makes the cloud like that of the name, where worlds have a cloud of their own.
+func (c *profile) useCloudLikeness(name string) {
 	if c.hollow {
 		return
 	}
-	l := likenesses[name]
+	l := cloudLikenesses[name]
 	c.cloud.Lag, c.cloud.LagByID, c.cloud.Lingers, c.cloud.Scarce = l.lag, l.byID, l.keeps, true
 	c.cloud.Habits = l.habits
 	c.cloud.Like = name
@@ -128,14 +128,14 @@ func (c *profile) plays(name string) {
 	c.settle()
 }
 
-// sky is the world's cloud as one that may be like another.
-type sky struct{ w *World }
+// cloudModel is the world's cloud as one that may be like another.
+type cloudModel struct{ w *World }
 
 // like is what it is like; the zero value: none in particular.
-func (s sky) like() likeness { return likenesses[s.w.profile.cloud.Like] }
+func (s cloudModel) like() cloudLikeness { return cloudLikenesses[s.w.profile.cloud.Like] }
 
 // open lets the cloud do what it is used to.
-func (s sky) open() {
+func (s cloudModel) open() {
 	s.w.cloud.Undoes = func(i *cloud.Machine) bool {
 		if s.w.calm || !s.w.chance(s.like().undoes) {
 			return false
@@ -146,7 +146,7 @@ func (s sky) open() {
 }
 
 // around makes a call in the middle of which the rest of the world may overtake it.
-func (s sky) around(p *process, before *judge.Pass, effect func() error) error {
+func (s cloudModel) around(p *process, before *judge.Pass, effect func() error) error {
 	s.w.cloud.Between = func() { s.overtake(p, before) }
 	defer func() { s.w.cloud.Between = nil }()
 	return effect()
@@ -154,7 +154,7 @@ func (s sky) around(p *process, before *judge.Pass, effect func() error) error {
 
 // overtake lets the rest of the world overtake the running task, as [process.pause] does.
 // What it has asked for is on the wire: who leads meanwhile makes no difference.
-func (s sky) overtake(p *process, before *judge.Pass) {
+func (s cloudModel) overtake(p *process, before *judge.Pass) {
 	t, w := p.running, s.w
 	if !w.chance(2*w.profile.pausePercent) || w.step < 0 {
 		return
@@ -173,26 +173,26 @@ func (s sky) overtake(p *process, before *judge.Pass) {
 type account struct {
 	// full is when there is room again for all that may come at once, shut until when
 	// nothing is let through.
-	full, shut time.Time
+	full, soldOut time.Time
 }
 
 var errTooMany = errors.New("too many requests")
 
 // over is what a call comes to that is beyond the limit; nil: it is not.
-func (s sky) over() error {
-	l, a, now := s.w.profile.cloud.Limit, &s.w.turned.account, s.w.now
+func (s cloudModel) over() error {
+	l, a, now := s.w.profile.cloud.Limit, &s.w.refusals.account, s.w.now
 	if l == (cloud.Limit{}) {
 		return nil
 	}
-	if now.Before(a.shut) {
-		return provider.ThrottledFor(a.shut.Sub(now), errTooMany)
+	if now.Before(a.soldOut) {
+		return provider.ThrottledFor(a.soldOut.Sub(now), errTooMany)
 	}
 	each := time.Minute / time.Duration(l.PerMinute)
 	if a.full.Before(now) {
 		a.full = now
 	}
 	if a.full.Sub(now) > time.Duration(l.AtOnce-1)*each {
-		a.shut = now.Add(l.After)
+		a.soldOut = now.Add(l.After)
 		return provider.ThrottledFor(l.After, errTooMany)
 	}
 	a.full = a.full.Add(each)
@@ -201,7 +201,7 @@ func (s sky) over() error {
 
 // freeNames has people take away what keeps a machine from having its name: an instance of
 // a machine that is gone, and that nobody else may touch as long as there is one of the name.
-func (s sky) freeNames() {
+func (s cloudModel) freeNames() {
 	w := s.w
 	if !w.profile.cloud.Unique {
 		return

@@ -27,7 +27,7 @@ func (h habitual) setting(on bool) func(*profile) {
 	return func(c *profile) {
 		h.world(c)
 		c.hollow = false
-		c.plays(h.like)
+		c.useCloudLikeness(h.like)
 		if !on {
 			h.off(&c.cloud.Habits)
 		}
@@ -73,7 +73,7 @@ func habituals() []habitual {
 			Mutation: onceMutant(), like: "azure", world: quiet, off: forgotten,
 		},
 		{
-			Mutation: ownerMutant(), like: "vsphere", world: lossy, off: func(h *cloud.Habits) { h.Marks = 0 },
+			Mutation: ownerMutant(), like: "vsphere", world: lostMachineSetting, off: func(h *cloud.Habits) { h.Marks = 0 },
 		},
 	}
 }

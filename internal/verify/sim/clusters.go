@@ -17,7 +17,7 @@ import (
 // what they join. Each knows its own kinds only, so that a controller which asks
 // the wrong one is found out.
 func (w *World) openStores() {
-	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
+	kinds := append(w.kinds(), slices.Concat(w.oldChecks(), w.remediationKinds())...)
 	if w.profile.apart {
 		w.backups.target.kinds = coreKinds()
 		w.target = store.New(w.Now, w.scheme(), w.backups.target.kinds)
@@ -26,7 +26,7 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	risk{w}.identify(w.target)
+	hazardEffects{w}.identify(w.target)
 }
 
 // home is where objects of the kind of example are stored. Secrets, which both

@@ -159,17 +159,17 @@ func hasty(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// handsOver makes worlds in which updates in place succeed, and sets see late
+// handOverSetting makes worlds in which updates in place succeed, and sets see late
 // what was handed over to them.
-func handsOver(c *profile) {
+func handOverSetting(c *profile) {
 	rollsOnly(rollout.InPlace)(c)
 	c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 10
 	c.percent[instanceDies], c.percent[processCrashes], c.percent[updateFails] = 0, 0, 0
 }
 
-// repliesLost makes worlds of one deployment in which much of what is written is
+// lostReplySetting makes worlds of one deployment in which much of what is written is
 // not confirmed.
-func repliesLost(c *profile) {
+func lostReplySetting(c *profile) {
 	hasty(rollout.Rolling)(c)
 	c.percent[apiLost], c.percent[apiLate] = 30, 20
 }
@@ -232,7 +232,7 @@ func setMutants() []Mutation {
 			Defects: Defects{Client: anotherName, Forgetful: true},
 		},
 		{
-			Name: "a deployment takes a lost reply for a failure", Finds: []string{judge.OneSet}, Setting: repliesLost,
+			Name: "a deployment takes a lost reply for a failure", Finds: []string{judge.OneSet}, Setting: lostReplySetting,
 			Defects: Defects{Forgetful: true, Client: namedAnew},
 		},
 		{
@@ -258,7 +258,7 @@ func setMutants() []Mutation {
 func updateMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a machine that is handed over has no shield", Finds: []string{judge.UpdatedStays}, Dialects: []string{Gardener}, Setting: handsOver,
+			Name: "a machine that is handed over has no shield", Finds: []string{judge.UpdatedStays}, Dialects: []string{Gardener}, Setting: handOverSetting,
 			Defects: Defects{Careless: true},
 		},
 		{

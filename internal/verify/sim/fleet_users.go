@@ -25,12 +25,12 @@ type owners struct {
 
 // stepOwner is something that somebody does to a deployment.
 func (w *World) stepOwner() {
-	deeds := []func(){
+	actions := []func(){
 		w.createDeployment, w.rollOut, w.rollOut, w.rollOut, w.resize, w.resize, w.touch, w.pause, w.pause, w.goBack, w.restyle,
 		w.scaleIn, w.scaleIn, w.deleteDeployment, w.flood, w.thaw, w.choose,
 	}
-	deed, _ := pick(w, deeds)
-	deed()
+	action, _ := pick(w, actions)
+	action()
 }
 
 func (w *World) createDeployment() {
@@ -39,7 +39,7 @@ func (w *World) createDeployment() {
 	}
 	// A name that was used before may find what was left behind.
 	name := fmt.Sprintf("fleet%d", w.between(1, 2))
-	d := w.adapter.fleet.make(name, w.recruits())
+	d := w.adapter.fleet.make(name, w.newDeploymentSize())
 	if w.store.Lookup(d, client.ObjectKeyFromObject(d)) != nil {
 		return
 	}
@@ -286,9 +286,9 @@ func (w *World) update(k *kubelet, n *corev1.Node, of *adapter) {
 	w.tracef("node agent", "%s was updated: %v", n.Name, ok)
 }
 
-// nurseRollouts does what strategies leave to people, and what deployments that
+// interveneInRollouts does what strategies leave to people, and what deployments that
 // were deleted in the middle of a rollout do.
-func (w *World) nurseRollouts() {
+func (w *World) interveneInRollouts() {
 	if w.adapter.fleet == nil {
 		return
 	}
@@ -302,7 +302,7 @@ func (w *World) nurseRollouts() {
 		case v.Strategy == rollout.OnDelete:
 			for _, m := range w.living(d) {
 				if !w.adapter.fleet.set(d, w.setOf(m)).Current {
-					w.sendAway(m)
+					w.deleteObject(m)
 					w.does("deletes machine %s of an old template", m.GetName())
 				}
 			}

@@ -57,11 +57,11 @@ type targets struct {
 	last *store.Backup
 }
 
-// risk is the world's hazard, with what it does.
-type risk struct{ w *World }
+// hazardEffects is the world's hazard, with what it does.
+type hazardEffects struct{ w *World }
 
-// deeds are those of the hazard.
-func (r risk) deeds() []func() {
+// actions are those of the hazard.
+func (r hazardEffects) actions() []func() {
 	w := r.w
 	switch w.profile.hazard {
 	case exchangedTarget:
@@ -75,7 +75,7 @@ func (r risk) deeds() []func() {
 }
 
 // reached is the cluster that controllers take for the one that machines join.
-func (r risk) reached() *store.Store {
+func (r hazardEffects) reached() *store.Store {
 	w := r.w
 	if w.backups.target.away {
 		return w.backups.target.decoy
@@ -88,7 +88,7 @@ func (r risk) reached() *store.Store {
 //
 // It happens only after a machine has recorded the node that joined: before that, nothing says which cluster is
 // the right one.
-func (r risk) exchangeTarget() {
+func (r hazardEffects) exchangeTarget() {
 	w := r.w
 	t := &w.backups.target
 	joined := func(m client.Object) bool { return w.of(m).view(m).Recorded.Joined.Node != "" }
@@ -104,7 +104,7 @@ func (r risk) exchangeTarget() {
 	r.restartAll()
 }
 
-func (r risk) restartAll() {
+func (r hazardEffects) restartAll() {
 	w := r.w
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed == nil {
@@ -116,7 +116,7 @@ func (r risk) restartAll() {
 
 // restoreTarget makes a backup of the target cluster, restores that backup, or restarts the kubelets whose nodes
 // are missing since. Processes list anew: their watches ended.
-func (r risk) restoreTarget() {
+func (r hazardEffects) restoreTarget() {
 	w := r.w
 	t := &w.backups.target
 	switch {
@@ -124,7 +124,7 @@ func (r risk) restoreTarget() {
 		t.last = w.target.Backup()
 		w.does("makes a BACKUP of the target cluster")
 		return
-	case w.chance(50) && w.registerAgain():
+	case w.chance(50) && w.reregisterNodes():
 		return
 	}
 	for len(w.late) > 0 {
@@ -137,7 +137,7 @@ func (r risk) restoreTarget() {
 	}
 	for _, n := range objects(w, ofNodes) {
 		if !kept[n.UID] {
-			judge.Forget(w.judge, n.UID)
+			judge.NodeLostInRestore(w.judge, n.UID)
 		}
 	}
 	w.target.Restore(t.last)
@@ -147,7 +147,7 @@ func (r risk) restoreTarget() {
 
 // reportAgain lets kubelets go on with a restored node of theirs, and the cloud's controller take away those that
 // no instance has any more.
-func (r risk) reportAgain() {
+func (r hazardEffects) reportAgain() {
 	w := r.w
 	used := map[types.UID]bool{}
 	for _, i := range w.cloud.Existing("") {
@@ -166,7 +166,7 @@ func (r risk) reportAgain() {
 }
 
 // rename gives a new instance a kubelet that calls its node otherwise.
-func (r risk) rename(i *cloud.Machine) {
+func (r hazardEffects) rename(i *cloud.Machine) {
 	w := r.w
 	if w.profile.hazard == renamedNodes && w.step >= 0 && w.chance(40) {
 		i.Host = cloud.Renamed + i.Host
@@ -174,14 +174,14 @@ func (r risk) rename(i *cloud.Machine) {
 }
 
 // unfit reports whether the kubelet is of a template whose machines never join.
-func (r risk) unfit(k *kubelet) bool {
+func (r hazardEffects) unfit(k *kubelet) bool {
 	w := r.w
 	m := w.machineOf(w.uidOf(k.on))
 	return w.profile.hazard == keptFailures && w.step >= 0 && m != nil && w.of(m).templateOf(m) == 1
 }
 
 // inspected ends the preservation of failed machines, as people do once they have inspected them.
-func (r risk) inspected() {
+func (r hazardEffects) inspected() {
 	w := r.w
 	for _, m := range w.machines() {
 		if w.profile.hazard == keptFailures && w.judge.Failed(m) && m.GetAnnotations()[v1alpha1.AnnotationKeyPreserve] == v1alpha1.PreserveAuto {
@@ -196,7 +196,7 @@ const ourKeys = "millwright.dev/"
 
 // replaceManifest puts a manifest in the place of a machine, as `kubectl replace` does: it has no annotation of ours,
 // and may say that the instance is elsewhere.
-func (r risk) replaceManifest() {
+func (r hazardEffects) replaceManifest() {
 	w := r.w
 	m := w.anyMachine(w.chance(40))
 	if m == nil {
@@ -225,7 +225,7 @@ func (r risk) replaceManifest() {
 }
 
 // returnTarget leads the controllers back to the cluster that the machines joined.
-func (r risk) returnTarget() {
+func (r hazardEffects) returnTarget() {
 	w := r.w
 	if w.backups.target.away {
 		r.exchangeTarget()
@@ -234,7 +234,7 @@ func (r risk) returnTarget() {
 
 // identify gives the cluster an identity, and the indexes by which controllers look there. What was there
 // before makes the identity another one.
-func (r risk) identify(s *store.Store, before ...string) {
+func (r hazardEffects) identify(s *store.Store, before ...string) {
 	w := r.w
 	for _, name := range append(before, metav1.NamespaceSystem) {
 		_, err := s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -25,8 +25,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// frailty is how unwell a world is, and who looks after that.
-type frailty struct {
+// healthProfile is how unwell a world is, and who looks after that.
+type healthProfile struct {
 	// checks: people make health checks, and somebody goes by them.
 	checks bool
 	// strict: each of them enforces the lowest rate. foreign: none of them asks for
@@ -42,7 +42,7 @@ type frailty struct {
 }
 
 // draw is the last that is drawn of a world.
-func (f *frailty) draw(r *rand.Rand) {
+func (f *healthProfile) draw(r *rand.Rand) {
 	f.checks, f.frail = r.IntN(3) == 0, r.IntN(3) == 0
 	f.skew = []time.Duration{0, 0, 5 * time.Second, mostSet}[r.IntN(4)]
 	f.shares = r.IntN(4) == 0
@@ -58,8 +58,8 @@ func (w *World) aheadOf() time.Duration {
 	return time.Duration(w.between(-most, most)) * time.Second
 }
 
-// ward is what happens around health checks.
-type ward struct {
+// healthState is what happens around health checks.
+type healthState struct {
 	made int
 	// cut is the last zone that went dark, beat when kubelets are heard of next.
 	cut  cut
@@ -84,7 +84,7 @@ type CheckDefects struct {
 	// OfElder what it says of one of the older form. OfPatients returns what changes what it says of a machine, for one
 	// process.
 	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
-	OfElder    func(v *health.Check)
+	OfOldCheck func(v *health.Check)
 	OfPatients func() func(t *health.Target)
 	// Sight is what the process takes for what it sees.
 	Sight func(now time.Time, s connectivity.State) connectivity.State
@@ -105,8 +105,8 @@ func (l checkLens[C]) View(o C, common dialect.CommonConditions) health.Check {
 	v, d := l.HealthChecks.View(o, common), l.p.w.o.Mutation.Checks
 	if c, ok := any(o).(*check); ok && d.OfCheck != nil {
 		d.OfCheck(c, &v, l.p.selected(c))
-	} else if !ok && d.OfElder != nil {
-		d.OfElder(&v)
+	} else if !ok && d.OfOldCheck != nil {
+		d.OfOldCheck(&v)
 	}
 	return v
 }
@@ -164,8 +164,8 @@ func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watche
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Connectivity: p.connectivity(),
 		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions, Deletions: &node.Deletions{Clock: p}, Identity: &node.Identity{Live: p.targetLive, Clock: p},
 	}
-	if w.pleads() {
-		o.Client, o.Live = looseClient{p.client}, looseReader{p.live}
+	if w.hasRemediationRequests() {
+		o.Client, o.Live = unstructuredClient{p.client}, unstructuredReader{p.live}
 	}
 	m := w.o.Mutation
 	if m != nil {

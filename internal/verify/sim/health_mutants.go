@@ -24,27 +24,27 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sickbay makes worlds of nodes that fail, and of checks that go by that.
-func sickbay(c *profile) {
-	c.wider = wider{frailty: frailty{checks: true, frail: true}, trouble: 15}
+// healthSetting makes worlds of nodes that fail, and of checks that go by that.
+func healthSetting(c *profile) {
+	c.wider = wider{healthProfile: healthProfile{checks: true, frail: true}, trouble: 15}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 }
 
 // strict makes such worlds in which every check enforces the lowest rate.
 func strict(c *profile) {
-	sickbay(c)
+	healthSetting(c)
 	c.strict = true
 }
 
-// dimmed makes such worlds in which API servers are out of reach besides.
-func dimmed(c *profile) {
-	sickbay(c)
+// apiOutageSetting makes such worlds in which API servers are out of reach besides.
+func apiOutageSetting(c *profile) {
+	healthSetting(c)
 	c.outages, c.apart, c.trouble = true, true, 20
 }
 
 // shared makes worlds of sets that people guard and resize.
 func shared(c *profile) {
-	c.wider = wider{frailty: frailty{shares: true}}
+	c.wider = wider{healthProfile: healthProfile{shares: true}}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 }
 
@@ -56,19 +56,19 @@ func checkMutants() []Mutation {
 func budgetMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: sickbay,
+			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.Paused = false }},
 		},
 		{
-			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{Client: oblivious, Forgetful: true},
 		},
 		{
-			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: roundUp},
 		},
 		{
-			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.MaxUnhealthy = health.Limit{} }},
 		},
 		{
@@ -86,19 +86,19 @@ func budgetMutants() []Mutation {
 func timerMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: dimmed,
+			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: apiOutageSetting,
 			Checks: CheckDefects{Sight: func(time.Time, connectivity.State) connectivity.State { return connectivity.State{} }},
 		},
 		{
-			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: dimmed,
+			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: apiOutageSetting,
 			Checks: CheckDefects{Sight: timeless},
 		},
 		{
-			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: sickbay,
+			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: healthSetting,
 			Checks: CheckDefects{OfPatients: grudge},
 		},
 		{
-			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: sickbay,
+			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: healthSetting,
 			Checks: CheckDefects{Sight: func(now time.Time, _ connectivity.State) connectivity.State {
 				return since(now.Add(-2*connectivity.Settle), now)
 			}},
@@ -110,23 +110,23 @@ func timerMutants() []Mutation {
 func choiceMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
 		},
 		{
 			Name: "a check selects machines of any API", Finds: []string{judge.ChosenOnly}, Dialects: []string{Gardener},
-			Setting: func(c *profile) { sickbay(c); c.foreign = true },
+			Setting: func(c *profile) { healthSetting(c); c.foreign = true },
 			Checks:  CheckDefects{Client: optedIn},
 		},
 		{
-			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: healthSetting,
 			Checks: CheckDefects{OfPatients: func() func(*health.Target) {
 				return func(t *health.Target) { t.Skip = false }
 			}},
 		},
 		{
 			Name: "machines are given up for their health all at once", Finds: []string{judge.OneByOne}, Dialects: []string{Gardener}, Groupless: true,
-			Setting: func(c *profile) { sickbay(c); c.checks, c.groups = false, true },
+			Setting: func(c *profile) { healthSetting(c); c.checks, c.groups = false, true },
 		},
 		{
 			Name: "a guard is ignored", Finds: []string{judge.ShareKept}, Setting: shared,

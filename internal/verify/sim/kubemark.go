@@ -33,7 +33,7 @@ func (c *profile) settleHollow() {
 	if !c.hollow {
 		return
 	}
-	c.deceit, c.versions, c.aided, c.restores, c.choosing = deceit{}, false, false, false, choosing{}
+	c.misdirectionProfile, c.versions, c.helpers, c.restores, c.choiceProfile = misdirectionProfile{}, false, false, false, choiceProfile{}
 	c.cloud.Named, c.cloud.Hosts, c.cloud.Scarce = false, false, false
 	c.cloud.Habits = cloud.Habits{}
 	c.percent[cloudLate], c.percent[cloudCut] = 0, 0

@@ -45,10 +45,10 @@ type Mutation struct {
 	Strangers, Secluded bool
 	// Labelled machines are asked for where their labels say now.
 	Labelled bool
-	// Papers changes the approver of certificate requests.
-	Papers func(*csr.Approver)
-	// Aides wraps what those act through who help others.
-	Aides func(c client.Client, live client.Reader) (client.Client, client.Reader)
+	// Approver changes the approver of certificate requests.
+	Approver func(*csr.Approver)
+	// Helpers wraps what those act through who help others.
+	Helpers func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Unprobed controllers do not know how well they see; of a WallClock they do not
 	// know that it was set.
 	Unprobed, WallClock bool

@@ -32,12 +32,12 @@ type kubelet struct {
 	decided bool
 	stalled time.Time
 	seen    time.Time
-	// ails are what is wrong with it besides.
-	ails ail
+	// failure are what is wrong with it besides.
+	failure nodeFailure
 	// hostile: somebody else has taken it over.
 	hostile bool
-	// paper is its certificate, in worlds where it needs one.
-	paper paper
+	// certificate is its certificate, in worlds where it needs one.
+	certificate certificate
 }
 
 func (w *World) kubelet(i *cloud.Machine) *kubelet {
@@ -70,15 +70,15 @@ func (w *World) stepNode() {
 
 // nodeActions are all that could be done about nodes now.
 func (w *World) nodeActions() (out []func()) {
-	out = slices.Concat(w.agentActions(), w.clearances(), w.repairs(), w.restarts(), w.works())
+	out = slices.Concat(w.agentActions(), w.hostileNodeCleanups(), w.repairActions(), w.restartActions(), w.requestActions())
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		switch {
 		case !k.joined && w.alive(k) && !k.never && w.mayRegister(k):
-			out = append(out, w.nextToJoin(k)...)
-		case n != nil && w.alive(k) && ready(n) != w.says(k):
-			out = append(out, func() { w.report(n, w.says(k)) })
+			out = append(out, w.joinActions(k)...)
+		case n != nil && w.alive(k) && ready(n) != w.readyStatus(k):
+			out = append(out, func() { w.report(n, w.readyStatus(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
 		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(w.uidOf(i))):
@@ -116,7 +116,7 @@ func (w *World) known(i *cloud.Machine) bool {
 // lost reports whether the machine of i was lost, or is gone after it was put back from
 // a backup: it may not have known of i then, or have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
-	back := w.profile.remakes || w.backups.restored > 0
+	back := w.profile.recreates || w.backups.restored > 0
 	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
 }
 
@@ -142,10 +142,10 @@ func (w *World) nodeTimes() (out []time.Time) {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		if n == nil {
-			out = append(out, k.paper.again)
+			out = append(out, k.certificate.again)
 			continue
 		}
-		out = append(out, k.stalled, k.ails.next(w.now))
+		out = append(out, k.stalled, k.failure.next(w.now))
 		if !w.alive(k) && ready(n) != corev1.ConditionUnknown {
 			out = append(out, k.seen.Add(unknownAfter))
 		}
@@ -156,7 +156,7 @@ func (w *World) nodeTimes() (out []time.Time) {
 // join makes the node, if the kubelet gets so far.
 func (w *World) join(k *kubelet) {
 	if !k.decided {
-		k.decided, k.never = true, w.faulty(neverJoins) || risk{w}.unfit(k) || w.profile.ill == joinless && w.profile.ails(k.on.Name)
+		k.decided, k.never = true, w.faulty(neverJoins) || hazardEffects{w}.unfit(k) || w.profile.permanent == joinless && w.profile.affects(k.on.Name)
 		if k.never {
 			w.tracef("kubelet", "%s will never join", k.on.Name)
 			return
@@ -177,11 +177,11 @@ func (w *World) join(k *kubelet) {
 	w.place(k, n)
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
-	w.birthLies(k, n)
+	w.falseRegistration(k, n)
 	made, err := w.target.Create(n)
 	w.must("join", err)
 	k.joined, k.made, k.took = true, made.GetUID(), false
-	w.sours(k)
+	w.affectByImage(k)
 	w.tracef("kubelet", "%s joins", k.on.Name)
 	w.daemon(k.on.Host)
 }
@@ -196,7 +196,7 @@ func (w *World) tokenValid(k *kubelet) bool {
 	id, secret, _ := strings.Cut(token, ".")
 	s, _ := w.target.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id}).(*corev1.Secret)
 	if s == nil {
-		if !k.paper.revoked {
+		if !k.certificate.revoked {
 			w.judge.TokenGone(w.instance(k.on), id)
 		}
 		return false

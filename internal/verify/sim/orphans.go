@@ -128,50 +128,50 @@ func runNodes(p *process) {
 type losses struct {
 	// since is when the object with the UID was lost.
 	since map[string]time.Time
-	// doubles are the IDs of instances that others made for machines, strangers
+	// secondInstances are the IDs of instances that others made for machines, strangers
 	// of those that they made for none.
-	doubles, strangers map[string]bool
-	// forsaken: all objects went for good.
-	forsaken bool
+	secondInstances, untaggedInstances map[string]bool
+	// allLost: all objects went for good.
+	allLost bool
 }
 
 func newLosses() losses {
-	return losses{since: map[string]time.Time{}, doubles: map[string]bool{}, strangers: map[string]bool{}}
+	return losses{since: map[string]time.Time{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
 }
 
 // stepTrouble is something that should not happen.
 func (w *World) stepTrouble() {
-	var deeds []func()
-	if w.profile.collects && !w.profile.tardy && !w.profile.forsakes {
-		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
+	var actions []func()
+	if w.profile.collects && !w.profile.recreatesLate && !w.profile.losesAllObjects {
+		actions = append(actions, w.loseMachine, w.loseMachine, w.loseMachines)
 		if w.hollow == nil {
-			deeds = append(deeds, w.double, w.stranger)
+			actions = append(actions, w.createSecondInstance, w.createUntaggedInstance)
 		}
 	}
 	if w.profile.outages {
-		deeds = append(deeds, w.cutOff, w.cutOff)
+		actions = append(actions, w.cutOff, w.cutOff)
 	}
-	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds(), w.spoilDeeds())
+	actions = slices.Concat(actions, w.misdirectionActions(), w.troubleActions(), w.compromiseActions(), w.foreignRequestActions(), w.recreationActions(), w.badImageActions())
 	if w.profile.versions {
-		deeds = append(deeds, w.exchange, w.exchange)
+		actions = append(actions, w.exchange, w.exchange)
 	}
-	if w.profile.aided {
-		deeds = append(deeds, w.remakeClass, w.remakeClass)
+	if w.profile.helpers {
+		actions = append(actions, w.recreateClass, w.recreateClass)
 	}
 	if w.profile.restores {
-		deeds = append(deeds, w.backUp, w.backUp)
+		actions = append(actions, w.backUpOrRestore, w.backUpOrRestore)
 	}
 	if w.profile.clockwork.set {
-		deeds = append(deeds, w.setClock, w.setClock)
+		actions = append(actions, w.setClock, w.setClock)
 	}
 	if w.profile.frail {
-		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
+		actions = append(actions, w.failNode, w.failNode, w.failNode, w.cutZone)
 	}
 	if w.ended() {
-		deeds = w.lastTroubles()
+		actions = w.namespaceDeletionTroubles()
 	}
-	if deed, ok := pick(w, deeds); ok {
-		deed()
+	if action, ok := pick(w, actions); ok {
+		action()
 	}
 }
 
@@ -199,21 +199,21 @@ func (w *World) loseMachines() {
 	}
 }
 
-// double is a second instance of a machine, made by somebody who did not know
+// createSecondInstance is a second instance of a machine, made by somebody who did not know
 // of the first. Its kubelet does not join: the name is taken.
-func (w *World) double() {
+func (w *World) createSecondInstance() {
 	i, ok := pick(w, w.cloud.Existing(""))
-	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.remade.heirs[i.ID] != "" {
+	if !ok || !w.known(i) || w.losses.secondInstances[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.recreated.successors[i.ID] != "" {
 		return
 	}
-	w.does("makes instance %s of %s, which has %s", w.doubled(i).ID, i.Name, i.ID)
+	w.does("makes instance %s of %s, which has %s", w.secondInstance(i).ID, i.Name, i.ID)
 }
 
-// doubled is a second instance of i's machine.
-func (w *World) doubled(i *cloud.Machine) *cloud.Machine {
+// secondInstance is a second instance of i's machine.
+func (w *World) secondInstance(i *cloud.Machine) *cloud.Machine {
 	d := w.idle(i.Place, i.UID, i.Name)
 	d.Owner, d.Namespace = owner, namespace
-	w.losses.doubles[d.ID] = true
+	w.losses.secondInstances[d.ID] = true
 	return d
 }
 
@@ -224,21 +224,21 @@ func (w *World) idle(at cloud.Place, uid, name string) *cloud.Machine {
 	return i
 }
 
-// stranger is an instance that carries no machine's UID.
-func (w *World) stranger() {
-	if len(w.losses.strangers) >= 2 {
+// createUntaggedInstance is an instance that carries no machine's UID.
+func (w *World) createUntaggedInstance() {
+	if len(w.losses.untaggedInstances) >= 2 {
 		return
 	}
-	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
+	name := "stranger" + string(rune('a'+len(w.losses.untaggedInstances)))
 	s := w.idle(home, "", name)
-	w.losses.strangers[s.ID] = true
+	w.losses.untaggedInstances[s.ID] = true
 	w.does("makes instance %s, %s", s.ID, name)
 }
 
 // approve lets as many orphans be removed at once as there may be. Where nothing
 // is left that says where to look for them, nobody looks.
 func (w *World) approve() {
-	if w.losses.forsaken {
+	if w.losses.allLost {
 		return
 	}
 	lasting := func(o client.Object) bool { return o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil }

@@ -133,7 +133,7 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 		{"it was told that the old set has none any more", true, 3},
 	} {
 		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
-			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{backupProfile: backupProfile{restores: true}}}
 		}}})
 		p, old, fresh := twoSets(t, w)
 		w.backups.last = w.store.Backup()
@@ -180,7 +180,7 @@ func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
 		}, true},
 	} {
 		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
-			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{backupProfile: backupProfile{restores: true}}}
 		}}})
 		p, was, _ := twoSets(t, w)
 		w.backups.last = w.store.Backup()

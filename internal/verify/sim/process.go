@@ -34,7 +34,7 @@ const (
 	healthRole  role = "health"
 	// oldHealthRole is for health checks of the older form.
 	oldHealthRole role = "old health"
-	aideRole      role = "aides"
+	helperRole    role = "aides"
 )
 
 // process is one controller process.
@@ -77,8 +77,8 @@ type process struct {
 	doomed bool
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
-	deposed *time.Time
-	tenure  tenure
+	deposed    *time.Time
+	leadership leadership
 	// seen is what the process knows of its own sight, nextLook when it looks
 	// again.
 	seen     connectivity.State
@@ -122,7 +122,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 	p.ages()
 	p.target, p.targetLive = p.client, p.live
 	if w.target != w.store {
-		p.target, p.targetLive = p.connect(risk{w}.reached(), behind)
+		p.target, p.targetLive = p.connect(hazardEffects{w}.reached(), behind)
 	}
 	switch r {
 	case machineRole:
@@ -137,8 +137,8 @@ func (w *World) start(r role, of *adapter, behind int) {
 		runChecks(p, openshift.HealthChecks{}, "Machine", "Node")
 	case oldHealthRole:
 		runChecks(p, openshift.OldHealthChecks{}, "Machine", "Node", "ConfigMap")
-	case aideRole:
-		of.runAides(p)
+	case helperRole:
+		of.runHelpers(p)
 	case fleetRole:
 		of.fleet.run(p)
 		if behind > 0 {
@@ -238,13 +238,13 @@ func (p *process) run(t *task) {
 		p.w.tracef(p.name(), "reconciled %s: again after %v", t.key, t.result.RequeueAfter)
 	}
 	p.checkPass(t)
-	p.mourn()
+	p.restartIfCrashed()
 }
 
 // pause lets the rest of the world overtake the running task.
 func (p *process) pause() {
 	t := p.running
-	p.mayCall()
+	p.checkLeadership()
 	if !p.w.chance(p.w.profile.pausePercent) || p.w.step < 0 {
 		return
 	}

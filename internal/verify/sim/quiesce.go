@@ -29,29 +29,29 @@ const (
 // quiesce is the time after the faults.
 func (w *World) quiesce() {
 	w.tracef("world", "the faults stop")
-	w.land()
+	w.finishUnderWay()
 	if w.profile.ends > 0 {
-		w.lastThings()
+		w.finishNamespaceDeletion()
 		return
 	}
-	w.mend()
-	w.lastIllness()
-	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+	w.repair()
+	w.endNodeFaults()
+	if !w.converge(judge.Converges, w.unsettled, w.intervene) {
 		return
 	}
-	w.endure()
+	w.watchPermanentFault()
 	w.rest()
-	w.cure()
+	w.endPermanentFault()
 	w.restoreClasses() // as far as machines that nobody could help still name one
 	clearPlaces(w)
 	w.deleteAll()
-	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
+	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.giveCredentials(); w.removeUnowned() })
 }
 
-// land brings to an end all that is under way.
-func (w *World) land() {
+// finishUnderWay brings to an end all that is under way.
+func (w *World) finishUnderWay() {
 	w.reconnect()
-	w.relent()
+	w.endTroubles()
 	w.upgrade()
 	for len(w.late) > 0 {
 		w.stepLate()
@@ -68,7 +68,7 @@ func (w *World) land() {
 }
 
 // converge lets the world go on by itself until nothing remains to be done.
-func (w *World) converge(statement string, remains func() string, nurse func()) bool {
+func (w *World) converge(statement string, remains func() string, intervene func()) bool {
 	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
 	for range w.mostRounds() {
 		if w.violation != nil {
@@ -93,7 +93,7 @@ func (w *World) converge(statement string, remains func() string, nurse func()) 
 		w.advanceTo(next)
 		if !w.now.Before(nursing) {
 			nursing = w.now.Add(healthEvery)
-			nurse()
+			intervene()
 		}
 	}
 	w.broken(statement, "still busy after %d rounds: %s", w.mostRounds(), remains())
@@ -101,10 +101,10 @@ func (w *World) converge(statement string, remains func() string, nurse func()) 
 }
 
 // mostRounds bounds the work to come to rest. What never succeeds is tried again all
-// the time that the rest may take; how often is judged in [World.endure].
+// the time that the rest may take; how often is judged in [World.watchPermanentFault].
 func (w *World) mostRounds() int {
 	most := 5000 + 20*w.profile.many
-	if w.profile.ill != "" {
+	if w.profile.permanent != "" {
 		most *= int(patience / time.Hour)
 	}
 	return most
@@ -138,7 +138,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.hopelessOn(i) {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.mayStaySilent(k) && !w.hopelessOn(i) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}
@@ -147,7 +147,7 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
 		}
 	}
-	if name := w.unrepaired(); name != "" {
+	if name := w.machineToRepair(); name != "" {
 		return fmt.Sprintf("machine %s is still to be restarted by others", name)
 	}
 	return w.judge.Unsettled()
@@ -159,49 +159,49 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 	return s != nil && w.deploymentOf(s) != nil
 }
 
-// nurse does what only people do: it deletes machines that are beyond help,
+// intervene does what only people do: it deletes machines that are beyond help,
 // where nobody else does, and looks after rollouts that wait for somebody.
-func (w *World) nurse() {
-	w.each(w.nurseRollouts)
-	w.letGoOf(false) // a set with a deployment may have adopted what they hold
-	w.guide()
-	sky{w}.freeNames()
+func (w *World) intervene() {
+	w.each(w.interveneInRollouts)
+	w.removeForeignFinalizers(false) // a set with a deployment may have adopted what they hold
+	w.giveCredentials()
+	cloudModel{w}.freeNames()
 	w.each(w.keepPlaces)
-	w.cleanUp()
+	w.removeUnowned()
 	w.restoreClasses() // one that was deleted may have been held until now
-	w.each(w.nurseMachines)
-	w.each(w.nurseImages)
-	risk{w}.inspected()
+	w.each(w.deleteUnhealthyMachines)
+	w.each(w.replaceBadImages)
+	hazardEffects{w}.inspected()
 }
 
-func (w *World) nurseMachines() {
+func (w *World) deleteUnhealthyMachines() {
 	if w.adapter.heals {
 		return
 	}
 	for _, m := range w.store.All(w.adapter.machine) {
 		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) && !w.hopeless(m) {
-			w.sendAway(m)
+			w.deleteObject(m)
 			w.does("deletes machine %s, which is beyond help", m.GetName())
 		}
 	}
 }
 
-// breath is how long the world may take to do what its controllers put off: a
+// longestDelay is how long the world may take to do what its controllers put off: a
 // set that is woken often is looked at half a second later, a kubelet that has gone is
 // noticed after its grace, and an instance whose look-up failed is looked for again
 // after 5 minutes.
-const breath = 6 * time.Minute
+const longestDelay = 6 * time.Minute
 
-// breathe lets that be done.
-func (w *World) breathe() {
-	long := breath
-	if w.profile.repaired || w.aged() || w.pleads() {
+// waitOutDelays lets that be done.
+func (w *World) waitOutDelays() {
+	long := longestDelay
+	if w.profile.repaired || w.hasOldChecks() || w.hasRemediationRequests() {
 		long += repairsEvery // a machine was marked again before its node was ready
 	}
 	if w.profile.denials {
 		long += 30 * time.Minute // the identity of the target that was denied is recorded with the next pass
 	}
-	if w.pleads() {
+	if w.hasRemediationRequests() {
 		long += time.Hour // a check that still asks others says what it did within the hour
 	}
 	w.until(w.now.Add(long))
@@ -209,10 +209,10 @@ func (w *World) breathe() {
 
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
-	if w.profile.ill != "" || w.judge.Restless() {
+	if w.profile.permanent != "" || w.judge.MayStillWrite() {
 		return
 	}
-	w.breathe()
+	w.waitOutDelays()
 	writes, passes, end := w.counts.writes, w.counts.reconciles, w.now.Add(restTime)
 	w.tracef("world", "is at rest")
 	for beat := w.now; w.now.Before(end) && w.violation == nil; {
@@ -265,7 +265,7 @@ func (w *World) heartbeat(n *corev1.Node) {
 
 func (w *World) deleteAll() {
 	w.does("deletes everything")
-	w.letGoOf(true)
+	w.removeForeignFinalizers(true)
 	for _, kind := range w.checkKinds() {
 		for _, c := range w.store.All(kind) {
 			w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
@@ -279,7 +279,7 @@ func (w *World) deleteAll() {
 			w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
 		}
 		for _, m := range w.store.All(w.adapter.machine) {
-			w.sendAway(m)
+			w.deleteObject(m)
 		}
 	})
 }

@@ -26,8 +26,8 @@ func TestBreathOutlastsALook(t *testing.T) {
 			p.Targetless = true // nothing but the look is waited for
 			m := lifecycle.Machine{HasFinalizer: true, Recorded: lifecycle.Recorded{Provisioned: true}, Stage: lifecycle.StageRunning}
 			again := lifecycle.Decide(time.Time{}, m, w, p).After
-			if again <= 0 || breath < again+time.Second {
-				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, breath)
+			if again <= 0 || longestDelay < again+time.Second {
+				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, longestDelay)
 			}
 		}
 	}

@@ -55,9 +55,9 @@ func (w *World) reboot(k *kubelet) {
 	n := w.roll(10)
 	switch {
 	case n < 6:
-		k.ails = ail{}
+		k.failure = nodeFailure{}
 	case n < 8:
-		k.ails = ail{from: w.now, mute: true, forGood: true}
+		k.failure = nodeFailure{from: w.now, mute: true, forGood: true}
 	}
 	w.tracef("cloud", "instance %s of %s REBOOTS, well %v, lost %v", k.on.ID, k.on.Name, n < 6, n >= 6 && n < 8)
 }
@@ -65,7 +65,7 @@ func (w *World) reboot(k *kubelet) {
 // restarting makes worlds in which every sick machine is rebooted first.
 func restarting(power cloud.Power) func(*profile) {
 	return func(c *profile) {
-		sickbay(c)
+		healthSetting(c)
 		c.reboots, c.power, c.hollow, c.versions = true, power, false, false
 	}
 }

@@ -14,12 +14,12 @@ var settings = map[string]func(*profile){
 	// A process is overtaken in the middle of a creation by another one, whose machines go.
 	"succession": func(c *profile) {
 		quiet(c)
-		c.viewLag, c.pausePercent, c.usurps, c.trouble = 0, 40, true, 20
+		c.viewLag, c.pausePercent, c.takeovers, c.trouble = 0, 40, true, 20
 	},
 	// What was asked for under a spec got no reply, and the spec is refused from then on.
 	"refused specs": func(c *profile) {
 		quiet(c)
-		c.edits, c.usurps, c.cloud.Demanding, c.trouble, c.percent[cloudLost] = true, true, true, 20, 60
+		c.edits, c.takeovers, c.cloud.Demanding, c.trouble, c.percent[cloudLost] = true, true, true, 20, 60
 	},
 	"refused elder": func(c *profile) {
 		quiet(c)
@@ -32,37 +32,37 @@ var settings = map[string]func(*profile){
 	},
 	// Watches of some kinds stop, while checks go on by the others.
 	"stalled checks": func(c *profile) {
-		sickbay(c)
+		healthSetting(c)
 		c.frail, c.stalls, c.tokens, c.trouble = false, true, false, 30
 		c.viewLag, c.pausePercent, c.cloud.Boot, c.percent[instanceDies] = 0, 0, 0, 100
 	},
 	// Instances die one by one, and machines have second ones, which are collected as fast as can be.
 	"dying doubles": func(c *profile) {
 		quiet(c)
-		lossy(c)
+		lostMachineSetting(c)
 		c.trouble, c.percent[instanceDies], c.viewLag = 20, 100, 30*time.Second
 		careless(&c.orphans)
 	},
 	// An instance dies while a second one of its machine is being removed.
 	"bereaved": func(c *profile) {
 		quiet(c)
-		c.collects, c.tardy, c.bereaves, c.trouble = true, true, true, 20
+		c.collects, c.recreatesLate, c.killsRecorded, c.trouble = true, true, true, 20
 		careless(&c.orphans)
 	},
 	// The collector looks more often than its grace asks for.
 	"frequent listings": func(c *profile) {
 		quiet(c)
-		lossy(c)
+		lostMachineSetting(c)
 		careless(&c.orphans)
 		c.orphans.Period = 20 * time.Second
 	},
 	// A process begins with caches that show machines which have gone under the one before it.
 	"old successions": func(c *profile) {
 		quiet(c)
-		c.viewLag, c.usurps, c.trouble, c.pausePercent, c.percent[cloudExhausted] = 30*time.Second, true, 15, 10, 60
+		c.viewLag, c.takeovers, c.trouble, c.pausePercent, c.percent[cloudExhausted] = 30*time.Second, true, 15, 10, 60
 	},
 	"papers": func(c *profile) {
-		watchful(c)
+		certificateSetting(c)
 		c.viewLag, c.percent[apiFails] = 30*time.Second, 30
 	},
 	// API servers are restored to before a machine was deleted, and caches show that it was.
@@ -89,7 +89,7 @@ var settings = map[string]func(*profile){
 	},
 	// API servers deny everything for some time, which lets tokens stay, and checks look on.
 	"denied": func(c *profile) {
-		dimmed(c)
+		apiOutageSetting(c)
 		c.denials, c.tokens = true, false
 	},
 	"namesakes": func(c *profile) {
@@ -101,7 +101,7 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.outages, c.frail, c.apart, c.sets, c.trouble = true, true, true, 2, 15
 	},
-	"dimmed": dimmed,
+	"dimmed": apiOutageSetting,
 	// Deletions take effect late and unconfirmed, while sets change their size.
 	"late deletions": func(c *profile) {
 		quiet(c)
@@ -117,20 +117,20 @@ var settings = map[string]func(*profile){
 	},
 	// All nodes go at once, and come back.
 	"no nodes": func(c *profile) {
-		sickbay(c)
-		c.frail, c.clears = false, true
+		healthSetting(c)
+		c.frail, c.deletesAllNodes = false, true
 	},
 	// What is being removed, as its machine was lost, is wanted again: a backup brings that back.
 	"tardy backups": func(c *profile) {
 		quiet(c)
-		c.collects, c.tardy, c.trouble, c.pausePercent, c.cloud.ByName = true, true, 30, 0, true
+		c.collects, c.recreatesLate, c.trouble, c.pausePercent, c.cloud.ByName = true, true, 30, 0, true
 		c.percent[neverJoins] = 100
 		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
 	},
 	// All machines were lost, and listings end early while nobody else knows of their instances.
 	"forsaken": func(c *profile) {
 		quiet(c)
-		c.collects, c.forsakes, c.trouble, c.pausePercent, c.percent[cloudCut] = true, true, 5, 0, 70
+		c.collects, c.losesAllObjects, c.trouble, c.pausePercent, c.percent[cloudCut] = true, true, 5, 0, 70
 		c.singles, c.percent[neverJoins] = 3, 100
 		c.orphans.Limit.Percent, c.orphans.MinMachines = 100, 0
 	},
@@ -145,17 +145,17 @@ var settings = map[string]func(*profile){
 	},
 	// Instances are accepted and then given up, and answers about them get lost.
 	"accepted and given up": func(c *profile) {
-		f, lingers := c.failing, c.cloud.Lingers
+		f, lingers := c.instanceFailureProfile, c.cloud.Lingers
 		quiet(c)
-		c.failing, c.cloud.Lingers = f, lingers
+		c.instanceFailureProfile, c.cloud.Lingers = f, lingers
 		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
 		c.fails()
 	},
 	// Choices are sold out, and answers about them get lost.
 	"choices": func(c *profile) {
-		f, lingers := c.choosing, c.cloud.Lingers
+		f, lingers := c.choiceProfile, c.cloud.Lingers
 		quiet(c)
-		c.choosing, c.cloud.Lingers = f, lingers
+		c.choiceProfile, c.cloud.Lingers = f, lingers
 		c.choices = max(2, c.choices)
 		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
 	},

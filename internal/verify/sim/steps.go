@@ -29,7 +29,7 @@ func (w *World) stepInformer() {
 	}
 	behind := p.views[:0:0]
 	for _, v := range p.views {
-		if v.Behind() > 0 && !p.halted(v) {
+		if v.Behind() > 0 && !p.watchStalled(v) {
 			behind = append(behind, v)
 		}
 	}
@@ -41,7 +41,7 @@ func (w *World) stepInformer() {
 func (w *World) catchUp(p *process) bool {
 	did := false
 	for _, v := range p.views {
-		if v.Behind() > 0 && !p.halted(v) {
+		if v.Behind() > 0 && !p.watchStalled(v) {
 			p.advance(v, v.Behind())
 			did = true
 		}
@@ -118,18 +118,18 @@ func (w *World) advanceTo(t time.Time) {
 		if !some || due.After(t) {
 			break
 		}
-		w.wear(due)
+		w.advanceNodes(due)
 		w.now = due
 		w.arriveLate()
 		w.expire()
 	}
-	w.wear(t)
+	w.advanceNodes(t)
 	w.now = t
 	for _, p := range slices.Clone(w.procs) {
 		p.look(t)
-		p.listen()
+		p.resumeWatches()
 		for _, v := range p.views {
-			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.profile.viewLag && !p.halted(v) {
+			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.profile.viewLag && !p.watchStalled(v) {
 				p.advance(v, 1)
 			}
 		}
@@ -232,7 +232,7 @@ func (w *World) stepLeader() {
 	if !ok || !w.faulty(leaderChanges) {
 		return
 	}
-	w.depose(p)
+	w.expireLease(p)
 	w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
 	w.start(p.role, p.adapter, w.staleness())
 }
@@ -267,8 +267,8 @@ func (w *World) nextTime() time.Time {
 	for _, t := range w.volumes.due {
 		sooner(t)
 	}
-	sooner(w.ward.cut.to)
-	for _, t := range slices.Concat(w.botherTimes(), w.repairTimes(), w.pleaTimes()) {
+	sooner(w.healthState.cut.to)
+	for _, t := range slices.Concat(w.troubleTimes(), w.repairTimes(), w.requestTimes()) {
 		sooner(t)
 	}
 	return next

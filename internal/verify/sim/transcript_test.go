@@ -25,9 +25,9 @@ import (
 type transcript struct {
 	w   *World
 	run checker.Run
-	// ending and gone are the IDs of instances of which that is in the run.
-	ending, gone map[string]bool
-	parts        map[*cloud.Part]bool
+	// namespaceDeletionProfile and gone are the IDs of instances of which that is in the run.
+	namespaceDeletionProfile, gone map[string]bool
+	parts                          map[*cloud.Part]bool
 	// machines are the UIDs of all that there were.
 	machines map[string]bool
 	err      error
@@ -35,7 +35,7 @@ type transcript struct {
 
 // transcribe begins with all that is there.
 func transcribe(w *World) *transcript {
-	t := &transcript{w: w, run: checker.Run{Sets: string(setRole), Machines: string(machineRole), Once: true}, ending: map[string]bool{}, gone: map[string]bool{}, machines: map[string]bool{}}
+	t := &transcript{w: w, run: checker.Run{Sets: string(setRole), Machines: string(machineRole), Once: true}, namespaceDeletionProfile: map[string]bool{}, gone: map[string]bool{}, machines: map[string]bool{}}
 	for _, a := range w.judgedAPIs() {
 		t.run.DrainTimeout = max(t.run.DrainTimeout, a.DrainTimeout)
 	}
@@ -60,8 +60,8 @@ func transcribe(w *World) *transcript {
 	judges := w.cloud.OnStop
 	w.cloud.OnStop = func(i *cloud.Machine) {
 		judges(i)
-		if !t.ending[i.ID] {
-			t.ending[i.ID] = true
+		if !t.namespaceDeletionProfile[i.ID] {
+			t.namespaceDeletionProfile[i.ID] = true
 			t.event(i, checker.Ending)
 		}
 	}
@@ -176,7 +176,7 @@ func (t *transcript) judge(tb testing.TB) map[string]string {
 	t.ends()
 	run := t.run
 	run.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e checker.Event) bool { // people made it
-		return t.w.losses.doubles[e.Instance] || t.w.losses.strangers[e.Instance] || e.Part != "" && !t.machines[e.UID]
+		return t.w.losses.secondInstances[e.Instance] || t.w.losses.untaggedInstances[e.Instance] || e.Part != "" && !t.machines[e.UID]
 	})
 	if v := t.w.violation; v == nil || v.Statement == judge.LeavesNothing {
 		for p := range t.parts {

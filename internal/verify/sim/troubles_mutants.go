@@ -55,13 +55,15 @@ func troubleMutants() []Mutation {
 		},
 		{
 			Name: "finalizers of others go with ours", Finds: []string{judge.OthersHold},
-			Client:  func(c client.Client, live client.Reader) (client.Client, client.Reader) { return greedy{c}, live },
-			Setting: troubled(func(t *troubles) { t.holders = true }),
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return finalizerRemover{c}, live
+			},
+			Setting: troubled(func(t *troubles) { t.foreignFinalizers = true }),
 		},
 		{
 			Name: "what fails is tried again at once, for ever", Finds: []string{judge.NotBusy},
 			Patience: func(p *lifecycle.Policy) { p.Delays = lifecycle.Delays{} },
-			Setting:  troubled(func(t *troubles) { t.ill = exhausted }),
+			Setting:  troubled(func(t *troubles) { t.permanent = exhausted }),
 		},
 		{
 			Name: "what a webhook denied is taken for done", Finds: []string{judge.HeldFirst},
@@ -143,11 +145,11 @@ func (p mistakenPart) Create(ctx context.Context, o, part client.Object, opts ..
 	return p.c.takes(p.name, o, p.SubResourceClient.Create(ctx, o, part, opts...))
 }
 
-// greedy takes all finalizers off objects that it lets go.
-type greedy struct{ client.Client }
+// finalizerRemover takes all finalizers off objects that it lets go.
+type finalizerRemover struct{ client.Client }
 
 // Patch implements [client.Writer].
-func (c greedy) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+func (c finalizerRemover) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	if all := o.GetFinalizers(); o.GetDeletionTimestamp() != nil && len(all) == 1 && all[0] == foreign {
 		o.SetFinalizers(nil)
 	}

@@ -14,10 +14,10 @@ import (
 // begin furnishes the world.
 func (w *World) begin() {
 	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
-	w.remade.heirs = map[string]string{}
+	w.recreated.successors = map[string]string{}
 	w.beginVolumes()
-	w.each(func() { w.furnish(w.adapter.fixtures()) })
-	w.beginLies()
+	w.each(func() { w.createMissing(w.adapter.fixtures()) })
+	w.setUpFalseAnswers()
 	w.each(func() {
 		for range w.profile.sets {
 			w.createSet()
@@ -29,7 +29,7 @@ func (w *World) begin() {
 			w.createDeployment()
 		}
 	})
-	w.beginWard()
+	w.setUpHealthChecks()
 	for i := range w.profile.apps {
 		if w.profile.budgets {
 			w.budget(fmt.Sprint("app", i), w.chance(20) || w.profile.tight)
@@ -37,8 +37,8 @@ func (w *World) begin() {
 	}
 }
 
-// furnish makes what is not there.
-func (w *World) furnish(all []client.Object) {
+// createMissing makes what is not there.
+func (w *World) createMissing(all []client.Object) {
 	for _, o := range all {
 		if w.store.Lookup(o, client.ObjectKeyFromObject(o)) == nil {
 			_, err := w.store.Create(o)
@@ -49,24 +49,24 @@ func (w *World) furnish(all []client.Object) {
 
 // stepUser is something that somebody does.
 func (w *World) stepUser() {
-	if w.profile.forsakes {
+	if w.profile.losesAllObjects {
 		return
 	}
 	if w.ended() {
-		w.lastDeeds()
+		w.namespaceDeletionActions()
 		return
 	}
 	if w.profile.deployments > 0 && w.chance(60) {
 		w.stepOwner()
 		return
 	}
-	deeds := []func(){
+	actions := []func(){
 		w.createSet, func() { w.createMachine(nil) }, w.scale, w.scale, w.scale,
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
 		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
 	}
-	deed, _ := pick(w, append(deeds, w.healthDeeds()...))
-	deed()
+	action, _ := pick(w, append(actions, w.healthDeeds()...))
+	action()
 }
 
 func (w *World) does(format string, args ...any) {
@@ -105,7 +105,7 @@ func (w *World) single() string {
 const mostMachines = 12
 
 func (w *World) createNamed(name string, labels map[string]string) {
-	if len(w.store.All(w.adapter.machine)) >= mostMachines || labels != nil && w.profile.ails(name) {
+	if len(w.store.All(w.adapter.machine)) >= mostMachines || labels != nil && w.profile.affects(name) {
 		return // nobody could adopt it
 	}
 	m := w.adapter.newMachine(name)
@@ -152,13 +152,13 @@ func (w *World) scale() {
 
 func (w *World) deleteMachine() {
 	if m := w.anyMachine(false); m != nil {
-		w.sendAway(m)
+		w.deleteObject(m)
 		w.does("deletes machine %s", m.GetName())
 	}
 }
 
-// sendAway deletes a machine or a set.
-func (w *World) sendAway(o client.Object) {
+// deleteObject deletes a machine or a set.
+func (w *World) deleteObject(o client.Object) {
 	w.must("delete "+o.GetName(), w.store.Delete(o, client.DeleteOptions{}))
 }
 
@@ -302,16 +302,16 @@ func (w *World) mendMachines() {
 	}
 }
 
-// mend takes out of the way what people only can.
-func (w *World) mend() {
+// repair takes out of the way what people only can.
+func (w *World) repair() {
 	w.restoreSecret()
-	w.mendChecks()
-	w.lastImages()
-	w.mendDeceits()
-	w.letGoOf(false)
+	w.repairChecks()
+	w.endBadImages()
+	w.endMisdirection()
+	w.removeForeignFinalizers(false)
 	w.restoreClasses()
-	w.clearRequests()
-	w.unmask()
+	w.deleteUnapprovedRequests()
+	w.deleteHostileMachines()
 	if w.profile.collects {
 		w.each(w.approve)
 	}

@@ -24,9 +24,9 @@ type lease struct {
 
 func (p *process) lease() lease { return lease{p.role, p.adapter.number} }
 
-// beginVersions lets the earlier version run first, which makes objects that the
+// startEarlierVersions lets the earlier version run first, which makes objects that the
 // present one has to get along with.
-func (w *World) beginVersions() {
+func (w *World) startEarlierVersions() {
 	w.earlier = map[lease]bool{}
 	if !w.profile.versions {
 		return
@@ -50,7 +50,7 @@ func (w *World) exchange() {
 }
 
 func (w *World) install(p *process, earlier bool) {
-	w.retire(p)
+	w.releaseLease(p)
 	w.earlier[p.lease()] = earlier
 	w.tracef(p.name(), "IS EXCHANGED, for an earlier version: %v, with %d passes under way", earlier, len(p.tasks))
 	w.start(p.role, p.adapter, w.staleness())

@@ -48,22 +48,22 @@ type World struct {
 	spare []*routine
 	late  []lateEffect
 
-	kubelets map[string]*kubelet
-	owners   owners
-	losses   losses
-	lies     lies
-	backups  backups
-	remade   remade
-	outages  []outage
+	kubelets     map[string]*kubelet
+	owners       owners
+	losses       losses
+	falseAnswers falseAnswers
+	backups      backups
+	recreated    recreated
+	outages      []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool
 	// hollow is the infrastructure where it is kubemark's.
-	hollow  *hollow
-	volumes volumes
-	ward    ward
-	plight  plight
-	turned  turned
-	bad     badImage
+	hollow           *hollow
+	volumes          volumes
+	healthState      healthState
+	remediationState remediationState
+	refusals         refusals
+	bad              badImage
 	// told is when somebody was last warned, by the names of what it was about.
 	told map[string]time.Time
 
@@ -82,25 +82,25 @@ type counts struct{ reconciles, writes, cloudCalls int }
 
 // newProfile is that of a seed, of whose first source r is; like is [Options.Cloud].
 func newProfile(seed uint64, r *rand.Rand, like string) profile {
-	c := newCharacter(r)
+	c := baseProfile(r)
 	c.widen(rand.New(rand.NewPCG(seed, widerSource)))
-	c.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
-	c.restore(rand.New(rand.NewPCG(seed, archiveSource)))
-	c.bother(seed)
-	c.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
-	c.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
-	c.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	c.drawMisdirection(rand.New(rand.NewPCG(seed, misdirectionSource)))
+	c.restore(rand.New(rand.NewPCG(seed, backupSource)))
+	c.drawTroubles(seed)
+	c.compromisedProfile.draw(rand.New(rand.NewPCG(seed, compromisedSource)))
+	c.certificateProfile.draw(rand.New(rand.NewPCG(seed, certificateSource)))
+	c.externalRemediationProfile.draw(rand.New(rand.NewPCG(seed, externalRemediationSource)))
 	c.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
-	c.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
-	c.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
-	c.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
+	c.remediationProfile.draw(rand.New(rand.NewPCG(seed, remediationSource)))
+	c.oldCheckProfile.draw(rand.New(rand.NewPCG(seed, oldCheckSource)))
+	c.helperProfile.draw(rand.New(rand.NewPCG(seed, helperSource)))
 	c.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
-	c.liken(seed, like)
+	c.drawCloudLikeness(seed, like)
 	return c
 }
 
 func newWorld(seed uint64, o Options) *World {
-	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormSize}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.profile = newProfile(seed, w.rng, o.Cloud)
 	if m := o.Mutation; m != nil && m.Setting != nil {
@@ -114,18 +114,18 @@ func newWorld(seed uint64, o Options) *World {
 		Cut:  func() bool { return w.faulty(cloudCut) },
 		Fate: w.fate,
 		OnCreate: func(i *cloud.Machine) {
-			risk{w}.rename(i)
+			hazardEffects{w}.rename(i)
 			w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0)
 		},
 		OnStop: func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
-	w.cloud.Choices, w.cloud.Full = shop{w}.choices(), shop{w}.full
+	w.cloud.Choices, w.cloud.Full = choiceStock{w}.choices(), choiceStock{w}.full
 	w.openPower()
-	sky{w}.open()
+	cloudModel{w}.open()
 	w.openHollow()
-	w.hold()
+	w.openJudge()
 	w.begin()
-	w.beginVersions()
+	w.startEarlierVersions()
 	for _, of := range w.apis {
 		for _, role := range w.roles(of) {
 			w.start(role, of, 0)
@@ -156,12 +156,12 @@ func (w *World) roles(of *adapter) []role {
 	}
 	if w.profile.checks && of.number == 0 {
 		all = append(all, healthRole)
-		if w.aged() {
+		if w.hasOldChecks() {
 			all = append(all, oldHealthRole)
 		}
 	}
-	if w.profile.aided {
-		all = append(all, aideRole)
+	if w.profile.helpers {
+		all = append(all, helperRole)
 	}
 	return all
 }
@@ -231,7 +231,7 @@ func (w *World) live() {
 // meet it half way. It reports whether the world came to rest.
 func (w *World) grow() bool {
 	w.step, w.calm = -1, true
-	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+	if !w.converge(judge.Converges, w.unsettled, w.intervene) {
 		return false
 	}
 	w.each(func() {
@@ -239,14 +239,14 @@ func (w *World) grow() bool {
 			w.edit(d, "", func(o client.Object) { w.adapter.fleet.roll(o, 1+i%2) })
 		}
 	})
-	w.ripen()
+	w.waitForBadRollout()
 	return w.violation == nil
 }
 
 // act is one step: the seed chooses who acts.
 func (w *World) act() {
 	w.chooseAPI()
-	w.stepEnding()
+	w.stepNamespaceDeletion()
 	if w.chance(w.profile.trouble) {
 		w.stepTrouble()
 		return

@@ -9,8 +9,8 @@ import (
 // Choice is one of several things that an instance may be made of.
 type Choice struct{ Name, Zone, Type string }
 
-// Asked is a call by which a process asks for the instance of a machine.
-type Asked struct {
+// CreateRequest is a call by which a process asks for the instance of a machine.
+type CreateRequest struct {
 	Process    int
 	UID, Place string
 	Choice     Choice
@@ -19,8 +19,8 @@ type Asked struct {
 	Born time.Time
 }
 
-// Said is what the process heard of it.
-type Said struct {
+// CreateReply is what the process heard of it.
+type CreateReply struct {
 	// Made: there is an instance. Unclear: there may be one.
 	Made, Unclear bool
 	// Sold is what was said to be sold out, and that nothing was made: the type in its
@@ -28,8 +28,8 @@ type Said struct {
 	Sold string
 }
 
-// Market judges what is asked for. It is a part of the [Judge].
-type Market struct {
+// ChoiceRecord judges what is asked for. It is a part of the [Judge].
+type ChoiceRecord struct {
 	j *Judge
 	// unclear is the choice that was asked for without a clear answer, by machine, by whichever process.
 	unclear map[string]string
@@ -50,7 +50,7 @@ type shortage struct {
 	at           time.Time
 }
 
-func (s shortage) covers(a Asked) bool {
+func (s shortage) covers(a CreateRequest) bool {
 	switch c := a.Choice; {
 	case s.place != a.Place:
 		return false
@@ -73,8 +73,8 @@ const (
 	mostWait = 45 * time.Minute
 )
 
-// AsksFor judges that a process asks for a choice.
-func (m *Market) AsksFor(a Asked) {
+// CreateRequested judges that a process asks for a choice.
+func (m *ChoiceRecord) CreateRequested(a CreateRequest) {
 	was := m.unclear[a.UID]
 	by := asker{a.Process, a.UID}
 	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // a process before it may have asked, and was not heard of
@@ -89,8 +89,8 @@ func (m *Market) AsksFor(a Asked) {
 	}
 }
 
-// Hears notes what the process heard.
-func (m *Market) Hears(a Asked, said Said) {
+// CreateAnswered notes what the process heard.
+func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 	delete(m.unclear, a.UID)
 	if said.Unclear {
 		m.unclear[a.UID] = a.Choice.Name
@@ -114,12 +114,12 @@ func (m *Market) Hears(a Asked, said Said) {
 
 // settled notes that a machine was released. Nothing of it exists then, which is judged where
 // it is released, so that nothing is unclear if a restore brings it back.
-func (m *Market) settled(uid string) {
+func (m *ChoiceRecord) settled(uid string) {
 	delete(m.unclear, uid)
 }
 
 // judgeWaits judges that machines get instances where some choice has room.
-func (m *Market) judgeWaits() {
+func (m *ChoiceRecord) judgeWaits() {
 	if !m.j.Room() {
 		return
 	}

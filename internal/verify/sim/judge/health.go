@@ -24,8 +24,8 @@ const (
 	remediations = "millwright.dev/remediations"
 )
 
-// ward is what a judge of health checks has to remember.
-type ward struct {
+// healthRecord is what a judge of health checks has to remember.
+type healthRecord struct {
 	// remedies are what each check asked for, by its UID, oldest first.
 	remedies map[types.UID][]remedy
 	// undone are, by check and machine, remedies of which a restore undid the note,
@@ -47,15 +47,15 @@ type remedy struct {
 	at             time.Time
 }
 
-func newWard() ward {
-	return ward{
+func newHealthRecord() healthRecord {
+	return healthRecord{
 		remedies: map[types.UID][]remedy{}, undone: map[types.UID]map[types.UID]int64{},
 		births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{}, rebooted: reboots{},
 	}
 }
 
 // note takes down that a machine has a controller.
-func (d *ward) note(m client.Object) {
+func (d *healthRecord) note(m client.Object) {
 	owner := controller(m)
 	if d.births[owner] == nil {
 		d.births[owner] = map[types.UID]time.Time{}
@@ -64,12 +64,12 @@ func (d *ward) note(m client.Object) {
 }
 
 // asked reports whether c gave the machine up before.
-func (d *ward) asked(c *check, machine types.UID) bool {
+func (d *healthRecord) asked(c *check, machine types.UID) bool {
 	return slices.ContainsFunc(d.remedies[c.UID], func(r remedy) bool { return r.machine == machine })
 }
 
-// patient is a machine as health checks see it.
-type patient struct {
+// target is a machine as health checks see it.
+type target struct {
 	machine
 	// spared: people want it left alone. treated: somebody else was asked to remedy it.
 	spared, treated bool
@@ -77,33 +77,33 @@ type patient struct {
 	// restarting: somebody was asked to restart its node.
 	restarting bool
 	// begged: there is a request about it.
-	begged bool
+	hasRequest bool
 	// startup and sick are timeouts of its own; nil: as the check says.
 	startup, sick *time.Duration
 	// failure: it was given up for good.
 	failure bool
 }
 
-// patientOf reads m, whose node is n. The name of a node that never came is none.
-func patientOf(m machine, n *corev1.Node) patient {
+// targetOf reads m, whose node is n. The name of a node that never came is none.
+func targetOf(m machine, n *corev1.Node) target {
 	a := m.GetAnnotations()
 	skip, spared := a[skipRemediation]
 	_, treated := a[externalRemedy]
-	p := patient{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
+	p := target{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
 	if n != nil {
 		_, p.restarting = n.Annotations[restartNode]
 	}
 	p.startup, p.sick = positive(a[creationTimeout]), positive(a[healthTimeout])
 	p.failure = m.phase == "Failed"
-	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && foretold(m.phase) {
+	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && namesFutureNode(m.phase) {
 		p.node = ""
 	}
 	return p
 }
 
-// foretold reports whether a machine in that phase may name a node that has yet to
+// namesFutureNode reports whether a machine in that phase may name a node that has yet to
 // come.
-func foretold(phase string) bool {
+func namesFutureNode(phase string) bool {
 	return phase == "" || phase == string(v1alpha1.MachinePending) || phase == string(v1alpha1.MachineCrashLoopBackOff) || phase == string(v1alpha1.MachineAvailable)
 }
 
@@ -115,8 +115,8 @@ func positive(text string) *time.Duration {
 }
 
 // under are the patients of c among the objects given.
-func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]patient {
-	out := map[types.UID]patient{}
+func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]target {
+	out := map[types.UID]target{}
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
 	if err != nil || c.older && selector.Empty() {
 		return out
@@ -124,8 +124,8 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			t := patientOf(m, node(m.node))
-			t.begged = requests(c) && j.begged(o)
+			t := targetOf(m, node(m.node))
+			t.hasRequest = requests(c) && j.hasRequest(o)
 			out[o.GetUID()] = t
 		}
 	}
@@ -133,11 +133,11 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 }
 
 // truly are the patients that c has, seenBy those that the pass saw.
-func (j *Judge) truly(c *check) map[types.UID]patient {
+func (j *Judge) truly(c *check) map[types.UID]target {
 	return j.under(c, j.All(selectable(c)), j.node)
 }
 
-func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]patient {
+func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]target {
 	var all []client.Object
 	nodes := map[string]*corev1.Node{}
 	for _, o := range p.seen {
@@ -177,7 +177,7 @@ func startup(c *check) time.Duration {
 }
 
 // symptoms are those of t, by the evaluation of targets in the specification.
-func symptoms(c *check, t patient) (out []symptom) {
+func symptoms(c *check, t target) (out []symptom) {
 	wait := startup(c)
 	switch {
 	case c.older && t.on == nil:
@@ -213,7 +213,7 @@ func symptoms(c *check, t patient) (out []symptom) {
 }
 
 // ill reports whether t counts against the budget of its check.
-func ill(c *check, t patient) bool {
+func ill(c *check, t target) bool {
 	return t.GetDeletionTimestamp() != nil || t.treated || t.on == nil || len(symptoms(c, t)) > 0
 }
 

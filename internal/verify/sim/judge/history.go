@@ -30,8 +30,8 @@ type change struct {
 	was client.Object
 }
 
-// amends reports whether the object was there before and after, and was not asked to go.
-func (c change) amends() bool {
+// changesOnly reports whether the object was there before and after, and was not asked to go.
+func (c change) changesOnly() bool {
 	return c.was != nil && c.now != nil && (c.was.GetDeletionTimestamp() == nil) == (c.now.GetDeletionTimestamp() == nil)
 }
 
@@ -87,7 +87,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	if o == nil {
 		o = was
 	}
-	j.judgeHolders(p, was, now)
+	j.judgeForeignFinalizer(p, was, now)
 	j.seq++
 	if len(j.log[o.GetUID()]) == 0 && j.isMachine(o) {
 		j.known = append(j.known, o.GetUID())
@@ -100,7 +100,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		if o.DeletionTimestamp != nil {
-			c.at = slices.MinFunc([]time.Time{c.at, j.writtenOffAt(o)}, time.Time.Compare)
+			c.at = slices.MinFunc([]time.Time{c.at, j.overAt(o)}, time.Time.Compare)
 		}
 		if now == nil && len(claims(o)) > 0 {
 			j.departed = append(j.departed, c)
@@ -113,10 +113,10 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 }
 
-// writtenOffAt is when a pod that is being deleted is over by its own word: at its
+// overAt is when a pod that is being deleted is over by its own word: at its
 // deletion timestamp, or when that was written, which may be later, as where the time
 // that the pod has was cut short.
-func (j *Judge) writtenOffAt(pod *corev1.Pod) time.Time {
+func (j *Judge) overAt(pod *corev1.Pod) time.Time {
 	end := pod.GetDeletionTimestamp()
 	since := j.first(pod.UID, func(o client.Object) bool { return end.Equal(o.GetDeletionTimestamp()) })
 	return slices.MaxFunc([]time.Time{end.Time, since}, time.Time.Compare)
@@ -141,7 +141,7 @@ func (p *Pass) knows(c change) bool {
 	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role, c.by.API != p.By.API:
 		return false
 	case c.by.Process == p.By.Process:
-		return !c.by.Late || c.n <= p.began || !c.amends()
+		return !c.by.Late || c.n <= p.began || !c.changesOnly()
 	}
 	came := c.was == nil
 	went := !came && c.was.GetDeletionTimestamp() == nil && (c.now == nil || c.now.GetDeletionTimestamp() != nil)

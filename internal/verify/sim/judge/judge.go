@@ -135,8 +135,8 @@ type Judge struct {
 	// the UIDs for which an instance came when the machine was gone.
 	surplus map[types.UID]bool
 	strays  map[string]bool
-	// came is the number of the last change before an instance was made, by its ID.
-	came map[string]int64
+	// changesBefore is the number of the last change before an instance was made, by its ID.
+	changesBefore map[string]int64
 	// sized are the passes that gave sets their sizes.
 	sized map[types.UID][]sizing
 	// refusals count by pod how often its budget refused an eviction; evicted
@@ -149,18 +149,18 @@ type Judge struct {
 	begun map[int]map[string]removal
 	// forgotten are nodes that the target cluster lost in a restore.
 	forgotten map[types.UID]bool
-	ward
-	Market
+	healthRecord
+	ChoiceRecord
 }
 
 // New returns a judge who has seen nothing yet.
 func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
 	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
-		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
-		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, ward: newWard(),
+		surplus: map[types.UID]bool{}, strays: map[string]bool{}, changesBefore: map[string]int64{}, sized: map[types.UID][]sizing{},
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, healthRecord: newHealthRecord(),
 	}
-	j.Market = Market{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
+	j.ChoiceRecord = ChoiceRecord{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
 	return j
 }
 

@@ -12,10 +12,10 @@ import (
 // Created judges that the cloud makes an instance for a pass; late says that it
 // was asked for some time ago.
 func (j *Judge) Created(made Instance, p *Pass, late bool) {
-	j.came[made.ID] = j.seq
+	j.changesBefore[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand && !unheardOf(i, j.Now(), j.log[types.UID(i.UID)]) {
+		if i.UID == made.UID && !i.ByHand && !diedUnrecorded(i, j.Now(), j.log[types.UID(i.UID)]) {
 			n++
 		}
 	}
@@ -37,10 +37,10 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 	}
 }
 
-// unheardOf reports whether the instance was gone by itself before any machine had it
+// diedUnrecorded reports whether the instance was gone by itself before any machine had it
 // recorded. A cloud that knows its own by what is there makes another one then, and nobody
 // can know.
-func unheardOf(i Instance, now time.Time, log []change) bool {
+func diedUnrecorded(i Instance, now time.Time, log []change) bool {
 	return i.Died && !i.Exists(now) && !slices.ContainsFunc(log, func(c change) bool {
 		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
 	})
@@ -89,15 +89,15 @@ func (j *Judge) drained(i Instance, n *corev1.Node, p *Pass) {
 		if pod.Spec.NodeName != n.Name || daemon(pod) || j.born(pod.UID) > p.began {
 			continue
 		}
-		if !j.writtenOff(n, pod) {
+		if !j.needNotWait(n, pod) {
 			j.Broken(DrainedFirst, "instance %s of %s was sent away with pod %s still on its node", i.ID, i.Name, pod.Name)
 		}
 	}
 }
 
-// writtenOff reports whether a pod that was asked to go need not be waited for:
+// needNotWait reports whether a pod that was asked to go need not be waited for:
 // its time is over, or the node was silent since, and nobody could confirm its end.
-func (j *Judge) writtenOff(n *corev1.Node, pod *corev1.Pod) bool {
+func (j *Judge) needNotWait(n *corev1.Node, pod *corev1.Pod) bool {
 	at := pod.DeletionTimestamp
 	if at == nil {
 		return false
@@ -123,11 +123,11 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	was := readMachine(old)
 	if now != nil {
 		j.judgeSight(p, was, readMachine(now))
-		j.judgeLone(p, was, readMachine(now))
+		j.judgeOneByOne(p, was, readMachine(now))
 		j.judgeAbsence(p, was, readMachine(now))
 		j.judgeReady(p, was, readMachine(now))
 		j.judgeOwnNode(was, readMachine(now))
-		j.judgeHaste(was, readMachine(now))
+		j.judgeEarlyFailure(was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)
@@ -145,8 +145,8 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	}
 }
 
-// Forget notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
-func Forget(j *Judge, node types.UID) { j.forgotten[node] = true }
+// NodeLostInRestore notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
+func NodeLostInRestore(j *Judge, node types.UID) { j.forgotten[node] = true }
 
 func (j *Judge) released(m machine) {
 	uid := string(m.GetUID())
@@ -174,9 +174,9 @@ func (j *Judge) NodeDeleted(n *corev1.Node) {
 
 // TokenGone judges that a kubelet finds its bootstrap token gone before it expired.
 func (j *Judge) TokenGone(i Instance, token string) {
-	const young = 10 * time.Minute
+	const recentNode = 10 * time.Minute
 	m, there := find(j.machines(), types.UID(i.UID))
-	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) || nameTaken(j, i) {
+	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(recentNode)) || nameTaken(j, i) {
 		return
 	}
 	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)

@@ -16,8 +16,8 @@ const (
 	machineLabel = "node.gardener.cloud/machine-name"
 )
 
-// maker is the instance whose kubelet made the node; false: nobody knows.
-func (j *Judge) maker(n *corev1.Node) (Instance, bool) {
+// instanceOfNode is the instance whose kubelet made the node; false: nobody knows.
+func (j *Judge) instanceOfNode(n *corev1.Node) (Instance, bool) {
 	if n == nil {
 		return Instance{}, false
 	}
@@ -32,7 +32,7 @@ func (j *Judge) maker(n *corev1.Node) (Instance, bool) {
 // hostile reports whether a hostile kubelet made the node. What that says of itself
 // may cost its own machine its place, but no other anything.
 func (j *Judge) hostile(n *corev1.Node) bool {
-	i, made := j.maker(n)
+	i, made := j.instanceOfNode(n)
 	return made && i.Hostile
 }
 
@@ -42,19 +42,19 @@ func disowned(n *corev1.Node, i Instance) bool {
 	return key != "" && key != i.Namespace+"/"+i.Name || label != "" && label != i.Name || n.Spec.ProviderID == ""
 }
 
-// heldInVain reports whether a finalizer is on the node that only machines of another
+// keepsUnneededFinalizer reports whether a finalizer is on the node that only machines of another
 // API than its own know, one of which had taken it by its name.
-func heldInVain(n *corev1.Node, all []machine) bool {
+func keepsUnneededFinalizer(n *corev1.Node, all []machine) bool {
 	return slices.Contains(n.Finalizers, v1alpha1.FinalizerNode) && !slices.ContainsFunc(all, func(m machine) bool {
 		another := m.provider != "" && n.Spec.ProviderID != "" && !sameID(m.provider, n.Spec.ProviderID)
 		return heals(m) && m.node == n.Name && !another
 	})
 }
 
-// tellable reports whether anybody who looks after m could know that the node of i is not
+// distinguishable reports whether anybody who looks after m could know that the node of i is not
 // m's: one listing shows i beside m's own instance, and these are foretold other names. No
 // listing shows i once it has gone: then only the name that is foretold for m's own can tell.
-func (j *Judge) tellable(m machine, i Instance) bool {
+func (j *Judge) distinguishable(m machine, i Instance) bool {
 	if !i.Foretold && !i.Exists(j.Now()) {
 		return false
 	}
@@ -69,7 +69,7 @@ func (j *Judge) judgeOwnNode(old, now machine) {
 	if !now.running || old.running && old.node == now.node || n == nil {
 		return
 	}
-	if i, made := j.maker(n); made && i.UID != string(now.GetUID()) && i.Hostile && j.tellable(now, i) {
+	if i, made := j.instanceOfNode(n); made && i.UID != string(now.GetUID()) && i.Hostile && j.distinguishable(now, i) {
 		j.Broken(OwnNode, "machine %s runs on node %s, which instance %s of %s made", now.GetName(), n.Name, i.ID, i.Name)
 	}
 }

@@ -17,8 +17,8 @@ func TestOwnNode(t *testing.T) {
 		reason string
 		own    Instance
 		// foretold, gone: what is known of the other instance.
-		foretold, gone bool
-		broken         bool
+		namesFutureNode, gone bool
+		broken                bool
 	}{
 		{"its own instance registers under another name", Instance{Place: "main", NodeName: "host-2"}, true, false, true},
 		{"both register under one name", Instance{Place: "main", NodeName: "host-1"}, true, false, false},
@@ -30,7 +30,7 @@ func TestOwnNode(t *testing.T) {
 		s := newScene()
 		s.write(nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1", UID: "n"}})
 		c.own.ID, c.own.UID, c.own.Name = "i-2", "m", "m"
-		other := Instance{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true, Foretold: c.foretold}
+		other := Instance{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true, Foretold: c.namesFutureNode}
 		if c.gone {
 			other.Gone = s.now.Add(-time.Minute)
 		}
@@ -62,7 +62,7 @@ func TestHeldInVain(t *testing.T) {
 		{"nothing holds it", "sim:///i-2", []string{"another/finalizer"}, nil, false},
 	} {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: c.finalizers}, Spec: corev1.NodeSpec{ProviderID: c.provider}}
-		if got := heldInVain(n, c.machines); got != c.want {
+		if got := keepsUnneededFinalizer(n, c.machines); got != c.want {
 			t.Errorf("held in vain: %v, want %v: %s", got, c.want, c.reason)
 		}
 	}

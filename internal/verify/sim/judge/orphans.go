@@ -98,7 +98,7 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 			j.Broken(WantedKept, "instance %s was collected, which machine %s has recorded", i.ID, o.GetName())
 		}
 	}
-	if there && !j.spare(i, m) {
+	if there && !j.hasOtherInstance(i, m) {
 		j.Broken(WantedKept, "instance %s of machine %s was collected, which has no other", i.ID, m.GetName())
 	}
 	if age := j.Now().Sub(j.alone(i)); age < j.Grace {
@@ -119,7 +119,7 @@ func (j *Judge) alone(i Instance) time.Time {
 		switch {
 		case c.was == nil:
 			back = c.at
-		case c.now == nil && c.n > j.came[i.ID] && (lost.IsZero() || c.at.Sub(back) > 2*j.Period+j.Pause):
+		case c.now == nil && c.n > j.changesBefore[i.ID] && (lost.IsZero() || c.at.Sub(back) > 2*j.Period+j.Pause):
 			lost = c.at
 		}
 	}
@@ -129,19 +129,19 @@ func (j *Judge) alone(i Instance) time.Time {
 	return lost
 }
 
-// spare reports whether the machine has recorded another instance than i, which
+// hasOtherInstance reports whether the machine has recorded another instance than i, which
 // exists. That one may have died since the collector found it a moment ago.
-func (j *Judge) spare(i Instance, m machine) bool {
+func (j *Judge) hasOtherInstance(i Instance, m machine) bool {
 	return slices.ContainsFunc(j.Instances(), func(other Instance) bool {
 		exists := other.Exists(j.Now()) || other.Died && other.Exists(j.Now().Add(-j.Pause-j.CloudLag))
 		return other.ID != i.ID && other.UID == i.UID && exists && m.provider == other.ProviderID
 	})
 }
 
-// doubtful reports whether most instances that machines have recorded, and are to
+// mostInstancesMissing reports whether most instances that machines have recorded, and are to
 // keep, do not exist. A listing that shows so few is not believed, and nobody can know that it
 // is right: the machines failed, and wait for people.
-func (j *Judge) doubtful() bool {
+func (j *Judge) mostInstancesMissing() bool {
 	recorded, there := 0, 0
 	for _, m := range j.machines() {
 		if m.provider == "" || m.GetDeletionTimestamp() != nil {

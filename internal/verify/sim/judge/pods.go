@@ -55,14 +55,14 @@ func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 			j.Broken(HooksHonoured, "pod %s was sent off node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
 		}
 		if forced && !j.mayForce(p, m, pod) {
-			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(goneSince(m)), m.GetName())
+			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(deletedSince(m)), m.GetName())
 		}
 	}
 	j.volumeLeaves(p, pod)
 }
 
-// goneSince is when the machine was deleted; zero when it was not.
-func goneSince(m machine) time.Time {
+// deletedSince is when the machine was deleted; zero when it was not.
+func deletedSince(m machine) time.Time {
 	if at := m.GetDeletionTimestamp(); at != nil {
 		return at.Time
 	}
@@ -93,7 +93,7 @@ func (j *Judge) timedOut(m machine, n *corev1.Node) bool {
 	if n != nil {
 		begun = j.first(n.UID, func(o client.Object) bool { return selected(o.(*corev1.Node)) })
 	}
-	return j.over(goneSince(m), j.timeout(m)) || j.over(begun, j.timeout(m))
+	return j.over(deletedSince(m), j.timeout(m)) || j.over(begun, j.timeout(m))
 }
 
 // mayForce reports whether a pod may be deleted without asking its budget.

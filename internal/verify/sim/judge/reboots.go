@@ -30,8 +30,8 @@ type reboot struct {
 	at      time.Time
 }
 
-// rebootAsked is the last request of a machine.
-func rebootAsked(m client.Object) (name string, at time.Time) {
+// rebootRequested is the last request of a machine.
+func rebootRequested(m client.Object) (name string, at time.Time) {
 	var asked struct {
 		At string `json:"at"`
 	}
@@ -56,9 +56,9 @@ func patienceOf(c *check) time.Duration {
 }
 
 // recovers reports whether a reboot of the machine that c waits for may yet help.
-func (j *Judge) recovers(c *check, t patient) bool {
+func (j *Judge) recovers(c *check, t target) bool {
 	patience := patienceOf(c)
-	name, from := rebootAsked(t)
+	name, from := rebootRequested(t)
 	if patience == 0 || name == "" || t.on == nil || t.failure {
 		return false
 	}
@@ -86,7 +86,7 @@ func (j *Judge) Rebooted(i Instance, p *Pass) {
 	name := ""
 	for _, o := range j.since(m.GetUID(), p, bySight) {
 		if o != nil {
-			name, _ = rebootAsked(o)
+			name, _ = rebootRequested(o)
 		}
 	}
 	calls := 1

@@ -19,14 +19,14 @@ func (j *Judge) Restored(changes int64) {
 		}
 	}
 	for _, c := range j.checks() {
-		j.unnoted(c, changes)
+		j.dropUndoneRemedies(c, changes)
 	}
 }
 
-// unnoted forgets the remedies of which a restore undid the note: c had it stored, and
+// dropUndoneRemedies forgets the remedies of which a restore undid the note: c had it stored, and
 // is without it now, so that nobody can know of them. What it had forgotten by itself
 // goes on to count.
-func (j *Judge) unnoted(c *check, changes int64) {
+func (j *Judge) dropUndoneRemedies(c *check, changes int64) {
 	undone := map[types.UID]int64{}
 	for _, was := range j.log[c.UID] {
 		if was.n <= changes && was.now != nil {

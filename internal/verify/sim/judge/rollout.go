@@ -110,7 +110,7 @@ func (j *Judge) judgeSet(p *Pass, d deployment, old, now client.Object) {
 		return
 	}
 	if old == nil {
-		j.judgeTwin(p, d, readSet(now))
+		j.judgeSecondSet(p, d, readSet(now))
 	}
 	was, is := 0, 0
 	if old != nil {
@@ -145,9 +145,9 @@ func (j *Judge) judgeOwn(d deployment, old, now client.Object) {
 	}
 }
 
-// judgeTwin judges that the deployment makes a set beside one of the same template that
+// judgeSecondSet judges that the deployment makes a set beside one of the same template that
 // stays, and did since the pass looked.
-func (j *Judge) judgeTwin(p *Pass, d deployment, made set) {
+func (j *Judge) judgeSecondSet(p *Pass, d deployment, made set) {
 	for _, s := range j.setsOf(d) {
 		all, there := states(j, s.GetUID(), p, bySight, readSet)
 		stays := there && !slices.ContainsFunc(all, func(s set) bool { return s.GetDeletionTimestamp() != nil })
@@ -191,8 +191,8 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
 		least, _ := spread(sizes, func(s set) int { return s.size })
 		makes, _ := spread(sizes, set.makes)
-		living, leaving, there := j.weigh(p, s)
-		living = max(living, j.unheard(p, d, s))
+		living, leaving, there := j.countMachines(p, s)
+		living = max(living, j.unseenMachines(p, d, s))
 		switch {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
@@ -213,10 +213,10 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 	}
 }
 
-// unheard is how many machines s has that the pass may not have seen, and had to reckon
+// unseenMachines is how many machines s has that the pass may not have seen, and had to reckon
 // with: by what it saw, the controller of s has yet to hear of the size that s has, and
 // goes by those before. Another size of d, or one that people gave s, is shared out at once.
-func (j *Judge) unheard(p *Pass, d deployment, s set) int {
+func (j *Judge) unseenMachines(p *Pass, d deployment, s set) int {
 	shown, by := p.seen[s.GetUID()], j.sizedBy(s.GetUID())
 	switch {
 	case shown == nil || by == nil || s.held || readSet(shown).observed >= shown.GetGeneration():
@@ -234,10 +234,10 @@ func (j *Judge) unheard(p *Pass, d deployment, s set) int {
 	return min(most, len(slices.DeleteFunc(j.controlled(s), func(m machine) bool { return !stays(m) })))
 }
 
-// weigh counts the machines of s that stayed since the pass looked, those that
+// countMachines counts the machines of s that stayed since the pass looked, those that
 // were leaving all that time because s was to be smaller, and those that were there
 // at any time, with those that it takes over.
-func (j *Judge) weigh(p *Pass, s set) (living, leaving, there int) {
+func (j *Judge) countMachines(p *Pass, s set) (living, leaving, there int) {
 	for _, uid := range j.known {
 		if j.ever(uid, p, bySight, func(m machine) bool { return (m.owner == s.GetUID() || s.claims(m)) && !m.going }) {
 			there++
@@ -291,7 +291,7 @@ func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 		}
 		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
 		_, most := spread(sizes, func(s set) int { return s.size })
-		if _, _, there := j.weigh(p, s); most > 0 || there > 0 || len(j.controlled(s)) > 0 {
+		if _, _, there := j.countMachines(p, s); most > 0 || there > 0 || len(j.controlled(s)) > 0 {
 			return
 		}
 	}
@@ -310,7 +310,7 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 		}
 		p := *size.by
 		p.now = by.now
-		if broken = j.costly(&p, by, d, size.of, m); broken == "" {
+		if broken = j.belowAvailable(&p, by, d, size.of, m); broken == "" {
 			return
 		}
 	}
@@ -319,9 +319,9 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	}
 }
 
-// costly says why a set that d gave its size in p must not give m up for that; empty
+// belowAvailable says why a set that d gave its size in p must not give m up for that; empty
 // when it may.
-func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
+func (j *Judge) belowAvailable(p, by *Pass, d deployment, s set, m machine) string {
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
 	size, _ := spread(all, func(d deployment) int { return d.size })
@@ -330,7 +330,7 @@ func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
 		return ""
 	}
 	n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID()))
-	if least = min(least-keptOf(j, s), j.worked(p, d, all)); n >= least {
+	if least = min(least-keptOf(j, s), j.workedAtBegin(p, d, all)); n >= least {
 		return ""
 	}
 	return fmt.Sprintf("%d machines go on working, and %d have to", n, least)
@@ -390,14 +390,14 @@ func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID,
 			return d.selector.Matches(labels.Set(m.GetLabels()))
 		}
 		sets, _ := states(j, m.owner, p, bySight, readSet)
-		return !j.dissolved(m.owner) && slices.ContainsFunc(sets, func(s set) bool { return s.owner == d.GetUID() })
+		return !j.deletedByController(m.owner) && slices.ContainsFunc(sets, func(s set) bool { return s.owner == d.GetUID() })
 	}
 	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, &by)
 }
 
-// dissolved reports whether the set is gone by the hand of the controller of deployments,
+// deletedByController reports whether the set is gone by the hand of the controller of deployments,
 // which knows what it had.
-func (j *Judge) dissolved(set types.UID) bool {
+func (j *Judge) deletedByController(set types.UID) bool {
 	log := j.log[set]
 	if len(log) == 0 || log[len(log)-1].now != nil {
 		return false
@@ -407,9 +407,9 @@ func (j *Judge) dissolved(set types.UID) bool {
 	})
 }
 
-// worked is how many of them did when the pass looked: a deployment that had fewer
+// workedAtBegin is how many of them did when the pass looked: a deployment that had fewer
 // than it has to gives up what is of no use.
-func (j *Judge) worked(p *Pass, d deployment, all []deployment) int {
+func (j *Judge) workedAtBegin(p *Pass, d deployment, all []deployment) int {
 	then := *p
 	then.now = p.looked()
 	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid, p.At) })

@@ -12,10 +12,10 @@ func (j *Judge) setWrites(p *Pass, old, now client.Object) {
 	gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
 	switch {
 	case old == nil:
-		j.judgeStill(p, old, now)
+		j.judgeWhileBlind(p, old, now)
 		j.judgeGrowth(p, readMachine(now))
 	case gone:
-		j.judgeStill(p, old, now)
+		j.judgeWhileBlind(p, old, now)
 		j.judgeGivenUp(p, readMachine(old))
 	}
 }
@@ -114,8 +114,8 @@ func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 				continue
 			}
 			total++
-			leaves := func(m machine) bool { return one.selects(m) && m.GetDeletionTimestamp() != nil }
-			if uid == m.GetUID() || j.always(uid, p, w, leaves) {
+			leavesToOthers := func(m machine) bool { return one.selects(m) && m.GetDeletionTimestamp() != nil }
+			if uid == m.GetUID() || j.always(uid, p, w, leavesToOthers) {
 				going++
 			}
 		}

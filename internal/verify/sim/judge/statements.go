@@ -56,7 +56,7 @@ const (
 
 	// CauseTold: by words in either API, and by the reason or the code that whoever
 	// scales the group waits for where it is about room.
-	CauseTold = "a machine whose instance was given up says why"
+	CauseReported = "a machine whose instance was given up says why"
 	// NoHaste is about the API that gives such a machine the time to be created, and about
 	// what may still be mended.
 	NoHaste = "no machine fails early for an instance that was given up"

@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// hangProfile is what calls do that do not return.
+type hangProfile struct {
+	// hangs: some calls do not return before their caller gives up, and what becomes
+	// of them is not known then: nothing, all of it at once, or all of it later.
+	hangs bool
+}
+
+func (h *hangProfile) draw(r *rand.Rand) { h.hangs = r.IntN(5) == 0 }
+
+// How long callers wait: what the binaries give requests to API servers, and what
+// decorate.Deadline gives calls to the infrastructure that ask and that change
+// something. The simulator has no threads that wait, so the gates do as those do.
+const (
+	apiTime   = 75 * time.Second
+	readTime  = time.Minute
+	writeTime = 5 * time.Minute
+)
+
+// longestPass is after how long a pass has no excuse: one call of it hung, and it was
+// overtaken besides.
+const longestPass = writeTime + 2*longestPause
+
+// hangPercent is how many calls hang.
+const hangPercent = 2
+
+// hang is a call that is waited for.
+type hang struct {
+	until time.Time
+	// had says that the pass had one: it is not to take for ever.
+	had bool
+}
+
+// hangs reports whether the call of the running task hangs now, and lets the rest of the
+// world go on until whoever made it gives up, after limit.
+// The call does nothing, or what now does, or, when nobody waits any more, what later does.
+func (p *process) hangs(what string, limit time.Duration, now, later func()) bool {
+	w, t := p.w, p.running
+	if !w.profile.hangs || t.hang.had || !w.chance(hangPercent) || w.calm {
+		return false
+	}
+	t.hang = hang{until: w.now.Add(limit), had: true}
+	if m := w.o.Mutation; m != nil && m.Endless {
+		t.hang.until = epoch.Add(1000 * time.Hour)
+	}
+	w.tracef(p.name(), "%s HANGS", what)
+	fate := w.roll(3)
+	if fate == 0 {
+		now()
+	}
+	for t.hanging() {
+		if !t.on.pause() || p.deposed != nil {
+			panic(killed{})
+		}
+	}
+	if t.saw != nil {
+		t.saw.overtaken = true
+	}
+	if fate == 1 {
+		later()
+	}
+	return true
+}
+
+// hanging reports whether the task waits for a call.
+func (t *task) hanging() bool { return t.by.w.now.Before(t.hang.until) }
+
+// nextHang is when the first call that hangs is given up before t.
+func (w *World) nextHang(t time.Time) (next time.Time, some bool) {
+	for _, p := range w.procs {
+		for _, task := range p.tasks {
+			if u := task.hang.until; task.hanging() && u.Before(t) && (!some || u.Before(next)) {
+				next, some = u, true
+			}
+		}
+	}
+	return next, some
+}
+
+// endless looks for passes that go on for longer than any may.
+func (w *World) endless() {
+	for _, p := range w.procs {
+		for _, t := range p.tasks {
+			if d := w.now.Sub(t.started); p.deposed == nil && t.hanging() && d > longestPass {
+				w.broken(judge.PassEnds, "%s: %s has waited for a call for %v", p.name(), t.key, d)
+			}
+		}
+	}
+}
+
+// longest is for how long a pass may stop between two calls, or at one.
+func (w *World) longest() time.Duration {
+	if w.profile.hangs {
+		return longestPause + writeTime
+	}
+	return longestPause
+}
+
+// errHung is what a caller gets to know of a call that it gave up.
+var errHung = fmt.Errorf("%w (while awaiting headers)", context.DeadlineExceeded)
+
+// hungWrite is a write to an API server that hangs: it comes to nothing, or takes effect
+// though the reply does not come, or takes effect when nobody waits for it any more.
+func (p *process) hungWrite(s *store.Store, c store.Call, do func() error) bool {
+	w, before, sent := p.w, p.running.before, max(1, p.w.judge.Changes())
+	return p.hangs(c.Verb+" "+c.Kind.Kind+" "+c.Key.Name, apiTime, func() {
+		_ = p.answered(c, p.judgedCall(s, c, before, 0, do), "the call that hangs took effect: ")
+	}, func() {
+		w.sendLate(p, func() {
+			_ = p.answered(c, p.judgedCall(s, c, before, sent, do), "LATE, arrives only now: ")
+		}, longestLate)
+	})
+}
+
+// hungCall is a call to the infrastructure that hangs.
+func (p *process) hungCall(c cloud.Call, changes bool, effect func() error) error {
+	limit := readTime
+	if changes {
+		limit = writeTime
+	}
+	now, later := func() {}, func() {}
+	if changes {
+		now = func() { p.w.tracef(p.name(), "the call that hangs took effect: %s", outcome(effect())) }
+	}
+	if changes && p.w.profile.cloud.Lag > 0 {
+		later = func() { p.lateCall(c, effect) }
+	}
+	if !p.hangs("cloud: "+c.Verb+" "+c.Ref.Name, limit, now, later) {
+		return nil
+	}
+	return &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: called off, its outcome is not known: %w", c.Verb, errHung)}
+}

@@ -1,0 +1,60 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// requests reports whether the check asks others, by objects made from a template.
+func requests(c *check) bool { return !c.older && c.Spec.RemediationTemplate != nil }
+
+// about is the machine that a request is about.
+func (j *Judge) about(request client.Object) (machine, bool) {
+	for _, ref := range request.GetOwnerReferences() {
+		if m, there := find(j.machines(), ref.UID); there {
+			return m, true
+		}
+	}
+	return machine{}, false
+}
+
+// hasRequest reports whether there is a request about the machine, and about no earlier one
+// of its name.
+func (j *Judge) hasRequest(m client.Object) bool {
+	if j.Request == nil {
+		return false
+	}
+	for _, r := range j.All(j.Request) {
+		if about, there := j.about(r); there && about.GetUID() == m.GetUID() {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeRequested reports whether others are asked for the machine, or may be: again, when they have
+// answered, or as soon as the breaker of a check allows, which may take hours.
+func (j *Judge) mayBeRequested(m machine) bool {
+	return j.hasRequest(m.Object) || slices.ContainsFunc(j.checks(), func(c *check) bool {
+		t, under := j.truly(c)[m.GetUID()]
+		return under && requests(c) && !paused(c) && !t.spared
+	})
+}
+
+// staleRequest names a machine that is well and about which there is a request still, of a
+// check that is gone by; empty when none.
+func (j *Judge) staleRequest() string {
+	for _, c := range j.checks() {
+		if !requests(c) || paused(c) {
+			continue
+		}
+		for _, t := range j.truly(c) {
+			if t.hasRequest && !ill(c, t) {
+				return fmt.Sprintf("machine %s is well, and a request about it is there", t.GetName())
+			}
+		}
+	}
+	return ""
+}
