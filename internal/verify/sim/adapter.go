@@ -38,10 +38,9 @@ const (
 	groupLabel  = "name"
 )
 
-// adapter is what differs between the dialects, for the world's own actors.
+// adapter has the differences between the dialects for the world's own actors.
 type adapter struct {
-	// api is how the API is called, number which of those in the world it is, made how
-	// many sets people made of it.
+	// api is the API's name, number its position in the world, made how many of its sets users created.
 	api          string
 	number, made int
 	// knows adds its types to a scheme.
@@ -54,9 +53,9 @@ type adapter struct {
 	finalizer    string
 	// waits are the timeouts of the dialect.
 	waits judge.Waits
-	// heals: unhealthy machines are replaced without anybody's help.
+	// heals: sets replace unhealthy machines without help.
 	heals bool
-	// fixtures is what has to be there besides.
+	// fixtures are the other objects that must exist.
 	fixtures   func() []client.Object
 	newMachine func(name string) client.Object
 	newSet     func(name string, n int) client.Object
@@ -64,31 +63,31 @@ type adapter struct {
 	size       func(set client.Object) int
 	resize     func(set client.Object, n int)
 	selector   func(set client.Object) labels.Selector
-	// hook adds a hook before draining or before termination, unhook removes
-	// all; nil where there are none. hurry asks to make short work of it.
+	// hook adds a hook before draining or before termination, unhook removes all; nil if the API has none. hurry
+	// asks for a forced deletion.
 	hook   func(m client.Object, drain bool)
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
-	// templateOf is the number of the template that m was made from.
+	// templateOf is the number of m's template.
 	templateOf func(m client.Object) int
-	// fleet is about deployments.
+	// fleet has the functions for deployments.
 	fleet *fleet
 
 	runMachines, runSets func(p *process)
-	// seen are its machines as the collector of orphans sees them, from a cache or not.
+	// seen are its machines as the collector of orphans sees them, from a cache or live.
 	seen func(p *process, cached bool) collector.Kind
-	// runNodes is nil where nobody looks after nodes without a machine.
+	// runNodes is nil where no controller handles nodes without a machine.
 	runNodes func(p *process)
-	// runHelpers runs what helps others besides: classes are held, or sizes told.
+	// runHelpers runs the helper controllers: they hold classes, or publish capacities.
 	runHelpers func(p *process)
 	// patients are its machines as health checks see them.
 	patients dialect.Patients
-	// anchors are where people approve that orphans are removed.
+	// anchors are the objects on which users approve the removal of orphans.
 	anchors func() []client.Object
 }
 
-// coreKinds are those of the cluster that machines join.
+// coreKinds are those of the target cluster.
 func coreKinds() []*store.Kind {
 	pod := store.NewKind(corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{})
 	n := store.NewKind(corev1.SchemeGroupVersion.WithKind("Node"), &corev1.Node{})
@@ -111,7 +110,7 @@ func secretKind() *store.Kind {
 	return store.NewKind(corev1.SchemeGroupVersion.WithKind("Secret"), &corev1.Secret{})
 }
 
-// zeros is a source of bytes that keeps runs alike.
+// zeros is a source of bytes that keeps runs reproducible.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -143,7 +142,7 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	return v
 }
 
-// labelledResolver looks for instances where a machine's labels say.
+// labelledResolver looks for instances in the place that a machine's present labels name.
 type labelledResolver[M client.Object] struct{ dialect.Resolver[M] }
 
 // Class implements [dialect.Resolver].
@@ -216,7 +215,7 @@ type freezingLens[S client.Object] struct {
 	dialect.Freezer[S]
 }
 
-// broken puts the defect around a lens, which stays what else it is.
+// broken adds the defect to a lens and keeps its other interfaces.
 func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] {
 	if f, ok := lens.(dialect.Freezer[S]); ok {
 		return freezingLens[S]{setLens[S]{lens, m}, f}
@@ -224,7 +223,7 @@ func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] 
 	return setLens[S]{lens, m}
 }
 
-// runMachines makes p run the machine controller.
+// runMachines has p run the machine controller.
 func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	w := p.w
 	infra := p.infrastructure()
@@ -265,7 +264,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 	p.runApprover(r)
 }
 
-// runSets makes p run the machine set controller.
+// runSets has p run the machine set controller.
 func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	w, m := p.w, p.w.o.Mutation
 	if m != nil {

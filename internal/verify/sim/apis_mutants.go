@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// apiMutants are defects that only show where there are machines of both APIs.
+// apiMutants are defects that show only with machines of both APIs.
 func apiMutants() []Mutation {
 	return []Mutation{
 		{
@@ -32,7 +32,7 @@ func apiMutants() []Mutation {
 	}
 }
 
-// claimUntagged takes for this control plane's what does not say whose it is.
+// claimUntagged gives untagged instances this control plane's tag.
 func claimUntagged(s *brokenSession) {
 	s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 		return func(yield func(provider.Instance, error) bool) {
@@ -48,7 +48,7 @@ func claimUntagged(s *brokenSession) {
 	}
 }
 
-// nameless does not see whose instance a node is.
+// nameless hides the provider IDs of nodes.
 func nameless(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	hide := func(o client.Object) bool {
 		if n, ok := o.(*corev1.Node); ok {

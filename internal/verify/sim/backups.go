@@ -10,31 +10,31 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// backupProfile is what is restored in a world.
+// backupProfile says whether API servers are restored from a backup.
 type backupProfile struct {
-	// restores: the API server of the machines is restored to an older state.
+	// restores: the machines' API server is restored to an older state.
 	restores bool
 }
 
-// backupSource is a stream of random numbers that nothing else has.
+// backupSource is the source of random numbers of this profile alone.
 const backupSource = widerSource + 0xa2c417e
 
-// restore makes a world of it. The machines have an API server of their own: one that
-// has the nodes too would forget those that kubelets believe to have.
+// restore draws the profile. The machines have an API server of their own: a restore must not remove nodes that
+// kubelets have registered.
 func (c *profile) restore(r *rand.Rand) {
 	if c.restores = r.IntN(4) == 0; c.restores {
 		c.trouble, c.apart = max(c.trouble, 5), true
 	}
 }
 
-// mostRestores is how often a world is restored at most.
+// mostRestores bounds the restores of a world.
 const mostRestores = 2
 
-// backups are those that there are of the machines' API server.
+// backups are those of the machines' API server.
 type backups struct {
 	last     *store.Backup
 	restored int
-	// target is about the cluster that machines join.
+	// target is the state of the target cluster.
 	target targets
 }
 
@@ -51,9 +51,9 @@ func (w *World) backUpOrRestore() {
 	}
 }
 
-// recordsPlaces reports whether the backup says of each instance where that is or was, in a
-// world in which that may be said otherwise later: what a backup lacks, and labels or
-// credentials do not say any more, nobody can know. People take a later one.
+// recordsPlaces reports whether the backup says of each instance where it is or was, in a world in which labels or
+// credentials may change that. No controller can find an instance that neither the backup nor they mention, so
+// users take a later backup.
 func (w *World) recordsPlaces(b *store.Backup) bool {
 	if !w.profile.scopes && !w.profile.edits && !w.profile.accounts {
 		return true
@@ -70,10 +70,9 @@ func (w *World) recordsPlaces(b *store.Backup) bool {
 	return true
 }
 
-// removeUnowned is what people do where no collector does: they remove what a backup does
-// not know of, and what an earlier version made without saying for whom. A machine may
-// be in a backup, and the instance that it had later not: where that is gone, nothing
-// leads to its node.
+// removeUnowned has users do a collector's work where none runs: they remove the instances of machines that are in
+// no backup, and those that an earlier version created without an owner. A backup may have a machine without the
+// instance that it got later. If that is terminated, nothing leads to its node.
 func (w *World) removeUnowned() {
 	if w.profile.collects && !w.profile.versions || !w.profile.collects && w.backups.restored == 0 && !w.profile.recreates {
 		return
@@ -104,22 +103,20 @@ func (w *World) removeUnowned() {
 	}
 }
 
-// unrecorded reports whether the machine of i is there after a restore and has no
-// instance recorded.
+// unrecorded reports whether the machine of i exists after a restore and has no instance recorded.
 func (w *World) unrecorded(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	return w.backups.restored > 0 && m != nil && w.of(m).view(m).Recorded.ProviderID == ""
 }
 
-// restore puts the last backup back. Processes go on, or are started anew; what they
-// have on the wire arrives before.
+// restore restores the last backup. Processes go on or restart. Their requests on the wire arrive first.
 func (w *World) restore() {
 	for len(w.late) > 0 {
 		w.stepLate()
 	}
 	w.backups.restored++
 	w.does("RESTORES version %d, which was %d", w.store.Version(), w.backups.restored)
-	clear(w.owners.chosen) // what was wished for since is forgotten
+	clear(w.owners.chosen) // an autoscaler's later choices are lost
 	changes := w.judge.Changes()
 	w.store.Restore(w.backups.last)
 	w.judge.Restored(changes)

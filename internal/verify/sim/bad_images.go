@@ -19,17 +19,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// badImageProfile is what images do that machines are made from.
+// badImageProfile says whether machine images are defective.
 type badImageProfile struct {
-	// spoils: machines of one template at a time fall ill together.
+	// badImages: machines of one template at a time become unhealthy together.
 	badImages bool
 }
 
-// badImageSource is a stream of random numbers that nothing else has.
+// badImageSource is the source of random numbers of this profile alone.
 const badImageSource = widerSource + 0x5b011
 
-// drawBadImages draws it, for few: such worlds take three times as long. Nobody else looks after
-// what a chronic illness affects.
+// drawBadImages draws the profile for a few worlds: such worlds take three times as long. A permanent fault
+// excludes it, because no controller handles the machines that such a fault affects.
 func (c *profile) drawBadImages(r *rand.Rand) {
 	if c.badImages = r.IntN(6) == 0 && r.IntN(5) == 0 && c.permanent == ""; c.badImages {
 		c.deployments, c.sets, c.grown = max(1, c.deployments), min(1, c.sets), true
@@ -37,22 +37,21 @@ func (c *profile) drawBadImages(r *rand.Rand) {
 	}
 }
 
-// badImage is the one that is bad: what is made from that template falls ill together as
-// soon as there are so many, as when a certificate expires, and what is made after that
-// soon.
+// badImage is the defective image: machines of that template become unhealthy together as soon as there are
+// `many`, as when a certificate expires. Later machines of the template become unhealthy soon after they join.
 type badImage struct {
 	template, many int
 	on             []*kubelet
 	nodeFailure    nodeFailure
 }
 
-// stormSize is how many machines that fall ill together are a storm.
+// stormSize is how many machines make a storm when they become unhealthy together.
 const stormSize = 3
 
-// noBadImage says that no template is bad.
+// noBadImage says that no template is defective.
 const noBadImage = -1
 
-// badImageActions are what happens to images.
+// badImageActions are the actions on images.
 func (w *World) badImageActions() []func() {
 	if !w.profile.badImages {
 		return nil
@@ -65,14 +64,14 @@ func (w *World) breakImage() {
 	w.tracef("image", "that of template %d IS BAD from now on", w.bad.template)
 }
 
-// repairImage helps machines that are made from now on.
+// repairImage repairs the image for machines that are created from now on.
 func (w *World) repairImage() {
 	w.bad.template = noBadImage
 	w.tracef("image", "all are good from now on")
 }
 
-// endBadImages is what becomes of images in the end: all are good, and what is yet to fall
-// ill of a bad one does so now, lest the world seems to be at rest before.
+// endBadImages repairs all images after the faults. A machine that would become unhealthy later does so now:
+// otherwise the world would seem to be at rest before.
 func (w *World) endBadImages() {
 	w.bad.template = noBadImage
 	if !w.profile.badImages {
@@ -92,8 +91,8 @@ func (w *World) rollToBad() {
 	}
 }
 
-// newDeploymentSize is how many machines a new deployment is to have: enough to make a storm
-// where there is to be one.
+// newDeploymentSize is the number of machines of a new deployment: enough for a storm in worlds with defective
+// images.
 func (w *World) newDeploymentSize() int {
 	if w.profile.badImages {
 		return w.between(5, 7)
@@ -101,15 +100,15 @@ func (w *World) newDeploymentSize() int {
 	return w.between(1, 4)
 }
 
-// setBreaker makes a check one whose alarm stops rollouts, in most cases.
+// setBreaker gives most checks a breaker whose alarm stops rollouts.
 func (w *World) setBreaker(c *check) {
 	if w.profile.badImages && w.chance(80) {
 		dialect.SetAnnotation(c, dialect.BreakerAnnotation, string(health.Enforce))
 	}
 }
 
-// affectByImage makes kubelets on a bad image fail: for good, or again and again, so that each
-// storm among them seems to be over soon.
+// affectByImage makes kubelets on a defective image fail: for good, or repeatedly, so that each storm seems to end
+// soon.
 func (w *World) affectByImage(k *kubelet) {
 	if !w.profile.badImages || w.bad.template == noBadImage {
 		return
@@ -130,7 +129,7 @@ func (w *World) affectByImage(k *kubelet) {
 	w.tracef("image", "%s, of template %d, FAILS: %+v", k.on.Name, w.bad.template, w.bad.nodeFailure)
 }
 
-// imageFailure is what is wrong with an image, for good or every few minutes.
+// imageFailure is the failure of a defective image: for good, or every few minutes.
 func (w *World) imageFailure() nodeFailure {
 	a := nodeFailure{from: w.now.Add(time.Duration(w.between(0, 5)) * time.Second), mute: w.chance(30), forGood: true}
 	if w.chance(50) {
@@ -140,11 +139,9 @@ func (w *World) imageFailure() nodeFailure {
 	return a
 }
 
-// replaceBadImages gives deployments another template than the one that was bad, where what
-// was made from it stays until somebody does: in the dialect whose sets replace nothing.
-// In place that makes no other machines, so that they are deleted; and so are those that
-// nobody controls: nobody else replaces them, and as long as they are there the storm of
-// their template goes on.
+// replaceBadImages has users give deployments another template where sets do not replace unhealthy machines.
+// In-place updates create no machines, so users delete unhealthy ones. Users also delete unhealthy machines
+// without a controller: no set replaces them, and their template's storm lasts as long as they exist.
 func (w *World) replaceBadImages() {
 	if !w.profile.badImages {
 		return
@@ -173,19 +170,19 @@ func (w *World) replaceBadImages() {
 	}
 }
 
-// failsForGood reports whether m fell ill for good.
+// failsForGood reports whether m has failed for good.
 func (w *World) failsForGood(m client.Object) bool {
 	return slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool { return i.UID == string(m.GetUID()) && w.kubelet(i).failure.forGood })
 }
 
-// waitForBadRollout lets a world get to where a rollout to a bad image has shown what it is.
+// waitForBadRollout lets time pass until a rollout to a defective image shows its effect.
 func (w *World) waitForBadRollout() {
 	if w.profile.badImages {
 		w.until(w.now.Add(time.Duration(w.between(2, 20)) * time.Minute))
 	}
 }
 
-// templateNumber finds the number of a template in what it makes machines from.
+// templateNumber finds the number of a template in the text that follows `before`.
 func templateNumber(text, before string) int {
 	if _, rest, ok := strings.Cut(text, before); ok && rest != "" {
 		return int(rest[0] - '0')
@@ -193,8 +190,8 @@ func templateNumber(text, before string) int {
 	return 0
 }
 
-// alarmsOf are what health checks say to the deployments of an API; nil where there are
-// no checks, or nobody listens.
+// alarmsOf are the alarms of health checks for the deployments of an API; nil without checks, or if a mutation
+// makes deployments ignore them.
 func alarmsOf[S client.Object](p *process, sets dialect.Sets[S]) machinedeployment.Alarms {
 	m := p.w.o.Mutation
 	if !p.w.profile.checks || m != nil && m.Defects.Unalarmed {

@@ -13,14 +13,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// badImageSetting makes worlds of one deployment that rolls to what is bad, and of no other trouble.
+// badImageSetting makes worlds with one deployment that rolls to a defective image, and no other trouble.
 func badImageSetting(c *profile) {
 	rollsOnly(rollout.Rolling)(c)
 	c.percent, c.apps, c.trouble = [allFaults]int{}, 0, 5
 	c.checks, c.badImages = true, true
 }
 
-// alarmMutants do not hear alarms, or hear them for ever.
+// alarmMutants ignore alarms, or never end them.
 func alarmMutants() []Mutation {
 	return []Mutation{
 		{
@@ -34,7 +34,7 @@ func alarmMutants() []Mutation {
 	}
 }
 
-// firstMemory reads checks as they were when they first remembered anything.
+// firstMemory shows each check with the first storm that it stored.
 type firstMemory struct {
 	client.Reader
 	first map[types.UID]string

@@ -30,41 +30,40 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// certificateProfile is what kubelets need before they join. In most worlds that is nothing, or
-// a bootstrap token.
+// certificateProfile says what a kubelet needs before it joins. In most worlds that is nothing, or a bootstrap
+// token.
 type certificateProfile struct {
-	// certified: a kubelet joins with a certificate for which it asks with its token,
-	// and which the machine controller's process has to approve. Others ask, too.
+	// certified: a kubelet joins with a certificate, which it requests with its token. The machine controller's
+	// process approves the request. Other clients create requests too.
 	certified bool
-	// borrowed: somebody has the credentials with which kubelets ask that have no tokens.
+	// leakedBootstrapper: an attacker has the credentials of the kubelets that have no tokens.
 	leakedBootstrapper bool
 }
 
-// certificateSource is a stream of random numbers that nothing else has.
+// certificateSource is the source of random numbers of this profile alone.
 const certificateSource = widerSource + 0x9a9e5
 
 func (p *certificateProfile) draw(r *rand.Rand) {
 	p.certified, p.leakedBootstrapper = r.IntN(3) == 0, r.IntN(2) == 0
 }
 
-// certificate is the certificate of a kubelet.
+// certificate is the state of a kubelet's certificate.
 type certificate struct {
-	// request is the name of the last request for it, again when it asks again.
+	// request is the name of the last request, again the time of the next one.
 	request string
 	again   time.Time
-	// served: it has asked for a serving certificate, too. revoked: people have
-	// deleted its token.
+	// served: it has requested a serving certificate. revoked: users have deleted its token.
 	served, revoked bool
 }
 
 const (
 	// askAgain is how long a kubelet waits for its certificate.
 	askAgain = 15 * time.Minute
-	// issuedFor and pendingFor are how long requests stay that were approved, or not.
+	// issuedFor and pendingFor are how long approved and pending requests are kept.
 	issuedFor, pendingFor = time.Hour, 24 * time.Hour
 )
 
-// approvalMachines are the machines of a process, as an approver sees them.
+// approvalMachines are the machines of a process, as its approver sees them.
 type approvalMachines interface {
 	Approvals(ctx context.Context, s approval.Subject) ([]approval.Machine, error)
 	Fleet(ctx context.Context) (int, error)
@@ -72,8 +71,8 @@ type approvalMachines interface {
 	Approval(o client.Object) (approval.Machine, bool)
 }
 
-// runApprover makes p approve requests as well: it knows of instances what the machine
-// controller of the same process was told.
+// runApprover has p approve requests too. It knows of instances only what the machine controller of the same
+// process has seen.
 func (p *process) runApprover(of approvalMachines) {
 	if !p.w.profile.certified {
 		return
@@ -109,7 +108,7 @@ func (p *process) runApprover(of approvalMachines) {
 	}
 }
 
-// wakesApprover reports whether the approver is woken by a change of a request.
+// wakesApprover reports whether a change of a request wakes the approver.
 func wakesApprover(e store.Event) bool {
 	which := csr.Relevant()
 	switch {
@@ -121,7 +120,7 @@ func wakesApprover(e store.Event) bool {
 	return which.Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New})
 }
 
-// joinActions is what a kubelet does that has to join.
+// joinActions are the actions of a kubelet that has yet to join.
 func (w *World) joinActions(k *kubelet) []func() {
 	if !w.profile.certified || k.made != "" {
 		return []func(){func() { w.join(k) }}
@@ -142,7 +141,7 @@ func approved(r *certificatesv1.CertificateSigningRequest) bool {
 	})
 }
 
-// requestCertificate asks for a kubelet's own certificate, if its token lets it.
+// requestCertificate requests a client certificate for a kubelet, if its token is valid.
 func (w *World) requestCertificate(k *kubelet) {
 	if !w.tokenValid(k) {
 		k.never = true
@@ -152,7 +151,7 @@ func (w *World) requestCertificate(k *kubelet) {
 	k.certificate.again = w.now.Add(askAgain)
 }
 
-// bootstrapper is who asks for kubelets that have no tokens.
+// bootstrapper is the user of kubelets that have no tokens.
 var bootstrapper = user{"system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", []string{
 	"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts", "system:authenticated",
 }}
@@ -162,7 +161,7 @@ type user struct {
 	groups []string
 }
 
-// identity is as whom an instance asks that has not joined.
+// identity is the user of an instance that has not joined.
 func (w *World) identity(i *cloud.Machine) user {
 	token, ok := strings.CutPrefix(string(i.UserData), "token=")
 	if !ok {
@@ -172,8 +171,8 @@ func (w *World) identity(i *cloud.Machine) user {
 	return user{bootstrap.UserPrefix + id, []string{approval.GroupBootstrappers, "system:authenticated"}}
 }
 
-// createRequest makes a request and returns its name: i asks, as somebody, for the node of a
-// name, or for a serving certificate with more names and addresses.
+// createRequest creates a request and returns its name: instance i, as the given user, asks for the certificate of
+// a node name, or for a serving certificate with more names and addresses.
 func (w *World) createRequest(i *cloud.Machine, as user, signer, nodeName string, also ...string) string {
 	usage := certificatesv1.UsageClientAuth
 	if signer == certificatesv1.KubeletServingSignerName {
@@ -209,7 +208,7 @@ func pemOf(nodeName string, also []string) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw})
 }
 
-// foreignRequestActions are the deeds of those who ask for what is not theirs.
+// foreignRequestActions are the actions of clients that request certificates of other nodes.
 func (w *World) foreignRequestActions() []func() {
 	if !w.profile.certified {
 		return nil
@@ -221,11 +220,11 @@ func (w *World) foreignRequestActions() []func() {
 	return out
 }
 
-// maxRequests is how many requests there are at most when somebody asks besides.
+// maxRequests bounds the requests that such clients create.
 const maxRequests = 20
 
-// requestForeignCertificate is that somebody asks for the certificate of another's node: with its
-// own token, if that is good, or with none.
+// requestForeignCertificate has a client request the certificate of another instance's node, with its own token if
+// that is valid, or without a token.
 func (w *World) requestForeignCertificate() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || len(w.target.All(&certificatesv1.CertificateSigningRequest{})) >= maxRequests {
@@ -242,8 +241,8 @@ func (w *World) requestForeignCertificate() {
 	w.createRequest(i, as, certificatesv1.KubeAPIServerClientKubeletSignerName, v.Host)
 }
 
-// requestWithLeakedCredentials is that somebody asks for the certificate of any node with the credentials of
-// kubelets that have no tokens.
+// requestWithLeakedCredentials has an attacker request the certificate of any node with the bootstrapper's
+// credentials.
 func (w *World) requestWithLeakedCredentials() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || len(w.target.All(&certificatesv1.CertificateSigningRequest{})) >= 2*maxRequests {
@@ -253,7 +252,7 @@ func (w *World) requestWithLeakedCredentials() {
 	w.createRequest(i, bootstrapper, certificatesv1.KubeAPIServerClientKubeletSignerName, v.Host)
 }
 
-// tokenAccepted reports whether the API server lets i in with its token.
+// tokenAccepted reports whether the API server accepts the token of i.
 func (w *World) tokenAccepted(i *cloud.Machine) bool {
 	id, _ := strings.CutPrefix(w.identity(i).name, bootstrap.UserPrefix)
 	s, _ := w.target.Lookup(&corev1.Secret{}, bootstrap.SecretKey(id)).(*corev1.Secret)
@@ -264,7 +263,8 @@ func (w *World) tokenAccepted(i *cloud.Machine) bool {
 	return err == nil && w.now.Before(t.Expires)
 }
 
-// requestServingCertificate is that a node asks for its serving certificate, some for more than is theirs.
+// requestServingCertificate has a node request its serving certificate. Some add a name or an address of another
+// instance.
 func (w *World) requestServingCertificate() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || w.nodeOf(w.kubelet(i)) == nil || w.kubelet(i).certificate.served {
@@ -279,7 +279,7 @@ func (w *World) requestServingCertificate() {
 	w.createRequest(i, as, certificatesv1.KubeletServingSignerName, i.Host, also...)
 }
 
-// revokeToken is that people delete the token of an instance, which cannot join then.
+// revokeToken has users delete the token of an instance, which then cannot join.
 func (w *World) revokeToken() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || !w.chance(15) || !w.tokenAccepted(i) {
@@ -291,7 +291,7 @@ func (w *World) revokeToken() {
 	w.does("deletes the token of %s", i.Name)
 }
 
-// deleteUnapprovedRequests is that people delete the requests that nobody approves.
+// deleteUnapprovedRequests has users delete the requests that no controller approves.
 func (w *World) deleteUnapprovedRequests() {
 	own := map[string]bool{}
 	for _, k := range w.kubelets {
@@ -304,7 +304,7 @@ func (w *World) deleteUnapprovedRequests() {
 	}
 }
 
-// expiredRequests are that requests are deleted after their time.
+// expiredRequests delete requests that are too old.
 func (w *World) expiredRequests() (out []func()) {
 	for _, o := range w.target.All(&certificatesv1.CertificateSigningRequest{}) {
 		age := w.now.Sub(o.GetCreationTimestamp().Time)

@@ -12,14 +12,14 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// certificateSetting makes worlds in which kubelets ask for certificates, and others do.
+// certificateSetting makes worlds in which kubelets and other clients request certificates.
 func certificateSetting(c *profile) {
 	c.wider = wider{certificateProfile: certificateProfile{certified: true}, trouble: 30}
 	c.deployments, c.sets, c.singles, c.apps, c.tokens = 0, 2, 2, 0, true
 	c.percent[apiLate] = 0
 }
 
-// certificateMutants are defects that only those show who ask for what is not theirs.
+// certificateMutants are defects that show only when a client requests the certificate of another node.
 func certificateMutants() []Mutation {
 	return []Mutation{
 		{
@@ -49,27 +49,26 @@ func certificateMutants() []Mutation {
 	}
 }
 
-// leaving makes worlds in which machines go while their kubelets ask.
+// leaving makes worlds in which machines are deleted while their kubelets request certificates.
 func leaving(c *profile) {
 	certificateSetting(c)
 	c.cloud.Stop = time.Minute
 }
 
-// behind makes worlds in which the caches of machines show late that they go.
+// behind makes worlds in which the caches show such deletions late.
 func behind(c *profile) {
 	leaving(c)
 	c.leakedBootstrapper, c.stalls, c.viewLag, c.cloud.Boot = true, true, 30*time.Second, 0
 }
 
-// rejoinSetting makes worlds in which intruders delete their nodes, and ask in the name of
-// any.
+// rejoinSetting makes worlds in which attackers delete their Nodes and request certificates of any node.
 func rejoinSetting(c *profile) {
 	certificateSetting(c)
 	c.hostile, c.unrestricted, c.leakedBootstrapper, c.trouble = true, true, true, 60
 	c.sets, c.cloud.Boot = 0, 0
 }
 
-// known changes what the approver knows of machines.
+// known changes the facts that the approver has about machines.
 func known(edit func(*approval.Machine)) func(*csr.Approver) {
 	return func(a *csr.Approver) {
 		all := a.Machines
@@ -89,7 +88,7 @@ func known(edit func(*approval.Machine)) func(*csr.Approver) {
 	}
 }
 
-// tokensWithoutOwner reads tokens as if nobody said for whom they were made.
+// tokensWithoutOwner hides from each token the machine that it was created for.
 type tokensWithoutOwner struct{ client.Reader }
 
 // Get implements [client.Reader].

@@ -11,26 +11,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// choiceProfile is what specs allow to make instances of, and how that is sold out.
+// choiceProfile says which choices specs allow for an instance, and how they are sold out.
 type choiceProfile struct {
 	// choices is how many there are; zero: specs name none.
 	choices int
-	// soldOut is how the first one is sold out as long as the world lasts; empty: it is not.
+	// soldOut is how the first choice is sold out as long as the world lasts; empty: it is not.
 	soldOut soldOutMode
-	// alike: none is better than another.
+	// alike: all choices are equally good.
 	alike bool
 }
 
-// soldOutMode is how an infrastructure says that a choice is sold out.
+// soldOutMode is how a cloud reports that a choice is sold out.
 type soldOutMode string
 
-// The ways: at once, or after it has accepted an instance.
+// It refuses the choice, or accepts an instance that then fails.
 const (
 	refuses soldOutMode = "refuses"
 	accepts soldOutMode = "accepts"
 )
 
-// chooseSource is a stream of random numbers that nothing else has.
+// chooseSource is the source of random numbers of this profile alone.
 const chooseSource = widerSource + 0xc4005e
 
 func (c *choiceProfile) draw(r *rand.Rand) {
@@ -41,8 +41,8 @@ func (c *choiceProfile) draw(r *rand.Rand) {
 	c.alike = r.IntN(2) == 0
 }
 
-// chooses makes the world one whose specs name choices. Where there is never room for some
-// machines, whatever they are made of, the others would hear of that.
+// chooses makes specs name choices. A permanent shortage of some machines excludes that: the other machines would
+// learn of it.
 func (c *profile) chooses() {
 	if c.permanent == exhausted || c.permanent == full {
 		c.choiceProfile = choiceProfile{}
@@ -50,14 +50,14 @@ func (c *profile) chooses() {
 	}
 	c.trouble = max(c.trouble, 3)
 	if c.deployments > 0 && c.soldOut == accepts {
-		c.soldOut = refuses // the first machines of a rollout would fail, which stops it until people go on
+		c.soldOut = refuses // the first machines of a rollout would fail, which stops it until users continue it
 	}
 	if c.permanent == crashing && c.soldOut == accepts {
-		c.soldOut = refuses // nobody lives long enough to remember what only failed machines told (decision 27)
+		c.soldOut = refuses // a process that always crashes cannot remember what only failed machines reported (decision 27)
 	}
 }
 
-// sale is what is sold out for some time.
+// sale is a shortage for some time.
 type sale struct {
 	scope provider.Scope
 	of    provider.Choice
@@ -75,7 +75,7 @@ func (s sale) why() *provider.Error {
 	return provider.ExhaustedIn(s.scope, "%s is sold out", what)
 }
 
-// choiceStock is where the world sells its choices.
+// choiceStock is the cloud's stock of choices.
 type choiceStock struct{ w *World }
 
 // choices are those of all specs.
@@ -91,7 +91,7 @@ func (s choiceStock) choices() (out []provider.Choice) {
 	return out[:s.w.profile.choices]
 }
 
-// whySoldOut is why c is not to be had, by the way in which that is said; nil: it is.
+// whySoldOut is why c is sold out, reported in the given way; nil: it is not.
 func (s choiceStock) whySoldOut(c provider.Choice, how soldOutMode) *provider.Error {
 	all := s.w.refusals.sales
 	if first := s.w.cloud.Choices; len(first) > 0 && s.w.profile.soldOut != "" {
@@ -107,7 +107,7 @@ func (s choiceStock) whySoldOut(c provider.Choice, how soldOutMode) *provider.Er
 
 func (s choiceStock) full(c provider.Choice) *provider.Error { return s.whySoldOut(c, refuses) }
 
-// fate is what becomes of an instance that was accepted although it was sold out.
+// fate is the end of an instance that was accepted although its choice was sold out.
 func (s choiceStock) fate(i *cloud.Machine) *cloud.Fate {
 	if i.Choice.Name == "" {
 		return nil
@@ -117,11 +117,11 @@ func (s choiceStock) fate(i *cloud.Machine) *cloud.Fate {
 		return nil
 	}
 	f := s.w.ends(i, &cloud.Fate{Why: why})
-	f.Vanishes = f.Vanishes && s.w.profile.cloud.Lingers // else nobody could know why
+	f.Vanishes = f.Vanishes && s.w.profile.cloud.Lingers // otherwise no controller could learn why
 	return f
 }
 
-// sellOut lets a choice be sold out for some time, its zone, or all.
+// sellOut makes a choice, its zone, or the account sold out for some time.
 func (s choiceStock) sellOut() {
 	w := s.w
 	of, some := pick(w, w.cloud.Choices)
@@ -145,7 +145,7 @@ func (e evidence) Room() bool {
 	})
 }
 
-// choosyGate tells the judge what a process asks for, and hears.
+// choosyGate reports to the judge what a process asks for and which answer it gets.
 func choosyGate(p *process) cloud.Gate {
 	return func(c cloud.Call, do func() error) error {
 		if c.Choice.Name == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// choosy makes worlds of choices, of which the first is sold out for good in that way.
+// choosy makes worlds of choices, of which the first is always sold out in the given way.
 func choosy(how soldOutMode) func(*profile) {
 	return func(c *profile) {
 		settings["choices"](c)
@@ -43,7 +43,7 @@ func rescoped(scope provider.Scope) func(error) error {
 	}
 }
 
-// choosingMutants do not hear what is sold out, or how far that reaches.
+// choosingMutants ignore a shortage, or its scope.
 func choosingMutants() []Mutation {
 	return []Mutation{
 		mishearing("a zone that is sold out is one type", []string{judge.NotInVain}, choosy(""), rescoped(provider.ScopeType)),

@@ -13,10 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// habitual is a defect that one habit of a cloud shows, and no world without it.
+// habitual is a defect that shows only in worlds with one habit of a cloud.
 type habitual struct {
 	Mutation
-	// like is the cloud, world the rest of the world, and off takes the habit away.
+	// like is the cloud, world the rest of the world, and off removes the habit.
 	like  string
 	world func(*profile)
 	off   func(*cloud.Habits)
@@ -78,7 +78,7 @@ func habituals() []habitual {
 	}
 }
 
-// habitMutants are the same as others are.
+// habitMutants are the same as mutations.
 func habitMutants() (out []Mutation) {
 	for _, h := range habituals() {
 		m := h.Mutation
@@ -100,7 +100,7 @@ func booting(c *profile) {
 	c.cloud.Boot = time.Minute
 }
 
-// lostMutant takes a loss for a beginning.
+// lostMutant treats a machine that lost its instance like a new one.
 func lostMutant(name string) Mutation {
 	return Mutation{Name: name, Finds: []string{judge.OneInstance}, View: func(m *lifecycle.Machine) { m.Recorded.ProviderID, m.Recorded.Provisioned = "", false }}
 }
@@ -115,7 +115,7 @@ func heedlessMutant() Mutation {
 	})
 }
 
-// onceMutant asks once for each removal, and waits then.
+// onceMutant requests each removal once only.
 func onceMutant() Mutation {
 	m := Mutation{Name: "what was accepted is not asked for again", Finds: []string{judge.LeavesNothing, judge.Converges}}
 	m.Provider = func(p provider.Provider, _ client.Client) provider.Provider {

@@ -18,30 +18,27 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// compromisedProfile is what kubelets do that somebody else has taken over. Most worlds have
-// none of them.
+// compromisedProfile says what the kubelets do that an attacker controls. Most worlds have no such kubelet.
 type compromisedProfile struct {
-	// hostile: some kubelets are taken over, and write of their own Node what the
-	// admission of NodeRestriction lets them write. lawless: also what it does not,
-	// as where it is switched off: they delete their Node, make it again under the
-	// same name, and change its taints.
+	// hostile: an attacker controls some kubelets, and writes to their Nodes what NodeRestriction allows.
+	// unrestricted: NodeRestriction is off. The attacker also deletes the Node, creates it again under the same
+	// name, and changes its taints.
 	hostile, unrestricted bool
-	// unforetold: nobody knows the name of a node before it has joined.
+	// unforetold: no controller knows the name of a node before it has joined.
 	unforetold bool
 }
 
-// compromisedSource is a stream of random numbers that nothing else has.
+// compromisedSource is the source of random numbers of this profile alone.
 const compromisedSource = widerSource + 0x7e11
 
 func (t *compromisedProfile) draw(r *rand.Rand) {
 	t.hostile, t.unrestricted, t.unforetold = r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(3) == 0
 }
 
-// maxHostile is how many kubelets are taken over at most: the rest of the world has
-// to go on.
+// maxHostile bounds the compromised kubelets: the rest of the world must make progress.
 const maxHostile = 2
 
-// compromiseActions are the deeds of it.
+// compromiseActions are the attacker's actions.
 func (w *World) compromiseActions() []func() {
 	if !w.profile.hostile {
 		return nil
@@ -58,7 +55,7 @@ func (w *World) hostileKubelets() (out []*kubelet) {
 	return out
 }
 
-// compromiseKubelet takes over the kubelet of a machine, which may have joined or not.
+// compromiseKubelet gives the attacker the kubelet of a machine, before or after it has joined.
 func (w *World) compromiseKubelet() {
 	if len(w.hostileKubelets()) >= maxHostile {
 		return
@@ -75,7 +72,7 @@ func (w *World) compromiseKubelet() {
 	}
 }
 
-// writeFalseNode lets one of them write something.
+// writeFalseNode has a hostile kubelet write to its Node.
 func (w *World) writeFalseNode() {
 	k, ok := pick(w, w.hostileKubelets())
 	if !ok {
@@ -98,13 +95,13 @@ func (w *World) writeFalseNode() {
 	w.tracef("intruder", "on %s: %s", n.Name, falseWrite.what)
 }
 
-// falseWrite is what a kubelet writes on its Node.
+// falseWrite is one false statement in a Node.
 type falseWrite struct {
 	what  string
 	apply func(*corev1.Node)
 }
 
-// otherInstance is an instance of another machine than that of k; its own where there is none.
+// otherInstance returns an instance of another machine than that of k, or k's own instance if there is no other.
 func (w *World) otherInstance(k *kubelet) *cloud.Machine {
 	var fit []*cloud.Machine
 	for _, i := range w.cloud.Existing("") {
@@ -118,7 +115,7 @@ func (w *World) otherInstance(k *kubelet) *cloud.Machine {
 	return k.on
 }
 
-// falseMetadata are those about a Node's metadata and spec.
+// falseMetadata returns false statements in a Node's metadata and spec.
 func (w *World) falseMetadata(k *kubelet) []falseWrite {
 	v, n := w.otherInstance(k), w.between(1, 9)
 	annotate := func(key, value string) falseWrite {
@@ -168,10 +165,10 @@ func (w *World) falseMetadata(k *kubelet) []falseWrite {
 	return all
 }
 
-// hostileFinalizer keeps a Node for ever.
+// hostileFinalizer keeps a Node until a user removes it.
 const hostileFinalizer = "intruder/keep"
 
-// falseStatus are those about a Node's status.
+// falseStatus returns false statements in a Node's status.
 func (w *World) falseStatus(k *kubelet) []falseWrite {
 	v, n := w.otherInstance(k), w.between(1, 9)
 	condition := func(t corev1.NodeConditionType, s corev1.ConditionStatus, message string) falseWrite {
@@ -192,7 +189,7 @@ func (w *World) falseStatus(k *kubelet) []falseWrite {
 		{"no addresses", func(o *corev1.Node) { o.Status.Addresses = nil }},
 		{"three hundred conditions", func(o *corev1.Node) {
 			for i := range 300 { // each with its own words
-				c := condition(corev1.NodeConditionType(fmt.Sprintf("X%d", i)), corev1.ConditionFalse, "some words that nobody bounded")
+				c := condition(corev1.NodeConditionType(fmt.Sprintf("X%d", i)), corev1.ConditionFalse, "some words without a limit")
 				c.apply(o)
 			}
 		}},
@@ -208,7 +205,7 @@ func (w *World) falseStatus(k *kubelet) []falseWrite {
 	}
 }
 
-// falseRegistration is what a kubelet says of the Node that it makes.
+// falseRegistration puts false statements into the Node that a hostile kubelet registers.
 func (w *World) falseRegistration(k *kubelet, n *corev1.Node) {
 	if !k.hostile {
 		return
@@ -228,7 +225,7 @@ func (w *World) falseRegistration(k *kubelet, n *corev1.Node) {
 	w.tracef("intruder", "%s joins with provider ID %q, marks %v, addresses %v", k.on.Name, n.Spec.ProviderID, n.Annotations, n.Status.Addresses)
 }
 
-// recreateNode deletes the Node of k and makes another in its place.
+// recreateNode deletes the Node of k and creates another under its name.
 func (w *World) recreateNode(k *kubelet, n *corev1.Node) {
 	w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
 	if o := w.node(n.Name); o != nil {
@@ -241,8 +238,7 @@ func (w *World) recreateNode(k *kubelet, n *corev1.Node) {
 	}
 }
 
-// deleteHostileMachines is that people find out which kubelets are not their own, and delete their
-// machines.
+// deleteHostileMachines has users detect the hostile kubelets and delete their machines.
 func (w *World) deleteHostileMachines() {
 	for _, k := range w.hostileKubelets() {
 		if m := w.machineOf(w.uidOf(k.on)); m != nil && m.GetDeletionTimestamp() == nil {
@@ -252,8 +248,8 @@ func (w *World) deleteHostileMachines() {
 	}
 }
 
-// hostileNodeCleanups are that people clear away what a hostile kubelet has left behind: nobody
-// else can tell whose that is.
+// hostileNodeCleanups has users delete the Nodes of hostile kubelets. No controller can tell which machine such a
+// Node belonged to.
 func (w *World) hostileNodeCleanups() (out []func()) {
 	if !w.profile.hostile {
 		return nil

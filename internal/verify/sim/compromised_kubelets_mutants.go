@@ -13,13 +13,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// hostileSetting makes worlds of hostile kubelets, and machines that wait for their nodes.
+// hostileSetting makes worlds with hostile kubelets, and with machines that wait for their nodes.
 func hostileSetting(c *profile) {
 	c.wider = wider{compromisedProfile: compromisedProfile{hostile: true, unrestricted: true, unforetold: true}, trouble: 30}
 	c.deployments, c.sets, c.singles, c.apps, c.viewLag, c.tokens = 0, 3, 0, 0, 0, false
 }
 
-// compromisedMutants are defects that only hostile kubelets show.
+// compromisedMutants are defects that show only with hostile kubelets.
 func compromisedMutants() []Mutation {
 	return []Mutation{
 		{
@@ -35,7 +35,7 @@ func compromisedMutants() []Mutation {
 	}
 }
 
-// nodeNameBlind knows no machine by the name of its node.
+// nodeNameBlind finds no machine by the name of its node.
 type nodeNameBlind struct{ client.Client }
 
 // List implements [client.Reader].
@@ -49,7 +49,7 @@ func (c nodeNameBlind) List(ctx context.Context, list client.ObjectList, opts ..
 	return nil
 }
 
-// copyNodeConditions takes over all that a node says.
+// copyNodeConditions copies all conditions of the Node.
 func copyNodeConditions(o client.Object, out lifecycle.Outcome) {
 	if m, ok := o.(*v1alpha1.Machine); ok && out.World.Node.Object != nil {
 		m.Status.Conditions = out.World.Node.Object.DeepCopy().Status.Conditions

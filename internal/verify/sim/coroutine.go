@@ -2,8 +2,8 @@ package sim
 
 import "iter"
 
-// routine is a coroutine that runs passes one after the other. A new coroutine for each pass would grow
-// its stack each time, which was a twentieth of all.
+// routine is a coroutine that runs one pass after the other. A new coroutine for each pass would grow its stack
+// each time, which took a twentieth of the simulator's time.
 type routine struct {
 	next func() (struct{}, bool)
 	// stop ends the routine: the call of pause that its pass waits in returns false.
@@ -54,5 +54,5 @@ func (r *routine) resume() (ended bool) {
 	return r.pass == nil
 }
 
-// pause stops the pass, from inside, until somebody resumes it; false: it is to end.
+// pause stops the pass, from inside, until the world resumes it; false: the pass has to end.
 func (r *routine) pause() bool { return r.yield(struct{}{}) }

@@ -5,15 +5,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// nodeDeletionProfile is a world in which all nodes go at once, as when the cluster that machines
-// join is set up anew, and come back when the kubelets are restarted.
+// nodeDeletionProfile is a world in which all nodes are deleted at once, as when the target cluster is set up
+// again. They return when the kubelets restart.
 type nodeDeletionProfile struct {
-	// clears: that happens often. No seed draws it: seeds mean what they meant, and
-	// settings have it.
+	// deletesAllNodes: that happens often. Only settings have it, not seeds: a seed keeps its meaning.
 	deletesAllNodes bool
 }
 
-// deleteAllNodes deletes all nodes, or brings back those of kubelets that have none.
+// deleteAllNodes deletes all nodes, or restarts the kubelets that have none.
 func (w *World) deleteAllNodes() {
 	if w.reregisterNodes() {
 		return
@@ -24,7 +23,7 @@ func (w *World) deleteAllNodes() {
 	w.does("deletes all nodes")
 }
 
-// reregisterNodes lets the kubelets join anew whose nodes are gone; false: there is none.
+// reregisterNodes restarts the kubelets whose nodes do not exist, and reports whether there were any.
 func (w *World) reregisterNodes() (some bool) {
 	if !w.profile.deletesAllNodes && w.profile.hazard != restoredTarget {
 		return false

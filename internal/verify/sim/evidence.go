@@ -77,7 +77,7 @@ func (e evidence) Anchors() []client.Object {
 	return all(e.w, func() []client.Object { return e.w.adapter.anchors() })
 }
 
-// openJudge opens the court.
+// openJudge creates the judge.
 func (w *World) openJudge() {
 	r := judge.Rules{
 		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.profile.collects, Hostile: w.profile.hostile, Sized: w.profile.helpers, Alarmed: w.profile.checks,
@@ -93,7 +93,7 @@ func (w *World) openJudge() {
 	}
 }
 
-// opens is what the process knows when a pass begins.
+// sees returns what the process knows when a pass begins.
 func (p *process) sees(key reconcile.Request) *judge.Pass {
 	w := p.w
 	var shown []client.Object
@@ -107,11 +107,10 @@ func (p *process) sees(key reconcile.Request) *judge.Pass {
 	}, shown)
 }
 
-// judged are the kinds by whose caches controllers go.
+// judged are the kinds whose caches controllers read.
 var judged = map[string]bool{"Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineHealthCheck": true, "Node": true, "VolumeAttachment": true}
 
-// judgedCall makes a call to an API server and has judged what it wrote. sent is when
-// it was sent, for one that arrives late.
+// judgedCall makes a call to an API server and has its write judged. sent says when a late call was sent.
 func (p *process) judgedCall(s *store.Store, c store.Call, before *judge.Pass, sent int64, do func() error) error {
 	if !c.Writes() {
 		err := do()
@@ -134,7 +133,7 @@ func (p *process) judgedCall(s *store.Store, c store.Call, before *judge.Pass, s
 		p.judgeWrite(c, pass, old, now)
 	}
 	if t := p.running; c.Verb == "patch" && c.Kind.Kind == "Machine" && apierrors.IsNotFound(err) && t != nil && t.saw != nil {
-		delete(t.saw.objects["Machine"], c.Object.GetUID()) // it is gone, and cannot be adopted
+		delete(t.saw.objects["Machine"], c.Object.GetUID()) // it does not exist, and cannot be adopted
 	}
 	if t := p.running; old != now && t != nil && t.saw != nil && sent == 0 && w.violation == nil {
 		if why := p.plans(t, old, now); why != "" {
@@ -144,7 +143,7 @@ func (p *process) judgedCall(s *store.Store, c store.Call, before *judge.Pass, s
 	return err
 }
 
-// judgeWrite brings a write before the judge.
+// judgeWrite has the judge check a write.
 func (p *process) judgeWrite(c store.Call, pass *judge.Pass, old, now client.Object) {
 	w := p.w
 	gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
@@ -172,7 +171,7 @@ func (p *process) judgeWrite(c store.Call, pass *judge.Pass, old, now client.Obj
 	}
 }
 
-// checkPass looks at how a pass ended.
+// checkPass checks how a pass ended.
 func (p *process) checkPass(t *task) {
 	if t.err != nil && strings.Contains(t.err.Error(), "steps without an end") {
 		p.w.broken(judge.PassEnds, "%v", t.err)

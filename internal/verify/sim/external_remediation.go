@@ -15,21 +15,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// externalRemediationProfile are others than health checks who repair what is unhealthy.
+// externalRemediationProfile says whether an external controller repairs unhealthy machines.
 type externalRemediationProfile struct {
-	// repaired: some checks ask them to.
+	// repaired: some checks ask it to.
 	repaired bool
 }
 
-// externalRemediationSource is a stream of random numbers that nothing else has.
+// externalRemediationSource is the source of random numbers of this profile alone.
 const externalRemediationSource = widerSource + 0x0515
 
 func (o *externalRemediationProfile) draw(r *rand.Rand) { o.repaired = r.IntN(3) == 0 }
 
-// repairsEvery is how often a machine is restarted at most.
+// repairsEvery is the shortest time between two restarts of a machine.
 const repairsEvery = 10 * time.Minute
 
-// setExternalRemediation leaves what a check finds to others, or does not.
+// setExternalRemediation gives a check the strategy of external remediation, or none.
 func (w *World) setExternalRemediation(c *check) {
 	if !w.profile.repaired {
 		return
@@ -37,8 +37,8 @@ func (w *World) setExternalRemediation(c *check) {
 	dialect.SetAnnotation(c, openshift.StrategyAnnotation, []string{"", openshift.StrategyMark}[w.roll(2)])
 }
 
-// machineToRepair names a machine that others have yet to restart, though it may have got well
-// by itself; empty when there is none.
+// machineToRepair names a machine that the external controller has yet to restart, even if it has recovered by
+// itself; empty if none exists.
 func (w *World) machineToRepair() string {
 	for _, m := range w.machines() {
 		if _, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]; asked && w.profile.repaired && !w.hopeless(m) {
@@ -48,8 +48,8 @@ func (w *World) machineToRepair() string {
 	return cmp.Or(w.machineToRestart(), w.machineWithOpenRequest())
 }
 
-// repairActions are what those who repair could do now: they restart what a machine runs on,
-// which helps where anything does, and take the mark off it.
+// repairActions are the external controller's possible actions: it restarts a machine's instance, which helps
+// unless that has failed for good, and removes the annotation.
 func (w *World) repairActions() (out []func()) {
 	for _, m := range w.markedMachines() {
 		if w.now.Before(w.repairDue(m)) {
@@ -68,7 +68,7 @@ func (w *World) repairActions() (out []func()) {
 	return out
 }
 
-// markedMachines are the machines that somebody is asked to repair.
+// markedMachines are the machines that the external controller is asked to repair.
 func (w *World) markedMachines() []client.Object {
 	if !w.profile.repaired {
 		return nil
@@ -79,7 +79,7 @@ func (w *World) markedMachines() []client.Object {
 	})
 }
 
-// repairDue is when m may be restarted: zero where it never was.
+// repairDue is when m may be restarted; zero if it never was.
 func (w *World) repairDue(m client.Object) time.Time {
 	last, before := w.healthState.repaired[m.GetUID()]
 	if !before {
@@ -88,7 +88,7 @@ func (w *World) repairDue(m client.Object) time.Time {
 	return last.Add(repairsEvery)
 }
 
-// repairTimes are when those who put a repair off come back to it.
+// repairTimes are the times of the external controller's delayed repairs.
 func (w *World) repairTimes() (out []time.Time) {
 	for _, m := range w.markedMachines() {
 		out = append(out, w.repairDue(m))
@@ -99,7 +99,7 @@ func (w *World) repairTimes() (out []time.Time) {
 	return out
 }
 
-// externalRemediationMutants do themselves what is left to others.
+// externalRemediationMutants remedy a machine that an external controller has to repair.
 func externalRemediationMutants() []Mutation {
 	return []Mutation{{
 		Name: "a check deletes what others are to repair", Finds: []string{judge.OthersRepair},

@@ -9,23 +9,23 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instanceFailureProfile is what becomes of instances that the infrastructure has accepted.
+// instanceFailureProfile says whether accepted instances fail to start.
 type instanceFailureProfile struct {
-	// gives: it gives some of them up.
+	// failsInstances: some do.
 	failsInstances bool
-	// endless is what never ends in such a world; empty: there is nothing.
+	// endless is the permanent fault of such a world; empty: none.
 	endless permanentFault
 }
 
 // The illnesses of instances that are accepted.
 const (
-	// full: there is no room for those of some machines after all. unfit: what they are
-	// made from does not start.
+	// full: the cloud has no capacity for the instances of some machines after it has accepted them. unfit: their
+	// image does not start.
 	full  permanentFault = "full"
 	unfit permanentFault = "unfit"
 )
 
-// failSource is a stream of random numbers that nothing else has.
+// failSource is the source of random numbers of this profile alone.
 const failSource = widerSource + 0xfa17
 
 func (f *instanceFailureProfile) draw(r *rand.Rand) {
@@ -33,18 +33,18 @@ func (f *instanceFailureProfile) draw(r *rand.Rand) {
 	f.endless = []permanentFault{"", "", full, unfit}[r.IntN(4)]
 }
 
-// fails makes the world one whose infrastructure gives instances up.
+// fails makes the world one in which accepted instances fail.
 func (c *profile) fails() {
 	c.failsInstances, c.trouble = true, max(c.trouble, 3)
 	if c.endless != "" && c.permanent == "" && !c.badImages {
-		c.permanent, c.healthProfile = c.endless, healthProfile{} // nobody else looks after what is affected
+		c.permanent, c.healthProfile = c.endless, healthProfile{} // no controller handles the machines that the fault affects
 	}
 }
 
-// failPercent is how likely an instance is given up that is accepted, in percent.
+// failPercent is how likely an accepted instance fails, in percent.
 const failPercent = 25
 
-// fate is what becomes of an instance that is accepted.
+// fate is the end of an accepted instance.
 func (w *World) fate(i *cloud.Machine) *cloud.Fate {
 	if f := (choiceStock{w}).fate(i); f != nil {
 		return f
@@ -76,7 +76,7 @@ func (w *World) fate(i *cloud.Machine) *cloud.Fate {
 
 func exhaustedZone() *provider.Error { return provider.Errorf(provider.Exhausted, "no room in zone 1") }
 
-// ends says when it ends so: at once, or after a while; of some nothing stays that may.
+// ends says when an instance fails: at once, or after a while. Some leave no trace.
 func (w *World) ends(i *cloud.Machine, f *cloud.Fate) *cloud.Fate {
 	f.After = time.Duration(w.between(0, []int{0, 5, 60, 900}[w.roll(4)])) * time.Second
 	f.Vanishes = f.Mends == 0 && w.chance(30)
@@ -87,13 +87,13 @@ func (w *World) ends(i *cloud.Machine, f *cloud.Fate) *cloud.Fate {
 	return f
 }
 
-// exhaustCloud lets the infrastructure have no room for what it accepts, for some time.
+// exhaustCloud gives the cloud no capacity for accepted instances for some time.
 func (w *World) exhaustCloud() {
 	w.falseAnswers.spent = w.now.Add(time.Duration(w.between(10, []int{60, 600, 3600}[w.roll(3)])) * time.Second)
 	w.tracef("cloud", "HAS NO ROOM for what it accepts until %v", w.falseAnswers.spent.Sub(epoch))
 }
 
-// causeOf is why the infrastructure has given an instance up, where it shows that.
+// causeOf is why an instance failed, where the cloud shows that.
 func (w *World) causeOf(i *cloud.Machine) judge.Cause {
 	why, since, final := i.Fault(w.now)
 	if why == nil || !i.Exists(w.now) && !w.cloud.Records(i, w.now) {
@@ -102,15 +102,15 @@ func (w *World) causeOf(i *cloud.Machine) judge.Cause {
 	return judge.Cause{Text: why.Error(), Room: why.Kind == provider.Exhausted, Since: since, Final: final}
 }
 
-// hopelessInstance reports whether it never starts, and its machine was given up.
+// hopelessInstance reports whether it never starts and its machine has failed.
 func (w *World) hopelessInstance(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	_, _, final := i.Fault(w.now)
 	return final && m != nil && w.judge.GivenUp(m)
 }
 
-// storms watches how many instances were made for what is affected, since there were so
-// many: a machine has one, and its set makes another when its API has given it up.
+// storms checks how many instances were created for affected machines since there were `made`: a machine has one,
+// and its set creates another when its API declares the machine failed.
 func (w *World) storms(made, affected int) {
 	each := 1
 	for _, a := range w.apis {
@@ -123,7 +123,7 @@ func (w *World) storms(made, affected int) {
 	}
 }
 
-// instancesOfAffected counts the instances that were ever made for what is affected.
+// instancesOfAffected counts all instances ever created for affected machines.
 func (w *World) instancesOfAffected() (n int) {
 	for _, i := range w.cloud.Machines() {
 		if w.profile.affects(i.Name) {

@@ -15,18 +15,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// falseAnswers are until when what is wrong.
+// falseAnswers says until when the cloud gives false answers.
 type falseAnswers struct {
-	// refused: no spec is understood. denied: instances with a ready node are not
-	// shown.
+	// refused: the cloud accepts no spec. denied: the cloud hides instances whose nodes are ready.
 	refused, denied time.Time
-	// spent: there is no room for what is accepted.
+	// spent: the cloud has no capacity for the instances that it accepts.
 	spent time.Time
-	// neighbours is how many instances others made.
+	// neighbours counts the instances that others created.
 	neighbours int
 }
 
-// setUpFalseAnswers furnishes the world with what lies need.
+// setUpFalseAnswers creates what false answers need.
 func (w *World) setUpFalseAnswers() {
 	w.cloud.Hides, w.cloud.Refuses = w.hides, w.refuses
 	if !w.profile.accounts {
@@ -52,7 +51,7 @@ func (w *World) credentials() *corev1.Secret {
 	return s
 }
 
-// switchAccount puts the credentials of one account in the place of the other's.
+// switchAccount replaces the credentials of one account by those of the other.
 func (w *World) switchAccount() {
 	s := w.credentials()
 	if s == nil {
@@ -71,7 +70,7 @@ func (w *World) switchAccount() {
 	w.does("puts in the credentials of account %s", account)
 }
 
-// toggleCredentialKey leaves the credentials incomplete, or completes them.
+// toggleCredentialKey makes the credentials incomplete, or completes them.
 func (w *World) toggleCredentialKey() {
 	s := w.credentials()
 	if s == nil {
@@ -94,14 +93,14 @@ func (w *World) restoreAccount() {
 	w.does("puts the right credentials back")
 }
 
-// denyInstances makes the infrastructure say for some time that it has no instances.
+// denyInstances makes the cloud report for some time that it has no instances.
 func (w *World) denyInstances() {
 	w.falseAnswers.denied = w.now.Add(time.Duration(w.between(10, []int{60, 600, 3600}[w.roll(3)])) * time.Second)
 	w.tracef("cloud", "DENIES that there are instances until %v", w.falseAnswers.denied.Sub(epoch))
 }
 
-// hides reports whether the infrastructure denies that there is the instance, whose
-// node says otherwise: one that no other instance can have made, by its name.
+// hides reports whether the cloud hides the instance although its node is ready. By the node's name, no other
+// instance can have created that node.
 func (w *World) hides(i *cloud.Machine) bool {
 	there := i.Runs(w.now) || w.profile.hazard == deniedRemovals && i.Exists(w.now)
 	if !w.now.Before(w.falseAnswers.denied) || !there || !w.known(i) || w.kubelet(i).hostile {
@@ -114,8 +113,7 @@ func (w *World) hides(i *cloud.Machine) bool {
 	return !slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool { return o != i && o.Host == i.Host })
 }
 
-// neighbour is an instance that somebody else made in the same place: another
-// control plane, or this one for another namespace.
+// neighbour creates an instance in the same place for another control plane, or for another namespace of this one.
 func (w *World) neighbour() {
 	if w.falseAnswers.neighbours >= 4 {
 		return
@@ -136,7 +134,7 @@ func (w *World) neighbour() {
 	w.tracef("neighbour", "%s makes instance %s, %s, for namespace %s", by, i.ID, name, space)
 }
 
-// clearNames has neighbours take away the instances whose names keep machines from being made.
+// clearNames has neighbours delete the instances whose names block the creation of machines.
 func (w *World) clearNames() {
 	if !w.profile.cloud.ByName && !w.profile.cloud.Unique {
 		return
@@ -148,7 +146,7 @@ func (w *World) clearNames() {
 	}
 }
 
-// machineOn is the machine whose node n is; nil when there is none.
+// machineOn returns the machine of node n, or nil if none exists.
 func (w *World) machineOn(n *corev1.Node) client.Object {
 	for _, i := range w.cloud.Machines() {
 		if (i.Host != i.Name || len(w.apis) > 1) && w.nodeOf(w.kubelet(i)) == n {
@@ -158,7 +156,7 @@ func (w *World) machineOn(n *corev1.Node) client.Object {
 	return w.store.Lookup(w.adapter.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
 }
 
-// spelled is the provider ID as the node of i says it.
+// spelled is the provider ID as the node of i spells it.
 func (w *World) spelled(i *cloud.Machine) string {
 	id := i.ProviderID()
 	if !w.profile.odd {

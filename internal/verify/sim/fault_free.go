@@ -10,17 +10,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// FaultFree is a world without faults, in which somebody else makes changes and looks at what comes of them.
+// FaultFree is a world without faults. Its caller changes objects and looks at the result.
 type FaultFree struct{ w *World }
 
-// faultFreeSource is a stream of random numbers that nothing else has.
+// faultFreeSource is the source of random numbers of these worlds alone.
 const faultFreeSource = widerSource + 0xca14
 
-// quietTime is how long nothing may be written in a world at rest. Whatever controllers put off comes sooner, but for timeouts, which no
-// world without faults comes to.
+// quietTime is how long no write happens in a world at rest. Every delay of a controller is shorter, except
+// timeouts, and a world without faults reaches none.
 const quietTime = 12 * time.Minute
 
-// NewFaultFree furnishes the world of a seed, and lets it come to rest.
+// NewFaultFree creates the world of a seed and lets it come to rest.
 func NewFaultFree(seed uint64, dialect string) *FaultFree {
 	calm := func(c *profile) {
 		apps := c.apps
@@ -37,7 +37,7 @@ func NewFaultFree(seed uint64, dialect string) *FaultFree {
 // Now is the time in the world.
 func (c *FaultFree) Now() time.Time { return c.w.now }
 
-// Violation is the first broken promise; empty when all were kept.
+// Violation is the first broken promise; empty if all were kept.
 func (c *FaultFree) Violation() string {
 	if c.w.violation == nil {
 		return ""
@@ -48,10 +48,10 @@ func (c *FaultFree) Violation() string {
 // All are the objects of the kind of example.
 func (c *FaultFree) All(example client.Object) []client.Object { return c.w.home(example).All(example) }
 
-// Machine is an empty machine of its API.
+// Machine is an empty machine of the world's API.
 func (c *FaultFree) Machine() client.Object { return c.w.apis[0].machine }
 
-// Set is an empty set of it.
+// Set is an empty set of that API.
 func (c *FaultFree) Set() client.Object { return c.w.apis[0].set }
 
 // Fleet are all deployments, sets and machines.
@@ -64,8 +64,8 @@ func (c *FaultFree) Fleet() (out []client.Object) {
 	return out
 }
 
-// Propose is a change that somebody might make, drawn by r: the object as it is, nil for one to create, and as it is to be, nil for one to delete. What is empty
-// where there was nothing to change.
+// Propose draws a change that a user might make: the object as it is (nil to create one), and as the user wants it
+// (nil to delete it). An empty `what` says that there was nothing to change.
 func (c *FaultFree) Propose(r *rand.Rand) (what string, before, after client.Object) {
 	w := c.w
 	w.rng = r
@@ -138,7 +138,7 @@ func (w *World) adoptableMachine(set client.Object) client.Object {
 	return m
 }
 
-// Make makes a change.
+// Make applies a change.
 func (c *FaultFree) Make(before, after client.Object) {
 	if before == nil {
 		_, err := c.w.store.Create(after)
@@ -153,7 +153,7 @@ func (c *FaultFree) Make(before, after client.Object) {
 	c.w.must("change "+after.GetName(), err)
 }
 
-// Settle lets the world go on until nothing is written any more.
+// Settle lets the world go on until no writes happen.
 func (c *FaultFree) Settle() {
 	for end := c.w.now.Add(patience); c.w.now.Before(end) && c.w.violation == nil; {
 		before := c.w.counts.writes
@@ -164,7 +164,7 @@ func (c *FaultFree) Settle() {
 	}
 }
 
-// Watch returns what tells the changes of the kind of example since the last time that it was asked.
+// Watch returns a function that returns the changes of the kind of example since its last call.
 func (c *FaultFree) Watch(example client.Object) func() []store.Event {
 	s := c.w.home(example)
 	v := s.View(s.KindOf(example), 0)

@@ -150,8 +150,7 @@ func rollsOnly(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// hasty makes the caches of such worlds run behind, while people change their
-// minds.
+// hasty makes the caches of such worlds lag, while users edit often.
 func hasty(s rollout.Strategy) func(*profile) {
 	return func(c *profile) {
 		rollsOnly(s)(c)
@@ -159,16 +158,14 @@ func hasty(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// handOverSetting makes worlds in which updates in place succeed, and sets see late
-// what was handed over to them.
+// handOverSetting makes worlds in which updates in place succeed, and sets see handed-over machines late.
 func handOverSetting(c *profile) {
 	rollsOnly(rollout.InPlace)(c)
 	c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 10
 	c.percent[instanceDies], c.percent[processCrashes], c.percent[updateFails] = 0, 0, 0
 }
 
-// lostReplySetting makes worlds of one deployment in which much of what is written is
-// not confirmed.
+// lostReplySetting makes worlds of one deployment in which many writes get no reply.
 func lostReplySetting(c *profile) {
 	hasty(rollout.Rolling)(c)
 	c.percent[apiLost], c.percent[apiLate] = 30, 20
@@ -283,7 +280,7 @@ func wishMutants() []Mutation {
 	}}
 }
 
-// anotherName creates under a new name what is there already.
+// anotherName creates an existing set again under a new name.
 func anotherName(c client.Client, _ client.Reader) (client.Client, client.Reader) {
 	n := 0
 	create := func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
@@ -298,7 +295,7 @@ func anotherName(c client.Client, _ client.Reader) (client.Client, client.Reader
 	return brokenClient{c, create}, c
 }
 
-// namedAnew creates under a new name with every attempt.
+// namedAnew uses a new name with every attempt.
 func namedAnew(c client.Client, _ client.Reader) (client.Client, client.Reader) {
 	n := 0
 	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// finalizerProfile is who else holds objects.
+// finalizerProfile says whether other controllers hold objects with finalizers.
 type finalizerProfile struct {
-	// holders: somebody puts a finalizer on machines, sets, nodes and pods, and takes it
-	// off when it suits them. lasting: from machines and sets that have no deployment,
-	// and from nodes, only when all is to end.
+	// foreignFinalizers: another controller puts its finalizer on machines, sets, nodes and pods, and removes it
+	// at some time. lasting: it keeps the finalizer on machines and sets without a deployment, and on nodes, until
+	// all objects are deleted.
 	foreignFinalizers, lasting bool
 }
 
@@ -21,19 +21,19 @@ func (h *finalizerProfile) draw(r *rand.Rand) {
 	h.foreignFinalizers, h.lasting = r.IntN(5) == 0, r.IntN(2) == 0
 }
 
-// foreign is the finalizer of somebody else.
+// foreign is the finalizer of another controller.
 const foreign = "example.com/backup"
 
 func hasForeignFinalizer(o client.Object) bool { return slices.Contains(o.GetFinalizers(), foreign) }
 
-// finalizerTargets are the objects that somebody may hold, or holds.
+// finalizerTargets are the objects that another controller may hold, or holds.
 func (w *World) finalizerTargets() (out []client.Object) {
 	sets := all(w, func() []client.Object { return w.store.All(w.adapter.set) })
 	out = slices.Concat(w.machines(), w.machines(), sets)
 	return slices.Concat(out, w.target.All(&corev1.Node{}), w.target.All(&corev1.Pod{}))
 }
 
-// toggleForeignFinalizer puts the finalizer on an object, or takes it off one.
+// toggleForeignFinalizer puts the finalizer on an object, or removes it from one.
 func (w *World) toggleForeignFinalizer() {
 	free := w.chance(30)
 	fit := slices.DeleteFunc(w.finalizerTargets(), func(o client.Object) bool {
@@ -57,8 +57,7 @@ func (w *World) removeForeignFinalizer(o client.Object) {
 	w.does("lets go of %T %s", o, o.GetName())
 }
 
-// removeForeignFinalizers lets go of what others are not to hold for longer; nothing may hold at the
-// end.
+// removeForeignFinalizers removes the finalizers that must not last longer; at the end all of them.
 func (w *World) removeForeignFinalizers(end bool) {
 	for _, o := range w.finalizerTargets() {
 		now := w.home(o).Lookup(o, client.ObjectKeyFromObject(o))
@@ -68,8 +67,8 @@ func (w *World) removeForeignFinalizers(end bool) {
 	}
 }
 
-// keepsForeignFinalizer reports whether o is held until all is to end: never what holds up drains, nor
-// rollouts, nor a node of a machine that stays.
+// keepsForeignFinalizer reports whether o keeps it until all objects are deleted: never an object that blocks
+// drains or rollouts, nor the node of a machine that stays.
 func (w *World) keepsForeignFinalizer(o client.Object) bool {
 	if !w.profile.lasting {
 		return false
@@ -87,7 +86,7 @@ func (w *World) keepsForeignFinalizer(o client.Object) bool {
 	return w.deploymentOf(s) == nil
 }
 
-// ended reports whether nothing but the finalizer of others keeps the pod.
+// ended reports whether only a foreign finalizer keeps the pod.
 func ended(pod *corev1.Pod) bool {
 	grace := pod.DeletionGracePeriodSeconds
 	return pod.DeletionTimestamp != nil && grace != nil && *grace == 0 && hasForeignFinalizer(pod)

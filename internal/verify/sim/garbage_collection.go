@@ -10,15 +10,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 )
 
-// stepCollector is something that the cluster's own controllers clean up.
+// stepCollector is one action of the cluster's own controllers.
 func (w *World) stepCollector() {
 	if do, ok := pick(w, w.collectorActions()); ok {
 		do()
 	}
 }
 
-// collectorActions are: what has an owner that is gone is deleted, what belongs
-// to one that is to leave it is freed, tokens that have expired are deleted.
+// collectorActions are the possible ones: they delete objects whose owner does not exist, release objects whose
+// owner orphans them, and delete expired tokens.
 func (w *World) collectorActions() (out []func()) {
 	w.each(func() {
 		out = append(out, w.collect(w.store.All(w.adapter.machine), w.store.All(w.adapter.set), w.setOf)...)
@@ -35,7 +35,7 @@ func (w *World) collectorActions() (out []func()) {
 	return out
 }
 
-// collect looks after objects of one kind and their owners of another.
+// collect handles objects of one kind and their owners of another.
 func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Object) client.Object) (out []func()) {
 	for _, o := range objects {
 		if metav1.GetControllerOf(o) == nil || o.GetDeletionTimestamp() != nil {
@@ -50,7 +50,7 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 		case orphans(owner):
 			out = append(out, func() {
 				w.tracef("garbage collector", "frees %s", o.GetName())
-				delete(w.owners.chosen, o.GetUID()) // nobody looks after it any more
+				delete(w.owners.chosen, o.GetUID()) // no set handles it any more
 				w.edit(o, "", func(o client.Object) { o.SetOwnerReferences(nil) })
 			})
 		}
@@ -67,8 +67,8 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 	return out
 }
 
-// orphans reports whether what belongs to o is to be freed. The finalizer alone says
-// nothing: it may have come back with an object that a person stored again.
+// orphans reports whether o orphans its dependants. The finalizer alone is not enough: it may have returned with
+// an object that a user recreated.
 func orphans(o client.Object) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }

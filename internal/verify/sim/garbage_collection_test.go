@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestOrphans: world 99900344 of both APIs, in which a set that was stored again kept the
-// finalizer of its former deletion, and no machine could stay with it.
+// TestOrphans: in world 99900344 of both APIs a recreated set kept the finalizer of its former deletion, and no
+// machine could stay with it.
 func TestOrphans(t *testing.T) {
 	now := metav1.Now()
 	for _, c := range []struct {

@@ -12,41 +12,40 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// hangProfile is what calls do that do not return.
+// hangProfile says whether calls hang.
 type hangProfile struct {
-	// hangs: some calls do not return before their caller gives up, and what becomes
-	// of them is not known then: nothing, all of it at once, or all of it later.
+	// hangs: some calls do not return before their caller's deadline, and the caller does not learn their effect:
+	// none, the whole at once, or the whole later.
 	hangs bool
 }
 
 func (h *hangProfile) draw(r *rand.Rand) { h.hangs = r.IntN(5) == 0 }
 
-// How long callers wait: what the binaries give requests to API servers, and what
-// decorate.Deadline gives calls to the infrastructure that ask and that change
-// something. The simulator has no threads that wait, so the gates do as those do.
+// The callers' deadlines: those of the binaries for requests to API servers, and those that
+// decorate.Deadline gives calls to the infrastructure that read and that change
+// something. The simulator has no waiting threads, so the gates apply the deadlines.
 const (
 	apiTime   = 75 * time.Second
 	readTime  = time.Minute
 	writeTime = 5 * time.Minute
 )
 
-// longestPass is after how long a pass has no excuse: one call of it hung, and it was
-// overtaken besides.
+// longestPass is the longest pass that is no error: one call of it hung, and the world overtook it besides.
 const longestPass = writeTime + 2*longestPause
 
-// hangPercent is how many calls hang.
+// hangPercent is the percentage of calls that hang.
 const hangPercent = 2
 
-// hang is a call that is waited for.
+// hang is a call that a pass waits for.
 type hang struct {
 	until time.Time
-	// had says that the pass had one: it is not to take for ever.
+	// had says that the pass had one: it must not take for ever.
 	had bool
 }
 
-// hangs reports whether the call of the running task hangs now, and lets the rest of the
-// world go on until whoever made it gives up, after limit.
-// The call does nothing, or what now does, or, when nobody waits any more, what later does.
+// hangs reports whether the call of the running task hangs now. If so, the rest of the world goes on until the
+// caller's deadline, after limit. The call does nothing, or what `now` does, or, after the deadline, what `later`
+// does.
 func (p *process) hangs(what string, limit time.Duration, now, later func()) bool {
 	w, t := p.w, p.running
 	if !w.profile.hangs || t.hang.had || !w.chance(hangPercent) || w.calm {
@@ -78,7 +77,7 @@ func (p *process) hangs(what string, limit time.Duration, now, later func()) boo
 // hanging reports whether the task waits for a call.
 func (t *task) hanging() bool { return t.by.w.now.Before(t.hang.until) }
 
-// nextHang is when the first call that hangs is given up before t.
+// nextHang is the first deadline of a hanging call before t.
 func (w *World) nextHang(t time.Time) (next time.Time, some bool) {
 	for _, p := range w.procs {
 		for _, task := range p.tasks {
@@ -90,7 +89,7 @@ func (w *World) nextHang(t time.Time) (next time.Time, some bool) {
 	return next, some
 }
 
-// endless looks for passes that go on for longer than any may.
+// endless looks for passes that take longer than any may.
 func (w *World) endless() {
 	for _, p := range w.procs {
 		for _, t := range p.tasks {
@@ -101,7 +100,7 @@ func (w *World) endless() {
 	}
 }
 
-// longest is for how long a pass may stop between two calls, or at one.
+// longest is how long a pass may stop between two calls, or at one.
 func (w *World) longest() time.Duration {
 	if w.profile.hangs {
 		return longestPause + writeTime
@@ -109,11 +108,11 @@ func (w *World) longest() time.Duration {
 	return longestPause
 }
 
-// errHung is what a caller gets to know of a call that it gave up.
+// errHung is the caller's error after its deadline.
 var errHung = fmt.Errorf("%w (while awaiting headers)", context.DeadlineExceeded)
 
-// hungWrite is a write to an API server that hangs: it comes to nothing, or takes effect
-// though the reply does not come, or takes effect when nobody waits for it any more.
+// hungWrite is a write to an API server that hangs: it has no effect, or takes effect without a reply, or takes
+// effect after the caller's deadline.
 func (p *process) hungWrite(s *store.Store, c store.Call, do func() error) bool {
 	w, before, sent := p.w, p.running.before, max(1, p.w.judge.Changes())
 	return p.hangs(c.Verb+" "+c.Kind.Kind+" "+c.Key.Name, apiTime, func() {
@@ -125,7 +124,7 @@ func (p *process) hungWrite(s *store.Store, c store.Call, do func() error) bool 
 	})
 }
 
-// hungCall is a call to the infrastructure that hangs.
+// hungCall is a call to the cloud that hangs.
 func (p *process) hungCall(c cloud.Call, changes bool, effect func() error) error {
 	limit := readTime
 	if changes {

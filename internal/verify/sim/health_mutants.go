@@ -24,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// healthSetting makes worlds of nodes that fail, and of checks that go by that.
+// healthSetting makes worlds of nodes that fail, and of checks on them.
 func healthSetting(c *profile) {
 	c.wider = wider{healthProfile: healthProfile{checks: true, frail: true}, trouble: 15}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
@@ -36,13 +36,13 @@ func strict(c *profile) {
 	c.strict = true
 }
 
-// apiOutageSetting makes such worlds in which API servers are out of reach besides.
+// apiOutageSetting makes such worlds in which API servers are unreachable as well.
 func apiOutageSetting(c *profile) {
 	healthSetting(c)
 	c.outages, c.apart, c.trouble = true, true, 20
 }
 
-// shared makes worlds of sets that people guard and resize.
+// shared makes worlds of sets that users guard and resize.
 func shared(c *profile) {
 	c.wider = wider{healthProfile: healthProfile{shares: true}}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
@@ -52,7 +52,7 @@ func checkMutants() []Mutation {
 	return slices.Concat(budgetMutants(), timerMutants(), choiceMutants())
 }
 
-// budgetMutants remedy more than they may.
+// budgetMutants remedy more machines than they may.
 func budgetMutants() []Mutation {
 	return []Mutation{
 		{
@@ -106,7 +106,7 @@ func timerMutants() []Mutation {
 	}
 }
 
-// choiceMutants give up other machines than they may, or none.
+// choiceMutants remedy other machines than they may, or none.
 func choiceMutants() []Mutation {
 	return []Mutation{
 		{
@@ -146,18 +146,18 @@ func roundUp(c *check, v *health.Check, selected int) {
 	}
 }
 
-// since has seen everything from one time to another.
+// since is a state that has seen everything from one time to another.
 func since(from, to time.Time) connectivity.State {
 	s := connectivity.Begin(from, connectivity.Policy{Timeout: looks.Timeout, Interval: 24 * time.Hour}, connectivity.Control, connectivity.Target)
 	return looking(looking(s, from, connectivity.Reachable), to, connectivity.Reachable)
 }
 
-// looking is the state after one more look, with the same answer of all.
+// looking is the state after one more probe, with the same answer of all clusters.
 func looking(s connectivity.State, at time.Time, a connectivity.Answer) connectivity.State {
 	return s.After(connectivity.Probe{At: at, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: a, connectivity.Target: a}})
 }
 
-// timeless sees what s does, and forgets but for a moment that it ever did not.
+// timeless sees what s sees, and forgets all but the last outage at once.
 func timeless(now time.Time, s connectivity.State) connectivity.State {
 	if !s.Connected() || s.Frozen(now) != "" || s.Since().IsZero() {
 		return s
@@ -166,7 +166,7 @@ func timeless(now time.Time, s connectivity.State) connectivity.State {
 	return looking(looking(looking(out, s.Since().Add(-1), connectivity.Unreachable), s.Since(), connectivity.Reachable), now, connectivity.Reachable)
 }
 
-// grudge remembers when each machine's node was unwell first.
+// grudge remembers when each machine's node first was unhealthy.
 func grudge() func(*health.Target) {
 	first := map[types.UID]time.Time{}
 	return func(t *health.Target) {
@@ -186,7 +186,7 @@ func grudge() func(*health.Target) {
 	}
 }
 
-// editing changes what is read before it is seen, or hides it.
+// editing changes or hides the objects that are read.
 type editing struct {
 	client.Client
 	edit func(client.Object) (hide bool)
@@ -219,7 +219,7 @@ func (c editing) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return meta.SetList(list, kept)
 }
 
-// oblivious does not see machines on their way out, nor what a check remembers.
+// oblivious hides machines that are being deleted, and the memory of a check.
 func oblivious(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return editing{c, func(o client.Object) bool {
 		if c, ok := o.(*check); ok {

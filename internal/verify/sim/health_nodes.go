@@ -9,17 +9,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// nodeFailure is what is wrong with a kubelet for a time: it is sick for the first part
-// of each period. The zero ail is none.
+// nodeFailure is the failure of a kubelet for some time: it fails in the first part of each period. The zero value
+// is no failure.
 type nodeFailure struct {
 	from, to     time.Time
 	period, sick time.Duration
-	// mute: nothing is heard of it while it is sick; else it says that it is not
-	// ready. forGood: it will not end.
+	// mute: it does not report while it fails; otherwise it reports that it is not ready. forGood: the failure
+	// does not end.
 	mute, forGood bool
 }
 
-// at reports whether it is felt at t.
+// at reports whether the failure shows at t.
 func (a nodeFailure) at(t time.Time) bool {
 	return !t.Before(a.from) && (a.forGood || t.Before(a.to)) && (a.period == 0 || t.Sub(a.from)%a.period < a.sick)
 }
@@ -45,7 +45,7 @@ func (a nodeFailure) next(t time.Time) time.Time {
 	return change
 }
 
-// cut is a zone whose kubelets reach nobody.
+// cut is a zone whose kubelets are cut off from the network.
 type cut struct {
 	zone     string
 	from, to time.Time
@@ -56,21 +56,20 @@ var zones = []string{"a", "b", "c"}
 
 func zoneOf(i *cloud.Machine) string { return zones[int(i.ID[len(i.ID)-1])%len(zones)] }
 
-// place tells a new node its zone, in worlds where that matters.
+// place gives a new node its zone, in worlds where that matters.
 func (w *World) place(k *kubelet, n *corev1.Node) {
 	if w.profile.frail {
 		metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyZone, zoneOf(k.on))
 	}
 }
 
-// mute reports whether nothing is heard of the kubelet though it runs and
-// nothing else is wrong.
+// mute reports whether the kubelet does not report although it runs and has no other failure.
 func (w *World) mute(k *kubelet) bool {
 	c := w.healthState.cut
 	return k.failure.mute && k.failure.at(w.now) || zoneOf(k.on) == c.zone && !w.now.Before(c.from) && w.now.Before(c.to)
 }
 
-// readyStatus is what a kubelet reports.
+// readyStatus is the status that a kubelet reports.
 func (w *World) readyStatus(k *kubelet) corev1.ConditionStatus {
 	if k.failure.at(w.now) && !k.failure.mute {
 		return corev1.ConditionFalse
@@ -78,7 +77,7 @@ func (w *World) readyStatus(k *kubelet) corev1.ConditionStatus {
 	return corev1.ConditionTrue
 }
 
-// failNode makes a kubelet fail: for a while, again and again, or for good.
+// failNode makes a kubelet fail: once, repeatedly, or for good.
 func (w *World) failNode() {
 	var fit []*kubelet
 	for _, i := range w.cloud.Existing("") {
@@ -103,7 +102,7 @@ func (w *World) failNode() {
 	w.tracef("kubelet", "%s AILS for %v, %v of each %v, mute %v, for good %v", k.on.Name, a.to.Sub(a.from), a.sick, a.period, a.mute, a.forGood)
 }
 
-// cutZone cuts a whole zone off. Some never come back.
+// cutZone cuts a whole zone off. Some zones never return.
 func (w *World) cutZone() {
 	if w.now.Before(w.healthState.cut.to) || !w.chance(30) {
 		return
@@ -118,11 +117,11 @@ func (w *World) cutZone() {
 	w.tracef("network", "zone %s GOES DARK for %v, what is in it for good: %v", w.healthState.cut.zone, w.healthState.cut.to.Sub(w.now), lost)
 }
 
-// heartbeatInterval is how often a kubelet is heard of that has nothing to say.
+// heartbeatInterval is the time between two heartbeats of an idle kubelet.
 const heartbeatInterval = 5 * time.Minute
 
-// advanceNodes lets happen by t what nodes do by the passing of time: the cluster sees
-// each change of one that comes and goes, and each kubelet is heard of.
+// advanceNodes lets the time up to t act on nodes: the cluster sees each change of a node that fails repeatedly,
+// and each kubelet sends heartbeats.
 func (w *World) advanceNodes(t time.Time) {
 	if !w.profile.frail && !w.profile.checks {
 		return
@@ -148,8 +147,7 @@ func (w *World) advanceNodes(t time.Time) {
 	}
 }
 
-// nextNodeChange is when the cluster sees next that a kubelet which comes and goes does;
-// zero: never.
+// nextNodeChange is when the cluster next sees a change of a kubelet that fails repeatedly; zero: never.
 func (w *World) nextNodeChange(k *kubelet) time.Time {
 	if k.failure.period == 0 {
 		return time.Time{}
@@ -163,7 +161,7 @@ func (w *World) nextNodeChange(k *kubelet) time.Time {
 	return next
 }
 
-// show brings the node of a kubelet that comes and goes up to date.
+// show updates the node of a kubelet that fails repeatedly.
 func (w *World) show(k *kubelet) {
 	n := w.nodeOf(k)
 	if k.failure.period == 0 || n == nil {
@@ -180,7 +178,7 @@ func (w *World) show(k *kubelet) {
 	}
 }
 
-// sendHeartbeats lets the kubelets be heard of that can be.
+// sendHeartbeats sends the heartbeats of all kubelets that can report.
 func (w *World) sendHeartbeats() {
 	for _, i := range w.cloud.Existing("") {
 		k := w.kubelet(i)
@@ -192,8 +190,8 @@ func (w *World) sendHeartbeats() {
 	}
 }
 
-// endNodeFaults ends what ails nodes only for a time, and makes some fail for good:
-// they have to be replaced.
+// endNodeFaults ends the temporary failures of nodes, and makes some nodes fail for good: their machines have to
+// be replaced.
 func (w *World) endNodeFaults() {
 	w.judge.FaultsStopped()
 	w.healthState.cut.to = w.healthState.cut.from
@@ -213,11 +211,10 @@ func (w *World) endNodeFaults() {
 	}
 }
 
-// mayStaySilent reports whether a kubelet may stay silent: nobody replaces its
-// machine, or removes its instance. Nor does one join whose machine is being deleted, or
-// is lost, when that cannot be done: nobody approves its certificate any more. Nor does
-// one whose machine was given up before it knew of the instance: nobody asks for that
-// again, and so nobody hears under which name it is to join.
+// mayStaySilent reports whether a kubelet may stay silent: no controller replaces its machine or removes its
+// instance. A kubelet does not join if its machine is being deleted or lost and the instance cannot be removed: no
+// controller approves its certificate. It does not join either if its machine failed before it knew of the
+// instance: no controller asks for that instance again, and so none learns its node name.
 func (w *World) mayStaySilent(k *kubelet) bool {
 	m, failed := w.machineOf(w.uidOf(k.on)), k.failure.forGood && !w.now.Before(k.stalled)
 	switch {

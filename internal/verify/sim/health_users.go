@@ -18,10 +18,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// mostChecks is how many checks there are at most.
+// mostChecks bounds the number of checks.
 const mostChecks = 2
 
-// setUpHealthChecks furnishes what is about health.
+// setUpHealthChecks creates the objects for health checks.
 func (w *World) setUpHealthChecks() {
 	w.healthState = healthState{repaired: map[types.UID]time.Time{}}
 	w.healthState.beat, w.remediationState.seen = w.now.Add(heartbeatInterval), map[types.UID]bool{}
@@ -32,7 +32,7 @@ func (w *World) setUpHealthChecks() {
 	}
 }
 
-// healthDeeds are what people do about health, and to keep their machines.
+// healthActions are the users' actions on health checks, and to protect their machines.
 func (w *World) healthDeeds() (actions []func()) {
 	if w.profile.checks {
 		actions = append(actions, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.toggleSkipRemediation, w.setMachineTimeouts)
@@ -119,7 +119,7 @@ func (w *World) anyCheck() *check {
 	return c
 }
 
-// change is an edit of a check by people.
+// change is a user's edit of a check.
 func (w *World) change(c *check, what string, edit func(*check)) {
 	w.edit(c, "", func(o client.Object) { edit(o.(*check)) })
 	now := w.store.Lookup(c, client.ObjectKeyFromObject(c)).(*check)
@@ -154,7 +154,7 @@ func (w *World) deleteCheck() {
 	}
 }
 
-// toggleSkipRemediation keeps checks from a machine, or lets them.
+// toggleSkipRemediation excludes a machine from health checks, or includes it again.
 func (w *World) toggleSkipRemediation() {
 	m := w.anyMachine(false)
 	if m == nil || !w.chance(40) {
@@ -167,7 +167,7 @@ func (w *World) toggleSkipRemediation() {
 	w.tracef("user", "spares machine %s of health checks: %v", m.GetName(), !spared)
 }
 
-// setMachineTimeouts gives a machine timeouts of its own, or takes them away.
+// setMachineTimeouts gives a machine timeouts of its own, or removes them.
 func (w *World) setMachineTimeouts() {
 	m := w.anyMachine(false)
 	if m == nil || !w.chance(40) {
@@ -181,8 +181,7 @@ func (w *World) setMachineTimeouts() {
 	w.tracef("user", "gives machine %s timeouts of its own: %q to join, %q to be healthy", m.GetName(), startup, health)
 }
 
-// repairChecks makes every check one that is gone by, and lets sets give up what
-// they have to.
+// repairChecks makes every check valid, and removes the sets' limits.
 func (w *World) repairChecks() {
 	w.repairOldChecks()
 	for _, c := range w.checks() {
@@ -212,7 +211,7 @@ func (w *World) repairChecks() {
 	}
 }
 
-// guardSet guards a deployment, or a set of nobody's, or stops that.
+// guardSet gives a deployment, or a set without one, a limit for deletions, or removes it.
 func (w *World) guardSet() {
 	o := w.whole()
 	if o == nil {
@@ -223,8 +222,7 @@ func (w *World) guardSet() {
 	w.does("guards %s: at most %q of its machines", o.GetName(), share)
 }
 
-// approveMass lets a deployment or set give up so many machines nevertheless, or
-// takes that back.
+// approveMass approves that a deployment or set deletes more machines, or withdraws that.
 func (w *World) approveMass() {
 	o := w.whole()
 	if o == nil {
@@ -235,7 +233,7 @@ func (w *World) approveMass() {
 	w.does("approves that %q machines of %s go", n, o.GetName())
 }
 
-// whole is something that people guard.
+// whole is a deployment, or a set without one.
 func (w *World) whole() client.Object {
 	all := w.deployments()
 	for _, s := range w.store.All(w.adapter.set) {

@@ -21,16 +21,16 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// helperProfile are the controllers that help others: they hold classes while there are
-// machines of them, and say what the machines of sets would offer.
+// helperProfile says whether the helper controllers run: they hold classes that machines use, and publish the
+// capacity of the machines of sets.
 type helperProfile struct{ helpers bool }
 
-// helperSource is a stream of random numbers that nothing else has.
+// helperSource is the source of random numbers of this profile alone.
 const helperSource = widerSource + 0xa1de5
 
 func (a *helperProfile) draw(r *rand.Rand) { a.helpers = r.IntN(4) == 0 }
 
-// helperClients is what they act through.
+// helperClients are the clients of the helper controllers.
 func (p *process) helperClients() (client.Client, client.Reader) {
 	if m := p.w.o.Mutation; m != nil && m.Helpers != nil {
 		return m.Helpers(p.client, p.live)
@@ -38,7 +38,7 @@ func (p *process) helperClients() (client.Client, client.Reader) {
 	return p.client, p.live
 }
 
-// runClasses makes p hold classes.
+// runClasses has p hold classes.
 func runClasses(p *process) {
 	p.w.must("index", p.w.store.IndexField(context.Background(), &v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf))
 	c, live := p.helperClients()
@@ -64,7 +64,7 @@ func runClasses(p *process) {
 	p.holdSecrets()
 }
 
-// followClasses wakes the machines of a class that comes, goes, or changes.
+// followClasses wakes the machines of a class that is created, changed or deleted.
 func (p *process) followClasses() {
 	if !p.w.profile.helpers {
 		return
@@ -83,7 +83,7 @@ func (p *process) followClasses() {
 	}
 }
 
-// runCapacity makes p say what machines would offer, for sets and for deployments.
+// runCapacity has p publish the capacity of the machines of sets and deployments.
 func runCapacity(p *process, classes openshift.Resolver) {
 	var c client.Client
 	c, classes.Reader = p.helperClients()

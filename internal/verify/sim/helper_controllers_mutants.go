@@ -10,13 +10,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// helperSetting makes worlds of classes that are deleted, and machines that come and go.
+// helperSetting makes worlds in which users delete classes, and in which machines are created and deleted.
 func helperSetting(c *profile) {
 	c.wider = wider{helperProfile: helperProfile{helpers: true}, trouble: 25}
 	c.sets, c.singles, c.apps = 0, 2, 0
 }
 
-// helperMutants are defects of those who help others.
+// helperMutants are defects of the helper controllers.
 func helperMutants() []Mutation {
 	return []Mutation{
 		{
@@ -41,7 +41,7 @@ func helperMutants() []Mutation {
 	}
 }
 
-// deploymentSilencer writes nothing about deployments.
+// deploymentSilencer drops patches of deployments.
 type deploymentSilencer struct{ client.Client }
 
 // Patch implements [client.Writer].

@@ -7,16 +7,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// uidlessProfile is a world in which instances carry no UID: another implementation made them. No
-// seed draws it: seeds mean what they meant, and settings have it.
+// uidlessProfile is a world in which instances carry no UID: another implementation created them. Only settings
+// have it, not seeds: a seed keeps its meaning.
 type uidlessProfile struct {
-	// twins: machines go that have a second instance, which has their name. copies: people
-	// write a machine's manifest anew under another name, its provider ID included, and delete
-	// that again.
+	// twins: users delete machines that have a second instance of the same name. copies: users copy a machine's
+	// manifest under another name, with its provider ID, and delete the copy.
 	twins, copies bool
 }
 
-// uidlessActions are the deeds of it.
+// uidlessActions are the actions of this profile.
 func (w *World) uidlessActions() (out []func()) {
 	if w.profile.twins {
 		out = append(out, w.deleteMachineWithTwin)
@@ -27,7 +26,7 @@ func (w *World) uidlessActions() (out []func()) {
 	return out
 }
 
-// deleteMachineWithTwin deletes a machine for which another implementation had made an instance.
+// deleteMachineWithTwin deletes a machine for which another implementation had created an instance.
 func (w *World) deleteMachineWithTwin() {
 	i, m := w.recordedInstance()
 	if m == nil {
@@ -40,8 +39,8 @@ func (w *World) deleteMachineWithTwin() {
 	w.does("deletes machine %s, for which another implementation had made %s next to %s", m.GetName(), d.ID, i.ID)
 }
 
-// copyMachine copies a machine whose instance another implementation made, finalizers and
-// provider ID included, and deletes the copy.
+// copyMachine copies a machine whose instance another implementation created, with finalizers and provider ID, and
+// deletes the copy.
 func (w *World) copyMachine() {
 	i, m := w.recordedInstance()
 	if m == nil || len(w.store.All(w.adapter.machine)) >= mostMachines {

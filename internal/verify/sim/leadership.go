@@ -8,25 +8,25 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 )
 
-// OnlyLeaders is judged here: only the world knows who leads. What was on the wire
-// before another took over may arrive.
+// OnlyLeaders is judged here: only the world knows which process leads. A request that was sent before another
+// process took over may still arrive.
 const OnlyLeaders = "a process begins no call when another may lead"
 
 // leadership is a process's time as the leader.
 type leadership struct {
 	term *leading.Term
-	// passed is how much time has passed by each of its clocks since it renewed the lease
-	// last, and another process leads.
+	// passed is how much time has passed by each of its clocks since it last renewed the lease, once another
+	// process leads.
 	passed struct{ wall, steady time.Duration }
 }
 
-// The lease of every process.
+// The durations of every process's lease.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
 )
 
-// replaceLeader lets another process lead instead of p, which has renewed the lease up to now.
+// replaceLeader lets another process lead instead of p, which has renewed its lease up to now.
 func (w *World) replaceLeader(p *process) {
 	at := w.now
 	p.deposed = &at
@@ -34,8 +34,8 @@ func (w *World) replaceLeader(p *process) {
 	p.leadership.term.Renewed(leaseClock{p: p}.Now())
 }
 
-// expireLease lets the lease of a process run out: it was suspended and only its wall clock
-// went on, it hung while somebody set that back, or it did not reach the API server.
+// expireLease lets the lease of a process expire: the process was suspended and only its wall clock went on, it
+// hung while a user set that clock back, or it did not reach the API server.
 func (w *World) expireLease(p *process) {
 	w.replaceLeader(p)
 	over := leaseDuration + time.Second
@@ -49,13 +49,13 @@ func (w *World) expireLease(p *process) {
 	}
 }
 
-// releaseLease has a process give its lease up.
+// releaseLease has a process release its lease.
 func (w *World) releaseLease(p *process) {
 	w.replaceLeader(p)
 	p.leadership.term.Ended()
 }
 
-// checkLeadership ends a process that has seen that it does not lead.
+// checkLeadership ends a process that has noticed that it no longer leads.
 func (p *process) checkLeadership() {
 	if p.deposed == nil {
 		return
@@ -66,7 +66,7 @@ func (p *process) checkLeadership() {
 	panic(killed{})
 }
 
-// leaseClock is what a lease goes by: both clocks of the process.
+// leaseClock reads both clocks of the process for its lease.
 type leaseClock struct {
 	clock.WithTicker
 	p *process

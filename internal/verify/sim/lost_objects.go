@@ -6,11 +6,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lostObjectsProfile is a world in which people do nothing, until all objects go by force for good: only
-// the collector remembers where their instances are. No seed draws it: settings have it.
+// lostObjectsProfile is a world without user actions, until all objects are deleted by force and for good: only
+// the collector of orphans still knows where their instances are. Only settings have it, not seeds.
 type lostObjectsProfile struct{ losesAllObjects bool }
 
-// loseAllObjects takes all machines away, and what makes them, once a machine has its instance.
+// loseAllObjects deletes all machines, sets and deployments by force once a machine has recorded its instance.
 func (w *World) loseAllObjects() {
 	if i, _ := w.recordedInstance(); i == nil || w.losses.allLost {
 		return

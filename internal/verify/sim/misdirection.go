@@ -19,28 +19,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// misdirectionProfile is what makes controllers look in the wrong place, or believe what they
-// are shown there. Most worlds have none of it.
+// misdirectionProfile makes controllers look in the wrong place, or believe a false answer there. Most worlds have
+// none of it.
 type misdirectionProfile struct {
-	// scopes: people edit what says in which cluster and region a machine's instance
-	// is asked for; unnamed: where they take it away, nothing else says it.
+	// scopes: users edit the labels that name the cluster and region of a machine's instance; unnamed: where they
+	// remove a label, nothing else names the place.
 	scopes, unnamed bool
-	// edits: people edit, remove and remake specs and classes, and for some time
-	// the infrastructure does not know what a spec means.
+	// edits: users edit, delete and recreate specs and classes, and for some time the cloud accepts no spec.
 	edits bool
-	// accounts: the credentials open another account for some time, which has a name.
-	// blank: the infrastructure, which names no accounts, denies for some time that
-	// there are instances whose nodes are ready.
+	// accounts: for some time the credentials open another account, which has a name. blank: the cloud, which
+	// names no accounts, hides for some time instances whose nodes are ready.
 	accounts, blank bool
-	// neighbours: another control plane, and another namespace of ours, have
-	// instances in the same place, of machines with the same names.
+	// neighbours: another control plane, and another namespace of this one, have instances in the same place, of
+	// machines with the same names.
 	neighbours bool
-	// odd: nodes have other names than machines, and spell their provider IDs in
-	// other ways; addresses are given to others as soon as they are free.
+	// odd: nodes have other names than machines, and spell their provider IDs in other ways; the cloud reuses
+	// addresses as soon as they are free.
 	odd bool
 }
 
-// misdirectionSource is a stream of random numbers that nothing else has.
+// misdirectionSource is the source of random numbers of this profile alone.
 const misdirectionSource = widerSource + 0xdece17
 
 func (d *misdirectionProfile) draw(r *rand.Rand) {
@@ -52,13 +50,13 @@ func (d *misdirectionProfile) draw(r *rand.Rand) {
 	d.blank = d.blank && !d.accounts
 }
 
-// drawMisdirection makes a world of it.
+// drawMisdirection draws the profile.
 func (c *profile) drawMisdirection(r *rand.Rand) {
 	c.misdirectionProfile.draw(r)
 	c.settle()
 }
 
-// settle makes the rest of a world fit its deceit.
+// settle makes the rest of a world fit.
 func (c *profile) settle() {
 	c.settleNamespaceDeletion()
 	c.settleRecreation()
@@ -70,35 +68,35 @@ func (c *profile) settle() {
 		c.trouble, c.cloud.Unforetold = max(c.trouble, 4), c.unforetold
 	}
 	if c.certified {
-		// Who is an hour behind hands out tokens that have expired, and cannot know.
+		// A process whose clock is an hour behind creates tokens that have expired, and cannot know.
 		c.trouble, c.tokens = max(c.trouble, 3), !c.clockwork.set
 	}
 	c.cloud.Named = c.accounts
 	if c.odd {
-		c.cloud.Hosts, c.cloud.Scarce = !c.cloud.Unique, true // where names are unique, nodes have those of machines
+		c.cloud.Hosts, c.cloud.Scarce = !c.cloud.Unique, true // where names are unique, nodes have the names of machines
 	}
 	if c.versions {
-		// What the earlier version made of labels that were edited is its own fault.
+		// The earlier version handles edited labels wrongly.
 		c.scopes, c.accounts, c.cloud.Named = false, false, false
 		c.trouble = max(c.trouble, 4)
 	}
 	if c.blank {
-		// Else a node may fall silent in the middle of a pass that was lied to.
+		// Otherwise a node may fall silent in the middle of a pass that got a false answer.
 		c.pausePercent = 0
 	}
 }
 
-// home is where the instances of this cluster are as long as nobody says otherwise.
+// home is the place of this cluster's instances by default.
 var home = cloud.Place{Account: cloud.MainAccount, Cluster: clusterName}
 
 const (
-	// otherAccount is what credentials open that are not the right ones.
+	// otherAccount is the account that wrong credentials open.
 	otherAccount = "other"
-	// otherRegion is a place where nothing was asked for to begin with.
+	// otherRegion is a region in which the world begins without instances.
 	otherRegion = "north"
 )
 
-// misdirectionActions are the deeds of it.
+// misdirectionActions are the actions of this profile.
 func (w *World) misdirectionActions() (out []func()) {
 	d := w.profile.misdirectionProfile
 	if d.scopes {
@@ -119,7 +117,7 @@ func (w *World) misdirectionActions() (out []func()) {
 	return out
 }
 
-// move says in labels, where it is to be read, that instances are elsewhere.
+// move edits the labels that name the place of instances.
 func (w *World) move(labels map[string]string) string {
 	key, values := openshift.ClusterLabel, []string{"green", "green", clusterName, ""}
 	if w.chance(30) {
@@ -194,7 +192,7 @@ func nodeTemplate(region string) *v1alpha1.NodeTemplate {
 	}
 }
 
-// editSpec changes a spec in a way that is of no consequence.
+// editSpec changes a spec without consequences.
 func (w *World) editSpec() {
 	n := w.roll(100)
 	if w.adapter.api == provider.Gardener {
@@ -219,7 +217,7 @@ func (w *World) editSpec() {
 	w.does("edits the spec of machine %s", m.Name)
 }
 
-// refuseSpecs lets the infrastructure refuse all specs for some time.
+// refuseSpecs lets the cloud refuse all specs for some time.
 func (w *World) refuseSpecs() {
 	if w.chance(40) {
 		w.falseAnswers.refused = w.now.Add(time.Duration(w.between(10, 600)) * time.Second)
@@ -234,7 +232,7 @@ func (w *World) refuses() error {
 	return nil
 }
 
-// recreateClass deletes a class, or makes those again that were deleted.
+// recreateClass deletes a class, or recreates the deleted ones.
 func (w *World) recreateClass() {
 	if w.adapter.api != provider.Gardener {
 		return
@@ -260,7 +258,7 @@ func (w *World) restoreClasses() {
 	}
 }
 
-// endMisdirection puts right what people only can.
+// endMisdirection has users restore what only they can.
 func (w *World) endMisdirection() {
 	w.falseAnswers = falseAnswers{}
 	w.clearNames()
@@ -271,7 +269,7 @@ func (w *World) endMisdirection() {
 	w.each(w.keepPlaces)
 }
 
-// mendLabels says again in which cluster machines are asked for.
+// mendLabels restores the labels that name the cluster of machines.
 func (w *World) mendLabels() {
 	for _, o := range append(w.store.All(w.adapter.set), w.deployments()...) {
 		if labels := templateLabels(o); labels != nil && labels[openshift.ClusterLabel] == "" {
@@ -292,8 +290,7 @@ func (w *World) mendLabels() {
 	}
 }
 
-// giveCredentials gives machines the credentials of the account in which their instances
-// were asked for.
+// giveCredentials gives machines the credentials of the account in which their instances were created.
 func (w *World) giveCredentials() {
 	if !w.profile.accounts {
 		return
@@ -306,8 +303,7 @@ func (w *World) giveCredentials() {
 	}
 }
 
-// accountOf is where a machine's instance was asked for, as its message says or as
-// people find out by looking there.
+// accountOf is the account of a machine's instance, by the machine's message or because users look there.
 func (w *World) accountOf(m client.Object) string {
 	if o := w.of(m).view(m).Recorded.Origin; o != nil && o.Account != "" {
 		return o.Account
@@ -346,8 +342,8 @@ func otherCredentials(raw []byte) []byte {
 	return []byte(strings.Replace(string(raw), `"credentialsSecret":{"name":"`+secretName+`"}`, `"credentialsSecret":{"name":"`+otherName(secretName)+`"}`, 1))
 }
 
-// keepPlaces sees to it that collectors look wherever there is something without
-// a machine: they look where machines are made. What goes there is approved of.
+// keepPlaces ensures that collectors look wherever there is an instance or part without a machine: they look only
+// where machines are created. Users approve the removal.
 func (w *World) keepPlaces() {
 	if !w.profile.collects || w.losses.allLost {
 		return
@@ -364,8 +360,8 @@ func (w *World) keepPlaces() {
 	}
 }
 
-// clearPlaces waits until the collector is done with what keepPlaces had it look for: what says where to look goes
-// with the rest. Where the world rested before, it is done.
+// clearPlaces waits until the collector has removed the orphans in the places of keepPlaces: the objects that name
+// these places are deleted with the rest. If the world was at rest before, the collector has finished.
 func clearPlaces(w *World) {
 	kept := func(at cloud.Place) bool {
 		o := w.keeper(keeperName(at), at)
@@ -389,7 +385,7 @@ func keeperName(at cloud.Place) string {
 	return strings.TrimSuffix("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, "-")
 }
 
-// lostPlaces are where there is something of ours without a machine.
+// lostPlaces are the places of our instances and parts without a machine.
 func lostPlaces(w *World) map[cloud.Place]bool {
 	places := map[cloud.Place]bool{}
 	for _, i := range w.cloud.Existing("") {
@@ -405,7 +401,7 @@ func lostPlaces(w *World) map[cloud.Place]bool {
 	return places
 }
 
-// keepPlace reports whether nothing had been made for that yet.
+// keepPlace creates the object that names a place, and reports whether it did not exist yet.
 func (w *World) keepPlace(at cloud.Place) bool {
 	o := w.keeper(keeperName(at), at)
 	if w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil {
@@ -417,7 +413,7 @@ func (w *World) keepPlace(at cloud.Place) bool {
 	return true
 }
 
-// keeper is a template of no machine's that says where to look.
+// keeper is a template without machines that names the place.
 func (w *World) keeper(name string, at cloud.Place) client.Object {
 	if w.adapter.api == provider.Gardener {
 		c := gardenerClasses()[0].(*v1alpha1.MachineClass)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// misdirectionMutants are defects that only a deceitful world shows.
+// misdirectionMutants are defects that show only with a misdirection.
 func misdirectionMutants() []Mutation {
 	const often = 20
 	return []Mutation{
@@ -44,7 +44,7 @@ func misdirectionMutants() []Mutation {
 	}
 }
 
-// claimAll takes what is listed for this control plane's.
+// claimAll gives all listed instances this control plane's tag.
 func claimAll(s *brokenSession) {
 	s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 		return func(yield func(provider.Instance, error) bool) {
@@ -58,7 +58,7 @@ func claimAll(s *brokenSession) {
 	}
 }
 
-// labelled is where a machine's labels say that it is.
+// labelled is the place that a machine's labels name.
 func labelled(o client.Object) (cluster, region string) {
 	return cmp.Or(o.GetLabels()[openshift.ClusterLabel], clusterName), o.GetLabels()[openshift.RegionLabel]
 }

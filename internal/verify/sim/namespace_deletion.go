@@ -21,9 +21,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// namespaceDeletionProfile is how a world ends in which somebody deletes the namespace of the machines.
+// namespaceDeletionProfile says when a user deletes the namespace of the machines.
 type namespaceDeletionProfile struct {
-	// ends is the first step after which that happens; zero: nobody does it.
+	// ends is the first step after which that happens; zero: never.
 	ends int
 }
 
@@ -33,8 +33,8 @@ func (e *namespaceDeletionProfile) draw(r *rand.Rand) {
 	}
 }
 
-// settleNamespaceDeletion makes the rest of a world fit. Nobody looks for orphans in a namespace
-// that has nothing which says where, and whoever puts back what is missing cannot.
+// settleNamespaceDeletion makes the rest of a world fit. No collector looks for orphans in a namespace without
+// sets and classes, and users cannot recreate missing objects there.
 func (c *profile) settleNamespaceDeletion() {
 	if c.ends == 0 {
 		return
@@ -45,8 +45,8 @@ func (c *profile) settleNamespaceDeletion() {
 // ended reports whether the namespace is being deleted.
 func (w *World) ended() bool { return w.store.Terminating == namespace }
 
-// stepNamespaceDeletion deletes the namespace when that is due, and what is in it: all of one kind
-// after all of another, in any order.
+// stepNamespaceDeletion deletes the namespace when that is due, and then its contents, one kind after the other in
+// any order.
 func (w *World) stepNamespaceDeletion() {
 	if w.profile.ends == 0 || w.step < w.profile.ends {
 		return
@@ -67,7 +67,7 @@ func (w *World) endNamespace() {
 	}
 }
 
-// kept is what nobody has deleted yet of the namespace, by kind.
+// kept are the objects of the namespace that are not being deleted, by kind.
 func (w *World) kept() (out [][]client.Object) {
 	for _, all := range w.inNamespace() {
 		var kept []client.Object
@@ -83,7 +83,7 @@ func (w *World) kept() (out [][]client.Object) {
 	return out
 }
 
-// inNamespace is what there is in it, by kind.
+// inNamespace are all objects of the namespace, by kind.
 func (w *World) inNamespace() (out [][]client.Object) {
 	for _, k := range w.store.Kinds() {
 		var in []client.Object
@@ -99,7 +99,7 @@ func (w *World) inNamespace() (out [][]client.Object) {
 	return out
 }
 
-// clear is what the namespace controller does.
+// clear does the namespace controller's work.
 func (w *World) clear(all []client.Object) {
 	for _, o := range all {
 		w.tracef("namespace controller", "deletes %T %s", o, o.GetName())
@@ -107,8 +107,8 @@ func (w *World) clear(all []client.Object) {
 	}
 }
 
-// namespaceDeletionActions is what people do while the namespace is being deleted: nothing can be made
-// in it.
+// namespaceDeletionActions are the users' actions while the namespace is being deleted: they can create nothing in
+// it.
 func (w *World) namespaceDeletionActions() {
 	actions := []func(){w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.deleteMachine}
 	action, _ := pick(w, actions)
@@ -141,7 +141,7 @@ func (w *World) finishNamespaceDeletion() {
 	})
 }
 
-// remains names something that is left; empty when nothing is.
+// remains names an object that is left; empty if none is.
 func (w *World) remains() string {
 	if why := w.judge.Leftover(); why != "" {
 		return why
@@ -152,8 +152,8 @@ func (w *World) remains() string {
 	return ""
 }
 
-// abandonMachines is what people do about machines whose credentials went before them:
-// they remove the instances by hand, and say so. The machine has to tell what it lacks.
+// abandonMachines has users handle machines whose credentials were deleted first: they remove the instances by
+// hand and annotate the machine. The machine must report which object it lacks.
 func (w *World) abandonMachines() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		lacks := w.lacks(m)
@@ -161,7 +161,7 @@ func (w *World) abandonMachines() {
 			continue
 		}
 		if status := statusOf(m); !strings.Contains(status, lacks) {
-			w.broken(judge.SaysWhy, "machine %s, whose %s is gone, says %s", m.GetName(), lacks, status)
+			w.broken(judge.SaysWhy, "machine %s, whose %s does not exist, reports %s", m.GetName(), lacks, status)
 			return
 		}
 		for _, i := range w.cloud.Existing(string(m.GetUID())) {
@@ -175,8 +175,7 @@ func (w *World) abandonMachines() {
 	}
 }
 
-// lacks names what the machine is to be removed with and that is gone for good; empty
-// where all is there.
+// lacks names the deleted object without which the machine's instance cannot be removed; empty if all exist.
 func (w *World) lacks(m client.Object) string {
 	name := secretName
 	if g, is := m.(*v1alpha1.Machine); is {
@@ -192,7 +191,7 @@ func (w *World) lacks(m client.Object) string {
 	return ""
 }
 
-// statusOf is what the status of a machine says.
+// statusOf is the status of a machine as text.
 func statusOf(m client.Object) string {
 	var whole struct{ Status json.RawMessage }
 	raw, err := json.Marshal(m)
@@ -205,8 +204,8 @@ func statusOf(m client.Object) string {
 	return string(whole.Status)
 }
 
-// holdSecrets makes p hold secrets as well, by the names of classes and secrets alike:
-// either controller finds nothing under the other's.
+// holdSecrets has p hold secrets as well. It gets the names of classes and of secrets alike: each controller
+// ignores the other's.
 func (p *process) holdSecrets() {
 	if p.w.profile.ends == 0 {
 		return
@@ -241,7 +240,7 @@ func (p *process) holdSecrets() {
 	}
 }
 
-// bareReader reads secrets where their metadata is asked for.
+// bareReader reads secrets for requests of their metadata.
 type bareReader struct{ client.Reader }
 
 // Get implements [client.Reader].
@@ -272,7 +271,7 @@ func (c bareClient) Patch(ctx context.Context, o client.Object, p client.Patch, 
 	return c.Client.Patch(ctx, &corev1.Secret{ObjectMeta: m.ObjectMeta}, client.RawPatch(p.Type(), raw), opts...)
 }
 
-// namespaceDeletionTroubles are those that go on while the namespace is being deleted.
+// namespaceDeletionTroubles are the troubles that go on while the namespace is being deleted.
 func (w *World) namespaceDeletionTroubles() []func() {
 	out := w.troubleActions()
 	if w.profile.outages {

@@ -19,7 +19,7 @@ func cleared(c *profile) {
 	c.sets, c.singles, c.percent, c.cloud.Lag = 0, 3, [allFaults]int{}, 0
 }
 
-// endingMutants are defects that only a namespace shows which is deleted.
+// endingMutants are defects that show only when the namespace is deleted.
 func endingMutants() []Mutation {
 	return []Mutation{
 		{
@@ -43,12 +43,12 @@ func endingMutants() []Mutation {
 	}
 }
 
-// silenced finds no secret missing.
+// silenced reports no missing secret.
 func silenced(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return secretIgnorer{c}, live
 }
 
-// secretIgnorer takes a secret that does not exist for an empty one.
+// secretIgnorer returns an empty secret instead of NotFound.
 type secretIgnorer struct{ client.Client }
 
 // Get implements [client.Reader].

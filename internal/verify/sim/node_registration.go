@@ -6,18 +6,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// mayRegister reports whether nothing keeps a kubelet from having a Node of its name:
-// there is none, or one that an instance has left which is gone.
+// mayRegister reports whether a kubelet can register: no Node of its name exists, or an instance that does not
+// exist any more left it.
 func (w *World) mayRegister(k *kubelet) bool {
 	n := w.node(k.on.Host)
 	return n == nil || w.leftBy(n) != nil
 }
 
-// leftBy is the kubelet that had the Node, whose instance is gone; nil where there is
-// none. A Node that shows a provider ID stays that instance's whoever else reports
-// there: a kubelet waits here until it is deleted, as people see to. Where kubelets need
-// certificates, nobody gets one for a Node that exists; and what a hostile kubelet has
-// left people clear away.
+// leftBy returns the kubelet that had the Node and whose instance does not exist any more; nil if none exists. A
+// Node with a provider ID stays that instance's, whichever kubelet reports to it: here the new kubelet waits until
+// users have deleted the Node. Where kubelets need certificates, no kubelet gets one for an existing Node. Users
+// delete the Nodes that hostile kubelets leave.
 func (w *World) leftBy(n *corev1.Node) *kubelet {
 	if w.profile.certified || n.DeletionTimestamp != nil || n.Spec.ProviderID != "" {
 		return nil
@@ -30,9 +29,9 @@ func (w *World) leftBy(n *corev1.Node) *kubelet {
 	return nil
 }
 
-// takeOn is that a kubelet finds a Node of its name, as it registers: it goes on with
-// that one, with whatever is on it, and says there how it is itself. It corrects the
-// labels that say where it is. The provider ID is for the cloud's controller to set.
+// takeOn has a registering kubelet take over an existing Node of its name, with all its metadata. The kubelet
+// reports its own status there and corrects the topology labels. The cloud controller manager sets the provider
+// ID.
 func (w *World) takeOn(k *kubelet, n *corev1.Node) {
 	was := w.leftBy(n)
 	w.tracef("kubelet", "%s takes on node %s, which instance %s has left", k.on.Name, n.Name, was.on.ID)
@@ -46,8 +45,8 @@ func (w *World) takeOn(k *kubelet, n *corev1.Node) {
 	w.affectByImage(k)
 }
 
-// shown is the Node that is the kubelet's for all to see: one that it took on is not
-// before that shows the provider ID of its instance.
+// shown is the Node that other clients can attribute to the kubelet: a Node that it took over only once that shows
+// the provider ID of its instance.
 func (w *World) shown(k *kubelet) types.UID {
 	if !k.took {
 		return k.made

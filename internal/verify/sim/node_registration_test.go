@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestKubeletFindsANodeOfItsName: a kubelet goes on with the Node that a namesake has
-// left, where nothing says whose that is.
+// TestKubeletFindsANodeOfItsName: a kubelet takes over the Node of a former instance of its name, unless the Node
+// shows that instance's provider ID.
 func TestKubeletFindsANodeOfItsName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason        string
-		drawBadImages func(w *World, before *kubelet)
+		change func(w *World, before *kubelet)
 		takes         bool
 	}{
 		"left without a provider ID": {"a real kubelet does not mind who made it", func(*World, *kubelet) {}, true},
@@ -40,7 +40,7 @@ func TestKubeletFindsANodeOfItsName(t *testing.T) {
 			w.now = epoch.Add(unknownAfter)
 			w.cloud.Kill(before.on)
 			after := w.kubelet(w.cloud.Add(home, "uid-2", "twin"))
-			tc.drawBadImages(w, before)
+			tc.change(w, before)
 			if w.mayRegister(after) != tc.takes {
 				t.Fatalf("may register %v, want %v: %s", !tc.takes, tc.takes, tc.reason)
 			}

@@ -18,27 +18,27 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// oldCheckProfile is what worlds have of health checks of the older form.
+// oldCheckProfile says whether health checks of healthchecking.openshift.io/v1alpha1 exist.
 type oldCheckProfile struct {
-	// elders: there are such, beside the newer ones. common: what counts as unhealthy is
-	// said once for all of them.
+	// oldChecks: they exist beside the newer ones. common: one ConfigMap says for all of them which conditions are
+	// unhealthy.
 	oldChecks, common bool
 }
 
-// oldCheckSource is a stream of random numbers that nothing else has.
+// oldCheckSource is the source of random numbers of this profile alone.
 const oldCheckSource = widerSource + 0xe1de4
 
 func (e *oldCheckProfile) draw(r *rand.Rand) {
 	e.oldChecks, e.common = r.IntN(2) == 0, r.IntN(2) == 0
 }
 
-// oldCheck is a health check of the older form as it is stored.
+// oldCheck is a health check of the older API as stored.
 type oldCheck = v1alpha1.MachineHealthCheck
 
-// hasOldChecks reports whether there are checks of the older form.
+// hasOldChecks reports whether this world has checks of the older API.
 func (w *World) hasOldChecks() bool { return w.profile.checks && w.profile.oldChecks }
 
-// oldChecks are the kinds that such worlds have besides.
+// oldChecks are the kinds of the older API.
 func (w *World) oldChecks() []*store.Kind {
 	if !w.hasOldChecks() {
 		return nil
@@ -48,7 +48,7 @@ func (w *World) oldChecks() []*store.Kind {
 	return []*store.Kind{k, store.NewKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{})}
 }
 
-// checkKinds are empty health checks of the kinds that there are.
+// checkKinds are empty health checks of all APIs in this world.
 func (w *World) checkKinds() []client.Object {
 	if !w.hasOldChecks() {
 		return []client.Object{&check{}}
@@ -56,7 +56,7 @@ func (w *World) checkKinds() []client.Object {
 	return []client.Object{&check{}, &oldCheck{}}
 }
 
-// createOldCheckFixtures furnishes what they go by.
+// createOldCheckFixtures creates the objects that older checks read.
 func (w *World) createOldCheckFixtures() {
 	if !w.hasOldChecks() {
 		return
@@ -73,7 +73,7 @@ func (w *World) createOldCheckFixtures() {
 	w.createOldCheck()
 }
 
-// oldCheckActions are what people do about them.
+// oldCheckActions are the users' actions on older checks.
 func (w *World) oldCheckActions() []func() {
 	if !w.hasOldChecks() {
 		return nil
@@ -103,7 +103,7 @@ func (w *World) createOldCheck() {
 	w.does("creates older health check %s: %s", c.Name, describeOldCheck(c))
 }
 
-// fillOldCheck gives a check other contents: those that both forms have are the same.
+// fillOldCheck gives a check other contents. The fields of both APIs get the same values.
 func (w *World) fillOldCheck(c *oldCheck) {
 	like := check{ObjectMeta: c.ObjectMeta}
 	w.fillCheck(&like)
@@ -127,7 +127,7 @@ func describeOldCheck(c *oldCheck) string {
 	return describeCheck(&like) + ", strategy " + ptr.Deref(c.Spec.RemediationStrategy, "none")
 }
 
-// changeOldCheck is an edit of a check by people.
+// changeOldCheck is a user's edit of a check.
 func (w *World) changeOldCheck(c *oldCheck, what string, edit func(*oldCheck)) {
 	w.edit(c, "", func(o client.Object) { edit(o.(*oldCheck)) })
 	now := w.store.Lookup(c, client.ObjectKeyFromObject(c)).(*oldCheck)
@@ -158,7 +158,7 @@ func (w *World) deleteOldCheck() {
 	}
 }
 
-// repairOldChecks makes every check one that is gone by.
+// repairOldChecks makes every check valid and resumes it.
 func (w *World) repairOldChecks() {
 	if !w.hasOldChecks() {
 		return
@@ -175,7 +175,7 @@ func (w *World) repairOldChecks() {
 	}
 }
 
-// kubeletsToRestart are the kubelets whose nodes somebody is asked to restart.
+// kubeletsToRestart are the kubelets whose nodes an external controller is asked to restart.
 func (w *World) kubeletsToRestart() (out []*kubelet) {
 	if !w.hasOldChecks() {
 		return nil
@@ -191,7 +191,8 @@ func (w *World) kubeletsToRestart() (out []*kubelet) {
 	return out
 }
 
-// restartActions are what those who restart nodes could do now. It helps where anything does.
+// restartActions are the possible restarts of nodes by the external controller. A restart repairs the node unless
+// it has failed for good.
 func (w *World) restartActions() (out []func()) {
 	for _, k := range w.kubeletsToRestart() {
 		n := w.nodeOf(k)
@@ -208,7 +209,7 @@ func (w *World) restartActions() (out []func()) {
 	return out
 }
 
-// machineToRestart names the node of a machine that is still to be restarted.
+// machineToRestart names a machine whose node is yet to be restarted.
 func (w *World) machineToRestart() string {
 	for _, k := range w.kubeletsToRestart() {
 		if m := w.machineOf(k.on.UID); m != nil && !w.hopeless(m) {
@@ -218,13 +219,13 @@ func (w *World) machineToRestart() string {
 	return ""
 }
 
-// oldCheckSetting makes worlds of checks of the older form that select all machines of sets.
+// oldCheckSetting makes worlds of older checks that select all machines of sets.
 func oldCheckSetting(c *profile) {
 	healthSetting(c)
 	c.oldChecks = true
 }
 
-// oldCheckMutants go by the older form as if it were the newer one.
+// oldCheckMutants treat an older check like a newer one.
 func oldCheckMutants() []Mutation {
 	of := func(name, finds string, change func(*health.Check)) Mutation {
 		return Mutation{Name: name, Finds: []string{finds}, Setting: oldCheckSetting, Checks: CheckDefects{OfOldCheck: change}}

@@ -20,9 +20,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// carefulPolicy is how the collector is to be: quicker than in real life, so
-// that the time of a world is enough for it, and longer than any effect of a
-// call whose reply was lost may take.
+// carefulPolicy is the collector's policy: quicker than in production, so that the time of a world is enough, and
+// longer than the effect of any call whose reply was lost.
 func carefulPolicy() orphan.Policy {
 	p := orphan.DefaultPolicy()
 	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
@@ -32,10 +31,10 @@ func carefulPolicy() orphan.Policy {
 // owner is the identity of the control plane.
 const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
 
-// sweep is what the collector's queue holds.
+// sweep is the collector's only key.
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
 
-// sightOf is how p sees the machines of a kind, from its caches or not.
+// sightOf is p's view of the machines of a kind, from its caches or live.
 func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M], from func(client.Reader) dialect.Resolver[M]) collector.Kind {
 	cache := client.Reader(p.client)
 	kind.Live = p.live
@@ -65,7 +64,7 @@ func (p *process) kinds() (out []collector.Kind) {
 	return out
 }
 
-// runCollector makes p look for instances without a machine.
+// runCollector has p look for instances without a machine.
 func runCollector(p *process) {
 	w := p.w
 	infra := p.infrastructure()
@@ -96,7 +95,7 @@ func runCollector(p *process) {
 // joinTimeout is how long a machine may take to know its node.
 const joinTimeout = 20 * time.Minute
 
-// runNodes makes p mark nodes without a machine, and let go of them.
+// runNodes has p mark nodes without a machine, and release them.
 func runNodes(p *process) {
 	kinds := p.kinds()
 	r := collector.NewNodes(collector.NodeOptions{
@@ -124,12 +123,12 @@ func runNodes(p *process) {
 	}
 }
 
-// losses is what became of machines whose objects went without them.
+// losses are the machines whose objects were deleted by force.
 type losses struct {
 	// since is when the object with the UID was lost.
 	since map[string]time.Time
-	// secondInstances are the IDs of instances that others made for machines, strangers
-	// of those that they made for none.
+	// secondInstances are the IDs of instances that others created for machines, untaggedInstances those of
+	// instances without a machine's UID.
 	secondInstances, untaggedInstances map[string]bool
 	// allLost: all objects went for good.
 	allLost bool
@@ -139,7 +138,7 @@ func newLosses() losses {
 	return losses{since: map[string]time.Time{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
 }
 
-// stepTrouble is something that should not happen.
+// stepTrouble is one trouble.
 func (w *World) stepTrouble() {
 	var actions []func()
 	if w.profile.collects && !w.profile.recreatesLate && !w.profile.losesAllObjects {
@@ -175,8 +174,8 @@ func (w *World) stepTrouble() {
 	}
 }
 
-// loseMachine takes away a machine's object by force: its finalizers were
-// removed by hand, or the API server was restored from an old backup.
+// loseMachine deletes a machine by force: a user removed its finalizers, or the API server was restored from an
+// old backup.
 func (w *World) loseMachine() {
 	m, ok := pick(w, w.store.All(w.adapter.machine))
 	if !ok {
@@ -199,8 +198,8 @@ func (w *World) loseMachines() {
 	}
 }
 
-// createSecondInstance is a second instance of a machine, made by somebody who did not know
-// of the first. Its kubelet does not join: the name is taken.
+// createSecondInstance creates a second instance of a machine, as a client that did not know of the first. Its
+// kubelet does not join: the name is in use.
 func (w *World) createSecondInstance() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || !w.known(i) || w.losses.secondInstances[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.recreated.successors[i.ID] != "" {
@@ -217,14 +216,14 @@ func (w *World) secondInstance(i *cloud.Machine) *cloud.Machine {
 	return d
 }
 
-// idle is an instance that no controller asked for, and whose kubelet never joins.
+// idle creates an instance that no controller requested, and whose kubelet never joins.
 func (w *World) idle(at cloud.Place, uid, name string) *cloud.Machine {
 	i := w.cloud.Add(at, uid, name)
 	w.kubelet(i).decided, w.kubelet(i).never = true, true
 	return i
 }
 
-// createUntaggedInstance is an instance that carries no machine's UID.
+// createUntaggedInstance creates an instance that carries no machine's UID.
 func (w *World) createUntaggedInstance() {
 	if len(w.losses.untaggedInstances) >= 2 {
 		return
@@ -235,8 +234,7 @@ func (w *World) createUntaggedInstance() {
 	w.does("makes instance %s, %s", s.ID, name)
 }
 
-// approve lets as many orphans be removed at once as there may be. Where nothing
-// is left that says where to look for them, nobody looks.
+// approve approves the removal of all orphans at once. Where no object names a place, no collector looks there.
 func (w *World) approve() {
 	if w.losses.allLost {
 		return

@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// permanentFaultProfile is what never stops in a world before all is to end. What it affects cannot
-// come to what was asked for, and everything else has to.
+// permanentFaultProfile is the fault that lasts until all objects are deleted. Affected machines cannot reach the
+// desired state, and all others have to.
 type permanentFaultProfile struct{ permanent permanentFault }
 
 // permanentFault is one kind of it.
@@ -27,17 +27,16 @@ type permanentFault string
 // The illnesses. All but the last are those of some machines: of one zone, account or
 // pool.
 const (
-	// exhausted: there is no room for their instances. denied: nothing may be asked
-	// about them.
+	// exhausted: the cloud has no capacity for their instances. denied: it denies all requests about them.
 	exhausted permanentFault = "exhausted"
 	denied    permanentFault = "denied"
-	// undeletable: no instance of theirs can be removed.
+	// undeletable: none of their instances can be removed.
 	undeletable permanentFault = "undeletable"
 	// joinless: their nodes do not join.
 	joinless permanentFault = "joinless"
-	// forbidden: a webhook lets nobody update them.
+	// forbidden: a webhook denies updates of them.
 	forbidden permanentFault = "forbidden"
-	// crashing: the process of machines crashes before its third write.
+	// crashing: the machine controller crashes before its third write.
 	crashing permanentFault = "crashing"
 )
 
@@ -48,31 +47,30 @@ func (c *permanentFaultProfile) draw(r *rand.Rand) {
 	}
 }
 
-// writesToCrash is how many writes a process makes that always crashes.
+// writesToCrash is how many writes a crashing process makes.
 const writesToCrash = 2
 
-// affects reports whether the machine, set or deployment is affected: the first of each
-// sort is, and what it made.
+// affects reports whether the fault affects the machine, set or deployment: the first of each sort, and the
+// objects that it created.
 func (c permanentFaultProfile) affects(name string) bool {
 	first, _, _ := strings.Cut(name, "-")
 	return c.permanent != "" && c.permanent != crashing && strings.HasSuffix(first, "1")
 }
 
-// hopeless reports whether nothing can be done about o: it is affected, or was adopted
-// by a set that is. A set that may not release a machine does not know how many it has,
-// and leaves all as they are.
+// hopeless reports whether o cannot reach the desired state: the fault affects it, or a set that adopted it. A set
+// that may not release a machine does not know how many it has, and leaves all as they are.
 func (w *World) hopeless(o client.Object) bool {
 	by := metav1.GetControllerOf(o)
 	return w.profile.affects(o.GetName()) || w.profile.permanent == forbidden && by != nil && w.profile.affects(by.Name)
 }
 
-// hopelessOn reports whether that is so of the machine of i.
+// hopelessOn reports the same for the machine of i.
 func (w *World) hopelessOn(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
 	return m != nil && w.hopeless(m)
 }
 
-// permanentCallFault is what a call to the infrastructure comes to; nil: it is not affected.
+// permanentCallFault is the error of a call to the cloud; nil: the fault does not affect it.
 func (w *World) permanentCallFault(p *process, c cloud.Call) error {
 	if err := w.delayedRemoval(p, c); err != nil {
 		return err
@@ -91,7 +89,7 @@ func (w *World) permanentCallFault(p *process, c cloud.Call) error {
 	return nil
 }
 
-// permanentWriteFault is what a write to an API server comes to.
+// permanentWriteFault is the error of a write to an API server.
 func (w *World) permanentWriteFault(p *process, c store.Call) error {
 	if !c.Writes() {
 		return nil
@@ -109,7 +107,7 @@ func (w *World) permanentWriteFault(p *process, c store.Call) error {
 	return nil
 }
 
-// restartIfCrashed starts a process anew that crashed.
+// restartIfCrashed restarts a process that crashed.
 func (p *process) restartIfCrashed() {
 	if p.doomed {
 		p.kill()
@@ -118,13 +116,14 @@ func (p *process) restartIfCrashed() {
 }
 
 const (
-	// permanentFaultTime is for how long a world is watched in which something never stops.
+	// permanentFaultTime is for how long the judge watches a world with a permanent fault.
 	permanentFaultTime = 2 * time.Hour
-	// mostCalls is how many calls in an hour may be made for what is affected.
+	// mostCalls bounds the calls in an hour for each affected machine.
 	mostCalls = 2000
 )
 
-// watchPermanentFault watches that nobody gets busy with what cannot be done, and that it says why.
+// watchPermanentFault checks that controllers do not retry too often, and that the affected machines report the
+// reason.
 func (w *World) watchPermanentFault() {
 	if w.profile.permanent == "" || w.profile.permanent == crashing {
 		return
@@ -149,8 +148,8 @@ func (w *World) watchPermanentFault() {
 	}
 }
 
-// resync has everything looked at once more, as informers do every ten minutes: nothing
-// else tells that an instance died whose node was silent already.
+// resync delivers all objects once more, as informers do every ten minutes: without that, no event reports the
+// death of an instance whose node was silent before.
 func (w *World) resync() {
 	for _, p := range w.procs {
 		for _, v := range p.views {
@@ -162,20 +161,20 @@ func (w *World) resync() {
 	w.until(w.now.Add(time.Minute))
 }
 
-// endPermanentFault ends it. Collectors get the time to remove what machines left behind that
-// could not go before: with the last machine and its set goes who approves of that.
+// endPermanentFault ends the fault. Collectors get the time to remove what could not be removed before: the
+// approval to do so is deleted with the last machine and its set.
 func (w *World) endPermanentFault() {
 	if w.profile.permanent == "" {
 		return
 	}
 	w.profile.permanent = ""
-	w.intervene() // who had no hope until now
+	w.intervene() // for machines that the fault affected until now
 	if w.profile.collects {
 		w.until(w.now.Add(time.Hour))
 	}
 }
 
-// warned reports whether an event warns of o: API servers keep events for an hour.
+// warned reports whether a recent event warns of o: API servers keep events for an hour.
 func (w *World) warned(o client.Object) bool {
 	at, told := w.told[o.GetName()]
 	return told && w.now.Sub(at) < time.Hour
@@ -195,7 +194,7 @@ func (w *World) until(end time.Time) {
 	}
 }
 
-// failing counts the passes that p has to repeat, for what can be helped.
+// failing counts the passes that p has to repeat, without those of affected objects.
 func (w *World) failing(p *process) (n int) {
 	for key := range p.queue.failures {
 		if !w.profile.affects(key.Name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestWhatIsHopeless: what an illness affects is excused, and nothing else.
+// TestWhatIsHopeless: a permanent fault excuses the objects that it affects, and no others.
 func TestWhatIsHopeless(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, machine, set string

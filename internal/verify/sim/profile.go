@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// fault is one way in which the world misbehaves.
+// fault is one kind of misbehaviour of the world.
 type fault int
 
 // The faults. Those of the API server and of the infrastructure come before
@@ -45,31 +45,28 @@ const (
 	allFaults
 )
 
-// profile is what the world of a seed is like. Every seed has some of the
-// faults only, so that one does not hide another.
+// profile describes the world of a seed. Every seed has only some of the faults, so that one does not hide
+// another.
 type profile struct {
 	// percent is how likely each fault is where it may occur.
 	percent [allFaults]int
 	cloud   cloud.Traits
-	// viewLag bounds for how long an informer may run behind.
+	// viewLag bounds the delay of informers.
 	viewLag time.Duration
-	// pausePercent is how likely a controller is to be overtaken by the rest
-	// of the world at a call.
+	// pausePercent is how likely the rest of the world overtakes a controller at a call.
 	pausePercent int
-	// sets and singles are how many of each there are to begin with.
+	// sets and singles are how many of each exist at the beginning.
 	sets, singles int
-	// tokens: nodes join with bootstrap tokens. ccm: a node gets its provider
-	// ID only after it joined. groups: the machines of a set are of a group.
+	// tokens: nodes join with bootstrap tokens. ccm: a node gets its provider ID only after it joined. groups: the
+	// machines of a set belong to a group.
 	tokens, ccm, groups bool
-	// apps is how many workloads there are, budgets whether they have
-	// disruption budgets.
+	// apps is how many workloads there are, budgets whether they have PodDisruptionBudgets.
 	apps    int
 	budgets bool
-	// deployments is how many there are to begin with; where there are none,
-	// there never will be. strategy is that of all of them, guarded says that
-	// they take precautions; empty and false: as it comes. busy is how many
-	// percent more of the steps change a deployment; grown says that the world
-	// is at rest, and about to roll, when the faults begin.
+	// deployments is how many exist at the beginning; a world that begins without deployments never has any.
+	// strategy is that of all of them, guarded says that they take precautions; empty and false: drawn at random.
+	// busy is the percentage of additional steps that change a deployment; grown says that the world is at rest,
+	// and about to roll, when the faults begin.
 	deployments int
 	strategy    rollout.Strategy
 	guarded     bool
@@ -79,24 +76,21 @@ type profile struct {
 	wider
 }
 
-// wider is what worlds got later. It is drawn from a source of its own, so that
-// a seed means what it meant.
+// wider has the later parts of a profile. They are drawn from a source of their own, so that a seed keeps its
+// meaning.
 type wider struct {
-	// apart: the machines join another cluster than the one that has them.
+	// apart: the machines join another cluster than the one that has their objects.
 	apart bool
-	// collects: somebody looks for instances without a machine, with the policy
-	// orphans, and machines are lost that had one. trouble is how many percent
-	// of the steps are something that should not happen.
+	// collects: a collector looks for instances without a machine, with the policy `orphans`, and machines with an
+	// instance are lost. trouble is the percentage of steps that are a trouble.
 	collects bool
 	orphans  orphan.Policy
 	trouble  int
-	// outages: API servers are out of reach for some time, and processes look
-	// whether they are.
+	// outages: API servers are unreachable for some time, and processes probe them.
 	outages bool
-	// denials: they answer then, and deny everything. Settings have that, and no seed.
+	// denials: during an outage they answer and deny every request. Only settings have that, not seeds.
 	denials bool
-	// volumes: there are pods with volumes, which take the time attach to be
-	// attached or detached.
+	// volumes: pods have volumes, which take the time `attach` to attach or detach.
 	volumes bool
 	attach  time.Duration
 
@@ -116,11 +110,10 @@ type wider struct {
 	breadth
 }
 
-// impatience is what worlds got last: how long drains and hooks may take.
+// impatience says how long drains and hooks may take.
 type impatience struct {
-	// drains is the drain timeout of all machines, where their API has one, tight
-	// says that no budget ever lets a pod go; hooks is for how long hooks may stop a
-	// step before that is told. Zero: as usual.
+	// drains is the drain timeout of all machines, where their API has one; tight says that no budget ever allows
+	// an eviction; hooks is for how long a hook may stop a step before the machine reports it. Zero: the default.
 	drains, hooks time.Duration
 	tight         bool
 }
@@ -131,7 +124,7 @@ func (i *impatience) draw(r *rand.Rand) {
 	i.tight = r.IntN(6) == 0
 }
 
-// widen draws what of it there is.
+// widen draws the later parts.
 func (c *profile) widen(r *rand.Rand) {
 	for f := faults; f < allFaults; f++ {
 		if r.IntN(2) == 0 {
@@ -151,12 +144,12 @@ func (c *profile) widen(r *rand.Rand) {
 	}
 	c.impatience.draw(r)
 	if c.clockwork.draw(r); c.clockwork.set {
-		// Who is an hour behind hands out tokens that have expired, and cannot know.
+		// A process whose clock is an hour behind creates tokens that have expired, and cannot know.
 		c.trouble, c.tokens = max(c.trouble, 2), false
 	}
 }
 
-// usual is how likely the faults are, in percent, where a seed has them.
+// usual is how likely a fault is, in percent, where a seed has it.
 var usual = [allFaults]int{
 	apiFails: 8, apiBusy: 5, apiLost: 10, apiLate: 6,
 	cloudFails: 10, cloudThrottled: 8, cloudDenied: 8, cloudExhausted: 20, cloudHalf: 20, cloudLost: 25, cloudLate: 15,

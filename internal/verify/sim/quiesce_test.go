@@ -13,9 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestBreathOutlastsALook: a machine says that its instance is not known until it looks
-// again, which it may put off once the last fault is over. The world is not at rest
-// before.
+// TestBreathOutlastsALook: a machine reports an unknown instance until its next look-up, which may come late after
+// the last fault. The world is not at rest before.
 func TestBreathOutlastsALook(t *testing.T) {
 	for name, p := range map[string]lifecycle.Policy{
 		Gardener:  gardener.Machines{}.Policy(&v1alpha1.Machine{}),

@@ -13,46 +13,43 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// maxRecreations is how often all objects are made anew at most.
+// maxRecreations bounds how often all objects are recreated.
 const maxRecreations = 1
 
-// recreated are objects that were put back from a backup by making them anew, as Velero
-// does: they have other UIDs.
+// recreated are objects that were recreated from a backup, as Velero does: they have other UIDs.
 type recreated struct {
-	// successors are the UIDs of the machines that have instances recorded which were made
-	// for a machine with another UID, by ID.
+	// successors maps an instance's ID to the UID of the recreated machine that has it recorded.
 	successors map[string]string
-	// all is how often all objects were.
+	// all counts how often all objects were recreated.
 	all int
-	// lost are the machines that were lost, and of which there is a backup; asked are the IDs of
-	// the instances that the collector asked to remove.
+	// lost are the machines that were lost and are in a backup. asked are the IDs of the instances that the
+	// collector asked to remove.
 	lost  []client.Object
 	asked []string
 }
 
-// recreationProfile is that objects are made anew.
+// recreationProfile says whether objects are recreated.
 type recreationProfile struct {
-	// remakes: machines and what makes them are taken away and made anew, with other UIDs.
+	// recreates: machines, sets and deployments are deleted by force and recreated with other UIDs.
 	recreates bool
-	// tardy: machines that have two instances are lost, and made anew much later. No seed draws
-	// it: settings have it. bereaves: their own instances die instead, as the others are removed.
+	// recreatesLate: machines with two instances are lost and recreated much later. killsRecorded: their recorded
+	// instances die instead, while the others are removed. Only settings have them, not seeds.
 	recreatesLate, killsRecorded bool
 }
 
 func (r *recreationProfile) draw(rng *rand.Rand) { r.recreates = rng.IntN(8) == 0 }
 
-// settleRecreation makes the rest of a world fit: what else puts objects back that were
-// there before would put back the UIDs too, and kubemark knows its instances by them. A
-// machine that is put back without our finalizer, and deleted before it has one again,
-// cannot get one: whoever holds it then keeps its instance from everybody, and may not do
-// so for ever.
+// settleRecreation makes the rest of a world fit. Other restores would restore UIDs as well, and kubemark
+// identifies its instances by UID. A machine that is restored without our finalizer and deleted before it has one
+// again cannot get one: a foreign finalizer then hides its instance from every controller, and must not do so for
+// ever.
 func (c *profile) settleRecreation() {
 	if c.recreates {
 		c.restores, c.versions, c.hollow, c.lasting, c.ends, c.permanent = false, false, false, false, 0, ""
 	}
 }
 
-// recreationActions are the deeds of it.
+// recreationActions are the actions of this profile.
 func (w *World) recreationActions() []func() {
 	switch {
 	case w.profile.killsRecorded:
@@ -65,8 +62,8 @@ func (w *World) recreationActions() []func() {
 	return []func(){w.recreateMachine, w.recreateMachine, w.recreateAll}
 }
 
-// recordedInstance is an instance whose machine stays and has it recorded, with the machine; nil: there is
-// none.
+// recordedInstance returns an instance that a machine has recorded, and that machine, which has no controller and
+// is not being deleted; nil if none exists.
 func (w *World) recordedInstance() (*cloud.Machine, client.Object) {
 	var fit []*cloud.Machine
 	for _, i := range w.cloud.Existing("") {
@@ -81,7 +78,7 @@ func (w *World) recordedInstance() (*cloud.Machine, client.Object) {
 	return i, w.machineOf(w.uidOf(i))
 }
 
-// loseMachineWithTwo takes a machine away, of which there is a backup, and that has a second instance.
+// loseMachineWithTwo loses a machine that is in a backup and has a second instance.
 func (w *World) loseMachineWithTwo() {
 	i, m := w.recordedInstance()
 	if m == nil || i.UID != string(m.GetUID()) {
@@ -94,8 +91,8 @@ func (w *World) loseMachineWithTwo() {
 	w.does("LOSES machine %s, which has %s and %s", m.GetName(), i.ID, d.ID)
 }
 
-// delayedRemoval is what a call comes to where machines are made anew late: until the faults stop
-// nothing goes that the collector asks to remove.
+// delayedRemoval is the error of the collector's removals in worlds that recreate machines late: no removal
+// succeeds until the faults stop.
 func (w *World) delayedRemoval(p *process, c cloud.Call) error {
 	if !w.profile.recreatesLate || p.role != orphanRole || c.Verb != "delete" || w.step < 0 {
 		return nil
@@ -104,7 +101,7 @@ func (w *World) delayedRemoval(p *process, c cloud.Call) error {
 	return provider.Errorf(provider.Transient, "internal error in zone 1")
 }
 
-// killRecorded kills the instance that a machine has recorded, where the collector asked to remove another.
+// killRecorded kills the recorded instance of a machine whose other instance the collector asked to remove.
 func (w *World) killRecorded() {
 	second := func(i *cloud.Machine) bool {
 		return slices.ContainsFunc(w.cloud.Existing(i.UID), func(o *cloud.Machine) bool { return o != i && slices.Contains(w.recreated.asked, o.ID) })
@@ -117,7 +114,7 @@ func (w *World) killRecorded() {
 	w.cloud.Kill(i)
 }
 
-// restoreMachine makes a machine anew whose instance the collector asked to remove.
+// restoreMachine recreates a machine whose instance the collector asked to remove.
 func (w *World) restoreMachine() {
 	var fit []client.Object
 	for _, m := range w.recreated.lost {
@@ -141,8 +138,8 @@ func (w *World) recreateMachine() {
 	}
 }
 
-// recreateAll makes all anew that people make, or what they make does. What was being deleted
-// is back as if nobody had asked for that, with what its status says of it.
+// recreateAll recreates all objects that users created, and what these created. A deletion is undone, but the
+// status keeps what it says of it.
 func (w *World) recreateAll() {
 	if w.recreated.all >= maxRecreations || !w.chance(30) {
 		return
@@ -156,7 +153,7 @@ func (w *World) recreateAll() {
 	w.recreateObjects(all...)
 }
 
-// recreateObjects takes objects away and makes them anew.
+// recreateObjects deletes objects by force and recreates them.
 func (w *World) recreateObjects(all ...client.Object) {
 	w.forceDelete(all...)
 	w.createAgain(all...)
@@ -171,11 +168,11 @@ func (w *World) forceDelete(all ...client.Object) {
 	}
 }
 
-// createAgain makes objects anew, owners first, with or without their finalizers and their status.
+// createAgain recreates objects, owners first, with or without their finalizers and their status.
 func (w *World) createAgain(all ...client.Object) {
-	// Where it is judged how long something was in sight, the judge knows of no former UID.
+	// The judge knows no former UID, and needs one to judge how long a process has watched an object.
 	finalizers, status := w.chance(50), w.chance(70) && !w.looks()
-	finalizers = finalizers || w.profile.recreatesLate // one that goes at once leaves what was asked to go before
+	finalizers = finalizers || w.profile.recreatesLate // a machine without finalizers would leave its instances behind
 	owners, successors := w.roll(3), map[types.UID]types.UID{}
 	for _, o := range all {
 		c := o.DeepCopyObject().(client.Object)
@@ -199,8 +196,8 @@ func (w *World) createAgain(all ...client.Object) {
 	}
 }
 
-// references are those of o to its owners as they are put back: to one that is there, or
-// else none (0), as they were (1), or to who took its place (2).
+// references are the restored owner references of o: to an existing owner, or else none (0), the former ones (1),
+// or those of the recreated owner (2).
 func (w *World) references(o client.Object, how int, successors map[types.UID]types.UID) []metav1.OwnerReference {
 	refs := slices.Clone(o.GetOwnerReferences())
 	if w.setOf(o) != nil || w.deploymentOf(o) != nil || how == 1 {
@@ -215,8 +212,8 @@ func (w *World) references(o client.Object, how int, successors map[types.UID]ty
 	return refs
 }
 
-// transferInstances notes whose the instances of a machine are that was made anew: what it has
-// recorded is its, what it has not is nobody's.
+// transferInstances notes the owners of a recreated machine's instances: it owns the recorded one. The others
+// belong to no machine.
 func (w *World) transferInstances(was, now client.Object) {
 	delete(w.owners.chosen, was.GetUID())
 	if w.store.KindOf(was) != w.store.KindOf(w.adapter.machine) {
@@ -234,7 +231,7 @@ func (w *World) transferInstances(was, now client.Object) {
 	}
 }
 
-// uidOf is the UID of the machine whose instance i is, or for which it was made.
+// uidOf is the UID of the machine that has i recorded or that i was created for.
 func (w *World) uidOf(i *cloud.Machine) string {
 	if heir := w.recreated.successors[i.ID]; heir != "" {
 		return heir
@@ -242,7 +239,7 @@ func (w *World) uidOf(i *cloud.Machine) string {
 	return i.UID
 }
 
-// uidOfPart is the same of a part. What outlives its instance is nobody's.
+// uidOfPart is the same for a part. A part without an instance belongs to no recreated machine.
 func (w *World) uidOfPart(p *cloud.Part) string {
 	for _, i := range w.cloud.Existing(p.UID) {
 		if p.UID != "" && w.recreated.successors[i.ID] != "" {

@@ -10,14 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// recreationSetting makes worlds in which machines are made anew often.
+// recreationSetting makes worlds in which machines are recreated often.
 func recreationSetting(c *profile) {
 	troubled(func(t *troubles) { t.recreates = true })(c)
 	c.percent, c.cloud.Lag, c.trouble = [allFaults]int{}, 0, 20
 }
 
-// recreationMutants are defects that only machines show whose instances carry another UID. What
-// guards against empty answers of an infrastructure keeps this one from losing anything.
+// recreationMutants are defects that show only with machines whose instances carry another UID. The guards against
+// empty answers of a cloud keep this defect from losing anything.
 func recreationMutants() []Mutation {
 	return []Mutation{{
 		Name: "an instance is known by its UID alone", Setting: recreationSetting,

@@ -13,20 +13,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// refusalProfile is what API servers turn away.
+// refusalProfile says which requests API servers refuse.
 type refusalProfile struct {
-	// overloads: for some time they take few calls of one sort, or of all, and say when
-	// to come back.
+	// overloads: for some time they refuse most requests of one sort, or of all, and report when to retry.
 	overloads bool
-	// forbids: for some time the webhook of somebody else denies changes of one kind by
-	// one verb.
+	// forbids: for some time a webhook denies changes of one kind by one verb.
 	forbids bool
 }
 
 func (s *refusalProfile) draw(r *rand.Rand) { s.overloads, s.forbids = r.IntN(6) == 0, r.IntN(5) == 0 }
 
-// retries are how often budgets may refuse, where that must be told from a server that
-// is busy; nil: as usual.
+// retries is how often budgets may refuse an eviction, where a controller must tell that from an overloaded
+// server; nil: the default.
 func (s refusalProfile) retries() *int32 {
 	if !s.overloads {
 		return nil
@@ -34,7 +32,7 @@ func (s refusalProfile) retries() *int32 {
 	return ptr.To[int32](2)
 }
 
-// refusals is what is turned away until when.
+// refusals are the present refusals of API servers and of the cloud.
 type refusals struct {
 	overload overload
 	denial   denial
@@ -42,7 +40,7 @@ type refusals struct {
 	account  account
 }
 
-// overload is of an API server: of so many percent of its calls of a sort.
+// overload is that of an API server, which refuses so many percent of the requests of a sort.
 type overload struct {
 	of      *store.Store
 	sort    string
@@ -50,15 +48,15 @@ type overload struct {
 	until   time.Time
 }
 
-// denial is of a verb on a kind: as forbidden, or as invalid.
+// denial denies a verb on a kind, as forbidden or as invalid.
 type denial struct {
 	kind, verb string
 	invalid    bool
 	until      time.Time
 }
 
-// sortOf is by what an API server sorts its calls, and webhooks choose them: their
-// verb, where patches are updates and a subresource stands for itself.
+// sortOf is the sort of a request for API servers and webhooks: its verb. A patch is an update, and a subresource
+// is a sort of its own.
 func sortOf(c store.Call) string {
 	switch {
 	case c.Part != "":
@@ -101,7 +99,7 @@ func (w *World) startDenial() {
 
 const overloaded = "the server has received too many requests and has asked us to try again later"
 
-// refusalOf is what a controller hears whose call is not let through; nil when it is.
+// refusalOf is the error of a refused request; nil if the server accepts it.
 func (w *World) refusalOf(s *store.Store, c store.Call) error {
 	o, d := w.refusals.overload, w.refusals.denial
 	if o.of == s && w.now.Before(o.until) && (o.sort == "" || o.sort == sortOf(c)) && w.chance(o.percent) {
@@ -120,7 +118,7 @@ func (d denial) refusal(c store.Call) error {
 	return apierrors.NewForbidden(schema.GroupResource{Group: c.Kind.Group, Resource: c.Kind.Kind}, c.Key.Name, errors.New(`admission webhook "policy.example.com" denied the request: not now`))
 }
 
-// refusalActions are the deeds of it.
+// refusalActions are the actions of this profile.
 func (w *World) refusalActions() (out []func()) {
 	if w.profile.overloads {
 		out = append(out, w.startOverload, w.startOverload)

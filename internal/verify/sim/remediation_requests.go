@@ -19,27 +19,27 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// remediationProfile is what worlds have of remediation requests.
+// remediationProfile says whether health checks request external remediation.
 type remediationProfile struct {
-	// pleas: some checks make requests from a template, for others to work off.
+	// remediates: some checks create requests from a template, for an external controller.
 	remediates bool
 }
 
-// remediationSource is a stream of random numbers that nothing else has.
+// remediationSource is the source of random numbers of this profile alone.
 const remediationSource = widerSource + 0x91ea
 
 func (p *remediationProfile) draw(r *rand.Rand) { p.remediates = r.IntN(2) == 0 }
 
-// hasRemediationRequests reports whether there are remediation requests.
+// hasRemediationRequests reports whether this world has remediation requests.
 func (w *World) hasRemediationRequests() bool { return w.profile.checks && w.profile.remediates }
 
-// remediationGroup is the API of somebody who repairs machines.
+// remediationGroup is the API of the external controller that repairs machines.
 var remediationGroup = schema.GroupVersion{Group: "repairs.example.com", Version: "v1"}
 
-// templateName is the template that there is.
+// templateName is the name of the only template.
 const templateName = "restart"
 
-// plea is one remediation request, form the template of some. Health checks know
+// remediationRequest is one request, remediationTemplate the template of some. Health checks know
 // neither as a type.
 type (
 	remediationRequest struct {
@@ -77,7 +77,7 @@ func (f *remediationTemplate) DeepCopyObject() runtime.Object {
 	return &remediationTemplate{f.TypeMeta, *f.ObjectMeta.DeepCopy(), remediationTemplateSpec{*f.Spec.Template.DeepCopyObject().(*remediationRequest)}}
 }
 
-// remediationKinds are the kinds that such worlds have besides.
+// remediationKinds are the kinds of the external API.
 func (w *World) remediationKinds() []*store.Kind {
 	if !w.hasRemediationRequests() {
 		return nil
@@ -85,7 +85,7 @@ func (w *World) remediationKinds() []*store.Kind {
 	return []*store.Kind{store.NewKind(remediationGroup.WithKind("Repair"), &remediationRequest{}), store.NewKind(remediationGroup.WithKind("RepairTemplate"), &remediationTemplate{})}
 }
 
-// request is an empty one; nil where there are none.
+// request returns an empty request, or nil if this world has no requests.
 func (w *World) request() client.Object {
 	if !w.hasRemediationRequests() {
 		return nil
@@ -93,7 +93,7 @@ func (w *World) request() client.Object {
 	return &remediationRequest{}
 }
 
-// createRemediationTemplate makes the template.
+// createRemediationTemplate creates the template.
 func (w *World) createRemediationTemplate() {
 	if w.hasRemediationRequests() {
 		_, err := w.store.Create(&remediationTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: templateName}})
@@ -101,8 +101,7 @@ func (w *World) createRemediationTemplate() {
 	}
 }
 
-// setRemediationTemplate makes a check one that asks others, or none. Some name a template that is not
-// there.
+// setRemediationTemplate gives a check a template, or none. Some checks name a template that does not exist.
 func (w *World) setRemediationTemplate(c *check) {
 	if !w.hasRemediationRequests() {
 		return
@@ -121,13 +120,13 @@ func (*World) template(missing bool) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: remediationGroup.String(), Kind: "RepairTemplate", Namespace: namespace, Name: name}
 }
 
-// remediationState is what the others make of requests.
+// remediationState is the state of the external controller.
 type remediationState struct {
-	// seen are the requests that they came to.
+	// seen are the requests that it has handled.
 	seen map[types.UID]bool
 }
 
-// openRequests are the requests that the others have yet to come to, by name.
+// openRequests are the requests that the external controller has yet to handle, by name.
 func (w *World) openRequests() (out []*remediationRequest) {
 	if !w.hasRemediationRequests() {
 		return nil
@@ -137,7 +136,7 @@ func (w *World) openRequests() (out []*remediationRequest) {
 	})
 }
 
-// machineOfRequest is the machine that a request is about; nil: it is gone.
+// machineOfRequest returns the machine that a request is about, or nil if it does not exist.
 func (w *World) machineOfRequest(p *remediationRequest) client.Object {
 	for _, ref := range p.OwnerReferences {
 		if m := w.machineOf(string(ref.UID)); m != nil {
@@ -147,9 +146,8 @@ func (w *World) machineOfRequest(p *remediationRequest) client.Object {
 	return nil
 }
 
-// requestActions are what the others could do about requests now: they restart what the machine
-// runs on, ignore a request, or delete it without having done anything. That of a
-// machine that is gone is deleted by the cluster.
+// requestActions are the external controller's possible actions: it restarts the machine's instance, ignores a
+// request, or deletes it unhandled. The garbage collector deletes the request of a machine that does not exist.
 func (w *World) requestActions() (out []func()) {
 	if !w.hasRemediationRequests() {
 		return nil
@@ -186,7 +184,7 @@ func (w *World) handleRequest(p *remediationRequest, m client.Object) {
 	}
 }
 
-// requestTimes are when the others come back to a request.
+// requestTimes are the times at which the external controller handles a request.
 func (w *World) requestTimes() (out []time.Time) {
 	for _, p := range w.openRequests() {
 		out = append(out, w.repairDue(w.machineOfRequest(p)))
@@ -194,7 +192,7 @@ func (w *World) requestTimes() (out []time.Time) {
 	return out
 }
 
-// machineWithOpenRequest names a machine about which a request waits.
+// machineWithOpenRequest names a machine with an unhandled request.
 func (w *World) machineWithOpenRequest() string {
 	for _, p := range w.openRequests() {
 		if m := w.machineOfRequest(p); !w.hopeless(m) && m.GetDeletionTimestamp() == nil {
@@ -204,7 +202,7 @@ func (w *World) machineWithOpenRequest() string {
 	return ""
 }
 
-// typed gives objects without a type the one that the store has for them.
+// typed returns an empty object of the Go type that the store has for an unstructured object.
 func typed(o runtime.Object) (client.Object, *unstructured.Unstructured) {
 	u, is := o.(*unstructured.Unstructured)
 	if !is {
@@ -225,7 +223,7 @@ func untyped(o runtime.Object, u *unstructured.Unstructured) error {
 	return err
 }
 
-// looseReader and looseClient serve objects without a type.
+// unstructuredReader and unstructuredClient serve unstructured objects.
 type (
 	unstructuredReader struct{ client.Reader }
 	unstructuredClient struct{ client.Client }
@@ -288,13 +286,13 @@ func (c unstructuredClient) Delete(ctx context.Context, o client.Object, opts ..
 	return c.Client.Delete(ctx, t, opts...)
 }
 
-// remediationSetting makes worlds in which checks ask others.
+// remediationSetting makes worlds in which checks request external remediation.
 func remediationSetting(c *profile) {
 	healthSetting(c)
 	c.remediates = true
 }
 
-// remediationMutants do themselves what others are asked for, or never take it back.
+// remediationMutants remedy a machine themselves, or never delete a request.
 func remediationMutants() []Mutation {
 	return []Mutation{
 		{

@@ -7,18 +7,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// stallProfile is what happens to watches.
+// stallProfile says whether watches stall.
 type stallProfile struct {
-	// stalls: the watch of one kind stops in one process, while others go on and
-	// nobody is told: a connection that is half open, or a proxy that keeps it.
+	// stalls: the watch of one kind stops in one process without an error, while others go on: the connection is
+	// half open, or a proxy keeps it.
 	stalls bool
 }
 
 func (s *stallProfile) draw(r *rand.Rand) { s.stalls = r.IntN(5) == 0 }
 
-// stallWatch makes a watch stop for as long as a connection lasts that nobody ends. What
-// happened meanwhile comes as one new list then: of several changes the last, and an
-// object that was made again under its name as a change.
+// stallWatch stops a watch until its connection ends. The process then lists the kind again: it sees the last of
+// several changes, and a recreated object as a change.
 func (w *World) stallWatch() {
 	p, ok := pick(w, w.leading())
 	if !ok {
@@ -32,7 +31,7 @@ func (w *World) stallWatch() {
 	w.tracef(p.name(), "the WATCH of %s STALLS until %v", v.Kind().Kind, p.stalled[v].Sub(epoch))
 }
 
-// watchStalled reports whether the process hears nothing of what v shows.
+// watchStalled reports whether the process receives no events of what v shows.
 func (p *process) watchStalled(v *store.View) bool {
 	return p.w.out(v.Store(), p.w.now) || p.w.now.Before(p.stalled[v])
 }

@@ -6,13 +6,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// takeoverProfile is a world in which a machine goes as another process takes over, while one has a pass for it under way.
+// takeoverProfile is a world in which users delete a machine while another process takes over in the middle of a
+// pass for it.
 type takeoverProfile struct {
-	// usurps: that happens often. No seed draws it: seeds mean what they meant, and settings have it.
+	// takeovers: that happens often. Only settings have it, not seeds: a seed keeps its meaning.
 	takeovers bool
 }
 
-// takeOverMidPass deletes a machine in the middle of a pass for it, and lets another process lead.
+// takeOverMidPass deletes a machine in the middle of a pass for it, and makes another process the leader.
 func (w *World) takeOverMidPass() {
 	var passes []*task
 	for _, p := range w.leading() {
@@ -34,7 +35,7 @@ func (w *World) takeOverMidPass() {
 	w.start(p.role, p.adapter, w.roll(1+int(w.profile.viewLag/time.Second)))
 }
 
-// machineOf is the machine that the pass is for; nil: there is none any more.
+// machineOf returns the machine that the pass is for, or nil if it does not exist any more.
 func (p *process) machineOf(t *task) client.Object {
 	return p.w.store.Lookup(p.adapter.machine, t.key.NamespacedName)
 }

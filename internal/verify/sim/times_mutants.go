@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// unsteady makes worlds whose clocks are set, and whose nodes fail.
+// unsteady makes worlds whose wall clocks are set, and whose nodes fail.
 func unsteady(c *profile) {
 	c.wider = wider{clockwork: clockwork{set: true}, healthProfile: healthProfile{checks: true, frail: true}, trouble: 25}
 	c.deployments, c.sets, c.singles, c.apps, c.tokens = 0, 3, 0, 0, false
@@ -22,7 +22,7 @@ func undone(c *profile) {
 	c.deployments, c.sets, c.singles, c.apps = 0, 2, 2, 0
 }
 
-// timeMutants are wrong about what time it is, or that it never goes back.
+// timeMutants have a wrong time, or expect that versions never go back.
 func timeMutants() []Mutation {
 	return []Mutation{
 		{
@@ -35,7 +35,7 @@ func timeMutants() []Mutation {
 	}
 }
 
-// monotonic does not believe an API server that shows an object as it was before.
+// monotonic refuses an older version of an object than the last one.
 type monotonic struct {
 	client.Reader
 	seen map[client.ObjectKey]int64

@@ -21,21 +21,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// transcript writes down what happens in a world as the tests of real binaries do, so that the checker can judge it beside the judge.
+// transcript records a world's events as the tests of real binaries do, so that the checker can judge it beside
+// the judge.
 type transcript struct {
 	w   *World
 	run checker.Run
-	// namespaceDeletionProfile and gone are the IDs of instances of which that is in the run.
-	namespaceDeletionProfile, gone map[string]bool
+	// ending and gone are the IDs of instances whose end is recorded as begun, and as complete.
+	ending, gone map[string]bool
 	parts                          map[*cloud.Part]bool
-	// machines are the UIDs of all that there were.
+	// machines are the UIDs of all machines so far.
 	machines map[string]bool
 	err      error
 }
 
 // transcribe begins with all that is there.
 func transcribe(w *World) *transcript {
-	t := &transcript{w: w, run: checker.Run{Sets: string(setRole), Machines: string(machineRole), Once: true}, namespaceDeletionProfile: map[string]bool{}, gone: map[string]bool{}, machines: map[string]bool{}}
+	t := &transcript{w: w, run: checker.Run{Sets: string(setRole), Machines: string(machineRole), Once: true}, ending: map[string]bool{}, gone: map[string]bool{}, machines: map[string]bool{}}
 	for _, a := range w.judgedAPIs() {
 		t.run.DrainTimeout = max(t.run.DrainTimeout, a.DrainTimeout)
 	}
@@ -60,8 +61,8 @@ func transcribe(w *World) *transcript {
 	judges := w.cloud.OnStop
 	w.cloud.OnStop = func(i *cloud.Machine) {
 		judges(i)
-		if !t.namespaceDeletionProfile[i.ID] {
-			t.namespaceDeletionProfile[i.ID] = true
+		if !t.ending[i.ID] {
+			t.ending[i.ID] = true
 			t.event(i, checker.Ending)
 		}
 	}
@@ -83,12 +84,12 @@ func (t *transcript) by() string {
 // now is a time that no other event has: one thing happens after the other in a world.
 func (t *transcript) now() time.Time { return t.w.now.Add(time.Duration(len(t.run.Events))) }
 
-// event adds one about an instance.
+// event adds an event about an instance.
 func (t *transcript) event(i *cloud.Machine, what string) {
 	t.run.Events = append(t.run.Events, checker.Event{At: t.now(), What: what, UID: t.w.uidOf(i), Machine: i.Host, Instance: i.ID})
 }
 
-// ends tells of the instances that have ended since.
+// ends records the instances that have ended since.
 func (t *transcript) ends() {
 	for _, i := range t.w.cloud.Machines() {
 		if i.Exists(t.w.now) || t.gone[i.ID] {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// troubles are those of API servers, of networks and of what stands between, which
-// worlds got one after the other. Each is drawn from a source of its own, so that a
-// seed goes on meaning what it meant where it has none of them.
+// troubles are the faults of API servers and networks that worlds got later. Each is drawn from a source of its
+// own, so that a seed without it keeps its meaning.
 type troubles struct {
 	stallProfile
 	hangProfile
@@ -25,11 +24,11 @@ type troubles struct {
 	instanceFailureProfile
 	choiceProfile
 	hazard hazard
-	// dallies: of all that is written, only deletions come late. No seed draws it.
+	// dallies: of all writes, only deletions arrive late. No seed draws it.
 	dallies bool
 }
 
-// The sources: streams of random numbers that nothing else has.
+// The sources of random numbers, each for one profile alone.
 const (
 	stallSource          = widerSource + 0x57a11
 	hangSource           = widerSource + 0x4a461
@@ -51,7 +50,7 @@ func (c *profile) drawTroubles(seed uint64) {
 		c.trouble = max(c.trouble, 3)
 	}
 	if c.permanentFaultProfile.draw(from(permanentFaultSource)); c.permanent != "" {
-		c.healthProfile = healthProfile{} // nobody else looks after what is affected
+		c.healthProfile = healthProfile{} // no controller handles the machines that the fault affects
 	}
 	c.drawBadImages(from(badImageSource))
 	if c.finalizerProfile.draw(from(holdSource)); c.foreignFinalizers {
@@ -69,7 +68,7 @@ func (c *profile) drawTroubles(seed uint64) {
 	}
 }
 
-// troubleActions are the deeds of the troubles.
+// troubleActions are the actions of the troubles.
 func (w *World) troubleActions() (out []func()) {
 	if w.profile.stalls {
 		out = append(out, w.stallWatch, w.stallWatch, w.stallWatch)
@@ -95,7 +94,7 @@ func (w *World) troubleActions() (out []func()) {
 	return slices.Concat(out, w.uidlessActions(), w.refusalActions(), hazardEffects{w}.actions())
 }
 
-// troubleTimes are when troubles end by themselves.
+// troubleTimes are the times at which troubles end by themselves.
 func (w *World) troubleTimes() (out []time.Time) {
 	for _, p := range w.procs {
 		for _, v := range p.views {

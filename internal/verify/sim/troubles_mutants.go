@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// troubled are worlds with nothing but the trouble that is given.
+// troubled are worlds with only the given trouble.
 func troubled(bring func(*troubles)) func(*profile) {
 	return func(c *profile) {
 		percent := c.percent
@@ -23,7 +23,7 @@ func troubled(bring func(*troubles)) func(*profile) {
 	}
 }
 
-// troubleMutants are defects that only one of the later troubles shows.
+// troubleMutants are defects that show with one of the later troubles only.
 func troubleMutants() []Mutation {
 	return []Mutation{
 		{
@@ -107,7 +107,7 @@ func cachedNodes(c client.Client, live client.Reader) (client.Client, client.Rea
 	return c, nodesOf{live, c}
 }
 
-// mistaken is a client that mistakes the answers of API servers.
+// mistaken is a client that misreads the answers of API servers.
 type mistaken struct {
 	client.Client
 	takes func(verb string, o client.Object, err error) error
@@ -145,7 +145,7 @@ func (p mistakenPart) Create(ctx context.Context, o, part client.Object, opts ..
 	return p.c.takes(p.name, o, p.SubResourceClient.Create(ctx, o, part, opts...))
 }
 
-// finalizerRemover takes all finalizers off objects that it lets go.
+// finalizerRemover removes all finalizers from objects that it releases.
 type finalizerRemover struct{ client.Client }
 
 // Patch implements [client.Writer].

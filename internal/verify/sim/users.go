@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// begin furnishes the world.
+// begin creates the first objects of the world.
 func (w *World) begin() {
 	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
 	w.recreated.successors = map[string]string{}
@@ -37,7 +37,7 @@ func (w *World) begin() {
 	}
 }
 
-// createMissing makes what is not there.
+// createMissing creates the objects that do not exist.
 func (w *World) createMissing(all []client.Object) {
 	for _, o := range all {
 		if w.store.Lookup(o, client.ObjectKeyFromObject(o)) == nil {
@@ -47,7 +47,7 @@ func (w *World) createMissing(all []client.Object) {
 	}
 }
 
-// stepUser is something that somebody does.
+// stepUser is one action of a user.
 func (w *World) stepUser() {
 	if w.profile.losesAllObjects {
 		return
@@ -84,15 +84,13 @@ func (w *World) createSet() {
 	w.does("creates set %s of %d", s.GetName(), w.adapter.size(s))
 }
 
-// createMachine makes a machine of nobody's, sometimes under a name that was
-// used before.
+// createMachine creates a machine without a set, sometimes under a name that was used before.
 func (w *World) createMachine(labels map[string]string) {
 	w.createNamed(w.single(), labels)
 }
 
-// single is a name for a machine that no set makes. Machines of two APIs share it only
-// where their nodes have names of their own: two hosts of one name, of which neither
-// knows of the other, are no cluster.
+// single is a name for a machine without a set. Machines of two APIs share it only where their nodes have other
+// names: two hosts of one name that do not know of each other are no cluster.
 func (w *World) single() string {
 	name := "single"
 	if w.adapter.number > 0 && !w.profile.cloud.Hosts {
@@ -101,12 +99,12 @@ func (w *World) single() string {
 	return fmt.Sprintf("%s%d", name, w.between(1, 4))
 }
 
-// mostMachines is how many machines there are at most when people make one.
+// mostMachines bounds the machines that users create.
 const mostMachines = 12
 
 func (w *World) createNamed(name string, labels map[string]string) {
 	if len(w.store.All(w.adapter.machine)) >= mostMachines || labels != nil && w.profile.affects(name) {
-		return // nobody could adopt it
+		return // no set could adopt it
 	}
 	m := w.adapter.newMachine(name)
 	if w.store.Lookup(m, client.ObjectKeyFromObject(m)) != nil {
@@ -130,7 +128,7 @@ func (w *World) anySet() client.Object {
 	return s
 }
 
-// anyMachine picks a machine that is on its way out, or one that is not.
+// anyMachine picks a machine that is being deleted, or one that is not.
 func (w *World) anyMachine(leaving bool) client.Object {
 	var fit []client.Object
 	for _, m := range w.store.All(w.adapter.machine) {
@@ -176,7 +174,7 @@ func (w *World) deleteSet() {
 	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
-// relabel takes a machine away from its set.
+// relabel removes a machine from its set.
 func (w *World) relabel() {
 	m := w.anyMachine(false)
 	if m == nil || m.GetLabels()[memberLabel] == "" || !w.chance(50) {
@@ -191,14 +189,14 @@ func (w *World) relabel() {
 	w.does("takes machine %s out of its set", m.GetName())
 }
 
-// offerMachine makes a machine that a set will adopt.
+// offerMachine creates a machine that a set will adopt.
 func (w *World) offerMachine() {
 	if s := w.anySet(); s != nil && w.chance(50) {
 		w.offer(s, w.single())
 	}
 }
 
-// offer makes a machine with the labels that s selects by.
+// offer creates a machine with the labels that s selects.
 func (w *World) offer(s client.Object, name string) {
 	wanted := map[string]string{}
 	all, _ := w.adapter.selector(s).Requirements()
@@ -238,7 +236,7 @@ func (w *World) hurry() {
 	w.does("asks to make short work of machine %s", m.GetName())
 }
 
-// cordon toggles a node whose machine stays.
+// cordon toggles the cordon of a node whose machine stays.
 func (w *World) cordon() {
 	n, ok := pick(w, objects(w, &corev1.Node{}))
 	if !ok {
@@ -261,7 +259,7 @@ func (w *World) deleteNode() {
 	w.does("deletes node %s", n.Name)
 }
 
-// loseSecret deletes the credentials, or puts them back.
+// loseSecret deletes the credentials, or recreates them.
 func (w *World) loseSecret() {
 	there := w.store.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: namespace, Name: secretName})
 	switch {
@@ -281,7 +279,7 @@ func (w *World) restoreSecret() {
 	}
 }
 
-// mendMachines lets machines go, and deployments go on.
+// mendMachines removes hooks and pauses.
 func (w *World) mendMachines() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		if w.adapter.unhook != nil {
@@ -302,7 +300,7 @@ func (w *World) mendMachines() {
 	}
 }
 
-// repair takes out of the way what people only can.
+// repair removes the obstacles that only users can remove.
 func (w *World) repair() {
 	w.restoreSecret()
 	w.repairChecks()

@@ -27,11 +27,11 @@ func TestAlarmStops(t *testing.T) {
 		// later: the check remembers it only since the pass looked.
 		later, broken bool
 		// unheard: deployments run without checks.
-		unseenMachines bool
+		unheard bool
 	}{
 		{reason: "no storm"},
 		{reason: "a storm", storms: raging, broken: true},
-		{reason: "nobody hears of it", storms: raging, unseenMachines: true},
+		{reason: "nobody hears of it", storms: raging, unheard: true},
 		{reason: "nobody could know yet", storms: raging, later: true},
 		{reason: "one of the old template", storms: `{"storms":[{"kind":"template","name":"old"}]}`},
 		{reason: "one of a zone of that name", storms: `{"storms":[{"kind":"zone","name":"new"}]}`},
@@ -45,7 +45,7 @@ func TestAlarmStops(t *testing.T) {
 		{reason: "another number is wanted", storms: raging, deploys: func(d *v1alpha1.MachineDeployment) { d.Spec.Replicas = 2 }},
 	} {
 		s := newScene()
-		s.judge.Alarmed = !tc.unseenMachines
+		s.judge.Alarmed = !tc.unheard
 		d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
 		d.Spec.Replicas, d.Spec.Strategy.Type = 3, v1alpha1.RollingUpdateMachineDeploymentStrategyType
 		d.Spec.Template.Spec.Class.Name = "new"

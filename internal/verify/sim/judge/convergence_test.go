@@ -17,7 +17,7 @@ func TestYoungNodes(t *testing.T) {
 		reason     string
 		phase      v1alpha1.MachinePhase // of the machine that says it is its node; empty: none does
 		age        time.Duration
-		recentNode bool
+		young bool
 	}{
 		{"nobody has it", "", 5 * time.Minute, true},
 		{"nobody has it, nor will have it", "", 20 * time.Minute, false},
@@ -31,8 +31,8 @@ func TestYoungNodes(t *testing.T) {
 		if tc.phase != "" {
 			s.write(nil, gardenerMachine("n", func(m *v1alpha1.Machine) { m.Status.CurrentStatus.Phase = tc.phase }))
 		}
-		if recentNode := s.judge.recentNode(); (recentNode != "") != tc.recentNode {
-			t.Errorf("%s: %q", tc.reason, recentNode)
+		if name := s.judge.recentNode(); (name != "") != tc.young {
+			t.Errorf("%s: %q", tc.reason, name)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestOwnNode(t *testing.T) {
 		reason string
 		own    Instance
 		// foretold, gone: what is known of the other instance.
-		namesFutureNode, gone bool
+		foretold, gone bool
 		broken                bool
 	}{
 		{"its own instance registers under another name", Instance{Place: "main", NodeName: "host-2"}, true, false, true},
@@ -30,7 +30,7 @@ func TestOwnNode(t *testing.T) {
 		s := newScene()
 		s.write(nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1", UID: "n"}})
 		c.own.ID, c.own.UID, c.own.Name = "i-2", "m", "m"
-		other := Instance{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true, Foretold: c.namesFutureNode}
+		other := Instance{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true, Foretold: c.foretold}
 		if c.gone {
 			other.Gone = s.now.Add(-time.Minute)
 		}

@@ -17,7 +17,7 @@ import (
 // TestRateAfterRestore: a check that may begin one remedy within an hour, that of a,
 // begins that of b as well. It cannot know of one whose note a restore has undone.
 func TestRateAfterRestore(t *testing.T) {
-	const bare, begunRemedies, asked, lost = "before the note", "after the note", "after the request", "after it has forgotten"
+	const bare, noted, asked, lost = "before the note", "after the note", "after the request", "after it has forgotten"
 	for _, tc := range []struct {
 		reason string
 		// to is as of when the server is put back, at what it goes on from; both are
@@ -28,9 +28,9 @@ func TestRateAfterRestore(t *testing.T) {
 	}{
 		{reason: "nothing was put back", broken: true},
 		{reason: "the note is undone", to: bare, at: asked},
-		{reason: "the note is undone, and the request comes after", to: bare, at: begunRemedies},
+		{reason: "the note is undone, and the request comes after", to: bare, at: noted},
 		{reason: "the note is undone, and the remedy begun anew", to: bare, at: asked, again: true, broken: true},
-		{reason: "the note is there, the request is undone", to: begunRemedies, at: asked, broken: true},
+		{reason: "the note is there, the request is undone", to: noted, at: asked, broken: true},
 		{reason: "both are there", to: asked, at: asked, broken: true},
 		{reason: "the note had been lost before", to: bare, at: lost, broken: true},
 	} {
@@ -69,7 +69,7 @@ func TestRateAfterRestore(t *testing.T) {
 		reaches(bare)
 		p := begin()
 		s.write(p, remember(`{"uid":"a"}`))
-		reaches(begunRemedies)
+		reaches(noted)
 		asks(p, "a")
 		reaches(asked)
 		s.write(p, remember(""))
