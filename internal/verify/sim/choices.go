@@ -107,8 +107,8 @@ func (s choiceStock) whySoldOut(c provider.Choice, how soldOutMode) *provider.Er
 
 func (s choiceStock) full(c provider.Choice) *provider.Error { return s.whySoldOut(c, refuses) }
 
-// fate is the end of an instance that was accepted although its choice was sold out.
-func (s choiceStock) fate(i *cloud.Machine) *cloud.Fate {
+// startFailure is the end of an instance that was accepted although its choice was sold out.
+func (s choiceStock) startFailure(i *cloud.Machine) *cloud.StartFailure {
 	if i.Choice.Name == "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s choiceStock) fate(i *cloud.Machine) *cloud.Fate {
 	if why == nil {
 		return nil
 	}
-	f := s.w.ends(i, &cloud.Fate{Why: why})
+	f := s.w.ends(i, &cloud.StartFailure{Why: why})
 	f.Vanishes = f.Vanishes && s.w.profile.cloud.Lingers // otherwise no controller could learn why
 	return f
 }

@@ -21,10 +21,10 @@ type cloudLikeness struct {
 	lag         time.Duration
 	byID, keeps bool
 	habits      cloud.Habits
-	// undoes is the percentage of accepted removals that fail. vanishes: of a failed instance only its record
+	// removalFailures is the percentage of accepted removals that fail. vanishes: of a failed instance only its record
 	// stays; otherwise all of it stays.
-	undoes   int
-	vanishes bool
+	removalFailures int
+	vanishes        bool
 	// never are the faults that it does not have; the others are as drawn.
 	never []fault
 }
@@ -52,7 +52,7 @@ var cloudLikenesses = map[string]cloudLikeness{
 	// and is Failed; a resource to delete still exists. Meanwhile other operations are refused
 	// (AnotherOperationInProgress). 429 has Retry-After.
 	"azure": {
-		lag: 10 * time.Second, undoes: 15,
+		lag: 10 * time.Second, removalFailures: 15,
 		habits: cloud.Habits{
 			Recalls: cloud.WhileThere, Makes: cloud.InSteps, Unique: true, Busy: true,
 			Limit: cloud.Limit{AtOnce: 40, PerMinute: 60, After: 3 * time.Minute},
@@ -64,7 +64,7 @@ var cloudLikenesses = map[string]cloudLikeness{
 	// and names are those of a zone. A name is free as soon as its instance is deleted. Two operations do not change one resource
 	// (resourceNotReady).
 	"gcp": {
-		lag: 10 * time.Second, keeps: true, vanishes: true, undoes: 10,
+		lag: 10 * time.Second, keeps: true, vanishes: true, removalFailures: 10,
 		habits: cloud.Habits{
 			Recalls: 15 * time.Minute, Keeps: 2 * time.Hour, Operations: true, Busy: true, Makes: cloud.InZones,
 		},
@@ -74,7 +74,7 @@ var cloudLikenesses = map[string]cloudLikeness{
 	// one is left alone for a minute (openstack.md, lock.go). A server that failed exists,
 	// in ERROR; so is one whose removal failed. Ports and volumes outlive servers.
 	"openstack": {
-		lag: 5 * time.Second, undoes: 10,
+		lag: 5 * time.Second, removalFailures: 10,
 		habits: cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.ByInterface},
 	},
 	// A clone exists before it is on. A task of its own powers it on, when there may
@@ -82,9 +82,9 @@ var cloudLikenesses = map[string]cloudLikeness{
 	// way accepts no other (TaskInProgress). A call of its own attaches tags, as in the
 	// originals. No read lags, and nothing outlives a virtual machine.
 	"vsphere": {
-		undoes: 10,
-		habits: cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.SwitchedOff, Unique: true, Busy: true, Marks: time.Minute},
-		never:  []fault{cloudHalf, cloudLate},
+		removalFailures: 10,
+		habits:          cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.SwitchedOff, Unique: true, Busy: true, Marks: time.Minute},
+		never:           []fault{cloudHalf, cloudLate},
 	},
 }
 
@@ -136,8 +136,8 @@ func (s cloudModel) like() cloudLikeness { return cloudLikenesses[s.w.profile.cl
 
 // open sets the cloud's callbacks.
 func (s cloudModel) open() {
-	s.w.cloud.Undoes = func(i *cloud.Machine) bool {
-		if s.w.calm || !s.w.chance(s.like().undoes) {
+	s.w.cloud.RemovalFails = func(i *cloud.Machine) bool {
+		if s.w.calm || !s.w.chance(s.like().removalFailures) {
 			return false
 		}
 		s.w.tracef("cloud", "will FAIL to remove instance %s of %s", i.ID, i.Name)

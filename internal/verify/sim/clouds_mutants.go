@@ -110,7 +110,7 @@ func heedlessMutant() Mutation {
 	return cloudMutant("an instance is asked for whoever has its interface", []string{judge.OneInstance}, func(s *brokenSession, _ client.Client) {
 		s.hasty = true
 		s.create = func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
-			return s.Session.Create(cloud.Heedless(ctx), ref, want)
+			return s.Session.Create(cloud.IgnoreInterfaceOwner(ctx), ref, want)
 		}
 	})
 }

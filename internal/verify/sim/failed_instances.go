@@ -44,23 +44,23 @@ func (c *profile) fails() {
 // failPercent is how likely an accepted instance fails, in percent.
 const failPercent = 25
 
-// fate is the end of an accepted instance.
-func (w *World) fate(i *cloud.Machine) *cloud.Fate {
-	if f := (choiceStock{w}).fate(i); f != nil {
+// startFailure is the end of an accepted instance.
+func (w *World) startFailure(i *cloud.Machine) *cloud.StartFailure {
+	if f := (choiceStock{w}).startFailure(i); f != nil {
 		return f
 	}
 	switch lasting := w.profile.permanent; {
 	case lasting == full && w.profile.affects(i.Name):
-		return w.ends(i, &cloud.Fate{Why: exhaustedZone()})
+		return w.ends(i, &cloud.StartFailure{Why: exhaustedZone()})
 	case lasting == unfit && w.profile.affects(i.Name):
-		return w.ends(i, &cloud.Fate{Why: provider.InvalidField("image", "does not start")})
+		return w.ends(i, &cloud.StartFailure{Why: provider.InvalidField("image", "does not start")})
 	case !w.profile.failsInstances:
 		return nil
 	}
 	if spent := w.now.Before(w.falseAnswers.spent); !w.chance(failPercent) && !spent || w.calm {
 		return nil
 	}
-	f := &cloud.Fate{Why: []*provider.Error{
+	f := &cloud.StartFailure{Why: []*provider.Error{
 		exhaustedZone(),
 		provider.Errorf(provider.Exhausted, "the quota of instances is used up"),
 		provider.InvalidField("image", "does not start"),
@@ -69,7 +69,7 @@ func (w *World) fate(i *cloud.Machine) *cloud.Fate {
 		provider.Errorf(provider.Transient, "the host has failed"),
 	}[w.roll(6)]}
 	if k := f.Why.Kind; k == provider.Conflict || k == provider.Transient {
-		f.Mends = time.Duration(w.between(1, []int{30, 300, 1800}[w.roll(3)])) * time.Second
+		f.Recovers = time.Duration(w.between(1, []int{30, 300, 1800}[w.roll(3)])) * time.Second
 	}
 	return w.ends(i, f)
 }
@@ -77,13 +77,13 @@ func (w *World) fate(i *cloud.Machine) *cloud.Fate {
 func exhaustedZone() *provider.Error { return provider.Errorf(provider.Exhausted, "no room in zone 1") }
 
 // ends says when an instance fails: at once, or after a while. Some leave no trace.
-func (w *World) ends(i *cloud.Machine, f *cloud.Fate) *cloud.Fate {
+func (w *World) ends(i *cloud.Machine, f *cloud.StartFailure) *cloud.StartFailure {
 	f.After = time.Duration(w.between(0, []int{0, 5, 60, 900}[w.roll(4)])) * time.Second
-	f.Vanishes = f.Mends == 0 && w.chance(30)
+	f.Vanishes = f.Recovers == 0 && w.chance(30)
 	if w.profile.cloud.Like != "" {
-		f.Vanishes = f.Mends == 0 && (cloudModel{w}).like().vanishes
+		f.Vanishes = f.Recovers == 0 && (cloudModel{w}).like().vanishes
 	}
-	w.tracef("cloud", "will GIVE UP instance %s of %s after %v, and mend it after %v: %s", i.ID, i.Name, f.After, f.Mends, f.Why)
+	w.tracef("cloud", "will GIVE UP instance %s of %s after %v, and mend it after %v: %s", i.ID, i.Name, f.After, f.Recovers, f.Why)
 	return f
 }
 

@@ -130,7 +130,7 @@ func (w *World) neighbour() {
 	}
 	i := w.idle(home, uid, name)
 	i.Owner, i.Namespace = by, space
-	w.cloud.Parted(cloud.Part{Place: home, UID: uid, Name: "disk", Owner: by, Namespace: space})
+	w.cloud.AddPart(cloud.Part{Place: home, UID: uid, Name: "disk", Owner: by, Namespace: space})
 	w.tracef("neighbour", "%s makes instance %s, %s, for namespace %s", by, i.ID, name, space)
 }
 

@@ -56,8 +56,8 @@ func (p *process) hangs(what string, limit time.Duration, now, later func()) boo
 		t.hang.until = epoch.Add(1000 * time.Hour)
 	}
 	w.tracef(p.name(), "%s HANGS", what)
-	fate := w.roll(3)
-	if fate == 0 {
+	result := w.roll(3)
+	if result == 0 {
 		now()
 	}
 	for t.hanging() {
@@ -68,7 +68,7 @@ func (p *process) hangs(what string, limit time.Duration, now, later func()) boo
 	if t.saw != nil {
 		t.saw.overtaken = true
 	}
-	if fate == 1 {
+	if result == 1 {
 		later()
 	}
 	return true

@@ -12,9 +12,9 @@ import (
 // shows that instance's provider ID.
 func TestKubeletFindsANodeOfItsName(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason        string
+		reason string
 		change func(w *World, before *kubelet)
-		takes         bool
+		takes  bool
 	}{
 		"left without a provider ID": {"a real kubelet does not mind who made it", func(*World, *kubelet) {}, true},
 		"of an instance that exists": {"two kubelets would report there in turn", func(w *World, _ *kubelet) { w.now = epoch }, false},

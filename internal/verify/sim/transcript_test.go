@@ -28,7 +28,7 @@ type transcript struct {
 	run checker.Run
 	// ending and gone are the IDs of instances whose end is recorded as begun, and as complete.
 	ending, gone map[string]bool
-	parts                          map[*cloud.Part]bool
+	parts        map[*cloud.Part]bool
 	// machines are the UIDs of all machines so far.
 	machines map[string]bool
 	err      error

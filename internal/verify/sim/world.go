@@ -108,8 +108,8 @@ func newWorld(seed uint64, o Options) *World {
 	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.profile.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
-		Cut:  func() bool { return w.faulty(cloudCut) },
-		Fate: w.fate,
+		Cut:          func() bool { return w.faulty(cloudCut) },
+		StartFailure: w.startFailure,
 		OnCreate: func(i *cloud.Machine) {
 			hazardEffects{w}.rename(i)
 			w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0)

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// Sender is an annotation of certificate requests that no controller knows: the
-	// ID of the instance that truly asks.
+	// Sender is an annotation of certificate requests that no controller knows: the ID of the instance that really
+	// asks.
 	Sender = "sim.millwright.dev/sender"
 	// tokenUID is an annotation of bootstrap tokens: the UID of their machine.
 	tokenUID = "millwright.dev/machine-uid"
-	// tokenUser is what the names of those begin with who ask with a token.
+	// tokenUser is the prefix of the user names of requests with a token.
 	tokenUser = "system:bootstrap:"
 )
 
-// Approved judges that a certificate request is approved. Who asks without a token
-// says a name, and nothing tells whose that is: then it has to be that of some
-// instance of ours.
+// Approved judges that a certificate request is approved. A request without a token states a name that no
+// controller can verify: the name has to be that of one of our instances.
 func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {
@@ -71,8 +70,8 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 	}
 }
 
-// withoutOwnWrites is the pass as one that does not know what its process wrote after it
-// began: requests and machines have workers of their own, which go on side by side.
+// withoutOwnWrites is the pass without the knowledge of its process's writes after it began: requests and machines
+// have workers of their own, which run in parallel.
 func (p *Pass) withoutOwnWrites() *Pass {
 	out := *p
 	if out.sent == 0 || out.sent > out.looked() {
@@ -81,15 +80,14 @@ func (p *Pass) withoutOwnWrites() *Pass {
 	return &out
 }
 
-// stays reports whether the machine of i was there, and not on its way out, in one of
-// the states since the pass began: a machine is asked for past the caches.
+// stays reports whether the machine of i existed, and was not being deleted, in one of the states since the pass
+// began: the approver reads machines live.
 func (j *Judge) stays(i Instance, p *Pass) bool {
 	return slices.ContainsFunc(j.since(types.UID(i.UID), p, atBegin), func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil })
 }
 
-// judgeTokens judges that a machine is let go of. One whose token cannot be deleted,
-// since nobody answers for the cluster that it joined, goes only when people want it
-// gone without ado.
+// judgeTokens judges that a machine is released. If the token cannot be deleted, because the target cluster does
+// not answer, the machine stays until users force its deletion.
 func (j *Judge) judgeTokens(m machine) {
 	if m.hurried {
 		return

@@ -40,8 +40,7 @@ func phase(p v1alpha1.MachinePhase) func(*v1alpha1.Machine) {
 
 func deleted(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{} }
 
-// TestApproved: the approver and the controller of machines are one process, and have
-// workers of their own.
+// TestApproved: the approver and the machine controller are one process, and have workers of their own.
 func TestApproved(t *testing.T) {
 	cases := []struct {
 		reason string
@@ -105,7 +104,7 @@ func TestApproved(t *testing.T) {
 	}
 }
 
-// TestTokenGone: a token may go when a node has joined that may be the one of its machine.
+// TestTokenGone: a token may be deleted when a node has joined that may be its machine's.
 func TestTokenGone(t *testing.T) {
 	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "token", Annotations: map[string]string{tokenUID: "m"}}}
 	former := &corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "node", Name: "m"}}

@@ -16,7 +16,7 @@ var (
 	bigB   = Choice{"big in b", "b", "big"}
 )
 
-// asking is one call and what came of it.
+// asking is one call and its result.
 type asking struct {
 	after   time.Duration
 	process int
@@ -66,8 +66,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestReleasedIsSettled: world 100201092 of machine.openshift.io. A machine that was released after an order without an answer
-// comes back with a restore, and may be asked for as something else.
+// TestReleasedIsSettled: world 100201092 of machine.openshift.io. A machine that was released after a request
+// without an answer returns with a restore, and may be requested with another choice.
 func TestReleasedIsSettled(t *testing.T) {
 	s := newScene()
 	lost := CreateRequest{Process: 1, UID: "m", Place: "here", Choice: bigA, At: s.now}
@@ -109,7 +109,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRepeatsForAnother: a process that takes over may repeat what the one before it asked for, once, and hears again that it is sold out.
+// TestRepeatsForAnother: a process that takes over may repeat the request of its predecessor once, and learns
+// again that the choice is sold out.
 func TestRepeatsForAnother(t *testing.T) {
 	for name, c := range map[string]struct {
 		uid    string

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Unsettled says what is not as was asked for; empty when all is.
+// Unsettled names an object that is not in its desired state; empty if all are.
 func (j *Judge) Unsettled() string {
 	for _, check := range []func() string{
 		j.unsettledMachines, j.unsettledSets, j.unsettledDeployments, j.miscounted, j.overlooked, j.staleRequest, j.withoutSize, j.Stray, j.recentNode,
@@ -61,16 +61,14 @@ func (j *Judge) unsettledSets() string {
 	return ""
 }
 
-// Well reports whether the machine runs, with the instance that it has recorded
-// and no other, and its node is ready.
+// Well reports whether the machine runs, with exactly the instance that it has recorded, and its node is ready.
 func (j *Judge) Well(o client.Object) bool {
 	m, there := readMachine(o), j.existing(string(o.GetUID()))
 	return m.running && ready(j.node(m.node)) && len(there) == 1 && there[0].ProviderID == m.provider
 }
 
-// GivenUp reports whether the machine may stay as it is: it failed, it is
-// nobody's, and nothing makes it recover, or end an update in place. The node of
-// its name may be that of an instance whose machine was lost.
+// GivenUp reports whether the machine may stay as it is: it failed, has no controller, and cannot recover or
+// finish an update in place. The node of its name may belong to an instance whose machine was lost.
 func (j *Judge) GivenUp(o client.Object) bool {
 	m := readMachine(o)
 	n := j.node(m.node)
@@ -78,16 +76,15 @@ func (j *Judge) GivenUp(o client.Object) bool {
 	return j.replaced(m) && m.owner == "" && (!ready(n) || candidate(n) || anothers)
 }
 
-// Failed reports whether the machine was given up.
+// Failed reports whether the machine has failed.
 func (*Judge) Failed(o client.Object) bool { return readMachine(o).failed }
 
-// doubled reports whether there are instances of the machine besides the one
-// that it has recorded.
+// doubled reports whether the machine has other instances than its recorded one.
 func (j *Judge) doubled(m machine) bool {
 	return slices.ContainsFunc(j.existing(string(m.GetUID())), func(i Instance) bool { return i.ProviderID != m.provider })
 }
 
-// Stray names what belongs to no machine; empty when there is no such thing.
+// Stray names an object that belongs to no machine; empty if none exists.
 func (j *Judge) Stray() string {
 	all := j.machines()
 	for _, i := range j.existing("") {
@@ -122,8 +119,8 @@ func (j *Judge) Stray() string {
 	return ""
 }
 
-// recentNode names a node that no machine has, and that may yet get one: it is marked as
-// nobody's only when a machine would have had the time to join.
+// recentNode names a node without a machine that may still get one: it is marked as unmanaged only after the time
+// that a machine has to join.
 func (j *Judge) recentNode() string {
 	all := j.machines()
 	for _, o := range j.All(&corev1.Node{}) {
@@ -136,10 +133,10 @@ func (j *Judge) recentNode() string {
 	return ""
 }
 
-// namesake reports whether a machine has the instance's name, and none of its own in
-// that place: it was given up, or its own is in another account. Nobody can see there
-// that it has another, and so the instance is not touched before that machine goes. Nor
-// is it while the machine is being deleted, which may be for ever.
+// namesake reports whether a machine has the instance's name, and no instance of its own in that place: it failed,
+// or its own is in another account. A controller cannot see there that the machine has another one, so the
+// instance is kept until the machine is deleted. The same holds while the machine is being deleted, which may last
+// for ever.
 func (j *Judge) namesake(i Instance) bool {
 	own := func(m machine) bool {
 		return slices.ContainsFunc(j.existing(string(m.GetUID())), func(o Instance) bool { return o.Place == i.Place })
@@ -148,8 +145,8 @@ func (j *Judge) namesake(i Instance) bool {
 	return slices.ContainsFunc(j.machines(), func(m machine) bool { return m.GetName() == i.Name && (!own(m) || stuck(m)) })
 }
 
-// MayStay reports whether what was made for a machine that is gone may stay:
-// nobody looks for it, or it is not to be touched.
+// MayStay reports whether the instances and parts of a deleted machine may stay: no collector looks for them, or
+// it must not touch them.
 func (j *Judge) MayStay(uid string) bool {
 	if uid == "" {
 		return true
@@ -160,10 +157,10 @@ func (j *Judge) MayStay(uid string) bool {
 // Stays reports whether an instance without a machine may stay.
 func (j *Judge) Stays(i Instance) bool { return j.MayStay(i.UID) || j.namesake(i) }
 
-// strayNode reports whether a stray instance made the node, or one that may stay.
-// Nobody looks for the nodes of those, nor of machines that people had removed without ado.
-// A machine may be told to go before it knows of its node, and may be unable to. A node
-// with the name of an instance of others may be theirs, for all that a machine can see.
+// strayNode reports whether a stray instance registered the node, or one that may stay. No controller looks for
+// the nodes of those, nor of machines whose deletion users forced. A machine may be deleted before it knows of its
+// node, and may be unable to find it. A node with the name of a foreign instance may be a foreign node, as far as
+// a machine can see.
 func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		m, there := find(j.machines(), types.UID(i.UID))
@@ -175,19 +172,17 @@ func (j *Judge) strayNode(name string) bool {
 	})
 }
 
-// Hurried reports whether people ever asked to make short work of the machine.
+// Hurried reports whether users ever forced the deletion of the machine.
 func (j *Judge) Hurried(uid string) bool {
 	return slices.ContainsFunc(j.log[types.UID(uid)], func(c change) bool { return c.now != nil && readMachine(c.now).hurried })
 }
 
-// MayStillWrite reports whether something may be written although all is as was asked
-// for: a node is being updated, which nobody waits for where its set has no
-// deployment any more; a node is no machine's and is not marked for that yet, which takes
-// as long as machines may take to join, and the same goes for the finalizer of machines
-// of which none has it; a check has still to say that a machine which
-// others hold has no node, or asks others for a machine that has failed, at once or when
-// its breaker allows, which they may mend, or else it says each hour that they did not; or
-// a collector may still remove something.
+// MayStillWrite reports whether controllers may write although all objects are in their desired state: a node is
+// being updated, and its set has no deployment any more to wait for that; a node without a machine is not yet
+// marked for that, which takes as long as machines may take to join, and the same holds for an unneeded finalizer
+// of machines; a check has yet to report that a machine which others hold has no node, or to request the remedy of
+// a failed machine, at once or when its breaker allows it, or reports each hour that the remedy failed; or a
+// collector may still remove an instance or part.
 func (j *Judge) MayStillWrite() bool {
 	nodes, all := map[string]bool{}, j.machines()
 	for _, m := range all {
@@ -210,7 +205,7 @@ func (j *Judge) MayStillWrite() bool {
 		slices.ContainsFunc(j.Parts(), func(p Part) bool { return nobodys(p.UID) && !j.foreign(p) }))
 }
 
-// unsettledDeployments says what of a deployment is not as was asked for; empty when all is.
+// unsettledDeployments names a deployment that is not in its desired state; empty if all are.
 func (j *Judge) unsettledDeployments() string {
 	for _, d := range j.deployments() {
 		if j.hopeless(d.Object) {
@@ -233,8 +228,8 @@ func (j *Judge) unsettledDeployments() string {
 	return ""
 }
 
-// presentSet is the set of d's template; empty: there is none. A creation whose reply was
-// lost may make a second one, late, that stays empty.
+// presentSet is the set of d's template; empty: none exists. A late creation whose reply was lost may create a
+// second one, which stays empty.
 func presentSet(d deployment, all []set) types.UID {
 	all = slices.DeleteFunc(slices.Clone(all), func(s set) bool { return !alike(d.Object, s.Object) })
 	if len(all) == 0 {
@@ -249,7 +244,7 @@ func presentSet(d deployment, all []set) types.UID {
 	return slices.MaxFunc(all, func(a, b set) int { return cmp.Compare(rank(a), rank(b)) }).GetUID()
 }
 
-// setsLeft looks at the sets of d.
+// setsLeft checks the sets of d.
 func (j *Judge) setsLeft(d deployment) string {
 	if d.rollbackTo != nil {
 		return fmt.Sprintf("is to go back to revision %d still", *d.rollbackTo)
@@ -277,7 +272,7 @@ func (j *Judge) setsLeft(d deployment) string {
 	return ""
 }
 
-// miscountedRollout looks at the status of d.
+// miscountedRollout checks the status of d.
 func miscountedRollout(d deployment) string {
 	n := int32(d.size)
 	if want := (counters{n, n, n, n, 0}); !d.done || d.says != want {
@@ -286,7 +281,7 @@ func miscountedRollout(d deployment) string {
 	return ""
 }
 
-// marksLeft looks at the machines of d and their nodes.
+// marksLeft checks the machines of d and their nodes.
 func (j *Judge) marksLeft(d deployment) string {
 	for _, s := range j.setsOf(d) {
 		for _, m := range j.controlled(s) {
@@ -305,7 +300,7 @@ func (j *Judge) marksLeft(d deployment) string {
 	return ""
 }
 
-// Leftover names something that is left; empty when nothing is.
+// Leftover names an object that is left; empty if none is.
 func (j *Judge) Leftover() string {
 	for _, a := range j.APIs {
 		for _, example := range []client.Object{a.Deployment, a.Set, a.Machine} {
@@ -317,6 +312,6 @@ func (j *Judge) Leftover() string {
 	return j.Stray()
 }
 
-// renamed reports whether the kubelet of i calls its node otherwise than the infrastructure foretells, so that no machine takes it. Its cloud
-// marks such names so.
+// renamed reports whether the kubelet of i uses another node name than the cloud predicts, so that no machine
+// takes the node. The simulated cloud marks such names.
 func renamed(i Instance) bool { return strings.HasPrefix(i.NodeName, "renamed-") }

@@ -11,13 +11,13 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestYoungNodes: a world is not at rest while a node that no machine has may yet get one.
+// TestYoungNodes: a world is not at rest while a node without a machine may still get one.
 func TestYoungNodes(t *testing.T) {
 	for _, tc := range []struct {
-		reason     string
-		phase      v1alpha1.MachinePhase // of the machine that says it is its node; empty: none does
-		age        time.Duration
-		young bool
+		reason string
+		phase  v1alpha1.MachinePhase // of the machine that says it is its node; empty: none does
+		age    time.Duration
+		young  bool
 	}{
 		{"nobody has it", "", 5 * time.Minute, true},
 		{"nobody has it, nor will have it", "", 20 * time.Minute, false},
@@ -37,8 +37,8 @@ func TestYoungNodes(t *testing.T) {
 	}
 }
 
-// TestStrayNodes: a node whose machine is gone has to go, unless it may be that of an
-// instance of others with its name.
+// TestStrayNodes: a node without a machine has to be deleted, unless it may belong to a foreign instance with its
+// name.
 func TestStrayNodes(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -59,8 +59,8 @@ func TestStrayNodes(t *testing.T) {
 	}
 }
 
-// TestPresentSet: of two sets of the deployment's template the one that has machines is its
-// present one, and where none has, the one that no rollout has marked.
+// TestPresentSet: of two sets of the deployment's template the one with machines is the present one, and if none
+// has machines, the one without marks of a rollout.
 func TestPresentSet(t *testing.T) {
 	d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{UID: "d"}}
 	d.Spec.Template.Spec.Class.Name = "present"

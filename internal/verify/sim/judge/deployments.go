@@ -26,7 +26,7 @@ const (
 	inPlace  = "InPlaceUpdate"
 )
 
-// deployment is one of either API, as its fields say.
+// deployment is one of either API, by its fields.
 type deployment struct {
 	client.Object
 	size     int
@@ -38,9 +38,9 @@ type deployment struct {
 	minReady           time.Duration
 	rollbackTo         *int64
 	history            *int32
-	// overlaps: machines on their way out take no room.
+	// overlaps: machines that are being deleted do not count against the surge.
 	overlaps bool
-	// wishes: an autoscaler's choices are there still.
+	// wishes: an autoscaler's choices are not yet carried out.
 	wishes bool
 	// done: the status says that the rollout is complete; says are its counters.
 	done bool
@@ -115,16 +115,15 @@ func readOpenShiftDeployment(out *deployment, d *v1beta1.MachineDeployment) {
 	out.history = d.Spec.RevisionHistoryLimit
 	st := d.Status
 	out.says = counters{st.Replicas, st.UpdatedReplicas, st.ReadyReplicas, st.AvailableReplicas, st.UnavailableReplicas}
-	// With OnDelete the rollout ends when people have deleted the last one.
+	// With OnDelete the rollout ends when users have deleted the last old machine.
 	out.done = st.ObservedGeneration == d.Generation && meta.IsStatusConditionTrue(st.Conditions, v1beta1.MachineDeploymentReady) &&
 		meta.FindStatusCondition(st.Conditions, v1beta1.MachineDeploymentReconciling) == nil &&
 		meta.FindStatusCondition(st.Conditions, v1beta1.MachineDeploymentStalled) == nil
 }
 
-// bounds are as the documents have them: a surge that is a percentage is rounded
-// up, unavailable ones down and no more than there are; where both come to none,
-// one may be unavailable; no surge where people choose the nodes; and neither
-// where nothing is replaced step by step.
+// bounds sets the bounds as documented: a percentage of surge is rounded up, one of unavailable down and to at
+// most all; if both are zero, one may be unavailable; no surge where users choose the nodes; and neither where the
+// strategy does not replace step by step.
 func (d *deployment) bounds(surge, unavailable *intstr.IntOrString) {
 	if d.strategy != rolling && d.strategy != inPlace || d.size <= 0 {
 		return
@@ -139,7 +138,7 @@ func (d *deployment) bounds(surge, unavailable *intstr.IntOrString) {
 	d.unavailable = min(d.unavailable, d.size)
 }
 
-// ofAll is a number, or a percentage of all after so many hundredths were added.
+// ofAll is a number, or a percentage of all, after so many hundredths were added.
 func ofAll(v *intstr.IntOrString, all, hundredths int) int {
 	if v == nil {
 		return 0
@@ -164,11 +163,10 @@ func amount(text string) (n int, percent bool, err error) {
 func (d deployment) most() int  { return d.size + d.surge }
 func (d deployment) least() int { return d.size - d.unavailable }
 
-// steps reports whether old machines give way step by step.
+// steps reports whether old machines are replaced step by step.
 func (d deployment) steps() bool { return d.strategy == rolling || d.strategy == inPlace }
 
-// templateContent is what of a template decides which machines come of it: changes of the rest
-// are made on living machines.
+// templateContent is the part of a template that defines new machines: other changes apply to existing machines.
 func templateContent(o client.Object) any {
 	switch t := o.(type) {
 	case *v1alpha1.MachineDeployment:
@@ -199,12 +197,12 @@ func openshiftTemplateContent(t machinev1.MachineTemplateSpec) any {
 	return raw
 }
 
-// alike reports whether the same machines come of both.
+// alike reports whether both templates define the same machines.
 func alike(a, b client.Object) bool {
 	return equality.Semantic.DeepEqual(templateContent(a), templateContent(b))
 }
 
-// rolloutMarks are what a rollout left on the node.
+// rolloutMarks are the marks of a rollout on the node.
 func rolloutMarks(n *corev1.Node) (out []string) {
 	for _, t := range n.Spec.Taints {
 		if strings.HasSuffix(t.Key, "/prefer-no-schedule") || strings.HasSuffix(t.Key, "/outdated") {
@@ -238,5 +236,5 @@ func updating(n *corev1.Node) bool {
 	return selected(n) && n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == ""
 }
 
-// resting reports whether the node was updated, and takes no pods yet.
+// resting reports whether the node was updated and is still cordoned.
 func resting(n *corev1.Node) bool { return selected(n) && n.Spec.Unschedulable }

@@ -11,21 +11,21 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Cause is why the infrastructure has given up an instance that it had accepted.
+// Cause is why the cloud failed an instance that it had accepted.
 type Cause struct {
-	// Text is its words; empty: it has not. Room: there was none after all.
+	// Text is the cloud's message; empty: the instance has not failed. Room: the cloud had no capacity after all.
 	Text string
 	Room bool
-	// Since is when that was, Final says that it will not mend it.
+	// Since is when that was, Final says that the cloud will not repair it.
 	Since time.Time
 	Final bool
 }
 
-// reportWithin is how long a machine may take to say so without faults: one that could not
-// ask for its instance, or was told to wait for room, asks again after ten minutes.
+// reportWithin is how long a machine may take to report the cause without faults: one that could not create its
+// instance, or waits for capacity, retries after ten minutes.
 const reportWithin = 12 * time.Minute
 
-// judgeCauses judges that machines say why their instances were given up.
+// judgeCauses judges that machines report why their instances failed.
 func (j *Judge) judgeCauses() {
 	for _, m := range j.machines() {
 		i, given := j.givenUp(m)
@@ -34,13 +34,13 @@ func (j *Judge) judgeCauses() {
 			since = j.calm
 		}
 		if given && j.Now().Sub(since) > reportWithin && !j.failedBefore(m, i.Cause.Since) && !i.Cause.reportedBy(m) && !i.Cause.reportedBefore(m, j.log[m.GetUID()]) {
-			j.Broken(CauseReported, "machine %s has instance %s, which was given up at %v: %s", m.GetName(), i.ID, i.Cause.Since, i.Cause.Text)
+			j.Broken(CauseReported, "machine %s has instance %s, which failed at %v: %s", m.GetName(), i.ID, i.Cause.Since, i.Cause.Text)
 		}
 	}
 }
 
-// givenUp is the machine's instance where that was given up, and is the only one. A machine
-// that goes, or that takes a node for its own, is judged by that.
+// givenUp returns the machine's only instance if that has failed. A machine that is being deleted, or that has a
+// node, is judged by that.
 func (j *Judge) givenUp(m machine) (i Instance, given bool) {
 	var all []Instance
 	for _, o := range j.Instances() {
@@ -55,19 +55,18 @@ func (j *Judge) givenUp(m machine) (i Instance, given bool) {
 	return i, (m.provider == "" || sameID(m.provider, i.ProviderID)) && j.node(m.node) == nil && j.node(i.NodeName) == nil
 }
 
-// failedBefore reports whether the machine was given up for something else, before its
-// instance was.
+// failedBefore reports whether the machine failed for another reason before its instance did.
 func (j *Judge) failedBefore(m machine, at time.Time) bool {
 	return slices.ContainsFunc(j.log[m.GetUID()], func(c change) bool { return c.now != nil && c.at.Before(at) && readMachine(c.now).failed })
 }
 
-// reportedBefore reports whether a machine that ran out of its time said so until then: its
-// credentials may have been taken away, so that it could not see why any more.
+// reportedBefore reports whether a machine that has timed out reported the cause before: without its credentials
+// it could not learn the cause any more.
 func (c Cause) reportedBefore(m machine, log []change) bool {
 	return m.failed && slices.ContainsFunc(log, func(o change) bool { return o.now != nil && c.reportedBy(readMachine(o.now)) })
 }
 
-// reportedBy reports whether the machine says so, in the ways of its API.
+// reportedBy reports whether the machine reports the cause in the manner of its API.
 func (c Cause) reportedBy(m machine) bool {
 	switch o := m.Object.(type) {
 	case *v1alpha1.Machine:
@@ -86,11 +85,10 @@ func (c Cause) reportedBy(m machine) bool {
 	return true
 }
 
-// judgeEarlyFailure judges that a machine fails. One of the API that gives machines time to be
-// created, and whose sets replace what has failed, has that time: whoever scales the group
-// looks for room elsewhere meanwhile, and its set does not ask for the same again at once.
-// One of the other API has it for what the infrastructure may still mend: that is there.
-// Where nothing is, it fails at once, as with any instance that is lost.
+// judgeEarlyFailure judges that a machine fails. In the API with a creation timeout, whose sets replace failed
+// machines, the machine keeps that time: the autoscaler looks for capacity elsewhere meanwhile, and the set does
+// not repeat the same request at once. In the other API a machine keeps it while the cloud may still repair the
+// instance, which exists. If no instance exists, the machine fails at once, as with any lost instance.
 func (j *Judge) judgeEarlyFailure(old, now machine) {
 	i, given := j.givenUp(old)
 	timeout := j.apiOf(old.Object).JoinTimeout

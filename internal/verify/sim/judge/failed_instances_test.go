@@ -39,7 +39,7 @@ func crashes(phase v1alpha1.MachinePhase, text, code string) func(*v1alpha1.Mach
 	}
 }
 
-// bothAPIs makes a scene with an instance of m that was given up.
+// bothAPIs makes a scene with a failed instance of m.
 func bothAPIs(c Cause) *scene {
 	s := newScene()
 	s.judge.APIs[0].JoinTimeout = 20 * time.Minute
@@ -143,8 +143,8 @@ func TestHaste(t *testing.T) {
 	}
 }
 
-// TestHasteAboutWhatIsGone: only what is there is mended. The API that gives up what is lost
-// does so at once, whatever was to be mended; the other gives it its time (world 100315687).
+// TestHasteAboutWhatIsGone: the cloud repairs only existing instances. The API that fails machines without an
+// instance does so at once, even if the cloud was to repair it; the other waits for its timeout (world 100315687).
 func TestHasteAboutWhatIsGone(t *testing.T) {
 	failed := failsWith("can't find created instance: the host restarts", machinev1.CreateMachineError)
 	patient := func(m *machinev1.Machine) { m.Annotations = map[string]string{creationTimeout: "5m"} }

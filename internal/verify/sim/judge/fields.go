@@ -39,7 +39,7 @@ const (
 	remediationPaused = "cluster.x-k8s.io/paused"
 )
 
-// machine is one of either API, as its fields say.
+// machine is one of either API, by its fields.
 type machine struct {
 	client.Object
 	phase          string
@@ -47,27 +47,27 @@ type machine struct {
 	owner          types.UID
 	// updated is when the status last changed.
 	updated time.Time
-	// going: its deletion was asked for, or its phase says so. failed: it was given
-	// up. works: what its API calls available. running: it needs nothing.
+	// going: its deletion was requested, or its phase says so. failed: it has failed. works: its API calls it
+	// available. running: it needs nothing.
 	going, failed, works, running bool
-	// joining: it awaits its node. lost: its node has not been well since.
+	// joining: it waits for its node. lost: its node has been unhealthy since lostSince.
 	joining, lost bool
 	lostSince     time.Time
-	// hurried: a person wants it gone without ado. preDrain and preTerminate are
-	// hooks; drained: the drain was recorded as done.
+	// hurried: a user forces its deletion. preDrain and preTerminate are hooks; drained: the drain was recorded as
+	// done.
 	hurried, preDrain, preTerminate, drained bool
-	// asked: somebody wants this one gone before others; marked: an autoscaler.
+	// asked: users want this one deleted before others; marked: an autoscaler does.
 	asked, marked bool
 	// shielded: it was handed over and its set makes room for it.
 	shielded bool
-	// kept: it is preserved though it failed.
+	// kept: it is preserved although it failed.
 	kept bool
-	// unsure: it says that it does not know of its instance.
+	// unsure: it reports that its instance is unknown.
 	unsure bool
-	// group is of which machines one is given up at a time.
+	// group is the group of machines of which one at a time is replaced.
 	group string
-	// join and health are timeouts of its own, drain that of its drain, retries how
-	// often its budgets may refuse; nil: as the rules say.
+	// join and health are timeouts of its own, drain that of its drain, retries how often its budgets may refuse;
+	// nil: the rules' defaults.
 	join, health, drain *time.Duration
 	retries             *int32
 }
@@ -177,13 +177,13 @@ func readOpenShift(out *machine, m *machinev1.Machine) {
 	out.drain = duration(m.Annotations[drainTimeout])
 }
 
-// replaced reports whether failed machines of the API are replaced by their set.
+// replaced reports whether its set replaces the failed machine.
 func (j *Judge) replaced(m machine) bool {
 	_, gardener := m.Object.(*v1alpha1.Machine)
 	return gardener && m.failed
 }
 
-// held reports whether the finalizer is there.
+// held reports whether our finalizer is set.
 func (j *Judge) held(m machine) bool {
 	return slices.Contains(m.GetFinalizers(), j.apiOf(m.Object).Finalizer)
 }
@@ -194,14 +194,13 @@ type set struct {
 	size     int
 	owner    types.UID
 	selector labels.Selector
-	// frozen: it makes no machines since it has far too many.
+	// frozen: it creates no machines because it has far too many.
 	frozen bool
 	// held: its deployment keeps it from growing; avoided: new pods avoid its nodes.
 	held, avoided bool
-	// share and approved are what people allow to go at once; share 0: no limit.
+	// share and approved are how many machines users allow to be deleted at once; share 0: no limit.
 	share, approved int
-	// replicas, ready and available are what the status says, of the set as it was in
-	// the generation observed.
+	// replicas, ready and available are the counters of the status, for the observed generation.
 	replicas, ready, available int32
 	observed                   int64
 }
@@ -228,8 +227,8 @@ func readSet(o client.Object) set {
 	return out
 }
 
-// guardOf reads how many machines may go at once: a share from 1 % to 100 %, a
-// fifth where it cannot be read, and a number that was approved.
+// guardOf reads how many machines may be deleted at once: a share from 1 % to 100 %, a fifth if it is unreadable,
+// and a number that was approved.
 func guardOf(o client.Object) (share, approved int) {
 	text := o.GetAnnotations()[maxShare]
 	if text == "" {
@@ -259,7 +258,7 @@ func (s set) selects(m machine) bool {
 	return m.owner == s.GetUID() && s.selector.Matches(labels.Set(m.GetLabels()))
 }
 
-// claims reports whether m is nobody's, and the set takes it over.
+// claims reports whether m has no controller, and the set adopts it.
 func (s set) claims(m machine) bool {
 	return m.owner == "" && s.selector.Matches(labels.Set(m.GetLabels()))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestFrozenWhileOthersHold: machines that only others hold count as long as they are
-// there. A set thaws when there are fewer than twice what it wants and two more.
+// TestFrozenWhileOthersHold: machines that only others hold count while they exist. A set thaws with fewer than
+// twice its size plus two.
 func TestFrozenWhileOthersHold(t *testing.T) {
 	for _, tc := range []struct {
 		reason     string

@@ -8,24 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// others reports whether the instance is of another control plane, or of a
-// namespace that nobody here looks after.
+// others reports whether the instance belongs to another control plane, or to a namespace without a controller
+// here.
 func (j *Judge) others(i Instance) bool {
 	return i.Owner != "" && (i.Owner != j.Owner || i.Namespace != j.Namespace)
 }
 
-// untagged reports whether something that was made for the machine with the UID does
-// not say by which control plane: only people can tell.
+// untagged reports whether an instance or part of the machine with the UID has no owner tag: only users can tell
+// its owner.
 func (j *Judge) untagged(uid string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool { return i.UID == uid && i.Owner == "" }) ||
 		slices.ContainsFunc(j.Parts(), func(p Part) bool { return p.UID == uid && p.Owner == "" })
 }
 
-// foreign reports whether the part was made for a machine that never was here.
+// foreign reports whether the part was created for a machine that never existed here.
 func (j *Judge) foreign(p Part) bool { return len(j.log[types.UID(p.UID)]) == 0 }
 
-// sameID reports whether two provider IDs are of one instance: case and the
-// number of slashes mean nothing, nor what comes before the last.
+// sameID reports whether two provider IDs name one instance: case and the number of slashes are ignored, and so is
+// all before the last path element.
 func sameID(a, b string) bool {
 	last := func(id string) string {
 		scheme, rest, _ := strings.Cut(strings.ToLower(id), "://")
@@ -34,10 +34,9 @@ func sameID(a, b string) bool {
 	return a != "" && last(a) == last(b)
 }
 
-// judgeAbsence judges that a machine with an instance is given up. No wait is over
-// for one whose node is ready all the time: only an answer that there is no
-// instance speaks against it, and that is wrong. One that did not run may have
-// waited for something else.
+// judgeAbsence judges that a machine with an instance fails. No timeout has passed for a machine whose node is
+// ready all the time: the only reason can be an empty answer of the cloud, which is wrong. A machine that did not
+// run may have waited for something else.
 func (j *Judge) judgeAbsence(p *Pass, old, now machine) {
 	if !old.running || !now.failed || old.provider == "" || p.By.Late {
 		return
@@ -54,7 +53,7 @@ func (j *Judge) judgeAbsence(p *Pass, old, now machine) {
 	}
 	for _, i := range j.existing(string(old.GetUID())) {
 		if i.ProviderID == old.provider {
-			j.Broken(ReadyCounts, "%s was given up, but its instance %s runs and node %s is ready", now.GetName(), i.ID, n.Name)
+			j.Broken(ReadyCounts, "%s failed, but its instance %s runs and node %s is ready", now.GetName(), i.ID, n.Name)
 		}
 	}
 }

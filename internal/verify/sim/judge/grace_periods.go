@@ -6,14 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// silentPatience is for how long a kubelet may be silent before the pods that it was asked to end have only a moment left.
+// silentPatience is how long a kubelet may be silent before a drain stops waiting for its terminating pods.
 const silentPatience = 3 * time.Minute
 
-// gracePeriods are what pods are given to end.
+// gracePeriods judges waits for pods' grace periods.
 type gracePeriods struct{ j *Judge }
 
-// judge judges, once the faults have stopped and controllers have done all that they can do now, that no drain waits out what a
-// pod was given to end where its kubelet is silent: nothing will say that it has ended.
+// judge judges, once the faults have stopped and controllers have done all that they can do now, that no drain
+// waits for the rest of a pod's grace period where its kubelet is silent: no client would report that the pod has
+// ended.
 func (g gracePeriods) judge() {
 	j := g.j
 	for _, m := range j.machines() {
@@ -28,7 +29,7 @@ func (g gracePeriods) judge() {
 	}
 }
 
-// silent reports whether nothing has been heard of the node's kubelet for long.
+// silent reports whether the node's kubelet has not reported for long.
 func (g gracePeriods) silent(n *corev1.Node) bool {
 	j := g.j
 	for _, c := range n.Status.Conditions {
@@ -47,7 +48,7 @@ func (g gracePeriods) heldBy(m machine, n *corev1.Node) {
 			continue
 		}
 		if left := pod.DeletionTimestamp.Sub(j.Now()); left > silentPatience {
-			j.Broken(NotHeld, "machine %s waits %v more for pod %s, and nothing is heard of node %s", m.GetName(), left, pod.Name, n.Name)
+			j.Broken(NotHeld, "machine %s waits %v more for pod %s, and the kubelet of node %s is silent", m.GetName(), left, pod.Name, n.Name)
 		}
 	}
 }

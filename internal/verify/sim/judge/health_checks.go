@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// What the older form of health checks goes by.
+// The keys and defaults of the older API of health checks.
 const (
 	restartNode    = "healthchecking.openshift.io/machine-remediation-reboot"
 	olderStrategy  = "healthchecking.openshift.io/strategy"
@@ -20,15 +20,15 @@ const (
 	commonPatience = "5m"
 )
 
-// check is one health check of either form, in the words of the newer one.
+// check is one health check of either API, in the terms of the newer one.
 type check struct {
 	lenient.MachineHealthCheck
-	// older: it is of healthchecking.openshift.io, which goes by what nodes say and by
-	// nothing else, and selects nothing by an empty selector. reboots: it leaves it to others to restart nodes.
+	// older: it is of healthchecking.openshift.io, which uses only what nodes report, and selects nothing by an
+	// empty selector. reboots: an external controller restarts the nodes.
 	older, reboots bool
 }
 
-// asCheck reads o; nil where it is no health check.
+// asCheck reads o; nil if it is no health check.
 func (j *Judge) asCheck(o client.Object) *check {
 	switch o := o.(type) {
 	case *lenient.MachineHealthCheck:
@@ -50,8 +50,7 @@ func (j *Judge) asCheck(o client.Object) *check {
 	return nil
 }
 
-// common are the conditions that count for checks of the older form which have none of
-// their own.
+// common are the conditions of older checks that have none of their own.
 func (j *Judge) common() []lenient.UnhealthyCondition {
 	for _, o := range j.All(&corev1.ConfigMap{}) {
 		if o.GetName() != commonName || o.GetNamespace() != j.Namespace {

@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
-// ClassWritten judges that somebody takes the finalizer off a class. A machine that was
-// there before the pass began is to be known.
+// ClassWritten judges the removal of the finalizer from a class. The pass must know each machine that existed
+// before it began.
 func (j *Judge) ClassWritten(p *Pass, old, now client.Object) {
 	held := func(o client.Object) bool {
 		return o != nil && slices.Contains(o.GetFinalizers(), j.api(p.By).Finalizer)
@@ -35,8 +35,8 @@ const (
 	offeredMemory = "machine.openshift.io/memoryMb"
 )
 
-// withoutSize says which set or deployment of nobody's does not say what its machines
-// would offer: as many CPUs and MiB as their spec has bytes. Empty when none.
+// withoutSize names a set or deployment without a controller that does not publish its machines' capacity: as many
+// CPUs and MiB as their spec has bytes. Empty if all do.
 func (j *Judge) withoutSize() string {
 	if !j.Sized {
 		return ""

@@ -11,14 +11,14 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestOwnNode: which nodes of others a machine must not take for its own.
+// TestOwnNode: which nodes of other machines a machine must not take for its own.
 func TestOwnNode(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		own    Instance
-		// foretold, gone: what is known of the other instance.
+		// foretold, gone are the state of the other instance.
 		foretold, gone bool
-		broken                bool
+		broken         bool
 	}{
 		{"its own instance registers under another name", Instance{Place: "main", NodeName: "host-2"}, true, false, true},
 		{"both register under one name", Instance{Place: "main", NodeName: "host-1"}, true, false, false},
@@ -46,7 +46,7 @@ func TestOwnNode(t *testing.T) {
 	}
 }
 
-// TestHeldInVain: whose finalizer on a node comes off before the world is at rest.
+// TestHeldInVain: which finalizers on a node are removed before the world is at rest.
 func TestHeldInVain(t *testing.T) {
 	ours := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels, m.Spec.ProviderID = map[string]string{"node": "n"}, "sim:///i-1" })
 	for _, c := range []struct {

@@ -11,16 +11,15 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestDeletedSets: while an API server is out of reach, a set gives machines up only if
-// it is deleted itself, and otherwise none that it wants, as far as its controller can
-// know when it looks.
+// TestDeletedSets: while an API server is unreachable, a set deletes machines only if it is being deleted itself,
+// and otherwise none that it wants, as far as its controller can know when it looks.
 func TestDeletedSets(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
-		// before and meanwhile are whether people have the set deleted, in the order of
-		// their writes, before and after its controller looks.
+		// before and meanwhile say whether users have the set deleted, in the order of their writes, before and
+		// after its controller looks.
 		before, meanwhile []bool
-		// made: the controller makes a machine instead of giving it up.
+		// made: the controller creates a machine instead of deleting it.
 		made, broken bool
 	}{
 		{reason: "it lives", broken: true},
@@ -61,17 +60,16 @@ func TestDeletedSets(t *testing.T) {
 	}
 }
 
-// TestLostFor: a machine is lost since that was written, or since it says so itself and
-// its node bears it out.
+// TestLostFor: a machine is lost since the write of that, or since the time in its own status if its node confirms
+// that.
 func TestLostFor(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
-		// lost and says are when the machine was written to be lost, and since when it
-		// says that it is, unready when its node ceased to be ready, in minutes; zero:
-		// it did not, or there is none.
+		// lost and says are when the machine was written to be lost, and the time in its status, unready when its
+		// node ceased to be ready, in minutes; zero: it did not, or has no node.
 		lost, says, unready int
-		// recovers: the node was ready again for a minute from then on. gone: the machine
-		// was gone for a minute before it was written last, as it was.
+		// recovers: the node was ready again for a minute from then on. gone: the machine did not exist for a
+		// minute before its last write.
 		recovers int
 		gone     bool
 		want     int
@@ -116,8 +114,8 @@ func TestLostFor(t *testing.T) {
 	}
 }
 
-// TestLoneMachines: one machine of a group is given up at a time, as far as the pass can know
-// when it looks: not by what its own process makes in another pass since.
+// TestLoneMachines: one machine of a group fails at a time, as far as the pass can know when it looks: not by the
+// creations of its own process in another pass since.
 func TestLoneMachines(t *testing.T) {
 	for _, tc := range []struct {
 		reason        string
@@ -149,8 +147,7 @@ func TestLoneMachines(t *testing.T) {
 	}
 }
 
-// TestSightOfAPass: what a pass began by does not know of outages that came later, however
-// long the pass takes.
+// TestSightOfAPass: the basis of a pass does not include later outages, however long the pass takes.
 func TestSightOfAPass(t *testing.T) {
 	s := newScene()
 	p := &Pass{Born: s.now.Add(-time.Hour), At: s.now}

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// overdue is how much longer than it has to a check may take without faults:
-	// for caches to catch up, and for a look that was put off.
+	// overdue is how much longer than its timeouts a check may take without faults: for caches to catch up, and
+	// for a delayed probe.
 	overdue = 3 * time.Minute
-	// beats is how often a kubelet is heard of that has nothing to say.
+	// beats is the time between two heartbeats of an idle kubelet.
 	beats = 5 * time.Minute
-	// stormMin is how many sick machines are a storm at least.
+	// stormMin is the smallest storm.
 	stormMin = 3
 )
 
@@ -57,9 +57,8 @@ func (j *Judge) checks() (out []*check) {
 	return out
 }
 
-// mayAct reports whether the check has to act now. Who made machines and sent
-// them away again before anybody saw that has to wait for an hour. What an
-// enforcing breaker holds is a matter of its own.
+// mayAct reports whether the check has to act now. Machines that were created and deleted before any process saw
+// them count for an hour. An enforcing breaker is judged elsewhere.
 func (j *Judge) mayAct(c *check, under map[types.UID]target) bool {
 	if paused(c) || enforces(c) || j.noNodeReports() {
 		return false
@@ -77,8 +76,8 @@ func (j *Judge) mayAct(c *check, under map[types.UID]target) bool {
 	return sick <= budget(c, len(under))
 }
 
-// noNodeReports reports whether no node can be believed: there is none, or not one of
-// three or more has been heard of for long.
+// noNodeReports reports whether node conditions are unreliable: no node exists, or none of three or more has
+// reported for long.
 func (j *Judge) noNodeReports() bool {
 	nodes, heard := j.All(&corev1.Node{}), false
 	for _, o := range nodes {
@@ -89,8 +88,8 @@ func (j *Judge) noNodeReports() bool {
 	return len(nodes) == 0 || len(nodes) >= 3 && !heard
 }
 
-// begunRemedies are the machines that c gave up, and those that it stored it was about to.
-// They count for it even if it never came so far, and they went for other reasons.
+// begunRemedies are the machines that c remedied, and those that it recorded it was about to. These count even if
+// c did not get that far and the machines were deleted for other reasons.
 func (j *Judge) begunRemedies(c *check) []remedy {
 	out := slices.Clone(j.remedies[c.UID])
 	for _, b := range remembered(c).Begun {
@@ -101,7 +100,7 @@ func (j *Judge) begunRemedies(c *check) []remedy {
 	return out
 }
 
-// overlooked says that a check has yet to act; empty when none.
+// overlooked says that a check has yet to act; empty if none has.
 func (j *Judge) overlooked() string {
 	if len(j.overdue) > 0 {
 		return fmt.Sprintf("%d machines are still to be remedied", len(j.overdue))
@@ -109,8 +108,7 @@ func (j *Judge) overlooked() string {
 	return ""
 }
 
-// mustGo reports whether the machine has to be replaced. Nobody watched before
-// the faults stopped.
+// mustGo reports whether the machine has to be replaced. Time before the faults stopped does not count.
 func (j *Judge) mustGo(c *check, t target) bool {
 	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" && !requests(c) || t.hasRequest || j.recovers(c, t) || t.treated && external(c) || t.restarting && c.reboots {
 		return false
@@ -124,8 +122,8 @@ func (j *Judge) mustGo(c *check, t target) bool {
 	})
 }
 
-// miscounted says which check does not say how its machines are, or has
-// still to say that a storm is over; empty when none.
+// miscounted names a check whose status is wrong, or that has yet to record the end of a storm; empty if none
+// exists.
 func (j *Judge) miscounted() string {
 	for _, c := range j.checks() {
 		under, healthy := j.truly(c), int64(0)

@@ -9,17 +9,16 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// hopeless reports whether nothing can be done about o.
+// hopeless reports whether o cannot reach the desired state.
 func (j *Judge) hopeless(o client.Object) bool { return j.Hopeless != nil && j.Hopeless(o) }
 
-// removing is the condition that the instance of a machine of OpenShift is to go.
+// removing is OpenShift's condition that the machine's instance is being removed.
 const removing = "InstanceDeletionStarted"
 
-// Silent reports whether a machine that is not well does not say why. The phase
-// Provisioned says that its node did not join, the condition for the removal of an
-// instance has a message only where that fails, and an object of which nothing is left
-// but the finalizer of others names that. One that lists instances besides the one that it
-// has recorded says what is wrong, too.
+// Silent reports whether an unhealthy machine does not report the reason. The phase Provisioned says that its node
+// did not join, the condition for the removal of an instance has a message only on failure, and an object that
+// only a foreign finalizer holds names that. A machine that lists further instances beside its recorded one
+// reports the reason, too.
 func (j *Judge) Silent(o client.Object) bool {
 	if j.onlyForeignFinalizersLeft(readMachine(o)) || o.GetAnnotations()[unrecorded] != "" {
 		return false
@@ -40,10 +39,9 @@ func (j *Judge) Silent(o client.Object) bool {
 	return true
 }
 
-// ofHopeless reports whether the instance that made the node belongs to a machine about
-// which nothing can be done. One that was deleted before its node joined never tells
-// the name, nor does one that was given up before it could see its instance, which may
-// have died since.
+// ofHopeless reports whether the instance that registered the node belongs to a machine that cannot reach the
+// desired state. A machine that was deleted before its node joined never learns the name, nor does one that failed
+// before it could see its instance, which may have died since.
 func (j *Judge) ofHopeless(n client.Object) bool {
 	i, made := j.instanceOfNode(n.(*corev1.Node))
 	if !made {

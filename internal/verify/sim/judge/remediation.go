@@ -10,10 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// settle is how long who sees again does nothing but for what began since.
+// settle is how long a process that reaches the API servers again remedies only machines that became unhealthy
+// since.
 const settle = time.Minute
 
-// seenCheck is the check that the pass is about, as it saw it; nil: it saw none.
+// seenCheck returns the pass's check as the pass saw it; nil: it saw none.
 func (j *Judge) seenCheck(p *Pass) *check {
 	for _, o := range p.seen {
 		if c := j.asCheck(o); c != nil && client.ObjectKeyFromObject(o) == p.Key {
@@ -23,8 +24,8 @@ func (j *Judge) seenCheck(p *Pass) *check {
 	return nil
 }
 
-// Asks judges what the controller of health checks asks for, whatever becomes of the
-// call: that a machine is deleted, or remedied by others.
+// Asks judges a request of the health check controller, whatever its outcome: to delete a machine, or to have
+// others remedy it.
 func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 	switch {
 	case verb == "delete" && j.isMachine(o):
@@ -47,7 +48,7 @@ func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 	}
 }
 
-// asksToReboot reports whether o is to get a request that it does not have.
+// asksToReboot reports whether o gets a reboot request that it does not have.
 func (j *Judge) asksToReboot(o client.Object) bool {
 	wanted, _ := rebootRequested(o)
 	is, there := find(j.All(o), o.GetUID())
@@ -58,7 +59,7 @@ func (j *Judge) asksToReboot(o client.Object) bool {
 	return wanted != "" && wanted != has
 }
 
-// asksAnew reports whether o is to get an annotation that it does not have.
+// asksAnew reports whether o gets an annotation that it does not have.
 func (j *Judge) asksAnew(o client.Object, annotation string) bool {
 	_, wanted := o.GetAnnotations()[annotation]
 	is, there := find(j.All(o), o.GetUID())
@@ -79,8 +80,8 @@ const (
 	rebootsMachine way = "restarts"
 )
 
-// judgeRemedy judges that a check asks for the remedy of a machine. What a deposed process
-// has on the wire nobody can stop.
+// judgeRemedy judges that a check requests the remedy of a machine. Requests of a deposed process on the wire
+// cannot be stopped.
 func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	c := j.seenCheck(p)
 	if c == nil {
@@ -92,31 +93,31 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	if first && how != rebootsMachine && !j.noteUndone(p, c, m.GetUID()) {
 		j.remedies[c.UID] = append(j.remedies[c.UID], remedy{machine: m.GetUID(), owner: t.owner, at: p.At})
 	}
-	// What people changed since the pass saw the check, it may have learnt by its
+	// The pass may have learnt of users' later changes of the check by its
 	// own writes.
 	if p.By.Deposed || j.editedSince(p, c) {
 		return
 	}
 	switch {
 	case how == deletesMachine && (c.reboots || requests(c) || external(c) && !t.failure):
-		j.Broken(OthersRepair, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
+		j.Broken(OthersRepair, "%s-%d deletes machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case paused(c):
-		j.Broken(PausedRests, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
+		j.Broken(PausedRests, "%s-%d remedies machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case !selected, t.spared, t.owner == "" && (how == deletesMachine || c.older):
-		j.Broken(ChosenOnly, "%s-%d gives up machine %s by check %s: selected %v, spared %v, of owner %q", p.By.Role, p.By.Process, m.GetName(), c.Name, selected, t.spared, t.owner)
+		j.Broken(ChosenOnly, "%s-%d remedies machine %s by check %s: selected %v, spared %v, of owner %q", p.By.Role, p.By.Process, m.GetName(), c.Name, selected, t.spared, t.owner)
 	}
 	j.judgeNodeless(p, under, m.GetName())
 	j.judgeSighted(p, c, t, m.GetName())
 	j.judgeSymptoms(p, c, t, m.GetName())
 	j.judgeBudget(c, under, m)
-	// What a pass before this one began, by what the check said then, goes on.
+	// Remedies that an earlier pass began, by the check's contents then, go on.
 	begun := slices.ContainsFunc(remembered(c).Begun, func(b begun) bool { return b.Machine == m.GetUID() })
 	if first && !begun && how != rebootsMachine {
 		j.judgeRate(c, under, m.GetName())
 	}
 }
 
-// editedSince reports whether people changed the check since it was as c is.
+// editedSince reports whether users changed the check since it was as c is.
 func (j *Judge) editedSince(p *Pass, c *check) bool {
 	seen := false
 	for _, ch := range j.log[c.UID] {
@@ -128,8 +129,8 @@ func (j *Judge) editedSince(p *Pass, c *check) bool {
 	return false
 }
 
-// sighted is since when the process had seen everything, as the pass began, without a
-// gap that it must have noticed: who looks every few seconds may miss a shorter one.
+// sighted is since when the process had watched everything when the pass began, without a gap that it must have
+// noticed: probes every few seconds may miss a shorter one.
 func (j *Judge) sighted(p *Pass) time.Time {
 	since := p.Born
 	for _, o := range j.Outages() {
@@ -140,13 +141,13 @@ func (j *Judge) sighted(p *Pass) time.Time {
 	return since
 }
 
-// judgeSighted is about outages. A look that is due finds out.
+// judgeSighted judges remedies in and after outages. A probe that is due notices an outage.
 func (j *Judge) judgeSighted(p *Pass, c *check, t target, name string) {
 	if j.LookEvery == 0 {
 		return
 	}
 	if o, some := j.outage(); some && o.at(p.At) && p.At.Sub(o.From) > j.LookEvery {
-		j.Broken(SightedOnly, "%s-%d gives up machine %s, %v after an API server went out of reach", p.By.Role, p.By.Process, name, p.At.Sub(o.From))
+		j.Broken(SightedOnly, "%s-%d remedies machine %s, %v after an API server became unreachable", p.By.Role, p.By.Process, name, p.At.Sub(o.From))
 	}
 	since := j.sighted(p)
 	if p.At.Sub(since) >= settle-time.Second {
@@ -154,12 +155,12 @@ func (j *Judge) judgeSighted(p *Pass, c *check, t target, name string) {
 	}
 	fresh := func(s symptom) bool { return !s.from.Before(since.Add(-time.Second - j.wrong(p, s))) }
 	if !slices.ContainsFunc(symptoms(c, t), fresh) {
-		j.Broken(SightedOnly, "%s-%d gives up machine %s, %v after sight began, for what was so before", p.By.Role, p.By.Process, name, p.At.Sub(since))
+		j.Broken(SightedOnly, "%s-%d remedies machine %s, %v after the API servers were reachable again, for a condition of before", p.By.Role, p.By.Process, name, p.At.Sub(since))
 	}
 }
 
-// judgeNodeless is about a fleet of which not one node is there, nor was when the pass
-// looked: it is the cluster that lost them, and not each machine its own.
+// judgeNodeless judges remedies while no node exists, nor did when the pass looked: then the cluster lost its
+// nodes, and not each machine its own.
 func (j *Judge) judgeNodeless(p *Pass, under map[types.UID]target, name string) {
 	known := func(o client.Object) bool { return sameKind(o, &corev1.Node{}) }
 	if len(j.All(&corev1.Node{})) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(p.seen)), known) {
@@ -172,11 +173,11 @@ func (j *Judge) judgeNodeless(p *Pass, under map[types.UID]target, name string) 
 		}
 	}
 	if without > 1 {
-		j.Broken(SightedOnly, "%s-%d gives up machine %s while there is no node at all, and %d machines had one", p.By.Role, p.By.Process, name, without)
+		j.Broken(SightedOnly, "%s-%d remedies machine %s while no node exists, and %d machines had one", p.By.Role, p.By.Process, name, without)
 	}
 }
 
-// wrong is by how much the process may be off about the age of s.
+// wrong is the process's possible error about the age of s.
 func (j *Judge) wrong(p *Pass, s symptom) time.Duration {
 	if s.ours {
 		return 2 * j.Skew
@@ -184,7 +185,7 @@ func (j *Judge) wrong(p *Pass, s symptom) time.Duration {
 	return max(p.Skew, -p.Skew)
 }
 
-// judgeSymptoms asks whether there is a reason.
+// judgeSymptoms judges whether a remedy has a reason.
 func (j *Judge) judgeSymptoms(p *Pass, c *check, t target, name string) {
 	all := symptoms(c, t)
 	ripe := func(s symptom, lasted time.Duration) bool { return lasted >= s.timeout-time.Second-j.wrong(p, s) }
@@ -196,12 +197,12 @@ func (j *Judge) judgeSymptoms(p *Pass, c *check, t target, name string) {
 		return ripe(s, j.Now().Sub(s.from))
 	}
 	if !slices.ContainsFunc(all, is) {
-		j.Broken(HealthyStay, "machine %s is given up by check %s, and has: %+v", name, c.Name, all)
+		j.Broken(HealthyStay, "check %[2]s remedies machine %[1]s, which has: %+[3]v", name, c.Name, all)
 	}
 	if j.LookEvery == 0 {
 		return
 	}
-	// Who started later has watched only since.
+	// A process that started later has watched only since then.
 	watched := func(s symptom) bool {
 		from := s.from
 		if p.Born.After(from) {
@@ -210,11 +211,11 @@ func (j *Judge) judgeSymptoms(p *Pass, c *check, t target, name string) {
 		return s.timeout == 0 || is(s) && ripe(s, j.watched(from))
 	}
 	if !slices.ContainsFunc(all, watched) {
-		j.Broken(WatchedOnly, "machine %s is given up by check %s after %v in sight, and has: %+v", name, c.Name, j.watched(p.Born), all)
+		j.Broken(WatchedOnly, "check %[2]s remedies machine %[1]s after watching it for %[3]v, and it has: %+[4]v", name, c.Name, j.watched(p.Born), all)
 	}
 }
 
-// judgeBudget counts what the pass could see, and what is being remedied.
+// judgeBudget counts the unhealthy machines that the pass could see, and those being remedied.
 func (j *Judge) judgeBudget(c *check, under map[types.UID]target, m client.Object) {
 	count := map[types.UID]bool{m.GetUID(): true}
 	for uid, t := range under {
@@ -236,12 +237,11 @@ func (j *Judge) judgeBudget(c *check, under map[types.UID]target, m client.Objec
 	}
 	most := budget(c, max(len(under), len(truly))+len(gone))
 	if len(count) > most {
-		j.Broken(BudgetKept, "check %s, which may have %d of %d machines unhealthy, gives up machine %s while it has %d", c.Name, most, len(truly), m.GetName(), len(count))
+		j.Broken(BudgetKept, "check %s, which may have %d of %d machines unhealthy, remedies machine %s while it has %d", c.Name, most, len(truly), m.GetName(), len(count))
 	}
 }
 
-// judgeRate counts what began within the hour. Times are remembered by the clock
-// of whoever began.
+// judgeRate counts the remedies of the last hour. Their times are those of the process's clock that began them.
 func (j *Judge) judgeRate(c *check, under map[types.UID]target, name string) {
 	if !enforces(c) {
 		return
@@ -255,6 +255,6 @@ func (j *Judge) judgeRate(c *check, under map[types.UID]target, name string) {
 	}
 	most := hourly(c, max(len(under), len(j.truly(c)))+len(j.remedies[c.UID]))
 	if n > most {
-		j.Broken(RateKept, "check %s gives up machine %s, the %dth within the hour, and may %d", c.Name, name, n, most)
+		j.Broken(RateKept, "check %s remedies machine %s, the %dth within the hour, and may remedy %d", c.Name, name, n, most)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// requests reports whether the check asks others, by objects made from a template.
+// requests reports whether the check creates remediation requests from a template.
 func requests(c *check) bool { return !c.older && c.Spec.RemediationTemplate != nil }
 
-// about is the machine that a request is about.
+// about is the machine of a request.
 func (j *Judge) about(request client.Object) (machine, bool) {
 	for _, ref := range request.GetOwnerReferences() {
 		if m, there := find(j.machines(), ref.UID); there {
@@ -20,8 +20,7 @@ func (j *Judge) about(request client.Object) (machine, bool) {
 	return machine{}, false
 }
 
-// hasRequest reports whether there is a request about the machine, and about no earlier one
-// of its name.
+// hasRequest reports whether a request is about the machine, and not about an earlier one of its name.
 func (j *Judge) hasRequest(m client.Object) bool {
 	if j.Request == nil {
 		return false
@@ -34,8 +33,8 @@ func (j *Judge) hasRequest(m client.Object) bool {
 	return false
 }
 
-// mayBeRequested reports whether others are asked for the machine, or may be: again, when they have
-// answered, or as soon as the breaker of a check allows, which may take hours.
+// mayBeRequested reports whether a request for the machine exists, or may be created: again after an answer, or as
+// soon as the breaker of a check allows it, which may take hours.
 func (j *Judge) mayBeRequested(m machine) bool {
 	return j.hasRequest(m.Object) || slices.ContainsFunc(j.checks(), func(c *check) bool {
 		t, under := j.truly(c)[m.GetUID()]
@@ -43,8 +42,7 @@ func (j *Judge) mayBeRequested(m machine) bool {
 	})
 }
 
-// staleRequest names a machine that is well and about which there is a request still, of a
-// check that is gone by; empty when none.
+// staleRequest names a healthy machine with a request of an active check; empty if none exists.
 func (j *Judge) staleRequest() string {
 	for _, c := range j.checks() {
 		if !requests(c) || paused(c) {

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// TestRestlessWhileOthersMayBeAsked: a machine that has failed, and that no set replaces,
-// comes back only by what a check has others do, which its breaker may put off.
+// TestRestlessWhileOthersMayBeAsked: a failed machine that no set replaces recovers only by a check's external
+// remedy, which the breaker may delay.
 func TestRestlessWhileOthersMayBeAsked(t *testing.T) {
 	for _, tc := range []struct {
 		reason  string

@@ -9,8 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// SecretWritten judges that somebody takes the finalizer off a secret. A class that was
-// there before the pass began, and names it, is to be known.
+// SecretWritten judges the removal of the finalizer from a secret. The pass must know each class that existed
+// before it began and names the secret.
 func (j *Judge) SecretWritten(p *Pass, old, now client.Object) {
 	held := func(o client.Object) bool {
 		return o != nil && slices.Contains(o.GetFinalizers(), v1alpha1.FinalizerSecret)

@@ -13,7 +13,7 @@ import (
 // TestPileIsInOrder compares a pile with a map whose keys are sorted each time.
 func TestPileIsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, want := newPile(), map[string]client.Object{}
+		p, want := newSortedObjects(), map[string]client.Object{}
 		for range rapid.IntRange(0, 40).Draw(t, "changes") {
 			space, name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"), rapid.StringMatching("[a-c]{1,2}").Draw(t, "name")
 			key := client.ObjectKey{Namespace: space, Name: name}

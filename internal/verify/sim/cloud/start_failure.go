@@ -6,30 +6,30 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Fate is what becomes of an instance that is accepted and never starts by itself.
-type Fate struct {
+// StartFailure is the failure of an accepted instance.
+type StartFailure struct {
 	// Why is the [provider.Instance.Fault].
 	Why *provider.Error
-	// After is how long after it was accepted it is given up, Mends how long after that
-	// the infrastructure goes on with it; zero: never.
-	After, Mends time.Duration
-	// Vanishes: nothing of it stays but its record.
+	// After is how long after its acceptance the instance fails, Recovers how long after that the cloud continues
+	// with it; zero: never.
+	After, Recovers time.Duration
+	// Vanishes: only its record stays.
 	Vanishes bool
 }
 
-// end is when an instance is given up, and for how long; the zero value: never.
+// end is when an instance fails, and for how long; the zero value: never.
 type end struct {
 	why      *provider.Error
 	from, to time.Time
 	vanishes bool
 }
 
-// seal decides what becomes of an instance that was just accepted.
-func (c *Cloud) seal(m *Machine) {
-	if c.Fate == nil {
+// decideFailure decides the failure of an accepted instance.
+func (c *Cloud) decideFailure(m *Machine) {
+	if c.StartFailure == nil {
 		return
 	}
-	f := c.Fate(m)
+	f := c.StartFailure(m)
 	if f == nil {
 		return
 	}
@@ -37,14 +37,13 @@ func (c *Cloud) seal(m *Machine) {
 	switch {
 	case f.Vanishes:
 		m.gone, m.Died = m.end.from, true
-	case f.Mends > 0:
-		m.end.to = m.end.from.Add(f.Mends)
+	case f.Recovers > 0:
+		m.end.to = m.end.from.Add(f.Recovers)
 		m.booted = m.end.to.Add(c.upTo(c.Boot))
 	}
 }
 
-// Fault is why the instance is given up at now, since when, and whether that is for good;
-// nil: it is not.
+// Fault is why the instance has failed at now, since when, and whether that is final; nil: it has not failed.
 func (m *Machine) Fault(now time.Time) (why *provider.Error, since time.Time, final bool) {
 	e := m.end
 	over := !e.to.IsZero() && !now.Before(e.to)
@@ -54,16 +53,15 @@ func (m *Machine) Fault(now time.Time) (why *provider.Error, since time.Time, fi
 	return e.why, e.from, e.to.IsZero()
 }
 
-// hopeful reports whether it starts some time.
-func (m *Machine) hopeful() bool { return m.end.why == nil || !m.end.to.IsZero() }
+// startsEventually reports whether it starts some time.
+func (m *Machine) startsEventually() bool { return m.end.why == nil || !m.end.to.IsZero() }
 
-// leaves reports whether it was sent away, or is gone. One that is to vanish by itself was
-// not sent away before that.
+// leaves reports whether it was terminated, by a client or by itself.
 func (m *Machine) leaves(now time.Time) bool {
 	return now.Before(m.back) || !m.gone.IsZero() && (!m.end.vanishes || !now.Before(m.end.from))
 }
 
-// sent notes that it was sent away, and is gone by then.
+// sent records that a client terminates it, and that it ceases to exist by then.
 func (m *Machine) sent(now, gone time.Time) {
 	if now.Before(m.end.from) {
 		m.end, m.Died = end{}, false
