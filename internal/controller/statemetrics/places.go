@@ -12,22 +12,20 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // place is what machines are counted by.
 type place struct{ namespace, zone, instanceType, phase string }
 
-// Places returns, for each API that the provider serves, the number of its machines by namespace, zone, type and
-// phase: metrics of the originals have none of these but the phase.
-func Places(api, providerName string) []Kind {
-	switch api {
-	case provider.OpenShift:
-		return []Kind{placesOf(api, providerName, openshiftPlaces)}
-	case provider.Gardener:
-		return []Kind{placesOf(api, providerName, gardenerPlaces)}
-	}
-	return nil
+// OpenShiftPlaces are the numbers of Machines of machine.openshift.io that a provider's controller manages, by
+// namespace, zone, type and phase: metrics of the originals have none of these but the phase.
+func OpenShiftPlaces(providerName string) Kind {
+	return placesOf(machinev1.GroupVersion.Group, providerName, openshiftPlaces)
+}
+
+// GardenerPlaces are those of machine.sapcloud.io.
+func GardenerPlaces(providerName string) Kind {
+	return placesOf(v1alpha1.GroupVersion.Group, providerName, gardenerPlaces)
 }
 
 func placesOf(api, providerName string, count func(context.Context, client.Reader) (map[place]int, error)) Kind {

@@ -14,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestPlaces: machines of both APIs are counted by zone, type and phase, also those whose class does not exist.
@@ -40,8 +39,7 @@ func TestPlaces(t *testing.T) {
 		"machine.openshift.io,aws,n,a,m5,Running": 2, "machine.openshift.io,aws,n,,,": 1,
 		"machine.sapcloud.io,aws,n,z,big,Running": 1, "machine.sapcloud.io,aws,n,z,big,Failed": 1, "machine.sapcloud.io,aws,n,,,Running": 1,
 	}
-	kinds := append(statemetrics.Places(provider.OpenShift, "aws"), statemetrics.Places(provider.Gardener, "aws")...)
-	got := read(t, shown(t, r, kinds...)["millwright_machines"], "api,provider,namespace,zone,instance_type,phase")
+	got := read(t, shown(t, r, statemetrics.OpenShiftPlaces("aws"), statemetrics.GardenerPlaces("aws"))["millwright_machines"], "api,provider,namespace,zone,instance_type,phase")
 	if !maps.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}

@@ -121,8 +121,17 @@ func (f frame) curve(c *canvas, one curve, color string, base map[int64]float64,
 			from = base[p.T]
 			base[p.T] += p.F
 		}
-		upper = append(upper, fmt.Sprintf("%.1f,%.1f", f.px(p.T), f.py(from+p.F)))
-		lower = append(lower, fmt.Sprintf("%.1f,%.1f", f.px(p.T), f.py(from)))
+		upper = extended(upper, fmt.Sprintf("%.0f", f.px(p.T)), fmt.Sprintf("%.1f", f.py(from+p.F)))
+		lower = extended(lower, fmt.Sprintf("%.0f", f.px(p.T)), fmt.Sprintf("%.1f", f.py(from)))
 	}
 	flush()
+}
+
+// extended is a line with one more point. Of a horizontal part only the ends stay.
+func extended(points []string, x, y string) []string {
+	at := func(n int) string { _, y, _ := strings.Cut(points[n], ","); return y }
+	if n := len(points); n >= 2 && at(n-1) == y && at(n-2) == y {
+		points = points[:n-1]
+	}
+	return append(points, x+","+y)
 }
