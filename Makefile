@@ -332,6 +332,12 @@ dashboards: build box ## Draw the dashboards from a fleet of this machine, into 
 prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
 	go run ./hack/prose
 
+# Hugo takes three minutes of a processor to compile, once; the site then 8 seconds. BASE= is where it will stand.
+BASE ?= /
+.PHONY: docs
+docs: ## Build dist/site from docs/, with search, and check its links: BASE=https://example.com/millwright/
+	go run ./hack/site -out dist/site -base '$(BASE)'
+
 .PHONY: fmt
 fmt: ## Format the sources
 	"$$(hack/tool gofumpt)" -w .
@@ -347,7 +353,7 @@ bump: ## Give a dependency one version in all modules of the repository: MODULES
 	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
 
 # All modules but the main one.
-MODULES = dev dev/node dev/kube-rbac-proxy tools tools/vale test/monitoring test/chart $(CLOUDS)
+MODULES = dev dev/node dev/kube-rbac-proxy tools tools/site tools/vale test/monitoring test/chart $(CLOUDS)
 .PHONY: tidy
 tidy: tidy-core tidy-modules ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
 

@@ -284,9 +284,9 @@ func TestInputs(t *testing.T) {
 	}{
 		{"internal/engine/drain/decide.go", "lint lint-clouds mod-tidy rights chart rehearsal install fuzz prose"},
 		{"internal/engine/drain/decide_test.go", "lint fuzz prose"},
-		{"docs/faq.md", "prose"},
-		{"docs/uninstall.md", "install prose"},
-		{"docs/metrics.md", "rights alerts prose"},
+		{"docs/faq.md", "prose docs"},
+		{"docs/uninstall.md", "install prose docs"},
+		{"docs/metrics.md", "rights alerts prose docs"},
 		{"config/rbac/machine-controller/role.yaml", "rights chart alerts rehearsal install"},
 		{"charts/millwright/values.yaml", "rights chart rehearsal install"},
 		{"test/e2e/why_test.go", "lint rights prose"},
