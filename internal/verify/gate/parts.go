@@ -70,6 +70,10 @@ func Parts(files, fuzzed []string) []Part {
 			Inputs: with(programs, "test/chart/", "docs/install.md"),
 		},
 		{
+			Name: "release", Lane: Computing, Target: "test-release", Policy: Changed, Proves: "a release is the same from two folders, is verified, and is installed by krew; what was tampered with is refused",
+			Inputs: with(programs, "test/release/", "tools/krew/"),
+		},
+		{
 			Name: "alerts", Lane: Computing, Target: "test-alerts", Policy: Changed, Proves: "alerts fire when they should, and ask for metrics that programs have",
 			Inputs: []string{"test/monitoring/", "config/", "docs/metrics.md", "docs/runbooks/", "docs/monitoring.md", "hack/tool", "go.mod"},
 		},
