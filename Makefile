@@ -32,7 +32,7 @@ BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
 # Those of them that run programs with the roles of config/rbac are tested apart: the audit logs of their API servers tell what each right is for.
 RIGHTS = test/e2e cmd/millwright-controllers internal/operator/start
-ALONE = '/($(shell echo test/install test/rehearsal test/release $(RIGHTS) | tr ' ' '|')) '
+ALONE = '/($(shell echo test/install test/rehearsal test/release test/quickstart $(RIGHTS) | tr ' ' '|')) '
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*'$(ALONE) | cut -d' ' -f1)
 
 # Packages that have no goroutines: there is nothing in them for the race detector to find, and with it they take five times as long.
@@ -133,7 +133,7 @@ test: test-unit test-sim test-box test-rights test-dev test-clouds ## Run every 
 
 # What takes longer to compile than to run: instrumented fuzz targets, Helm, PromQL, and the programs of seven clouds.
 .PHONY: test-more
-test-more: test-fuzz test-rehearsal test-alerts test-chart test-release ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
+test-more: test-fuzz test-rehearsal test-alerts test-chart test-release test-quickstart ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
 
 # The rules of the repository and the pure decisions: what .ci/run runs anew each time, whatever Go's cache knows. Half a minute.
 CORE = ./internal/engine/... ./internal/verify/tidy ./internal/verify/modules ./internal/verify/gate ./hack/gate
@@ -248,6 +248,11 @@ test-chart: box ## Hold the chart to config/, and install it on a real API serve
 test-release: ## Build a release of the commit in two folders, compare, verify and install it
 	go test -count=1 -timeout 30m ./test/release
 
+# A minute and a half, and two more on first use, when kwok is built.
+.PHONY: test-quickstart
+test-quickstart: box ## Type the commands of docs/quickstart.md on a control plane of kwokctl
+	go test -count=1 -timeout 15m -v ./test/quickstart
+
 .PHONY: test-e2e
 test-e2e: box ## Play stories with the real binaries on a real control plane; `make test-rights` does so too: ARGS='-run TestInPlaceOf'
 	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/e2e $(ARGS)
@@ -361,7 +366,7 @@ bump: ## Give a dependency one version in all modules of the repository: MODULES
 	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
 
 # All modules but the main one.
-MODULES = dev dev/node dev/kube-rbac-proxy tools tools/vale tools/krew test/monitoring test/chart $(CLOUDS)
+MODULES = dev dev/node dev/kube-rbac-proxy tools tools/vale tools/krew tools/kwok test/monitoring test/chart $(CLOUDS)
 .PHONY: tidy
 tidy: tidy-core tidy-modules ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
 
