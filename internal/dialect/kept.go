@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -30,20 +31,28 @@ type Kept struct {
 	// UID is that of the machine. It shows that a status was restored for another object.
 	UID types.UID `json:"uid,omitempty"`
 	lifecycle.Origin
-	// Asks are the requests sent there.
-	Asks lifecycle.Asks `json:"asks,omitempty"`
+	// Requests are the requests sent there.
+	Requests lifecycle.Requests `json:"asks,omitempty"`
 	// ProviderID is that of the instance, once known.
 	ProviderID string           `json:"providerID,omitempty"`
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
 }
 
+// parsed has the notes that were read last, by their text: a pass looks at the note of its machine five times.
+// They share their slices, which are never changed.
+var parsed = lru.New(1024)
+
 func readKept(stored string) (n Kept, err error) {
 	if stored == "" {
 		return n, nil
 	}
+	if known, ok := parsed.Get(stored); ok {
+		return known.(Kept), nil
+	}
 	if err := json.Unmarshal([]byte(stored), &n); err != nil {
 		return Kept{}, fmt.Errorf("cannot be read: %w", err)
 	}
+	parsed.Add(stored, n)
 	return n, nil
 }
 
@@ -59,7 +68,7 @@ func Recall(m metav1.Object, stored string, rec *lifecycle.Recorded) []lifecycle
 	own := stored != "" && n.UID == m.GetUID()
 	if own {
 		n.Joined.Accepted = rec.Joined.Accepted
-		rec.ProviderID, rec.Joined, rec.Asks = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined, n.Asks
+		rec.ProviderID, rec.Joined, rec.Requests = cmp.Or(rec.ProviderID, n.ProviderID), n.Joined, n.Requests
 	}
 	if n.Cluster != "" && (own || rec.ProviderID != "") {
 		rec.Origin = &n.Origin
@@ -99,10 +108,10 @@ func KeepOrigin(m metav1.Object, stored string, was lifecycle.Recorded, used lif
 	return encoded(n)
 }
 
-// KeepAsks returns the stored note with the asks of m's instance, if its origin is known.
-func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifecycle.Asks) string {
+// KeepRequests returns the stored note with the requests of m's instance, if its origin is known.
+func KeepRequests(m metav1.Object, stored string, was lifecycle.Recorded, requests lifecycle.Requests) string {
 	n, err := keptOf(m, stored, was)
-	if err != nil || len(asks) == 0 || !asks.Continues(n.Asks) {
+	if err != nil || len(requests) == 0 || !requests.Continues(n.Requests) {
 		return stored
 	}
 	if n.Cluster == "" && was.Origin != nil { // only the annotation has it
@@ -111,7 +120,7 @@ func KeepAsks(m metav1.Object, stored string, was lifecycle.Recorded, asks lifec
 	if n.Cluster == "" {
 		return stored
 	}
-	n.Asks = asks
+	n.Requests = requests
 	return encoded(n)
 }
 

@@ -28,8 +28,8 @@ type standing struct {
 	Node     string
 	Cordoned bool
 	// Kept is what the record says, by field, and Asks what it says that was asked for, in one line each.
-	Kept map[string]string
-	Asks []string
+	Kept     map[string]string
+	Requests []string
 }
 
 // sight is the fleet at some moment.
@@ -94,22 +94,22 @@ func changed(was, now standing, moves bool) (what []string) {
 	return what
 }
 
-// mostAsks is how many asks a machine keeps: with each one more the oldest is forgotten.
-const mostAsks = 8
+// maxRequests is how many requests a machine keeps: with each one more the oldest is forgotten.
+const maxRequests = 8
 
-// forgets says whose record has less than before, of what was asked for and of what came of it. What is there is completed, and never changed. The last ask may be
+// forgets says whose record has less than before, of what was asked for and of what came of it. What is there is completed, and never changed. The last request may be
 // completed by an answer.
 func forgets(before, after sight) (wrong []string) {
 	for name, was := range before.Machines {
-		now := after.Machines[name].Asks
+		now := after.Machines[name].Requests
 		if _, there := after.Machines[name]; !there {
 			continue
 		}
-		for n, ask := range was.Asks {
-			completed := n == len(was.Asks)-1 && len(now) >= len(was.Asks)
-			dropped := len(now) == mostAsks && askNumber(ask) < askNumber(now[0])
-			if !slices.Contains(now, ask) && !completed && !dropped {
-				wrong = append(wrong, fmt.Sprintf("%s asked for %s, and keeps %v", name, ask, now))
+		for n, request := range was.Requests {
+			completed := n == len(was.Requests)-1 && len(now) >= len(was.Requests)
+			dropped := len(now) == maxRequests && requestNumber(request) < requestNumber(now[0])
+			if !slices.Contains(now, request) && !completed && !dropped {
+				wrong = append(wrong, fmt.Sprintf("%s asked for %s, and keeps %v", name, request, now))
 			}
 		}
 	}
@@ -117,10 +117,10 @@ func forgets(before, after sight) (wrong []string) {
 	return wrong
 }
 
-// askNumber is that of an ask; 0 where it has none.
-func askNumber(ask string) int {
+// requestNumber is that of a request; 0 where it has none.
+func requestNumber(request string) int {
 	var numbered struct{ N int }
-	if json.Unmarshal([]byte(ask), &numbered) != nil {
+	if json.Unmarshal([]byte(request), &numbered) != nil {
 		return 0
 	}
 	return numbered.N
@@ -143,7 +143,7 @@ func rewrites(before, after sight) (wrong []string) {
 // TestUpgradeJudge: the judge objects to each thing that may not happen, and to nothing else.
 func TestUpgradeJudge(t *testing.T) {
 	t.Parallel()
-	runs := standing{UID: "u", Phase: "Running", ProviderID: "p", Instances: map[string]bool{"i": false}, Node: "n", Asks: []string{"1"}, Kept: map[string]string{"providerID": "p"}}
+	runs := standing{UID: "u", Phase: "Running", ProviderID: "p", Instances: map[string]bool{"i": false}, Node: "n", Requests: []string{"1"}, Kept: map[string]string{"providerID": "p"}}
 	comes := standing{UID: "v"}
 	for name, c := range map[string]struct {
 		change func(now sight, m *standing)
@@ -168,7 +168,7 @@ func TestUpgradeJudge(t *testing.T) {
 		"a second instance":   {func(_ sight, m *standing) { m.Instances = map[string]bool{"i": false, "j": false} }, "has instances map[i:false j:false]"},
 		"a pod deleted":       {func(s sight, _ *standing) { s.Pods["p"] = true }, "pod p came, or is being deleted"},
 		"another set":         {func(s sight, _ *standing) { s.Sets["t"] = false }, "set t came"},
-		"forgot an ask":       {func(_ sight, m *standing) { m.Asks = nil }, "asked for 1"},
+		"forgot a request":    {func(_ sight, m *standing) { m.Requests = nil }, "asked for 1"},
 		"forgot its instance": {func(_ sight, m *standing) { m.Kept = nil }, "kept providerID=p"},
 	} {
 		before := sight{Machines: map[string]standing{"runs": runs, "asked-1": comes}, Sets: map[string]bool{"s": false}, Pods: map[string]bool{"p": false}}
@@ -253,13 +253,13 @@ func (u *upgrade) standings(ctx context.Context) (map[string]standing, error) {
 		}
 		id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
 		n := nodes[m.Node]
-		kept, asks, err := recordOf(o)
+		kept, requests, err := recordOf(o)
 		if err != nil {
 			return nil, fmt.Errorf("machine %s: %w", m.Name, err)
 		}
 		out[m.Name] = standing{
 			UID: m.UID, Phase: m.Phase, ProviderID: id, Leaving: m.Deleted, Instances: instances[m.Name],
-			Node: string(n.UID), Cordoned: n.Spec.Unschedulable, Kept: kept, Asks: asks,
+			Node: string(n.UID), Cordoned: n.Spec.Unschedulable, Kept: kept, Requests: requests,
 		}
 	}
 	return out, nil
@@ -300,7 +300,7 @@ func (u *upgrade) uids(ctx context.Context, kind string) (map[string]bool, error
 }
 
 // recordOf is the record in a machine's status: its fields, and what was asked for.
-func recordOf(m *unstructured.Unstructured) (kept map[string]string, asks []string, err error) {
+func recordOf(m *unstructured.Unstructured) (kept map[string]string, requests []string, err error) {
 	kept = map[string]string{}
 	for _, c := range conditions(m) {
 		fields, _ := c.(map[string]any)
@@ -315,16 +315,16 @@ func recordOf(m *unstructured.Unstructured) (kept map[string]string, asks []stri
 		var raw []json.RawMessage
 		if of := record["asks"]; of != nil {
 			if err := json.Unmarshal(of, &raw); err != nil {
-				return nil, nil, fmt.Errorf("read the asks %s: %w", of, err)
+				return nil, nil, fmt.Errorf("read the requests %s: %w", of, err)
 			}
 		}
-		for _, ask := range raw {
-			asks = append(asks, string(ask))
+		for _, request := range raw {
+			requests = append(requests, string(request))
 		}
 		delete(record, "asks")
 		for field, value := range record {
 			kept[field] = string(value)
 		}
 	}
-	return kept, asks, nil
+	return kept, requests, nil
 }

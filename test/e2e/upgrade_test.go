@@ -59,7 +59,7 @@ func TestUpgrade(t *testing.T) {
 			u := startUpgrade(t, older, signal)
 			u.build()
 			u.rests("before the first exchange")
-			u.stores[older] = u.asks()
+			u.stores[older] = u.requests()
 			u.exchange(1, bin)
 			u.exchange(2, older)
 			u.exchange(3, bin)
@@ -204,11 +204,11 @@ func (u *upgrade) exchange(n int, version string) {
 	u.says("exchange %d: %d machines compared, %d calls of the infrastructure judged, %d objections", n, len(before.Machines), len(since), len(wrong))
 }
 
-// asks reports whether the record of any machine has a request.
-func (u *upgrade) asks() bool {
+// requests reports whether the record of any machine has a request.
+func (u *upgrade) requests() bool {
 	u.t.Helper()
 	for _, m := range u.see().Machines {
-		if len(m.Asks) > 0 {
+		if len(m.Requests) > 0 {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/bootstrap"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -177,7 +177,7 @@ func TestStaleCache(t *testing.T) {
 	g.pass()
 	g.written()
 	g.control.stale = before
-	if res := g.pass(); res.RequeueAfter <= 0 || res.RequeueAfter > written.Patience {
+	if res := g.pass(); res.RequeueAfter <= 0 || res.RequeueAfter > readyourwrites.Patience {
 		t.Errorf("a machine whose write the cache hides is looked at again after %v", res.RequeueAfter)
 	}
 	if n := g.cloud.count("Create"); n != 1 || len(g.written()) > 0 {

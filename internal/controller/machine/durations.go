@@ -48,7 +48,7 @@ func newDurations(r prometheus.Registerer) durations {
 func rounded(d time.Duration) float64 { return d.Round(time.Second).Seconds() }
 
 // measure records the durations of the steps that a pass over a machine completed.
-func (t teller[M]) measure(ctx context.Context, out lifecycle.Outcome) {
+func (t eventReporter[M]) measure(ctx context.Context, out lifecycle.Outcome) {
 	_, deployment := t.Dialect.Group(t.m)
 	if t.Metrics == nil || deployment == "" {
 		return

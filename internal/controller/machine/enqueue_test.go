@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/turn"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -71,7 +71,7 @@ func TestOwnWritesWakeNobody(t *testing.T) {
 	g.pass()
 	now := g.read()
 	g.control.stale = older
-	if res := g.pass(); res.RequeueAfter > written.Patience {
+	if res := g.pass(); res.RequeueAfter > readyourwrites.Patience {
 		t.Errorf("a machine whose cache is behind is looked at again after %v", res.RequeueAfter)
 	}
 	if woken := g.r.Wakes(t.Context(), older, now); len(woken) > 0 {

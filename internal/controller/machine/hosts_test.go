@@ -35,7 +35,7 @@ func TestHasNamed(t *testing.T) {
 					}
 				}
 			case 1:
-				m.wentBack(key)
+				m.restored(key)
 				for uid, k := range keys {
 					if k == key {
 						delete(last, uid)

@@ -9,7 +9,7 @@ import (
 // identity is the provider ID for the machine's node; empty: none. If it is unknown whose the node is, the
 // infrastructure is asked again. A node that was recorded once is otherwise not checked. If two nodes
 // showed one ID, an autoscaler could assign neither to a machine.
-func (w *whose[M]) identity(ctx context.Context, n *corev1.Node) (id string, unsure bool) {
+func (w *nodeOwnership[M]) identity(ctx context.Context, n *corev1.Node) (id string, unsure bool) {
 	if id = w.world.Identity(w.view, n); id == "" {
 		return "", false
 	}

@@ -58,7 +58,7 @@ func found(was, v lifecycle.Machine) (out []any) {
 }
 
 // logOf is the log of the pass for a line about the machine's node.
-func (k *known[M]) logOf(n *corev1.Node) logr.Logger {
+func (k *passFacts[M]) logOf(n *corev1.Node) logr.Logger {
 	if k.was.Recorded.NodeName != "" {
 		return k.log
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // instances are those of one machine in the infrastructure. It reads and acts, and returns the results.
-type instances[M client.Object] struct{ known[M] }
+type instances[M client.Object] struct{ passFacts[M] }
 
 // open resolves the class, and opens a session from it.
 func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Session) {
@@ -82,26 +82,6 @@ func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err
 	return found, err
 }
 
-// unlisted is an instance that may exist although the session does not list it.
-func (s *instances[M]) unlisted() lifecycle.Unlisted {
-	now, lag := s.Clock.Now(), s.infra.traits().ReadLag
-	u := lifecycle.Unlisted{For: lag}
-	if s.world.Instances.Looked {
-		u.For, u.Err = lag-s.mem.request.quiet(now), s.mem.request.err
-		u.Sent = u.Err != nil || s.mem.request.number == 0 && s.view.Asked() && (len(s.world.Asks) == 0 || lag > 0)
-	}
-	u.For = max(u.For, s.Handover-now.Sub(s.began))
-	return u
-}
-
-// offered returns the known asks of a machine without an instance, by the choices of the class.
-func (s *instances[M]) offered() lifecycle.Asks {
-	if s.world.Asks.Open() == nil || s.view.Recorded.Provisioned || len(s.world.Instances.Owned()) > 0 {
-		return s.world.Asks
-	}
-	return s.market().offered(s.world.Asks)
-}
-
 // saw notes the infrastructure's answer about the instance, and returns what the provider wants to keep
 // from it.
 func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
@@ -126,44 +106,17 @@ func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (life
 			continue
 		}
 		var err error
-		if sightings[n].Claimant, err = s.others().claimant(ctx, sightings[n]); err != nil {
+		if sightings[n].Claimant, err = s.otherMachines().claimant(ctx, sightings[n]); err != nil {
 			return lifecycle.Instances{}, err
 		}
 	}
-	s.market().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())
+	s.placement().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())
 	c := lifecycle.Claims(s.view, sightings)
 	s.view.Recorded.Provisioned = s.view.Recorded.Provisioned || c.Made
 	return lifecycle.Instances{
 		Looked: true, Own: c.Instances, Duplicates: c.Duplicates, Substitute: c.Substitute, Foreign: c.Foreign, Fault: c.Fault,
 		SeenToGo: c.Ended || !s.view.Deleted.IsZero() && (s.mem.removal.seenToGo || s.view.SawInstanceGo()),
 	}, nil
-}
-
-// create requests an instance, and returns the instances that exist then.
-func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycle.Instances, lifecycle.Retry) {
-	if s.world.Asks = s.offered(); s.world.Asks.Open() == nil { // another machine has learned meanwhile that it is exhausted
-		return s.world.Instances, s.world.Retry
-	}
-	i, asks, err := s.market().buy(ctx, want, s.world.Asks)
-	if s.world.Asks = asks; err != nil {
-		if err = s.market().failure(asks, asks.Refused()-s.was.Recorded.Asks.Refused(), err); err == nil {
-			return s.world.Instances, s.world.Retry
-		}
-		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, s.infra.class.Objection(err), s.Clock.Now())
-	}
-	made, err := s.claim(ctx, []provider.Instance{i})
-	if err != nil {
-		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, err, s.Clock.Now())
-	}
-	if len(made.Owned()) == 0 && i.UID == s.view.UID {
-		// An earlier call created it; the reply was lost, and the instance has been terminated since.
-		// It is recorded, or it would be requested again and again.
-		made.Own = []provider.Instance{i}
-	}
-	if len(made.Own) > 0 {
-		made.ProviderStatus = s.saw(ctx, i)
-	}
-	return made, s.mem.tries.succeeded()
 }
 
 // sameAccount reports whether the account that answers is known to be the one in which the instance was

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -21,13 +21,13 @@ type memory struct {
 	// shortages are shared by all machines.
 	shortages *shortages
 	// versions are those of the remembered machines.
-	versions *written.Versions
+	versions *readyourwrites.Versions
 }
 
 func newMemory() memory {
 	return memory{
 		mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, hosts: map[string][]types.UID{}, shortages: newShortages(),
-		versions: &written.Versions{},
+		versions: &readyourwrites.Versions{},
 	}
 }
 
@@ -36,12 +36,12 @@ type remembered struct {
 	uid types.UID
 	// released is when the finalizer was removed from an object under deletion. The cache may still show
 	// the object with it.
-	released time.Time
-	tries    tries
-	request  request
-	removal  removal
-	timed    timed
-	told     told
+	released    time.Time
+	tries       tries
+	lastRequest lastRequest
+	removal     removal
+	timed       timed
+	reported    reported
 	// reboot is the outcome of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState
@@ -101,14 +101,14 @@ func (m memory) forget(key types.NamespacedName) {
 	m.drop(key)
 }
 
-// wentBack forgets what the API server has undone. The infrastructure has not undone the requests that it
+// restored forgets what the API server has undone. The infrastructure has not undone the requests that it
 // got.
-func (m memory) wentBack(key types.NamespacedName) {
+func (m memory) restored(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.all[key]; r != nil {
 		m.drop(key)
-		m.all[key] = &remembered{uid: r.uid, request: r.request, placed: r.placed}
+		m.all[key] = &remembered{uid: r.uid, lastRequest: r.lastRequest, placed: r.placed}
 	}
 }
 

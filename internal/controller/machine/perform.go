@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -18,9 +16,9 @@ import (
 func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, err error) {
 	switch did = true; d.Step {
 	case lifecycle.AddFinalizer:
-		err = asker[M]{p}.addFinalizer(ctx, d)
-	case lifecycle.RecordAsk:
-		err = asker[M]{p}.recordAsk(ctx, d)
+		err = requester[M]{p}.addFinalizer(ctx, d)
+	case lifecycle.RecordRequest:
+		err = requester[M]{p}.recordRequest(ctx, d)
 	case lifecycle.RecordInstance:
 		err = p.recordInstance(ctx, d)
 	case lifecycle.Create:
@@ -73,85 +71,6 @@ func (p *pass[M]) closes(d lifecycle.Decision) {
 	}
 	if p.at.IsZero() {
 		p.at, p.node = p.Clock.Now(), p.world.Node
-	}
-}
-
-// asker stores what a pass is about to request from the infrastructure.
-type asker[M client.Object] struct{ *pass[M] }
-
-// addFinalizer stores the finalizer, the class of the machine and the request before any instance is
-// created. As long as the infrastructure does not report the existing instances and their account, no
-// instance is created: credentials of another account would create a second one. Until then the object says
-// that nothing was requested.
-func (p asker[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err error) {
-	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, without success
-		p.world.Session.Origin = p.infra.place()
-	}
-	switch {
-	case p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0:
-		p.onInstances(func(s *instances[M]) { s.noteAccount(ctx) })
-	case !p.world.Instances.Looked:
-		p.world.Session.Origin = lifecycle.Origin{}
-	default:
-		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
-		if err == nil && !p.world.Unlisted.Awaited() {
-			p.choose(ctx)
-		}
-		if err != nil || !p.world.Unlisted.Awaited() && p.world.Asks.Open() == nil {
-			p.world.Session.Origin = lifecycle.Origin{}
-		}
-	}
-	if err != nil {
-		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
-	}
-	if err := p.recordNow(ctx, d, d); err != nil {
-		return err
-	}
-	p.view.HasFinalizer, p.world.Session.Inherited = true, nil
-	p.remember()
-	return nil
-}
-
-// choose chooses the next request, if none is open.
-func (p asker[M]) choose(ctx context.Context) {
-	if p.world.Asks.Open() != nil {
-		return
-	}
-	asks, err := p.instances().market().next(ctx, p.world.Asks)
-	if p.world.Asks = asks; err != nil {
-		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
-	}
-}
-
-// remember notes what was just stored about the request, and its place.
-func (p asker[M]) remember() {
-	stored := p.Dialect.View(p.m).Recorded
-	p.view.Recorded.Origin, p.view.Recorded.Asks = stored.Origin, stored.Asks
-}
-
-// recordAsk stores the next request before it is sent.
-func (p asker[M]) recordAsk(ctx context.Context, d lifecycle.Decision) error {
-	if p.choose(ctx); p.world.Asks.Open() == nil {
-		return nil // the outcome is a failure to create
-	}
-	if err := p.recordNow(ctx, d, d); err != nil {
-		return err
-	}
-	p.remember()
-	return nil
-}
-
-func (p *pass[M]) create(ctx context.Context) {
-	userData, err := p.token().data(ctx)
-	if p.world.Token = p.token().state(); err != nil {
-		p.world.Session.UserDataErr = err
-		return
-	}
-	want := provider.Want{UserData: userData, Role: p.infra.class.Role}
-	p.onInstances(func(s *instances[M]) { p.world.Instances, p.world.Retry = s.create(ctx, want) })
-	if p.world.Retry.Err == nil && len(p.world.Instances.Own) > 0 {
-		p.mem.timed.made = p.Clock.Now()
-		p.onNode(func(t *target[M]) lifecycle.Node { return t.find(ctx) })
 	}
 }
 
@@ -222,7 +141,7 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 func (p *pass[M]) onInstances(act func(*instances[M])) {
 	s := p.instances()
 	act(s)
-	p.world.Session.Origin, p.world.Asks = s.world.Session.Origin, s.world.Asks
+	p.world.Session.Origin, p.world.Requests = s.world.Session.Origin, s.world.Requests
 	p.view.Recorded.Provisioned = s.view.Recorded.Provisioned
 }
 

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
@@ -63,21 +63,21 @@ func (p permits) note(group string, blocker types.NamespacedName) {
 func (p permits) take(group, uid string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.othersLocked(group, uid, now) {
+	if p.takenLocked(group, uid, now) {
 		return false
 	}
 	p.granted[group] = grant{uid: uid, at: now}
 	return true
 }
 
-// others reports whether another machine has the group's permit.
-func (p permits) others(group, uid string, now time.Time) bool {
+// taken reports whether another machine has the group's permit.
+func (p permits) taken(group, uid string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.othersLocked(group, uid, now)
+	return p.takenLocked(group, uid, now)
 }
 
-func (p permits) othersLocked(group, uid string, now time.Time) bool {
+func (p permits) takenLocked(group, uid string, now time.Time) bool {
 	maps.DeleteFunc(p.granted, func(_ string, g grant) bool { return now.Sub(g.at) >= permitTime })
 	g, ok := p.granted[group]
 	return ok && g.uid != uid
@@ -86,14 +86,14 @@ func (p permits) othersLocked(group, uid string, now time.Time) bool {
 // mayFail reports whether the machine may fail: no other machine of its group is being created or deleted.
 // What this process wrote to the others counts before the cache shows it: one may just have begun an update
 // in place. If a cache hides a write, the passes of those machines ask the API server.
-func (o others[M]) mayFail(ctx context.Context, m M) bool {
+func (o otherMachines[M]) mayFail(ctx context.Context, m M) bool {
 	now := o.Clock.Now()
 	key, group := o.Dialect.Group(m)
 	if group == "" {
 		return true
 	}
-	read, place := &written.Client{Client: o.Client, Writes: &o.writes}, o.mine.Namespace+"/"+group
-	if o.permits.others(place, o.mine.UID, now) || o.stillBlocked(ctx, read, place) {
+	read, place := &readyourwrites.Client{Client: o.Client, Writes: &o.writes}, o.mine.Namespace+"/"+group
+	if o.permits.taken(place, o.mine.UID, now) || o.stillBlocked(ctx, read, place) {
 		return false
 	}
 	list := o.Dialect.NewList()
@@ -113,7 +113,7 @@ func (o others[M]) mayFail(ctx context.Context, m M) bool {
 }
 
 // stillBlocked reports whether the machine that last blocked the group still does.
-func (o others[M]) stillBlocked(ctx context.Context, read client.Reader, group string) bool {
+func (o otherMachines[M]) stillBlocked(ctx context.Context, read client.Reader, group string) bool {
 	key, known := o.permits.blocker(group)
 	if !known {
 		return false

@@ -12,7 +12,7 @@ import (
 )
 
 // hostNames are the names of the machine's own instance, now and as recorded.
-func (w *whose[M]) hostNames() []string {
+func (w *nodeOwnership[M]) hostNames() []string {
 	all := w.view.Recorded.Addresses
 	if i := w.instance(); i != nil {
 		all = slices.Concat(all, i.Addresses)
@@ -32,7 +32,7 @@ func namesIn(all []corev1.NodeAddress) (out []string) {
 
 // drains reports whether the machine's deletion may still have to find pods, or to wait for its node's
 // report: the instance exists, or did, and its removal was not requested yet.
-func (w *whose[M]) drains() bool {
+func (w *nodeOwnership[M]) drains() bool {
 	if w.view.Deleted.IsZero() || w.world.Instances.SeenToGo {
 		return false
 	}
@@ -40,7 +40,7 @@ func (w *whose[M]) drains() bool {
 	return i == nil && w.world.Instances.Looked && w.view.Recorded.Provisioned || i != nil && i.State != provider.Stopping
 }
 
-func (w *whose[M]) query(ctx context.Context) node.Query {
+func (w *nodeOwnership[M]) query(ctx context.Context) node.Query {
 	q := node.Query{
 		Name: w.view.Recorded.NodeName, ProviderID: w.view.Recorded.ProviderID, MachineKey: w.view.Namespace + "/" + w.view.Name,
 		Mark: node.MarkOf(w.want()), Created: w.view.Created,
@@ -50,7 +50,7 @@ func (w *whose[M]) query(ctx context.Context) node.Query {
 		Search:      w.drains(),
 		InternalIPs: internalIPs(w.view.Recorded.Addresses),
 		Same:        w.infra.same,
-		Another:     func(n *corev1.Node) (bool, error) { return w.ofAnother(ctx, n) },
+		Another:     func(n *corev1.Node) (bool, error) { return w.belongsToAnother(ctx, n) },
 	}
 	if i := w.instance(); i != nil {
 		q = completed(q, *i)

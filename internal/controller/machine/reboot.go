@@ -18,7 +18,7 @@ func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
 		return err
 	}
 	if !call {
-		p.teller().say(corev1.EventTypeWarning, dialect.EventRebootUnsupported, dialect.ActionReboot, "a reboot was asked for, and "+r.Message)
+		p.eventReporter().event(corev1.EventTypeWarning, dialect.EventRebootUnsupported, dialect.ActionReboot, "a reboot was asked for, and "+r.Message)
 		return nil
 	}
 	i := p.instance()
@@ -26,9 +26,9 @@ func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
 	r = r.End(p.Clock.Now(), err)
 	p.mem.reboot = r
 	if err != nil {
-		p.teller().say(corev1.EventTypeWarning, dialect.EventRebootFailed, dialect.ActionReboot, fmt.Sprintf("reboot instance %s: %v", i.ID, err))
+		p.eventReporter().event(corev1.EventTypeWarning, dialect.EventRebootFailed, dialect.ActionReboot, fmt.Sprintf("reboot instance %s: %v", i.ID, err))
 	} else {
-		p.teller().say(corev1.EventTypeNormal, dialect.EventRebooted, dialect.ActionReboot, fmt.Sprintf("rebooted instance %s, as was asked for at %s", i.ID, r.Request))
+		p.eventReporter().event(corev1.EventTypeNormal, dialect.EventRebooted, dialect.ActionReboot, fmt.Sprintf("rebooted instance %s, as was asked for at %s", i.ID, r.Request))
 	}
 	return p.rebooting(ctx, d, r)
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
@@ -63,7 +63,7 @@ type Reconciler[M client.Object] struct {
 	memory  memory
 	permits permits
 	// writes are the written machines.
-	writes written.Writes
+	writes readyourwrites.Writes
 	// listings are those that a doubt needed.
 	listings *listings
 	// fleet has the known nodes of all machines.
@@ -90,7 +90,7 @@ const maxSteps = 20
 // known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.beginning.Do(func() { r.began = r.Clock.Now() })
-	own := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Versions: r.memory.versions, Overtaken: true, Clock: r.Clock}
+	own := &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Versions: r.memory.versions, Overtaken: true, Clock: r.Clock}
 	after, err := r.reconcile(ctx, own, req.NamespacedName)
 	again := own.Settle(ctx, r.Clock.Now())
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 }
 
 // reconcile returns when to look again.
-func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key client.ObjectKey) (after time.Duration, err error) {
+func (r *Reconciler[M]) reconcile(ctx context.Context, own *readyourwrites.Client, key client.ObjectKey) (after time.Duration, err error) {
 	m, wait, err := r.read(ctx, own, key)
 	if apierrors.IsNotFound(err) {
 		r.memory.forget(key)
@@ -116,7 +116,7 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
 		return seen.Again(), nil
 	}
-	p := &pass[M]{known: known[M]{
+	p := &pass[M]{passFacts: passFacts[M]{
 		Reconciler: r, log: log.FromContext(ctx), own: own, mem: r.memory.of(m), m: m.DeepCopyObject().(M), found: m,
 	}}
 	p.world.Connectivity = seen
@@ -126,7 +126,7 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 // pass is one reconciliation of one machine: it calls functions that read and act, stores their results,
 // and asks for the next step.
 type pass[M client.Object] struct {
-	known[M]
+	passFacts[M]
 	steps []lifecycle.Decision
 	// at is when the final decision about the machine's life was taken, node the node at that time; zero:
 	// it was not taken yet.
@@ -139,8 +139,8 @@ type pass[M client.Object] struct {
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
-	p.world.Asks = p.mem.request.known(p.view.Recorded.Asks)
-	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.told.preserveFault
+	p.world.Requests = p.mem.lastRequest.known(p.view.Recorded.Requests)
+	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.reported.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	ctx = pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 	p.observe(ctx)
@@ -150,7 +150,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	for range maxSteps {
 		ctx := pace.WithClass(ctx, lifecycle.Turn(p.view, p.memory.shortages.any()))
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
-		if q := d.Asks(p.view); !answered[q] {
+		if q := d.Needs(p.view); !answered[q] {
 			answered[q] = true
 			p.answer(ctx, q)
 			continue
@@ -183,7 +183,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	if p.infra.session != nil {
 		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
 		search[M]{p}.locate(ctx)
-		p.world.Unlisted, p.world.Asks = p.instances().unlisted(), p.instances().offered()
+		p.world.Unlisted, p.world.Requests = p.instances().unlisted(), p.instances().offered()
 		p.world.Upkeep = p.instances().upkeep()
 	}
 	if p.world.Instances.Looked {
@@ -197,10 +197,10 @@ func (p *pass[M]) observe(ctx context.Context) {
 // answer reads the fact that a decision needs.
 func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	switch q {
-	case lifecycle.AskNode:
-		p.onNode(func(t *target[M]) lifecycle.Node { return t.surely(ctx) })
-	case lifecycle.AskGroup:
-		p.world.MayFail = p.others().mayFail(ctx, p.m)
+	case lifecycle.QuestionNode:
+		p.onNode(func(t *target[M]) lifecycle.Node { return t.live(ctx) })
+	case lifecycle.QuestionGroup:
+		p.world.MayFail = p.otherMachines().mayFail(ctx, p.m)
 	}
 }
 
@@ -212,7 +212,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	if p.world.Preserving.Err != nil {
 		out.World.Node = p.node // its state is for the pass that tries again
 	}
-	out.Overdue = p.mem.told.news(out.Decision)
+	out.Overdue = p.mem.reported.news(out.Decision)
 	before, known := p.heard.(M)
 	if !known {
 		before = p.m.DeepCopyObject().(M)
@@ -227,7 +227,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	p.teller().tell(ctx, before, out)
+	p.eventReporter().report(ctx, before, out)
 	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that was deleted needs no preserving
 }
 

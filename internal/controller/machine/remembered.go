@@ -5,7 +5,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -73,65 +72,6 @@ func (r *tries) answered() {
 	}
 }
 
-// request is the last request for an instance.
-type request struct {
-	// since is its time, or when the machine was first reconciled.
-	since time.Time
-	// order is the choice; zero: the class has no several choices.
-	order choice.Order
-	// err is [lifecycle.Unlisted].Err. A new spec or an answer to another request ends the retry, but not
-	// this.
-	err error
-	// number is that of the ask. lost says that its answer was lost, or may have been: another process
-	// stored it, and may have sent it.
-	number int
-	lost   bool
-	// open says that it was sent, and that it may lead to an instance. chosen is when this process chose
-	// it.
-	open   bool
-	chosen time.Time
-	// asks are those that this process knew last: the API server may be restored to a state before they
-	// were stored, and the infrastructure is not.
-	asks lifecycle.Asks
-}
-
-// known returns the known asks of an object that has stored these.
-func (r *request) known(stored lifecycle.Asks) lifecycle.Asks {
-	if r.asks.Continues(stored) {
-		return r.asks
-	}
-	return stored
-}
-
-// chose notes that this process is the first to send the last of asks.
-func (r *request) chose(asks lifecycle.Asks, now time.Time) {
-	r.number, r.lost, r.open, r.chosen, r.asks = asks[len(asks)-1].Number, false, false, now, asks
-}
-
-// asked notes that ask was sent at began, and its outcome. Absence has to be proved again after it.
-func (r *request) asked(ask lifecycle.Ask, began time.Time, err error, now time.Time) {
-	*r = request{
-		since: now, order: choice.Order{Choice: ask.Choice, At: began}, asks: r.asks,
-		number: ask.Number, lost: r.lost || r.number != ask.Number, chosen: r.chosen,
-	}
-	switch provider.KindOf(err) {
-	case provider.Transient:
-		r.err, r.lost = err, true
-	case provider.Invalid, provider.Denied, provider.Throttled, provider.Exhausted:
-		r.open = r.lost
-		return
-	}
-	r.open = true
-}
-
-// quiet returns how long ago the last request was sent.
-func (r *request) quiet(now time.Time) time.Duration {
-	if r.since.IsZero() {
-		r.since = now
-	}
-	return now.Sub(r.since)
-}
-
 // removal is the progress of the machine's deletion.
 type removal struct {
 	// since is when the removal of the instance was first requested.
@@ -176,8 +116,8 @@ type timed struct {
 	instanceType, zone string
 }
 
-// told is what events have reported.
-type told struct {
+// reported is what events have reported.
+type reported struct {
 	// preserveFault says that an event has reported an invalid request to preserve the machine.
 	preserveFault bool
 	// account is the one that was last reported to be another than the machine's.
@@ -189,14 +129,14 @@ type told struct {
 }
 
 // news reports whether d is overdue and that was not reported before.
-func (r *told) news(d lifecycle.Decision) bool { return d.Overdue && r.overdue != d.Message }
+func (r *reported) news(d lifecycle.Decision) bool { return d.Overdue && r.overdue != d.Message }
 
 // heard notes that the state of o was reported; a state that could not be saved was not.
 func (r *remembered) heard(o lifecycle.Outcome) {
 	if o.Overdue {
-		r.told.overdue = o.Message
+		r.reported.overdue = o.Message
 	}
-	r.told.preserveFault = o.Preserve.Wish.Refused || o.Preserve.Wish.Ignored
+	r.reported.preserveFault = o.Preserve.Wish.Refused || o.Preserve.Wish.Ignored
 	if o.World.Retry.News(o.At) {
 		r.tries.retry.Told = o.At
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,12 +17,12 @@ import (
 )
 
 // object is the object of the pass's machine: results are recorded there, and stored.
-type object[M client.Object] struct{ known[M] }
+type object[M client.Object] struct{ passFacts[M] }
 
 // record stores the result of the pass.
 func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := o.m.DeepCopyObject().(M)
-	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordAsk { // the marks of the node are recorded later, with the provider ID
+	if out.Step != lifecycle.AddFinalizer && out.Step != lifecycle.RecordRequest { // the marks of the node are recorded later, with the provider ID
 		o.recordOwned()
 	}
 	o.Dialect.Record(o.m, out)
@@ -51,7 +52,7 @@ func (o object[M]) save(ctx context.Context, before M) error {
 			return o.unsaved(fmt.Errorf("save machine status: %w", err))
 		}
 	}
-	o.mem.told.refusal = lifecycle.Retry{}
+	o.mem.reported.refusal = lifecycle.Retry{}
 	o.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
 }
@@ -75,14 +76,14 @@ func (o object[M]) unsaved(err error) error {
 		return err
 	}
 	refusal := lifecycle.Retry{Err: err}
-	if was := o.mem.told.refusal; was.Err != nil && was.Err.Error() == err.Error() {
+	if was := o.mem.reported.refusal; was.Err != nil && was.Err.Error() == err.Error() {
 		refusal.Told = was.Told
 	}
 	if now := o.Clock.Now(); refusal.News(now) {
 		refusal.Told = now
 		o.Recorder.Eventf(o.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
 	}
-	o.mem.told.refusal = refusal
+	o.mem.reported.refusal = refusal
 	return err
 }
 
@@ -140,6 +141,9 @@ func gone(o client.Object) bool {
 
 // diff is the merge patch from before to after, in two parts; nil if there is nothing to write.
 func diff(before, after client.Object) (body, status map[string]any, err error) {
+	if reflect.DeepEqual(before, after) { // most passes change nothing, and a patch costs ten times as much
+		return nil, nil, nil
+	}
 	raw, err := client.MergeFrom(before).Data(after)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare machine: %w", err)

@@ -60,7 +60,7 @@ func (s *instances[M]) chosen(i provider.Instance) {
 	if o := s.view.Recorded.Origin; o != nil && o.ChosenZone != "" || i.Zone == "" {
 		return
 	}
-	if choice.Spreads(s.market().choices()) {
+	if choice.Spreads(s.placement().choices()) {
 		s.world.Session.Origin.ChosenZone = i.Zone
 	}
 }

@@ -14,12 +14,12 @@ import (
 // target is the cluster that machines join, for one machine: its node. It reads and acts, and returns the
 // results.
 type target[M client.Object] struct {
-	known[M]
+	passFacts[M]
 	// answers are the cluster's answers to the requests of a deletion, in order.
 	answers []error
 }
 
-func (t *target[M]) whose() *whose[M] { return &whose[M]{t.known} }
+func (t *target[M]) nodeOwnership() *nodeOwnership[M] { return &nodeOwnership[M]{t.passFacts} }
 
 // find finds the machine's node by all known identifiers: by the recorded ones, else by those of the
 // instance; and, in a deletion, the other places of its pods. A cluster other than the one that the machine
@@ -49,10 +49,10 @@ func (t *target[M]) own(ctx context.Context) lifecycle.Node {
 	if t.world.Instances.RecordedIsForeign() { // the recorded fields lead to another machine's node
 		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
 	}
-	if err := t.whose().contested(ctx); err != nil {
+	if err := t.nodeOwnership().contested(ctx); err != nil {
 		return t.looked(ctx, nil, err)
 	}
-	q := t.whose().query(ctx)
+	q := t.nodeOwnership().query(ctx)
 	n, err := t.Nodes.Find(ctx, q)
 	if err != nil || n != nil || !t.world.Instances.Looked {
 		return t.bearsWitness(ctx, q, t.looked(ctx, n, err))
@@ -62,15 +62,15 @@ func (t *target[M]) own(ctx context.Context) lifecycle.Node {
 
 // taken has, for a machine without a node, the owner of the node with its name, in the state of r.
 func (t *target[M]) taken(ctx context.Context, r client.Reader, q node.Query) lifecycle.Node {
-	n, whose, err := q.Taken(ctx, r)
+	n, owner, err := q.Taken(ctx, r)
 	f := t.looked(ctx, nil, err)
-	f.Taken, f.TakenReady = whose, lifecycle.Ready(n).Status == corev1.ConditionTrue
+	f.Taken, f.TakenReady = owner, lifecycle.Ready(n).Status == corev1.ConditionTrue
 	return f
 }
 
 // looked is the outcome of the search for the node.
 func (t *target[M]) looked(ctx context.Context, n *corev1.Node, err error) lifecycle.Node {
-	if err != nil && !errors.Is(err, errUntold) && !t.view.Deleted.IsZero() {
+	if err != nil && !errors.Is(err, errOwnerUnknown) && !t.view.Deleted.IsZero() {
 		t.answers = append(t.answers, err)
 	}
 	f := t.see(ctx, n)
@@ -92,10 +92,10 @@ func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.
 	return t.looked(ctx, n, err)
 }
 
-// surely reads the node from the API server before the machine fails because of it, or its pods are deleted
+// live reads the node from the API server before the machine fails because of it, or its pods are deleted
 // by force: both are final, and a cache that has stopped does not show a node that has joined, or
 // recovered, since.
-func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
+func (t *target[M]) live(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
 	if t.policy.Targetless || was.Foreign != "" || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
 		return was
@@ -107,22 +107,22 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 	case why != "":
 		return foreign(cluster, why)
 	}
-	f := t.missing(ctx, t.surelyOwn(ctx))
+	f := t.missing(ctx, t.liveOwn(ctx))
 	f.Cluster, f.Hosts = cluster, was.Hosts
 	return f
 }
 
-// surelyOwn is the machine's node, from the API server.
-func (t *target[M]) surelyOwn(ctx context.Context) lifecycle.Node {
+// liveOwn is the machine's node, from the API server.
+func (t *target[M]) liveOwn(ctx context.Context) lifecycle.Node {
 	was := t.world.Node
-	if err := t.whose().contested(ctx); err != nil {
+	if err := t.nodeOwnership().contested(ctx); err != nil {
 		return t.looked(ctx, nil, err)
 	}
-	q := t.whose().query(ctx)
+	q := t.nodeOwnership().query(ctx)
 	if was.Object != nil {
 		q.Name = was.Object.Name
 	}
-	n, err := t.Nodes.Surely(ctx, q)
+	n, err := t.Nodes.FindLive(ctx, q)
 	f := t.looked(ctx, n, err)
 	if was.Taken == "" || !f.Looked || f.Object != nil {
 		return f
@@ -141,7 +141,7 @@ func (t *target[M]) joinedMeanwhile(ctx context.Context) lifecycle.Node {
 	if t.world.Removal.State != lifecycle.RemovalDone || !was.Looked || was.Object != nil || was.Taken != "" || t.policy.Targetless {
 		return was
 	}
-	q := t.whose().query(ctx)
+	q := t.nodeOwnership().query(ctx)
 	if q.Name == "" {
 		return t.find(ctx)
 	}
@@ -168,7 +168,7 @@ func (t *target[M]) see(ctx context.Context, n *corev1.Node) lifecycle.Node {
 	if t.lens.preserves != nil && t.policy.Preserve.Supported {
 		f.Preservation = t.lens.preserves.NodePreservation(n)
 	}
-	f.Identity, f.Unsure = t.whose().identity(ctx, n)
+	f.Identity, f.Unsure = t.nodeOwnership().identity(ctx, n)
 	_, changed, err := t.wantOf(f).Plan(n)
 	if err != nil {
 		t.logOf(n).Error(err, "cannot bring the node's metadata in step")

@@ -45,7 +45,7 @@ func (t *target[M]) note(ctx context.Context, d lifecycle.Decision) (lifecycle.N
 // whose object was restored under another UID.
 func (t *target[M]) delete(ctx context.Context) lifecycle.Node {
 	f := t.world.Node
-	shared, err := t.whose().shared(ctx, f.Object)
+	shared, err := t.nodeOwnership().shared(ctx, f.Object)
 	if shared || err != nil {
 		return t.looked(ctx, nil, err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // cluster is the identity of the cluster that answers, at most oldest old, and the reason why it is not the
 // cluster that the machine joined; empty if it is, or if that is unknown.
-func (k *known[M]) cluster(ctx context.Context, oldest time.Duration) (cluster, foreign string, err error) {
+func (k *passFacts[M]) cluster(ctx context.Context, oldest time.Duration) (cluster, foreign string, err error) {
 	if k.Nodes == nil {
 		return "", "", nil
 	}
@@ -29,7 +29,7 @@ func (k *known[M]) cluster(ctx context.Context, oldest time.Duration) (cluster, 
 	joined := k.view.Recorded.Joined
 	foreign = lifecycle.ForeignTarget(joined.Cluster, cluster, joined.Accepted)
 	if joined.Cluster == "" && joined.Accepted != cluster {
-		foreign = k.others().joinedElsewhere(ctx, cluster)
+		foreign = k.otherMachines().joinedElsewhere(ctx, cluster)
 	}
 	return cluster, foreign, nil
 }
@@ -42,10 +42,10 @@ func foreign(cluster, why string) lifecycle.Node {
 // leaving adds the other places of the pods of the machine's instance, once they have to leave.
 func (t *target[M]) leaving(ctx context.Context, f lifecycle.Node) lifecycle.Node {
 	f.DeletedAt = t.deletedAt(f)
-	if !f.Looked || !t.whose().drains() {
+	if !f.Looked || !t.nodeOwnership().drains() {
 		return f
 	}
-	hosts, err := t.whose().hosts(ctx, f)
+	hosts, err := t.nodeOwnership().hosts(ctx, f)
 	if err != nil {
 		return t.looked(ctx, nil, err)
 	}
@@ -64,7 +64,7 @@ func (t *target[M]) leaving(ctx context.Context, f lifecycle.Node) lifecycle.Nod
 }
 
 // deletedAt is when the cluster was seen to delete the node that f does not show any more.
-func (k *known[M]) deletedAt(f lifecycle.Node) (at time.Time) {
+func (k *passFacts[M]) deletedAt(f lifecycle.Node) (at time.Time) {
 	if f.Looked && f.Object == nil && f.Taken == "" && k.view.Recorded.NodeUID != "" {
 		at = k.Nodes.Deletions.Of(k.view.Recorded.NodeUID)
 	}
@@ -79,7 +79,7 @@ func (t *target[M]) missing(ctx context.Context, f lifecycle.Node) lifecycle.Nod
 	if !f.Looked || f.Object != nil || f.Taken != "" || !f.DeletedAt.IsZero() || !had || len(t.world.Instances.Owned()) == 0 {
 		return f
 	}
-	recorded, there, err := t.others().nodes(ctx)
+	recorded, there, err := t.otherMachines().nodes(ctx)
 	if err != nil {
 		return t.looked(ctx, nil, err)
 	}
@@ -89,7 +89,7 @@ func (t *target[M]) missing(ctx context.Context, f lifecycle.Node) lifecycle.Nod
 
 // hosts are [lifecycle.Node].Hosts, given the machine's own node in f. The pods of a node that another
 // machine has recorded are not evicted.
-func (w *whose[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.Node, err error) {
+func (w *nodeOwnership[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.Node, err error) {
 	claiming, err := w.query(ctx).Claiming(ctx, w.Nodes, f.Object == nil)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (w *whose[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.N
 		seen[f.Object.Name] = true
 	}
 	for _, n := range claiming {
-		another, err := w.others().have(ctx, n.Name)
+		another, err := w.otherMachines().have(ctx, n.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +127,8 @@ func (w *whose[M]) hosts(ctx context.Context, f lifecycle.Node) (out []*corev1.N
 // hostNamed is the node of a recorded name: the node itself if it is the very node that was recorded, only
 // the name if there is no node and pods are bound to it, and nil if there are no such pods or the name is
 // another machine's now.
-func (w *whose[M]) hostNamed(ctx context.Context, name string) (*corev1.Node, error) {
-	another, err := w.others().have(ctx, name)
+func (w *nodeOwnership[M]) hostNamed(ctx context.Context, name string) (*corev1.Node, error) {
+	another, err := w.otherMachines().have(ctx, name)
 	if another || err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ const fleetAge = 30 * time.Second
 
 // joinedElsewhere says why the cluster is not the one that machines join here, for a machine that has not
 // joined yet: other machines have joined, and none of them this cluster. Empty if it may be.
-func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
+func (o otherMachines[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 	if cluster == "" || cluster == node.NoIdentity {
 		return ""
 	}
@@ -203,7 +203,7 @@ func (o others[M]) joinedElsewhere(ctx context.Context, cluster string) string {
 
 // nodes are how many other machines, among those that should exist by their objects, had a node, and how
 // many of these nodes the API server has.
-func (o others[M]) nodes(ctx context.Context) (recorded, there int, err error) {
+func (o otherMachines[M]) nodes(ctx context.Context) (recorded, there int, err error) {
 	all, err := o.fleet.nodes.get(o.Clock, "", func() (map[string]bool, int, error) { return o.allNodes(ctx) })
 	for uid, is := range all {
 		if uid == o.mine.UID {
@@ -219,7 +219,7 @@ func (o others[M]) nodes(ctx context.Context) (recorded, there int, err error) {
 
 // allNodes are the machines that should exist and had a node, with whether that node exists, and the number
 // of machines.
-func (o others[M]) allNodes(ctx context.Context) (map[string]bool, int, error) {
+func (o otherMachines[M]) allNodes(ctx context.Context) (map[string]bool, int, error) {
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return nil, 0, fmt.Errorf("list machines: %w", err)
@@ -239,7 +239,7 @@ func (o others[M]) allNodes(ctx context.Context) (map[string]bool, int, error) {
 	return out, meta.LenList(list), nil
 }
 
-func (o others[M]) nodeNames(ctx context.Context) (map[string]bool, error) {
+func (o otherMachines[M]) nodeNames(ctx context.Context) (map[string]bool, error) {
 	o.fleet.mu.Lock()
 	defer o.fleet.mu.Unlock()
 	if now := o.Clock.Now(); o.fleet.names == nil || now.Sub(o.fleet.named) >= fleetAge || now.Before(o.fleet.named) {

@@ -92,7 +92,7 @@ func (t *evacuation[M]) drainOwn(ctx context.Context, d lifecycle.Decision) (dra
 	if err != nil {
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", t.world.Node.Object.Name, err)
 	}
-	if t.whose().query(ctx).Anothers(n) { // which a cache did not show
+	if t.nodeOwnership().query(ctx).Anothers(n) { // which a cache did not show
 		t.world.Node = t.see(ctx, nil)
 		return drain.Decision{
 			Done: !t.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: t.policy.Delays.Transient,

@@ -38,10 +38,10 @@ func (p traced[M]) run(ctx context.Context) (time.Duration, error) {
 }
 
 // id is the machine's UID.
-func (k *known[M]) id() string { return string(k.m.GetUID()) }
+func (k *passFacts[M]) id() string { return string(k.m.GetUID()) }
 
 // about identifies the machine, as far as that is known now.
-func (k *known[M]) about() []any {
+func (k *passFacts[M]) about() []any {
 	return append(identity(k.m, k.Dialect.View(k.m)), "api", k.Dialect.API())
 }
 
@@ -85,7 +85,7 @@ func (p traced[M]) moved(d lifecycle.Decision) bool {
 }
 
 // stretches reports the parts of the machine's life that the pass completed.
-func (t teller[M]) stretches(out lifecycle.Outcome) {
+func (t eventReporter[M]) stretches(out lifecycle.Outcome) {
 	if t.Tracer == nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // token is the machine's bootstrap token, and the boot data that has it.
-type token[M client.Object] struct{ known[M] }
+type token[M client.Object] struct{ passFacts[M] }
 
 // data renders the machine's user data, with the machine's own bootstrap token if the user data requests
 // one.

@@ -23,7 +23,7 @@ type Alarms interface {
 }
 
 // look returns the alarms of health checks about a set.
-func (b *subject[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
+func (b *scope[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
 	if b.Alarms == nil {
 		return func(client.Object) rollout.Alarm { return rollout.Alarm{} }
 	}

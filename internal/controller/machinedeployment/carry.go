@@ -14,21 +14,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// hands carry out the plan for sets, machines and nodes.
-type hands[D, S client.Object] struct {
-	*roster[D, S]
+// executor carries out the plan for sets, machines and nodes.
+type executor[D, S client.Object] struct {
+	*observation[D, S]
 	// waiting is the plan's message about a canary.
 	waiting string
 }
 
 // named is the name of a set, or a machine, of the deployment in log lines.
-func (h hands[D, S]) named(name string) string {
+func (h executor[D, S]) named(name string) string {
 	return h.object.GetNamespace() + "/" + name
 }
 
 // rollBack makes the template of an earlier set the deployment's again, or only clears the request for
 // that.
-func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
+func (h executor[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 	var to *S
 	if b.To != nil {
 		i, ok := h.set(b.To.UID)
@@ -45,12 +45,12 @@ func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 }
 
 // applyMetadata writes the deployment's metadata about the rollout.
-func (h hands[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
+func (h executor[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
 	return h.patchDeployment(ctx, "amend deployment", func(d D) { h.lens.ApplyMetadata(d, h.sets, a) })
 }
 
 // markForDeletion passes an autoscaler's choice on to the machines.
-func (h hands[D, S]) markForDeletion(ctx context.Context, victims []rollout.Victim) error {
+func (h executor[D, S]) markForDeletion(ctx context.Context, victims []rollout.Victim) error {
 	uids := make([]types.UID, 0, len(victims))
 	for _, v := range victims {
 		uids = append(uids, v.UID)
@@ -59,7 +59,7 @@ func (h hands[D, S]) markForDeletion(ctx context.Context, victims []rollout.Vict
 }
 
 // move moves machines from one set to another.
-func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
+func (h executor[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 	uids := make([]types.UID, 0, len(moves))
 	for _, m := range moves {
 		_, from := h.set(m.From)
@@ -85,7 +85,7 @@ func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 
 // applySet brings a set to the planned state. If another client deleted it meanwhile, the rest of the plan
 // waits: the plan counted on its machines.
-func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
+func (h executor[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
 	i, ok := h.set(w.UID)
 	if !ok {
 		return nil
@@ -110,7 +110,7 @@ func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
 }
 
 // unprotect lets machines count like any other again, once their set has made room for them.
-func (h hands[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
+func (h executor[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
 	uids := make([]types.UID, 0, len(machines))
 	for _, m := range machines {
 		uids = append(uids, m.UID)
@@ -120,7 +120,7 @@ func (h hands[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRe
 
 // prune deletes the planned sets only, and, unless all sets have to be deleted, only if they are as empty
 // as when the plan was made.
-func (h hands[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
+func (h executor[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	errs := make([]error, len(sets))
 	h.Writes(len(sets), func(i int) { errs[i] = h.deleteSet(ctx, sets[i]) })
 	for i, ref := range sets {
@@ -134,7 +134,7 @@ func (h hands[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	return brief(errs)
 }
 
-func (h hands[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
+func (h executor[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
 	i, ok := h.set(ref.UID)
 	if !ok {
 		return nil

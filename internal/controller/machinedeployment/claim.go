@@ -16,7 +16,7 @@ import (
 
 // claim returns the listed sets that are the deployment's, after the adoptions and releases. An error
 // leaves their number uncertain.
-func (r *roster[D, S]) claim(ctx context.Context, listed []S) ([]S, error) {
+func (r *observation[D, S]) claim(ctx context.Context, listed []S) ([]S, error) {
 	var out, adopt, release []S
 	for _, s := range listed {
 		switch replicas.Claim(r.tie(s)) {
@@ -33,7 +33,7 @@ func (r *roster[D, S]) claim(ctx context.Context, listed []S) ([]S, error) {
 	return append(out, adopted...), errors.Join(err, r.release(ctx, release))
 }
 
-func (r *roster[D, S]) tie(s S) replicas.Tie {
+func (r *observation[D, S]) tie(s S) replicas.Tie {
 	ref := metav1.GetControllerOfNoCopy(s)
 	return replicas.Tie{
 		Ours:            ref != nil && ref.UID == r.facts.UID,
@@ -46,7 +46,7 @@ func (r *roster[D, S]) tie(s S) replicas.Tie {
 
 // adopt makes sets the deployment's. Before that it asks the API server whether the deployment still
 // exists: a cache may show a deployment that was deleted without its sets.
-func (r *roster[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error) {
+func (r *observation[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error) {
 	if len(sets) == 0 {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (r *roster[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error)
 }
 
 // release removes the deployment's reference from sets that its selector no longer matches.
-func (r *roster[D, S]) release(ctx context.Context, sets []S) error {
+func (r *observation[D, S]) release(ctx context.Context, sets []S) error {
 	for _, s := range sets {
 		after, err := r.patchSet(ctx, "release", s, func(s S) { s.SetOwnerReferences(r.without(s.GetOwnerReferences())) })
 		if apierrors.IsNotFound(err) {

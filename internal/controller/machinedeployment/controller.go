@@ -24,7 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/parallel"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -66,9 +66,9 @@ type Reconciler[D, S client.Object] struct {
 	mover  dialect.Mover[S]
 	marker dialect.VictimMarker
 	// writes are the written deployments, sets and machines, nodeWrites the written nodes.
-	writes, nodeWrites written.Writes
+	writes, nodeWrites readyourwrites.Writes
 	// counted are the writes of their counters.
-	counted written.Recent
+	counted readyourwrites.Recent
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -80,9 +80,9 @@ type memory struct {
 	uid types.UID
 	// machines is their number at the last pass.
 	machines atomic.Int64
-	// awaited are the sets that were created and deleted; ledger has those for which that is uncertain.
-	awaited written.Awaited
-	ledger  expectations.Expectations
+	// awaited are the sets that were created and deleted; expectations has those for which that is uncertain.
+	awaited      readyourwrites.Awaited
+	expectations expectations.Expectations
 	// agreed says that the cache once showed all sets as the API server did, and that no reply was lost
 	// since.
 	agreed bool
@@ -90,10 +90,10 @@ type memory struct {
 	// set, or one of these sizes.
 	late  time.Time
 	sizes map[types.UID]lateSize
-	// recorded is when the status was last written, headline its content except for counters.
-	recorded time.Time
-	headline headline
-	told     told
+	// recorded is when the status was last written, urgentStatus its content except for counters.
+	recorded     time.Time
+	urgentStatus urgentStatus
+	told         told
 	// rests is the remaining work after the last pass.
 	rests replicas.Resting
 }
@@ -113,7 +113,7 @@ func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconci
 
 // Reconcile makes one pass over the deployment that req names.
 func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	c := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
+	c := &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	d := r.lens.New()
 	err := c.Get(ctx, req.NamespacedName, d)
 	if apierrors.IsNotFound(err) {
@@ -134,12 +134,12 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	}
 	c.Awaited = &m.awaited
 	v := r.lens.View(d, now)
-	about := &subject[D, S]{
+	about := &scope[D, S]{
 		Reconciler: r, Client: c, Nodes: r.nodeClient(), memory: m, object: d, now: now,
 		facts: v.Deployment, policy: v.Policy, selector: v.Selector,
 	}
 	about.facts.Connectivity = seen
-	p := &pass[D, S]{subject: about, roster: &roster[D, S]{subject: about}}
+	p := &pass[D, S]{scope: about, observation: &observation[D, S]{scope: about}}
 	err = p.run(ctx)
 	m.rests = replicas.After(now, d.GetGeneration(), len(p.machines), false)
 	p.again(c.Settle(ctx, now))
@@ -157,11 +157,11 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 }
 
 // nodeClient is the client for nodes in one pass; nil: machines join no cluster.
-func (r *Reconciler[D, S]) nodeClient() *written.Client {
+func (r *Reconciler[D, S]) nodeClient() *readyourwrites.Client {
 	if r.Nodes == nil {
 		return nil
 	}
-	return &written.Client{Client: r.Nodes, Live: r.LiveNodes, Writes: &r.nodeWrites, Clock: r.Clock}
+	return &readyourwrites.Client{Client: r.Nodes, Live: r.LiveNodes, Writes: &r.nodeWrites, Clock: r.Clock}
 }
 
 // conflictDelay is how long the cache may catch up after another client wrote first. The event of that

@@ -15,7 +15,7 @@ import (
 
 // create creates the set of the present template. Its name is derived from the template, so that a creation
 // whose reply was lost happens only once. It reports whether another set has that name.
-func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bool, err error) {
+func (h executor[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bool, err error) {
 	s := h.lens.Sets().New(h.object, w)
 	err = h.Client.Create(ctx, s)
 	switch {
@@ -32,10 +32,10 @@ func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bo
 	return false, h.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
 }
 
-// enter adds to the roster a set that the cache does not show yet.
-func (h hands[D, S]) enter(s S) {
+// enter adds to the observed sets one that the cache does not show yet.
+func (h executor[D, S]) enter(s S) {
 	h.told.createError = ""
-	h.ledger.CreationKnown(s.GetName())
+	h.expectations.CreationKnown(s.GetName())
 	h.sets = append(h.sets, s)
 }
 
@@ -43,7 +43,7 @@ func (h hands[D, S]) enter(s S) {
 // although its reply was lost. Any other set keeps the name, and the next pass chooses another. After an
 // earlier creation without an answer, that has to wait until this creation cannot happen any more, because
 // the other set may be deleted before.
-func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool, err error) {
+func (h executor[D, S]) recognise(ctx context.Context, name string) (collided bool, err error) {
 	there := h.lens.Sets().Lens().New()
 	err = h.Live.Get(ctx, client.ObjectKey{Namespace: h.facts.Namespace, Name: name}, there)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool,
 }
 
 // failCreate reports a failure, and returns it for the record.
-func (h hands[D, S]) failCreate(err error) error {
+func (h executor[D, S]) failCreate(err error) error {
 	h.tellCreateError(err)
 	return err
 }

@@ -41,7 +41,7 @@ type scaleNote struct {
 	at       time.Time
 }
 
-func (b *subject[D, S]) tell(kind, reason, action, format string, args ...any) {
+func (b *scope[D, S]) tell(kind, reason, action, format string, args ...any) {
 	if reason != "" {
 		b.Recorder.Eventf(b.object, nil, kind, reason, action, format, args...)
 	}
@@ -49,7 +49,7 @@ func (b *subject[D, S]) tell(kind, reason, action, format string, args ...any) {
 
 // scaled notes that a set was scaled. The first change is reported in this pass; those that follow shortly
 // after are reported in one event with the final size.
-func (b *subject[D, S]) scaled(s S, from, to int) {
+func (b *scope[D, S]) scaled(s S, from, to int) {
 	if b.told.scales == nil {
 		b.told.scales = map[types.UID]*scaleNote{}
 	}
@@ -62,7 +62,7 @@ func (b *subject[D, S]) scaled(s S, from, to int) {
 }
 
 // tellScales reports the sizes that are due.
-func (r *roster[D, S]) tellScales() {
+func (r *observation[D, S]) tellScales() {
 	for _, uid := range slices.Sorted(maps.Keys(r.told.scales)) {
 		n := r.told.scales[uid]
 		left := n.at.Add(scalePause).Sub(r.now)
@@ -81,7 +81,7 @@ func (r *roster[D, S]) tellScales() {
 	}
 }
 
-func (b *subject[D, S]) tellScale(n *scaleNote) {
+func (b *scope[D, S]) tellScale(n *scaleNote) {
 	direction := "up"
 	if n.to < n.from {
 		direction = "down"
@@ -116,7 +116,7 @@ func (p *pass[D, S]) tellDoubts() {
 }
 
 // tellCreateError reports why there is no set of the present template, once until the reason changes.
-func (h hands[D, S]) tellCreateError(err error) {
+func (h executor[D, S]) tellCreateError(err error) {
 	note := err.Error()
 	if h.told.createError == note {
 		return
@@ -125,7 +125,7 @@ func (h hands[D, S]) tellCreateError(err error) {
 	h.tell(corev1.EventTypeWarning, h.lens.Traits().Events.CreateError, "Create", "%s", dialect.Note(note))
 }
 
-func (h hands[D, S]) tellRollBack(b rollout.RollBack) {
+func (h executor[D, S]) tellRollBack(b rollout.RollBack) {
 	t := h.lens.Traits().Events
 	kind, reason := corev1.EventTypeNormal, t.RolledBack
 	switch {
@@ -138,7 +138,7 @@ func (h hands[D, S]) tellRollBack(b rollout.RollBack) {
 }
 
 // tellCanary reports that the canary step was reached, which begins its time, and that the rest follows.
-func (h hands[D, S]) tellCanary(w rollout.SetWant) {
+func (h executor[D, S]) tellCanary(w rollout.SetWant) {
 	if w.Notes.CanarySince.IsZero() {
 		return
 	}

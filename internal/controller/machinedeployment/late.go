@@ -21,7 +21,7 @@ type lateSize struct {
 }
 
 // unsureSize enters that s may still get the size.
-func (h hands[D, S]) unsureSize(s S, n int) {
+func (h executor[D, S]) unsureSize(s S, n int) {
 	if h.sizes == nil {
 		h.sizes = map[types.UID]lateSize{}
 	}
@@ -37,8 +37,8 @@ func (p *pass[D, S]) pending() bool {
 	case p.facts.Deleting && !p.plan.Finished():
 		return false
 	case left <= 0:
-		for _, name := range p.ledger.UnknownCreations() {
-			p.ledger.CreationKnown(name)
+		for _, name := range p.expectations.UnknownCreations() {
+			p.expectations.CreationKnown(name)
 		}
 		clear(p.sizes)
 		return false
@@ -51,7 +51,7 @@ func (p *pass[D, S]) pending() bool {
 
 // pendingSet reports whether that write is the creation of a set.
 func (p *pass[D, S]) pendingSet() bool {
-	names := p.ledger.UnknownCreations()
+	names := p.expectations.UnknownCreations()
 	if len(names) == 0 {
 		return false
 	}

@@ -29,7 +29,7 @@ func nodePatch(before, after *corev1.Node) client.Patch {
 
 // markNodes brings nodes to the wanted state. A node that cannot be written blocks nothing: the next plan
 // has it again.
-func (h hands[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
+func (h executor[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 	done, errs := make([]*corev1.Node, len(wants)), make([]error, len(wants))
 	h.Writes(len(wants), func(i int) {
 		before, ok := h.nodes[wants[i].Node]

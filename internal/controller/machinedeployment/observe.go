@@ -39,9 +39,9 @@ func (r *Reconciler[D, S]) IndexNode(m client.Object) []string {
 	return nil
 }
 
-// roster has the objects of a deployment, as they were read and then written.
-type roster[D, S client.Object] struct {
-	*subject[D, S]
+// observation has the objects of a deployment, as they were read and then written.
+type observation[D, S client.Object] struct {
+	*scope[D, S]
 	// sets are the deployment's, as last read or written; machines are those that the sets control, by UID;
 	// nodes are the nodes of these machines, by name; view has all of it as facts. Objects that were read
 	// are shared with the cache and must not be changed.
@@ -53,7 +53,7 @@ type roster[D, S client.Object] struct {
 
 // observe lists the deployment's sets and those without a controller, settles which of them are the
 // deployment's, and reads their machines and nodes. It returns false if the cache has to catch up first.
-func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
+func (r *observation[D, S]) observe(ctx context.Context) (bool, error) {
 	owned, err := r.listSets(ctx, string(r.facts.UID))
 	if err != nil {
 		return false, err
@@ -65,7 +65,7 @@ func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
 	r.awaited.Observe(known(owned))
 	for _, s := range owned {
 		if s.GetDeletionTimestamp() == nil { // as expectations.Live
-			r.ledger.CreationKnown(s.GetName())
+			r.expectations.CreationKnown(s.GetName())
 		}
 	}
 	if r.sets, err = r.claim(ctx, slices.Concat(owned, free)); err != nil {
@@ -84,7 +84,7 @@ func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
 // settle reports whether these sets are complete, and no older than the last writes. As long as that is
 // unknown, it asks the API server. It always asks for a deployment under deletion: the garbage collector
 // may just have orphaned its sets, which the deployment must then leave alone.
-func (r *roster[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
+func (r *observation[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 	overdue, left := r.awaited.Overdue(r.now)
 	switch {
 	case overdue || !r.agreed || r.facts.Deleting:
@@ -97,7 +97,7 @@ func (r *roster[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 }
 
 // observeLive replaces the sets by those of the API server.
-func (r *roster[D, S]) observeLive(ctx context.Context, cached []S) error {
+func (r *observation[D, S]) observeLive(ctx context.Context, cached []S) error {
 	list := r.lens.Sets().Lens().Traits().Sets()
 	opts := []client.ListOption{client.InNamespace(r.facts.Namespace)}
 	if !r.facts.Deleting {
@@ -114,7 +114,7 @@ func (r *roster[D, S]) observeLive(ctx context.Context, cached []S) error {
 	r.agreed = same(live, r.sets)
 	r.sets = live
 	r.awaited.Live(r.now, known(live), known(r.only(cached)))
-	r.ledger.Live(known(live))
+	r.expectations.Live(known(live))
 	return nil
 }
 
@@ -136,7 +136,7 @@ func same[S client.Object](a, b []S) bool {
 }
 
 // only keeps the deployment's objects.
-func (r *roster[D, S]) only(all []S) (out []S) {
+func (r *observation[D, S]) only(all []S) (out []S) {
 	for _, s := range all {
 		if replicas.Claim(r.tie(s)) == replicas.IsMember {
 			out = append(out, s)
@@ -148,7 +148,7 @@ func (r *roster[D, S]) only(all []S) (out []S) {
 // observeMachines reads the machines that the sets control, and those that they have yet to take over:
 // after a restore all machines may be without an owner, and a set that waits for its own machines has not
 // lost them. A machine that was moved a moment ago may still be listed with its former set.
-func (r *roster[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
+func (r *observation[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
 	r.machines, r.nodes, r.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
 	place, alarm := make(map[types.UID]int, len(r.sets)), r.look(ctx)
 	for i, s := range r.sets {
@@ -177,7 +177,7 @@ func (r *roster[D, S]) observeMachines(ctx context.Context, list func(context.Co
 }
 
 // setOf is the index of the set that has m, or is to take it over.
-func (r *roster[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
+func (r *observation[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
 	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 		i, ours := place[ref.UID]
 		return i, ours
@@ -188,7 +188,7 @@ func (r *roster[D, S]) setOf(m client.Object, place map[types.UID]int) (int, boo
 }
 
 // withNode returns a machine as facts, its node included.
-func (r *roster[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
+func (r *observation[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
 	v = r.lens.Machines().View(m, func(name string) (n *corev1.Node) {
 		n, err = r.node(ctx, name)
 		return n
@@ -196,7 +196,7 @@ func (r *roster[D, S]) withNode(ctx context.Context, m client.Object) (v rollout
 	return v, err
 }
 
-func (r *roster[D, S]) node(ctx context.Context, name string) (*corev1.Node, error) {
+func (r *observation[D, S]) node(ctx context.Context, name string) (*corev1.Node, error) {
 	if r.Nodes == nil {
 		return nil, nil
 	}
@@ -212,7 +212,7 @@ func (r *roster[D, S]) node(ctx context.Context, name string) (*corev1.Node, err
 	return n, nil
 }
 
-func (r *roster[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
+func (r *observation[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
 	list := r.lens.Sets().Lens().Traits().Sets()
 	err := r.Client.List(ctx, list, client.InNamespace(r.facts.Namespace),
 		client.MatchingFields{SetIndex: owner}, client.UnsafeDisableDeepCopy)
@@ -223,7 +223,7 @@ func (r *roster[D, S]) listSets(ctx context.Context, owner string) ([]S, error) 
 }
 
 // cachedMachines are those that the cache lists with the sets.
-func (r *roster[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
+func (r *observation[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
 	owners := []string{index.NoOwner}
 	for _, s := range r.sets {
 		owners = append(owners, string(s.GetUID()))
@@ -246,7 +246,7 @@ func (r *roster[D, S]) cachedMachines(ctx context.Context) (out []client.Object,
 
 // liveMachines are those of the API server, and, from the cache, those that the deployment's labels do not
 // find: an adopted set may create such machines.
-func (r *roster[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
+func (r *observation[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
 	list := r.lens.Sets().Lens().Traits().Machines()
 	err := r.Live.List(ctx, list, client.InNamespace(r.facts.Namespace), client.MatchingLabelsSelector{Selector: r.selector})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // pass is one pass over one deployment.
 type pass[D, S client.Object] struct {
-	*subject[D, S]
-	*roster[D, S]
+	*scope[D, S]
+	*observation[D, S]
 
 	// plan is the decision; collided and createErr are the outcome of the creation of the set of the
 	// present template.
@@ -104,7 +104,7 @@ func (p *pass[D, S]) carryOut(ctx context.Context) error {
 }
 
 func (p *pass[D, S]) carry(ctx context.Context, a rollout.Action) error {
-	h := hands[D, S]{p.roster, p.plan.Status.Waiting}
+	h := executor[D, S]{p.observation, p.plan.Status.Waiting}
 	switch a := a.(type) {
 	case rollout.Finish:
 		return p.removeFinalizer(ctx)

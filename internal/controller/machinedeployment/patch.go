@@ -20,7 +20,7 @@ func merge(before client.Object) client.Patch {
 
 // patchMachines changes each of the machines with these UIDs. Machines that were deleted meanwhile are left
 // out without an error.
-func (r *roster[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
+func (r *observation[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
 	done, errs := make([]client.Object, len(uids)), make([]error, len(uids))
 	r.Writes(len(uids), func(i int) {
 		before, ok := r.machines[uids[i]]
@@ -63,7 +63,7 @@ func brief(errs []error) error {
 }
 
 // set finds a set of the deployment.
-func (r *roster[D, S]) set(uid types.UID) (at int, found bool) {
+func (r *observation[D, S]) set(uid types.UID) (at int, found bool) {
 	at = slices.IndexFunc(r.sets, func(s S) bool { return s.GetUID() == uid })
 	return at, at >= 0
 }

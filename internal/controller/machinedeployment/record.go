@@ -14,13 +14,13 @@ import (
 )
 
 // statusPause is the least time between two writes of the deployment's counters. Changes that users wait
-// for (see [headline]) are written at once.
+// for (see [urgentStatus]) are written at once.
 func (p *pass[D, S]) statusPause() time.Duration {
 	return replicas.StatusPause(int(p.memory.machines.Load()), p.counted.Within(p.now, replicas.MostStatusPause))
 }
 
-// headline is a status without its counters.
-type headline struct {
+// urgentStatus is a status without its counters.
+type urgentStatus struct {
 	generation       int64
 	truth            rollout.Truth
 	reason           rollout.Reason
@@ -30,20 +30,20 @@ type headline struct {
 	createError      string
 }
 
-func (p *pass[D, S]) headlineNow() headline {
+func (p *pass[D, S]) urgentStatusNow() urgentStatus {
 	s := p.plan.Status
-	h := headline{
+	u := urgentStatus{
 		generation: p.object.GetGeneration(),
 		truth:      s.Progress.Status, reason: s.Progress.Reason,
 		complete: s.Complete, enough: s.Enough, collided: p.collided,
 	}
 	if s.Failure != nil {
-		h.failure = s.Failure.Reason + s.Failure.Message
+		u.failure = s.Failure.Reason + s.Failure.Message
 	}
 	if p.createErr != nil {
-		h.createError = p.createErr.Error()
+		u.createError = p.createErr.Error()
 	}
-	return h
+	return u
 }
 
 // refuse records the faults of the object and waits for a change by its author.
@@ -60,7 +60,7 @@ func (p *pass[D, S]) record(ctx context.Context) error {
 		p.again(conflictDelay)
 		return nil
 	}
-	if wait := p.recorded.Add(p.statusPause()).Sub(p.now); wait > 0 && p.headline == p.headlineNow() {
+	if wait := p.recorded.Add(p.statusPause()).Sub(p.now); wait > 0 && p.urgentStatus == p.urgentStatusNow() {
 		p.again(wait)
 		return nil
 	}
@@ -84,7 +84,7 @@ func (p *pass[D, S]) write(ctx context.Context) error {
 		p.recorded = p.now
 		p.object = after
 	}
-	p.headline = p.headlineNow()
+	p.urgentStatus = p.urgentStatusNow()
 	p.tellProgress()
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 )
 
 // Whatever the cache hides, whichever replies are lost, whichever client writes in between, and however
@@ -53,7 +53,7 @@ func boundsHold[D, S client.Object](t *testing.T, a api[D, S]) {
 			case "sync deployments":
 				w.sync("deployments")
 			case "wait":
-				d := rapid.SampledFrom([]time.Duration{time.Second, written.Patience, 2 * time.Minute}).Draw(rt, "for")
+				d := rapid.SampledFrom([]time.Duration{time.Second, readyourwrites.Patience, 2 * time.Minute}).Draw(rt, "for")
 				if d > time.Minute {
 					w.land() // no request takes longer
 				}
@@ -119,7 +119,7 @@ func blindCache[D, S client.Object](t *testing.T, a api[D, S]) {
 		if _, err := w.reconcile(r); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.SetTime(w.clock.Now().Add(written.Patience + time.Second))
+		w.clock.SetTime(w.clock.Now().Add(readyourwrites.Patience + time.Second))
 	}
 	if n := len(w.sets()); n != 1 {
 		t.Errorf("%d sets behind a blind cache, want 1", n)

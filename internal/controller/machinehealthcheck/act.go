@@ -12,17 +12,17 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
-// remedies carries out a plan's decisions about machines.
-type remedies[C client.Object] struct {
+// remediator carries out a plan's decisions about machines.
+type remediator[C client.Object] struct {
 	*Reconciler[C]
-	voice
-	Client   *written.Client
+	eventReporter
+	Client   *readyourwrites.Client
 	state    *state
 	patients dialect.Patients
 	object   C
@@ -43,22 +43,22 @@ type asked struct {
 	templateErr, requestErr error
 }
 
-func (p *pass[C]) remedies() *remedies[C] {
-	return &remedies[C]{
-		Reconciler: p.Reconciler, voice: p.voice(), Client: p.Client, state: p.state, patients: p.patients,
+func (p *pass[C]) remediator() *remediator[C] {
+	return &remediator[C]{
+		Reconciler: p.Reconciler, eventReporter: p.reporter(), Client: p.Client, state: p.state, patients: p.patients,
 		object: p.object, check: p.check, now: p.now, seen: p.seen, plan: p.plan, cluster: p.answers,
 	}
 }
 
 // carryOut does everything in the plan.
-func (r *remedies[C]) carryOut(ctx context.Context) (asked, error) {
-	err := errors.Join(r.remedy(ctx), r.withdraw(ctx), r.clear(ctx))
+func (r *remediator[C]) carryOut(ctx context.Context) (asked, error) {
+	err := errors.Join(r.remediation(ctx), r.withdraw(ctx), r.clear(ctx))
 	return r.asked, err
 }
 
-// remedy begins the planned remedies, or begins them again. A failure about one machine does not block the
+// remediation begins the planned remedies, or begins them again. A failure about one machine does not block the
 // remedy of another.
-func (r *remedies[C]) remedy(ctx context.Context) error {
+func (r *remediator[C]) remediation(ctx context.Context) error {
 	var errs []error
 	r.state.remedied = map[string]bool{}
 	for i := range r.plan.Cases {
@@ -75,7 +75,7 @@ func (r *remedies[C]) remedy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
+func (r *remediator[C]) do(ctx context.Context, c *health.Case) error {
 	m, err := r.still(ctx, &c.Target)
 	if m == nil || err != nil {
 		return err
@@ -88,7 +88,7 @@ func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
 			return err
 		}
 	}
-	switch c.Remedy {
+	switch c.Remediation {
 	case health.Mark:
 		return r.mark(ctx, m, c)
 	case health.Reboot:
@@ -104,7 +104,7 @@ func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
 
 // still reads the machine from the API server: nil if it does not exist, is under deletion, or has its node
 // after all. An object that a cache lacks may still exist.
-func (r *remedies[C]) still(ctx context.Context, t *health.Target) (client.Object, error) {
+func (r *remediator[C]) still(ctx context.Context, t *health.Target) (client.Object, error) {
 	m := r.patients.Machine()
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, m)
 	switch {
@@ -124,7 +124,7 @@ func (r *remedies[C]) still(ctx context.Context, t *health.Target) (client.Objec
 
 // sick judges a machine by the present answers of the API servers about it and its node, not by caches,
 // which may be behind.
-func (r *remedies[C]) sick(ctx context.Context, m client.Object) (bool, error) {
+func (r *remediator[C]) sick(ctx context.Context, m client.Object) (bool, error) {
 	n, err := readNode(ctx, r.LiveNodes, r.patients.NodeName(m))
 	if err != nil {
 		return false, err
@@ -133,7 +133,7 @@ func (r *remedies[C]) sick(ctx context.Context, m client.Object) (bool, error) {
 	return health.Evaluate(r.now, r.seen, &r.check, &t).State == health.Unhealthy, nil
 }
 
-func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remediator[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {
 	from := r.Clock.Now()
 	err := r.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(m.GetUID())})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -154,7 +154,7 @@ func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Cas
 
 // mark requests a remedy for the machine from other controllers, unless that is requested already, which
 // the cache may not show yet.
-func (r *remedies[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remediator[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
 	before := m.DeepCopyObject().(client.Object)
 	r.patients.Mark(m)
 	if equality.Semantic.DeepEqual(before, m) {
@@ -168,7 +168,7 @@ func (r *remedies[C]) mark(ctx context.Context, m client.Object, c *health.Case)
 	return nil
 }
 
-func (r *remedies[C]) reboot(ctx context.Context, c *health.Case) error {
+func (r *remediator[C]) reboot(ctx context.Context, c *health.Case) error {
 	n, err := readNode(ctx, r.Nodes, c.Target.NodeName)
 	if n == nil || err != nil {
 		return err

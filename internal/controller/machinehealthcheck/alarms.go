@@ -35,8 +35,8 @@ type Alarms struct {
 // Kind is a kind of checks whose alarms are read.
 type Kind interface {
 	object() client.Object
-	list(ctx context.Context, from client.Reader, namespace string) ([]said, error)
-	read(check client.Object) (_ said, ofKind bool)
+	list(ctx context.Context, from client.Reader, namespace string) ([]reportedStatus, error)
+	read(check client.Object) (_ reportedStatus, ofKind bool)
 }
 
 // KindOf is the kind that lens reads.
@@ -44,8 +44,8 @@ func KindOf[C client.Object](lens dialect.HealthChecks[C]) Kind { return kind[C]
 
 type kind[C client.Object] struct{ lens dialect.HealthChecks[C] }
 
-// said is an alarm of a check, with the machines that it is about.
-type said struct {
+// reportedStatus is an alarm of a check, with the machines that it is about.
+type reportedStatus struct {
 	check    string
 	api      string
 	selector labels.Selector
@@ -54,31 +54,31 @@ type said struct {
 
 func (k kind[C]) object() client.Object { return k.lens.New() }
 
-func (k kind[C]) read(check client.Object) (said, bool) {
+func (k kind[C]) read(check client.Object) (reportedStatus, bool) {
 	c, ok := check.(C)
 	if !ok {
-		return said{}, false
+		return reportedStatus{}, false
 	}
-	return k.says(c), true
+	return k.statusOf(c), true
 }
 
-// says returns the alarms of c. Conditions that checks share do not matter here.
-func (k kind[C]) says(c C) said {
+// statusOf returns the alarms of c. Conditions that checks share do not matter here.
+func (k kind[C]) statusOf(c C) reportedStatus {
 	check := k.lens.View(c, dialect.CommonConditions{})
-	return said{
+	return reportedStatus{
 		check: c.GetName(), api: c.GetAnnotations()[dialect.MachineAPIAnnotation],
 		selector: k.lens.Selector(c), alarms: check.Alarms(dialect.ReadMemory(c)),
 	}
 }
 
 // list reads the checks of a namespace that raise any alarm.
-func (k kind[C]) list(ctx context.Context, from client.Reader, namespace string) (out []said, err error) {
+func (k kind[C]) list(ctx context.Context, from client.Reader, namespace string) (out []reportedStatus, err error) {
 	list := k.lens.NewList()
 	if err := from.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list health checks: %w", err)
 	}
 	for c := range dialect.Items[C](list) {
-		if s := k.says(c); len(s.alarms) > 0 {
+		if s := k.statusOf(c); len(s.alarms) > 0 {
 			out = append(out, s)
 		}
 	}
@@ -96,7 +96,7 @@ func (a *Alarms) Kinds() (out []client.Object) {
 // Look reads the checks of a namespace, and returns their alarms about a set at now. A kind that the API
 // server does not have raises none.
 func (a *Alarms) Look(ctx context.Context, now time.Time, namespace string) func(set client.Object) rollout.Alarm {
-	var all []said
+	var all []reportedStatus
 	var unsure rollout.Alarm
 	for _, k := range a.Checks {
 		some, err := k.list(ctx, a.Client, namespace)
@@ -115,7 +115,7 @@ func (a *Alarms) Look(ctx context.Context, now time.Time, namespace string) func
 }
 
 // of is the gravest alarm about a set.
-func (a *Alarms) of(set client.Object, now time.Time, all []said, found rollout.Alarm) rollout.Alarm {
+func (a *Alarms) of(set client.Object, now time.Time, all []reportedStatus, found rollout.Alarm) rollout.Alarm {
 	m := a.Sample(set)
 	template := a.Patients.Patient(m, nil).Template
 	for _, s := range all {
@@ -165,11 +165,11 @@ func (a *Alarms) Changed(before, after client.Object) bool {
 }
 
 // read reads a check of any of the kinds; nil raises no alarm.
-func (a *Alarms) read(check client.Object) said {
+func (a *Alarms) read(check client.Object) reportedStatus {
 	for _, k := range a.Checks {
 		if s, ok := k.read(check); ok {
 			return s
 		}
 	}
-	return said{selector: labels.Nothing()}
+	return reportedStatus{selector: labels.Nothing()}
 }

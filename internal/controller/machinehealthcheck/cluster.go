@@ -75,7 +75,7 @@ func (r *Reconciler[C]) identity(ctx context.Context) (string, error) {
 
 // sameCluster fails if the cluster that answers now is not the cluster of the plan, or if none answers:
 // remedies of many machines take time.
-func (r *remedies[C]) sameCluster(ctx context.Context) error {
+func (r *remediator[C]) sameCluster(ctx context.Context) error {
 	switch now, err := r.identity(ctx); {
 	case err != nil:
 		return err

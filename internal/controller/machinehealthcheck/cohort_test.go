@@ -23,7 +23,7 @@ func patient(name, ready string, since time.Duration) health.Target {
 
 // silent selects nodes that have not reported for 5 minutes.
 func silent() health.Check {
-	return health.Check{Conditions: []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: 5 * time.Minute}}, Remedy: health.Delete}
+	return health.Check{Conditions: []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: 5 * time.Minute}}, Remediation: health.Delete}
 }
 
 func TestCohort(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -75,7 +75,7 @@ type Reconciler[C client.Object] struct {
 	Options
 	lens dialect.HealthChecks[C]
 	// writes are the checks and machines that were written.
-	writes written.Writes
+	writes readyourwrites.Writes
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
@@ -100,7 +100,7 @@ const maxRest = time.Hour
 
 // Reconcile makes one pass over the check that req names.
 func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	from := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
+	from := &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	c := r.lens.New()
 	err := from.Get(ctx, req.NamespacedName, c)
 	if apierrors.IsNotFound(err) {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
@@ -21,7 +21,7 @@ import (
 type pass[C client.Object] struct {
 	*Reconciler[C]
 	// Client shows the pass its own writes.
-	Client *written.Client
+	Client *readyourwrites.Client
 	state  *state
 	// patients are the machines that the check selects among.
 	patients dialect.Patients
@@ -57,7 +57,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	p.tell(before)
 	p.tellSelection()
 	p.tellDoubts()
-	p.asked, err = p.remedies().carryOut(ctx)
+	p.asked, err = p.remediator().carryOut(ctx)
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}

@@ -36,7 +36,7 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 const requestLook = 2 * time.Minute
 
 // request creates the request about a machine, with the machine's name. An existing request serves as well.
-func (r *remedies[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remediator[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
 	r.asked.any = true
 	ref := r.lens.Template(r.object)
 	there := &unstructured.Unstructured{}
@@ -102,7 +102,7 @@ func fromTemplate(template *unstructured.Unstructured, ref *corev1.ObjectReferen
 }
 
 // clear deletes the requests of machines that are healthy again.
-func (r *remedies[C]) clear(ctx context.Context) error {
+func (r *remediator[C]) clear(ctx context.Context) error {
 	if len(r.plan.Recovered) == 0 {
 		return nil
 	}

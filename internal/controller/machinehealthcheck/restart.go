@@ -16,7 +16,7 @@ import (
 
 // restart requests a reboot of the machine, which the machine's controller carries out. If there is a
 // request that the plan did not know, another client was faster.
-func (r *remedies[C]) restart(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remediator[C]) restart(ctx context.Context, m client.Object, c *health.Case) error {
 	if dialect.ReadRebooting(m).Request != c.Target.Reboot.Request {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (r *remedies[C]) restart(ctx context.Context, m client.Object, c *health.Ca
 }
 
 // escalated says why a machine is replaced that was to be rebooted first.
-func (r *remedies[C]) escalated(c *health.Case) {
+func (r *remediator[C]) escalated(c *health.Case) {
 	if c.Tried != "" {
 		r.emit(&c.Target, corev1.EventTypeNormal, dialect.EventEscalated, dialect.ActionRemediate,
 			fmt.Sprintf("Machine %s is replaced: %s", r.title(&c.Target), c.Tried))
@@ -42,7 +42,7 @@ func (r *remedies[C]) escalated(c *health.Case) {
 }
 
 // withdraw removes the requests of machines that are healthy again.
-func (r *remedies[C]) withdraw(ctx context.Context) error {
+func (r *remediator[C]) withdraw(ctx context.Context) error {
 	var errs []error
 	for i := range r.plan.Withdrawn {
 		t := &r.plan.Withdrawn[i]

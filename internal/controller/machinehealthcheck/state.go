@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
@@ -109,7 +109,7 @@ func (r *Reconciler[C]) giveBack(w *state) {
 // observer reads the machines of a check.
 type observer[C client.Object] struct {
 	*Reconciler[C]
-	Client   *written.Client
+	Client   *readyourwrites.Client
 	state    *state
 	patients dialect.Patients
 	object   C

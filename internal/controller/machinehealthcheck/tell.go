@@ -23,7 +23,7 @@ func (p *pass[C]) tell(before health.Memory) {
 				"%d of %d machines of %s are sick: %s", s.Sick, s.Total, s.Group, stormy[p.check.Breaker.Mode])
 		}
 	}
-	v := p.voice()
+	v := p.reporter()
 	for _, n := range p.state.cohort.news() {
 		if n.now.State == health.Suspect || n.now.State == health.Unhealthy && n.was.State != health.Suspect {
 			v.emit(&n.target, corev1.EventTypeNormal, dialect.EventDetectedUnhealthy, dialect.ActionHealthCheck,
@@ -53,8 +53,8 @@ var stormy = map[health.Mode]string{
 	health.Enforce: "they are left alone, and for a while after it",
 }
 
-// voice records events about the machines of a check.
-type voice struct {
+// eventReporter records events about the machines of a check.
+type eventReporter struct {
 	events events.EventRecorder
 	// kinds has the kind names of machines.
 	kinds    client.Client
@@ -63,26 +63,26 @@ type voice struct {
 	checkName string
 }
 
-func (p *pass[C]) voice() voice {
-	return voice{events: p.Recorder, kinds: p.Client, machines: p.patients, checkName: p.object.GetName()}
+func (p *pass[C]) reporter() eventReporter {
+	return eventReporter{events: p.Recorder, kinds: p.Client, machines: p.patients, checkName: p.object.GetName()}
 }
 
 // say reports a remedy; %v in the format is the machine.
-func (v voice) say(t *health.Target, kind, reason, format string) {
+func (v eventReporter) say(t *health.Target, kind, reason, format string) {
 	v.emit(t, kind, reason, dialect.ActionRemediate, fmt.Sprintf(format, v.title(t)))
 }
 
-func (v voice) emit(t *health.Target, kind, reason, action, note string) {
+func (v eventReporter) emit(t *health.Target, kind, reason, action, note string) {
 	v.events.Eventf(v.reference(t), nil, kind, reason, action, "%s", dialect.Note(note))
 }
 
 // title names a machine with its check and its node.
-func (v voice) title(t *health.Target) string {
+func (v eventReporter) title(t *health.Target) string {
 	return fmt.Sprintf("%s/%s/%s/%s", t.Namespace, v.checkName, t.Name, t.NodeName)
 }
 
 // reference is the machine's reference in events.
-func (v voice) reference(t *health.Target) runtime.Object {
+func (v eventReporter) reference(t *health.Target) runtime.Object {
 	m := v.machines.Machine()
 	m.SetNamespace(t.Namespace)
 	m.SetName(t.Name)

@@ -16,7 +16,7 @@ import (
 
 // claim returns the listed machines that are the set's, after the adoptions and releases. An error leaves
 // their number uncertain.
-func (r *roster[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
+func (r *observation[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
 	var members, adopt, release []client.Object
 	for _, m := range listed {
 		switch replicas.Claim(r.tie(m)) {
@@ -33,7 +33,7 @@ func (r *roster[S]) claim(ctx context.Context, listed []client.Object) ([]client
 	return append(members, adopted...), errors.Join(err, r.release(ctx, release))
 }
 
-func (r *roster[S]) tie(m client.Object) replicas.Tie {
+func (r *observation[S]) tie(m client.Object) replicas.Tie {
 	t := replicas.Tie{
 		Matches:         r.selector.Matches(labels.Set(m.GetLabels())),
 		MachineDeleting: m.GetDeletionTimestamp() != nil,
@@ -45,7 +45,7 @@ func (r *roster[S]) tie(m client.Object) replicas.Tie {
 
 // adopt makes machines the set's. Before that it asks the API server whether the set still exists: a cache
 // may show a set that was deleted without its machines.
-func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
+func (r *observation[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
 	if len(machines) == 0 {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]clie
 }
 
 // release removes the set's reference from machines that its selector no longer matches.
-func (r *roster[S]) release(ctx context.Context, machines []client.Object) error {
+func (r *observation[S]) release(ctx context.Context, machines []client.Object) error {
 	_, err := r.patchEach(ctx, machines, change{
 		doing: "release machine", reason: "Released", action: "Release", note: "Released machine %s, which the selector does not match any more",
 		apply: func(m client.Object) { m.SetOwnerReferences(r.without(m.GetOwnerReferences())) },

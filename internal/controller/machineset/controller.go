@@ -24,7 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/parallel"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/limits"
@@ -82,9 +82,9 @@ type Reconciler[S client.Object] struct {
 	nodeReader dialect.NodeReader
 	unhealthy  dialect.HealthJudge
 	// writes are the written sets and machines.
-	writes written.Writes
+	writes readyourwrites.Writes
 	// counted are the writes of their counters.
-	counted written.Recent
+	counted readyourwrites.Recent
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -96,9 +96,9 @@ type Reconciler[S client.Object] struct {
 // costs one live listing.
 type memory struct {
 	uid types.UID
-	// awaited are the machines that were created and deleted; ledger has those for which that is uncertain.
-	awaited written.Awaited
-	ledger  expectations.Expectations
+	// awaited are the machines that were created and deleted; expectations has those for which that is uncertain.
+	awaited      readyourwrites.Awaited
+	expectations expectations.Expectations
 	// recorded is when the status was last written, observed the generation of that write, told the last
 	// reported fault; misread and refused are the last reports of the guard of deletions.
 	recorded time.Time
@@ -156,7 +156,7 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 
 // Reconcile makes one pass over the set that req names.
 func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	c := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
+	c := &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	s := r.lens.New()
 	err := c.Get(ctx, req.NamespacedName, s)
 	if apierrors.IsNotFound(err) {
@@ -176,12 +176,12 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	c.Awaited = &m.awaited
 	v := r.lens.View(s)
-	about := &subject[S]{
+	about := &scope[S]{
 		seen:       seen,
 		Reconciler: r, Client: c, memory: m, object: s,
 		set: v.Set, policy: v.Policy, selector: v.Selector, now: r.Clock.Now(),
 	}
-	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
+	p := &pass[S]{scope: about, observation: &observation[S]{scope: about}}
 	err = p.run(ctx)
 	r.rest(m, replicas.After(about.now, s.GetGeneration(), len(p.machines), p.acted), staying(p.machines))
 	p.again(c.Settle(ctx, p.now))

@@ -15,7 +15,7 @@ import (
 const eventsPerPass = 10
 
 // tellCreated reports the created machines.
-func (h hands[S]) tellCreated(made []client.Object) {
+func (h executor[S]) tellCreated(made []client.Object) {
 	reason := h.lens.Traits().Events.Created
 	if reason == "" {
 		return
@@ -29,7 +29,7 @@ func (h hands[S]) tellCreated(made []client.Object) {
 }
 
 // tellDeleted reports the deleted machines, and why they were deleted.
-func (h hands[S]) tellDeleted(deleted []replicas.Victim) {
+func (h executor[S]) tellDeleted(deleted []replicas.Victim) {
 	reason := h.lens.Traits().Events.Deleted
 	if reason == "" {
 		return
@@ -46,7 +46,7 @@ func (h hands[S]) tellDeleted(deleted []replicas.Victim) {
 	}
 }
 
-func (h hands[S]) tellFailure(f *dialect.SetFailure) {
+func (h executor[S]) tellFailure(f *dialect.SetFailure) {
 	t := h.lens.Traits().Events
 	reason, action := t.FailedDelete, "Delete"
 	if f.Creating {

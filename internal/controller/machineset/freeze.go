@@ -37,7 +37,7 @@ func (p *pass[S]) judge(ctx context.Context) error {
 
 // judgement is the verdict about the listed machines; frozen says that the set is frozen now.
 func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j limits.Judgement, frozen bool, err error) {
-	parent, err := others[S]{p.subject}.parent(ctx, f)
+	parent, err := otherSets[S]{p.scope}.parent(ctx, f)
 	if err != nil {
 		return j, false, err
 	}

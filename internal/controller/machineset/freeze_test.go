@@ -18,7 +18,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -236,7 +236,7 @@ func TestThawIsSure(t *testing.T) {
 		c.pass(t, r)
 		c.edit(t, freeze(1))
 		c.sync(t, true, false)
-		for _, wait := range []time.Duration{written.Patience / 2, written.Patience} {
+		for _, wait := range []time.Duration{readyourwrites.Patience / 2, readyourwrites.Patience} {
 			c.clock.SetTime(c.clock.Now().Add(wait))
 			if _, err := c.reconcile(t, r); err != nil {
 				t.Fatal(err)
@@ -464,7 +464,7 @@ func TestFreezeAppliesWhereItShould(t *testing.T) {
 }
 
 // A set that froze and is then deleted may be there for long, held by machines that
-// others hold. It thaws like others, and its deployment is not frozen on its account.
+// otherSets hold. It thaws like others, and its deployment is not frozen on its account.
 func TestFreezeEndsWhileDeleting(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

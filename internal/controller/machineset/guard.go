@@ -28,7 +28,7 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	if p.set.Guard == nil || p.set.Deleting || owner == nil || len(d.Delete) == 0 && d.Withheld == "" {
 		return d, nil
 	}
-	elsewhere, err := others[S]{p.subject}.elsewhere(ctx, owner)
+	elsewhere, err := otherSets[S]{p.scope}.elsewhere(ctx, owner)
 	if err != nil {
 		return d, err
 	}

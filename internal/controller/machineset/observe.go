@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/index"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// roster has the machines of a set, as they were read and then written.
-type roster[S client.Object] struct {
-	*subject[S]
+// observation has the machines of a set, as they were read and then written.
+type observation[S client.Object] struct {
+	*scope[S]
 	// owned are the machines that the cache lists as the set's, machines those of them that count as its
 	// own, members the same as facts.
 	owned    []client.Object
@@ -32,7 +32,7 @@ type roster[S client.Object] struct {
 
 // observe lists the set's machines and those without a controller, and settles which of them are the set's.
 // The listed objects are shared with the cache and must not be changed.
-func (r *roster[S]) observe(ctx context.Context) error {
+func (r *observation[S]) observe(ctx context.Context) error {
 	owned, err := r.listCached(ctx, string(r.set.UID))
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *roster[S]) observe(ctx context.Context) error {
 	}
 	r.owned = owned
 	r.awaited.Observe(owned)
-	r.ledger.Observe(owned)
+	r.expectations.Observe(owned)
 	if r.machines, err = r.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *roster[S]) observe(ctx context.Context) error {
 }
 
 // observeLive replaces the observed machines by those of the API server.
-func (r *roster[S]) observeLive(ctx context.Context) error {
+func (r *observation[S]) observeLive(ctx context.Context) error {
 	list := r.lens.Traits().Machines()
 	opts := []client.ListOption{client.InNamespace(r.set.Namespace)}
 	if !r.set.Deleting {
@@ -66,20 +66,20 @@ func (r *roster[S]) observeLive(ctx context.Context) error {
 	}
 	r.machines, r.live = r.only(all), true
 	r.awaited.Live(r.now, r.machines, r.only(r.owned))
-	r.ledger.Live(r.machines)
+	r.expectations.Live(r.machines)
 	if r.set.Deleting && slices.ContainsFunc(r.machines, r.unshown) {
-		r.again(written.Patience)
+		r.again(readyourwrites.Patience)
 	}
 	return r.view(ctx)
 }
 
 // sure reports whether the number of machines is known well enough to create more: nothing is awaited, or
 // the API server has listed them. A freeze does not wait for that, because it does no harm.
-func (r *roster[S]) sure(ctx context.Context) (bool, error) {
+func (r *observation[S]) sure(ctx context.Context) (bool, error) {
 	switch overdue, left := r.awaited.Overdue(r.now); {
-	case r.live, r.ledger.Trusted() && r.awaited.Satisfied():
+	case r.live, r.expectations.Trusted() && r.awaited.Satisfied():
 		return true, nil
-	case r.ledger.Trusted() && !overdue:
+	case r.expectations.Trusted() && !overdue:
 		r.again(left)
 		return false, nil
 	}
@@ -87,12 +87,12 @@ func (r *roster[S]) sure(ctx context.Context) (bool, error) {
 }
 
 // unshown reports whether the cache does not show the machine: then no event reports its deletion.
-func (r *roster[S]) unshown(m client.Object) bool {
+func (r *observation[S]) unshown(m client.Object) bool {
 	return !slices.ContainsFunc(r.owned, func(o client.Object) bool { return o.GetUID() == m.GetUID() })
 }
 
 // only keeps the set's machines.
-func (r *roster[S]) only(all []client.Object) (out []client.Object) {
+func (r *observation[S]) only(all []client.Object) (out []client.Object) {
 	for _, m := range all {
 		if replicas.Claim(r.tie(m)) == replicas.IsMember {
 			out = append(out, m)
@@ -102,7 +102,7 @@ func (r *roster[S]) only(all []client.Object) (out []client.Object) {
 }
 
 // view returns the machines as facts.
-func (r *roster[S]) view(ctx context.Context) error {
+func (r *observation[S]) view(ctx context.Context) error {
 	var failed error
 	nodes := func(name string) *corev1.Node {
 		n, err := r.node(ctx, name)
@@ -115,7 +115,7 @@ func (r *roster[S]) view(ctx context.Context) error {
 		if failed != nil {
 			return failed
 		}
-		left := r.ledger.DeletionPending(r.now, member.UID)
+		left := r.expectations.DeletionPending(r.now, member.UID)
 		member.PendingDeletion = left > 0
 		r.again(left)
 		r.spare(&member)
@@ -126,7 +126,7 @@ func (r *roster[S]) view(ctx context.Context) error {
 
 // spare keeps a member whose preservation ended while nodes could not be seen: it may have recovered, and
 // that shows only some time after sight is back.
-func (r *roster[S]) spare(m *replicas.Member) {
+func (r *observation[S]) spare(m *replicas.Member) {
 	if until := m.Preservation.Until; !until.IsZero() && !r.now.Before(until) && !r.seen.Past(until, r.now) {
 		m.Preservation.Until = r.now.Add(connectivity.Settle)
 		r.again(connectivity.Settle)
@@ -134,7 +134,7 @@ func (r *roster[S]) spare(m *replicas.Member) {
 }
 
 // node reads one node; nil if it does not exist, or if machines report their readiness themselves.
-func (r *roster[S]) node(ctx context.Context, name string) (*corev1.Node, error) {
+func (r *observation[S]) node(ctx context.Context, name string) (*corev1.Node, error) {
 	if r.Nodes == nil || r.nodeReader == nil || name == "" {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ const overlapReason = "SelectorOverlaps"
 // tellOverlaps reports, once for each selector and template labels, which other sets select machines like
 // those of the set, or create machines that it selects. The owner of a machine keeps it: the two sets
 // compete only for machines without an owner.
-func (o others[S]) tellOverlaps(ctx context.Context) error {
+func (o otherSets[S]) tellOverlaps(ctx context.Context) error {
 	if o.compared == o.object.GetGeneration() || o.set.Deleting {
 		return nil
 	}
@@ -48,14 +48,14 @@ func (o others[S]) tellOverlaps(ctx context.Context) error {
 	return nil
 }
 
-func (o others[S]) tellOverlap(s client.Object, with string) {
+func (o otherSets[S]) tellOverlap(s client.Object, with string) {
 	note := fmt.Sprintf("Machines of this set and of %s have labels that the selectors of both match: one that nobody owns goes to either. Give each set labels of its own", with)
 	o.Recorder.Eventf(s, nil, corev1.EventTypeWarning, overlapReason, "Select", "%s", dialect.Note(note))
 }
 
 // overlaps reports whether machines of one set are selected by the other. Sets of one deployment may
 // overlap.
-func (o others[S]) overlaps(s S) bool {
+func (o otherSets[S]) overlaps(s S) bool {
 	mine, theirs := metav1.GetControllerOfNoCopy(o.object), metav1.GetControllerOfNoCopy(s)
 	siblings := mine != nil && theirs != nil && mine.UID == theirs.UID
 	if s.GetUID() == o.set.UID || s.GetDeletionTimestamp() != nil || siblings {

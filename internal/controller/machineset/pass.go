@@ -13,8 +13,8 @@ import (
 
 // pass is one pass over one set.
 type pass[S client.Object] struct {
-	*subject[S]
-	*roster[S]
+	*scope[S]
+	*observation[S]
 
 	// frozen says why the set creates no machines, thawed that this pass may create some.
 	frozen string
@@ -38,7 +38,7 @@ func (p *pass[S]) run(ctx context.Context) error {
 	}
 	p.told = ""
 	p.doubt()
-	others := others[S]{p.subject}
+	others := otherSets[S]{p.scope}
 	if err := others.tellOverlaps(ctx); err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (p *pass[S]) scale(ctx context.Context) error {
 			return err
 		}
 		log.Info(d.Message, "create", d.Create)
-		return p.came(hands[S]{p.subject}.create(ctx, d.Create))
+		return p.came(executor[S]{p.scope}.create(ctx, d.Create))
 	case len(d.Delete) > 0:
 		log.Info(d.Message, "delete", len(d.Delete))
-		deleted, failure := hands[S]{p.subject}.delete(ctx, d.Delete)
+		deleted, failure := executor[S]{p.scope}.delete(ctx, d.Delete)
 		p.countStale(deleted)
 		return p.came(failure)
 	case d.Finished:
@@ -104,18 +104,18 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if !d.Acts() && !d.Finished {
 		return d, p.awaited.Satisfied(), nil
 	}
-	if back, err := p.wentBack(ctx); err != nil || back {
+	if back, err := p.restored(ctx); err != nil || back {
 		return d, false, err
 	}
 	if p.live {
 		return d, true, nil
 	}
 	overdue, left := p.awaited.Overdue(p.now)
-	if p.ledger.Trusted() && !p.awaited.Satisfied() && !overdue {
+	if p.expectations.Trusted() && !p.awaited.Satisfied() && !overdue {
 		p.again(left)
 		return d, false, nil
 	}
-	if d.Create > 0 && p.ledger.Trusted() && !overdue {
+	if d.Create > 0 && p.expectations.Trusted() && !overdue {
 		return d, true, nil
 	}
 	if err := p.observeLive(ctx); err != nil {

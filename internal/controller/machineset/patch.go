@@ -21,7 +21,7 @@ type change struct {
 
 // patchEach changes each of the machines and returns those that succeeded. Every patch requires the version
 // that it was computed from. Machines that were deleted meanwhile are left out without an error.
-func (s *subject[S]) patchEach(ctx context.Context, machines []client.Object, c change) ([]client.Object, error) {
+func (s *scope[S]) patchEach(ctx context.Context, machines []client.Object, c change) ([]client.Object, error) {
 	done, errs := make([]client.Object, len(machines)), make([]error, len(machines))
 	s.Creates(len(machines), func(i int) {
 		before := machines[i]

@@ -13,12 +13,12 @@ import (
 
 // settle brings the existing machines up to date. As long as that fails, their number is uncertain, and
 // nothing is created or deleted.
-func (r *roster[S]) settle(ctx context.Context) error {
+func (r *observation[S]) settle(ctx context.Context) error {
 	return errors.Join(r.propagate(ctx), r.keepFailed(ctx))
 }
 
 // propagate updates living machines from the template, if the API group wants that.
-func (r *roster[S]) propagate(ctx context.Context) error {
+func (r *observation[S]) propagate(ctx context.Context) error {
 	if r.set.Deleting {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *inStep) note(set client.Object, machines, but []client.Object) {
 }
 
 // keepFailed decides for the set which failed machines to keep for inspection.
-func (r *roster[S]) keepFailed(ctx context.Context) error {
+func (r *observation[S]) keepFailed(ctx context.Context) error {
 	if r.set.Deleting || r.preserver == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (r *roster[S]) keepFailed(ctx context.Context) error {
 }
 
 // replace puts the written machines in place of the observed ones.
-func (r *roster[S]) replace(written []client.Object) {
+func (r *observation[S]) replace(written []client.Object) {
 	for _, w := range written {
 		i := slices.IndexFunc(r.machines, func(m client.Object) bool { return m.GetUID() == w.GetUID() })
 		if i >= 0 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -158,7 +158,7 @@ func TestThawIsUndone(t *testing.T) {
 		t.Fatalf("%d machines were made", w.created)
 	}
 	w.Client = w.build(backup)
-	w.clock.SetTime(w.clock.Now().Add(written.Patience)) // the machines are not awaited any more
+	w.clock.SetTime(w.clock.Now().Add(readyourwrites.Patience)) // the machines are not awaited any more
 	for range 10 {
 		w.sync(t, true, true)
 		if _, err := w.reconcile(t, r); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/pace"
 )
 
-// hands create machines and delete them.
-type hands[S client.Object] struct{ *subject[S] }
+// executor creates machines and deletes them.
+type executor[S client.Object] struct{ *scope[S] }
 
 // attempt is one creation. The name is chosen beforehand and used again if the reply is lost, so that the
 // machine exists at most once.
@@ -35,9 +35,9 @@ type attempt struct {
 }
 
 // create creates n machines in batches of 1, 2, 4 and so on.
-func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
+func (h executor[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 	attempts := make([]attempt, n)
-	names := h.ledger.UnknownCreations()
+	names := h.expectations.UnknownCreations()
 	for i := range attempts {
 		if i < len(names) {
 			attempts[i].name = names[i]
@@ -57,22 +57,22 @@ func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 }
 
 // enterCreated records the attempts and returns the created machines.
-func (h hands[S]) enterCreated(attempts []attempt) (made []client.Object) {
+func (h executor[S]) enterCreated(attempts []attempt) (made []client.Object) {
 	for _, a := range attempts {
 		switch {
 		case a.made != nil:
-			h.ledger.CreationKnown(a.name)
+			h.expectations.CreationKnown(a.name)
 			made = append(made, a.made)
 		case a.sure:
-			h.ledger.CreationKnown(a.name)
+			h.expectations.CreationKnown(a.name)
 		case a.unsure:
-			h.ledger.CreationUnknown(a.name)
+			h.expectations.CreationUnknown(a.name)
 		}
 	}
 	return made
 }
 
-func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
+func (h executor[S]) createOne(ctx context.Context, a *attempt) error {
 	m, from := h.lens.NewMachine(h.object, a.name), h.Clock.Now()
 	err := h.Client.Create(pace.WithClass(ctx, turn.Asking), m)
 	switch {
@@ -90,7 +90,7 @@ func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
 
 // recognise checks whose the machine with that name is: it is the set's if an earlier creation succeeded
 // although its reply was lost.
-func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
+func (h executor[S]) recognise(ctx context.Context, a *attempt) error {
 	there := h.lens.Traits().Machine()
 	err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.set.Namespace, Name: a.name}, there)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 }
 
 // delete deletes the victims, each by its UID, and returns those that are certainly deleted.
-func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
+func (h executor[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
 	errs := make([]error, len(victims))
 	h.Deletes(len(victims), func(i int) {
 		if errs[i] = errSpecChanged; h.specUnchanged(ctx) {
@@ -121,10 +121,10 @@ func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (delete
 		switch {
 		case errors.Is(errs[i], errSpecChanged):
 		case errs[i] == nil:
-			h.ledger.DeletionKnown(v.UID)
+			h.expectations.DeletionKnown(v.UID)
 			deleted = append(deleted, v)
 		case !expectations.Refused(errs[i]):
-			h.ledger.ExpectDeletion(now, v.UID)
+			h.expectations.ExpectDeletion(now, v.UID)
 		}
 	}
 	h.tellDeleted(deleted)
@@ -137,13 +137,13 @@ var errSpecChanged = errors.New("the set has another spec")
 
 // specUnchanged reports whether the set still has the spec that the pass saw, as far as the cache shows:
 // the actions of a large set take seconds.
-func (h hands[S]) specUnchanged(ctx context.Context) bool {
+func (h executor[S]) specUnchanged(ctx context.Context) bool {
 	now := h.lens.New()
 	err := h.Client.Get(ctx, client.ObjectKeyFromObject(h.object), now)
 	return err != nil || now.GetUID() == h.object.GetUID() && now.GetGeneration() <= h.object.GetGeneration()
 }
 
-func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
+func (h executor[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
 	m := h.lens.Traits().Machine()
 	m.SetNamespace(h.set.Namespace)
 	m.SetName(v.Name)
@@ -159,7 +159,7 @@ func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
 }
 
 // trace records that something was done with a machine since from.
-func (h hands[S]) trace(uid types.UID, name, what string, from time.Time, about ...any) {
+func (h executor[S]) trace(uid types.UID, name, what string, from time.Time, about ...any) {
 	if h.Tracer != nil {
 		h.Tracer.Did(string(uid), what, from, nil, append(about, "machine", h.set.Namespace+"/"+name, "set", h.set.Namespace+"/"+h.set.Name)...)
 	}
@@ -167,7 +167,7 @@ func (h hands[S]) trace(uid types.UID, name, what string, from time.Time, about 
 
 // fail reports a failure, and returns it for the record, shortened: all machines usually fail for the same
 // cause.
-func (h hands[S]) fail(creating bool, err error) *dialect.SetFailure {
+func (h executor[S]) fail(creating bool, err error) *dialect.SetFailure {
 	if err = withoutSpecChanged(err); err == nil {
 		return nil
 	}

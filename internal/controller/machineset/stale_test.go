@@ -12,7 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 )
 
@@ -44,7 +44,7 @@ func neverTooMany[S client.Object](t *testing.T, a api[S]) {
 			case "sync machines":
 				w.sync(t, false, true)
 			case "wait":
-				w.clock.SetTime(w.clock.Now().Add(rapid.SampledFrom([]time.Duration{time.Second, written.Patience}).Draw(rt, "for")))
+				w.clock.SetTime(w.clock.Now().Add(rapid.SampledFrom([]time.Duration{time.Second, readyourwrites.Patience}).Draw(rt, "for")))
 			case "scale":
 				n := rapid.IntRange(0, 12).Draw(rt, "replicas")
 				most = max(most, n)
@@ -83,7 +83,7 @@ func TestBlindCache(t *testing.T) {
 		if _, err := w.reconcile(t, r); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.SetTime(w.clock.Now().Add(written.Patience + time.Second))
+		w.clock.SetTime(w.clock.Now().Add(readyourwrites.Patience + time.Second))
 	}
 	if w.created != 7 {
 		t.Errorf("%d machines created for 7 replicas behind a blind cache", w.created)

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -58,7 +58,7 @@ type Reconciler[M client.Object] struct {
 	// mark is the key under which nodes name machines of this API.
 	mark string
 	// writes are the machines and nodes that were written.
-	writes written.Writes
+	writes readyourwrites.Writes
 
 	mu       sync.Mutex
 	memories map[string]memory // by the name of the node
@@ -119,14 +119,14 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 // pass is one reconciliation of one node.
 type pass[M client.Object] struct {
 	*Reconciler[M]
-	machines, nodes *written.Client
+	machines, nodes *readyourwrites.Client
 }
 
 func (r *Reconciler[M]) pass() *pass[M] {
 	return &pass[M]{
 		Reconciler: r,
-		machines:   &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock},
-		nodes:      &written.Client{Client: r.Nodes, Live: r.NodesLive, Writes: &r.writes, Clock: r.Clock},
+		machines:   &readyourwrites.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock},
+		nodes:      &readyourwrites.Client{Client: r.Nodes, Live: r.NodesLive, Writes: &r.writes, Clock: r.Clock},
 	}
 }
 

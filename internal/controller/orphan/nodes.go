@@ -71,7 +71,7 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	}
 	act, after := orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
 	if act == orphan.Disown || act == orphan.LetGo {
-		if facts.Machine, facts.Ours, again, err = r.surely(ctx, &n); err != nil {
+		if facts.Machine, facts.Ours, again, err = r.knownLive(ctx, &n); err != nil {
 			return reconcile.Result{}, err
 		}
 		act, after = orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
@@ -101,11 +101,11 @@ func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, ag
 	return known, ours, again, nil
 }
 
-// surely asks the API server before a finalizer is removed. A machine that the API server shows and the
+// knownLive asks the API server before a finalizer is removed. A machine that the API server shows and the
 // cache of its kind does not is new, or has been deleted since it was read. No event may report that
 // deletion, so again is when to look again. Nor does an event report the deletion of a machine whose kind
 // has no cache, for which its node waits if it is under deletion.
-func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
+func (r *Nodes) knownLive(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
 	all, err := r.live.machines(ctx, freshEnough)
 	for _, m := range all {
 		if !m.has(n) {

@@ -102,7 +102,7 @@ func (s *snapshot[M]) moments(r postmortem.Record) (out []postmortem.Moment) {
 		}
 	}
 	add(postmortem.MomentCreated, s.view.Created)
-	for _, a := range s.view.Recorded.Asks {
+	for _, a := range s.view.Recorded.Requests {
 		add("instance requested: "+a.Text(), a.At)
 	}
 	if r.Instance != nil {

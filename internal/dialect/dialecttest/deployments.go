@@ -456,7 +456,7 @@ func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
 	r := c.r
 	at := slices.IndexFunc(c.machines, func(m client.Object) bool {
 		v := l.machine(m, nil)
-		return v.Node != "" && !v.Preservation.Begun()
+		return v.Node != "" && !v.Preservation.Started()
 	})
 	if at < 0 {
 		return nil

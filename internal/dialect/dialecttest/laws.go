@@ -115,7 +115,7 @@ func (l Laws[M]) optional(t *testing.T) {
 
 // everyStep has all steps of [lifecycle.Decide].
 var everyStep = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordAsk, lifecycle.Create, lifecycle.Initialize, lifecycle.RecordInstance, lifecycle.SyncNode,
+	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordRequest, lifecycle.Create, lifecycle.Initialize, lifecycle.RecordInstance, lifecycle.SyncNode,
 	lifecycle.Reboot, lifecycle.Fail, lifecycle.MarkUpdate, lifecycle.Replace,
 	lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
 	lifecycle.Maintain, lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,

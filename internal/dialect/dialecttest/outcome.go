@@ -45,16 +45,16 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 				return o
 			}
 			o.World.Session.Inherited, m.Recorded.Origin = nil, &o.World.Session.Origin
-			m.Recorded.Asks = o.World.Asks
-		case lifecycle.RecordAsk:
-			if o.World.Asks.Open() == nil {
-				o.World.Asks = o.World.Asks.Next(Now, []string{"", "a", "b"}[r.Intn(3)])
+			m.Recorded.Requests = o.World.Requests
+		case lifecycle.RecordRequest:
+			if o.World.Requests.Open() == nil {
+				o.World.Requests = o.World.Requests.Next(Now, []string{"", "a", "b"}[r.Intn(3)])
 			}
 			if r.Intn(2) == 0 {
 				o.Decision = d
 				return o
 			}
-			m.Recorded.Asks = o.World.Asks
+			m.Recorded.Requests = o.World.Requests
 		case lifecycle.MarkUpdate:
 			if r.Intn(4) == 0 {
 				return o // the machine records it before the node

@@ -23,7 +23,7 @@ func (l Laws[M]) shows(c trial[M]) error {
 	case c.o.Did(lifecycle.AddFinalizer):
 		want.HasFinalizer = true
 	}
-	if c.o.Step != lifecycle.AddFinalizer && c.o.Step != lifecycle.RecordAsk && !c.o.Did(lifecycle.RemoveFinalizer) {
+	if c.o.Step != lifecycle.AddFinalizer && c.o.Step != lifecycle.RecordRequest && !c.o.Did(lifecycle.RemoveFinalizer) {
 		want.Reboot = want.Reboot.Saw(c.o.World.Reboot)
 	}
 	if !c.goesOn() {
@@ -40,16 +40,16 @@ func (l Laws[M]) shows(c trial[M]) error {
 
 // goesOn reports whether Record was called in the middle of a pass only to store a step.
 func (c trial[M]) goesOn() bool {
-	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.RecordAsk || c.o.Step == lifecycle.Reboot
+	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.RecordRequest || c.o.Step == lifecycle.Reboot
 }
 
-// keepsAsks: stored asks are never changed, and completed before a request is sent.
-func (c trial[M]) keepsAsks() error {
-	was, is, known := c.was.Recorded.Asks, c.is.Recorded.Asks, c.o.World.Asks
+// keepsRequests: stored requests are never changed, and completed before a request is sent.
+func (c trial[M]) keepsRequests() error {
+	was, is, known := c.was.Recorded.Requests, c.is.Recorded.Requests, c.o.World.Requests
 	if !is.Continues(was) {
 		return fmt.Errorf("asked for %+v, and the object, which had %+v, says %+v", known, was, is)
 	}
-	if c.o.Step == lifecycle.RecordAsk && known.Continues(was) && c.was.HasOrigin() && len(was) > 0 && !is.Continues(known) {
+	if c.o.Step == lifecycle.RecordRequest && known.Continues(was) && c.was.HasOrigin() && len(was) > 0 && !is.Continues(known) {
 		return fmt.Errorf("%+v is about to be asked for, and the object says %+v", known, is)
 	}
 	return nil
@@ -62,15 +62,15 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 	}
 	isOrigin := func(f lifecycle.Fault) bool { return f.Field == "metadata.annotations["+dialect.OriginAnnotation+"]" }
 	legible := !slices.ContainsFunc(c.was.Faults, isOrigin)
-	asks := c.o.Did(lifecycle.AddFinalizer) || c.instance(l) != nil
-	if asks && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Session.Origin.Cluster != "" && (c.is.Recorded.Origin == nil || c.is.Recorded.Origin.Cluster == "") {
+	requests := c.o.Did(lifecycle.AddFinalizer) || c.instance(l) != nil
+	if requests && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Session.Origin.Cluster != "" && (c.is.Recorded.Origin == nil || c.is.Recorded.Origin.Cluster == "") {
 		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Session.Origin, c.is.Recorded.Origin)
 	}
 	want.Recorded.Origin = c.is.Recorded.Origin
-	if err := c.keepsAsks(); err != nil {
+	if err := c.keepsRequests(); err != nil {
 		return err
 	}
-	want.Recorded.Asks = c.is.Recorded.Asks
+	want.Recorded.Requests = c.is.Recorded.Requests
 	if c.instance(l) != nil && c.is.Recorded.Origin != nil { // from now on the status has it
 		want.Faults = slices.DeleteFunc(slices.Clone(want.Faults), isOrigin)
 	}
@@ -143,7 +143,7 @@ func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
 	}
 	l.expectNode(want, c)
 	if !c.was.Deleted.IsZero() {
-		want.Deletion.Begun = lifecycle.Begin(c.was.Deletion.Begun, c.was.Deleted, c.o)
+		want.Deletion.Started = lifecycle.Begin(c.was.Deletion.Started, c.was.Deleted, c.o)
 	}
 	l.expectKeeping(want, c)
 }

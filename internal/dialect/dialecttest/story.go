@@ -95,7 +95,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 	t.Helper()
 	view, policy := s.Dialect.View(m), s.Dialect.Policy(m)
 	o := lifecycle.Outcome{World: c.World, At: at}
-	o.World.Asks = view.Recorded.Asks
+	o.World.Requests = view.Recorded.Requests
 	for range 20 {
 		o.Decision = lifecycle.DecideLife(at, view, o.World, policy)
 		if o.Waits() {
@@ -105,12 +105,12 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 		switch o.Step {
 		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer:
 			return o
-		case lifecycle.AddFinalizer, lifecycle.RecordAsk:
+		case lifecycle.AddFinalizer, lifecycle.RecordRequest:
 			view.HasFinalizer, view.Recorded.Origin = true, &o.World.Session.Origin
-			if o.World.Asks.Open() == nil {
-				o.World.Asks = o.World.Asks.Next(at, "")
+			if o.World.Requests.Open() == nil {
+				o.World.Requests = o.World.Requests.Next(at, "")
 			}
-			view.Recorded.Asks = o.World.Asks
+			view.Recorded.Requests = o.World.Requests
 			continue
 		}
 		effect, ok := c.Effects[o.Step]

@@ -37,7 +37,7 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 	}
 	if n := nodes(v.Node); n != nil {
 		v.Seen = true
-		v.Marks = nodeMarks(n, v.Preservation.Begun())
+		v.Marks = nodeMarks(n, v.Preservation.Started())
 		v.Update = inplace.Update{Node: updateOf(n), Phase: stages[status.Phase].InPlace()}
 	}
 	return v

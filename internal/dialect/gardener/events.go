@@ -23,7 +23,7 @@ func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []d
 // drainedBefore reports whether an earlier pass had reached the instance: each later pass checks the drain
 // again.
 func drainedBefore(m *v1alpha1.Machine) bool {
-	return slices.ContainsFunc(begun(m), func(b lifecycle.Begun) bool { return b.Step == lifecycle.DeletionInstance })
+	return slices.ContainsFunc(started(m), func(b lifecycle.StartedStep) bool { return b.Step == lifecycle.DeletionInstance })
 }
 
 func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {

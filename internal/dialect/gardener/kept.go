@@ -45,7 +45,7 @@ func setKept(m *v1alpha1.Machine, text string, at time.Time) {
 // recordKept records where the instance was requested, its identity, and the node that joined.
 func (d Machines) recordKept(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	was := d.View(m).Recorded
-	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)
+	text := dialect.KeepRequests(m, kept(m), was, o.World.Requests)
 	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
 		text = dialect.KeepOrigin(m, text, was, o.World.Session.Origin)
 		text = dialect.KeepInstance(m, text, was, i.ProviderID)

@@ -102,7 +102,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	v.Recorded.NodeName, v.Recorded.NodeUID = cmp.Or(v.Recorded.NodeName, v.Recorded.Joined.Node), v.Recorded.Joined.UID
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
-		v.Deletion.Begun = begun(m)
+		v.Deletion.Started = started(m)
 	}
 	return v
 }

@@ -27,7 +27,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		was := d.View(m)
 		text := dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin)
 		if text != "" {
-			text = dialect.KeepAsks(m, text, was.Recorded, o.World.Asks)
+			text = dialect.KeepRequests(m, text, was.Recorded, o.World.Requests)
 			text = dialect.KeepTarget(m, text, was.Recorded, o.World.Node)
 		}
 		setKept(m, text, o.At)
@@ -35,10 +35,10 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 			dialect.HoldOrigin(m, was)
 		}
 	}
-	if o.Step == lifecycle.RecordAsk {
-		setKept(m, dialect.KeepAsks(m, kept(m), d.View(m).Recorded, o.World.Asks), o.At)
+	if o.Step == lifecycle.RecordRequest {
+		setKept(m, dialect.KeepRequests(m, kept(m), d.View(m).Recorded, o.World.Requests), o.At)
 	}
-	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordAsk {
+	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordRequest {
 		return // the pass continues
 	}
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
@@ -52,7 +52,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	dialect.RecordStopped(m, o, d.View(m))
 	recordNode(m, o, d.Policy(m))
 	was := stages[m.Status.CurrentStatus.Phase]
-	steps := recordBegun(m, o)
+	steps := recordStarted(m, o)
 	if op := operation(m, was, o); op != nil {
 		if text := lifecycle.Story(steps); text != "" {
 			op.Description += " (" + text + ")" // after the text from which another implementation continues

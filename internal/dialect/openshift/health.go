@@ -56,14 +56,14 @@ func (HealthChecks) View(c *lenient.MachineHealthCheck, _ dialect.CommonConditio
 		Conditions:     r.conditions(c.Spec.UnhealthyConditions),
 		StartupTimeout: r.startup(c.Spec.NodeStartupTimeout),
 		MaxUnhealthy:   r.limit(c.Spec.MaxUnhealthy),
-		Remedy:         health.Delete,
+		Remediation:    health.Delete,
 	}
 	_, out.Paused = c.Annotations[PausedAnnotation]
 	switch {
 	case c.Spec.RemediationTemplate != nil:
-		out.Remedy = health.Request
+		out.Remediation = health.Request
 	case c.Annotations[StrategyAnnotation] == StrategyMark:
-		out.Remedy = health.Mark
+		out.Remediation = health.Mark
 	}
 	r.selector(&c.Spec.Selector)
 	out.Breaker, out.Escalation = r.breaker(c.Annotations), r.escalation(c.Annotations, out.StartupTimeout)

@@ -47,7 +47,7 @@ func (OldHealthChecks) NewList() client.ObjectList { return &v1alpha1.MachineHea
 func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.CommonConditions) health.Check {
 	r := checkReader{}
 	out := health.Check{
-		Conditions: r.conditions(c.Spec.UnhealthyConditions), MaxUnhealthy: r.limit(c.Spec.MaxUnhealthy), Remedy: health.Delete,
+		Conditions: r.conditions(c.Spec.UnhealthyConditions), MaxUnhealthy: r.limit(c.Spec.MaxUnhealthy), Remediation: health.Delete,
 		NodesOnly: true, SparesControlPlane: true, OwnerKind: "MachineSet",
 	}
 	if len(c.Spec.UnhealthyConditions) == 0 {
@@ -56,7 +56,7 @@ func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.Commo
 	}
 	_, out.Paused = c.Annotations[PausedAnnotation]
 	if v1alpha1.StrategyReboot == cmp.Or(ptr.Deref(c.Spec.RemediationStrategy, ""), c.Annotations[OldStrategyAnnotation]) {
-		out.Remedy = health.Reboot
+		out.Remediation = health.Reboot
 	}
 	r.selector(&c.Spec.Selector)
 	out.Breaker, out.Escalation = r.breaker(c.Annotations), r.escalation(c.Annotations, 0)

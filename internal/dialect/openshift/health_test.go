@@ -89,7 +89,7 @@ func TestViewHealthCheck(t *testing.T) {
 		faults       []string
 	}{
 		{"1.3: nodeStartupTimeout nil ⇒ 10m, maxUnhealthy nil ⇒ 100%", `{}`, nil, func(c health.Check) bool {
-			return c.StartupTimeout == 10*time.Minute && c.MaxUnhealthy.Of(7) == 7 && c.Remedy == health.Delete && !c.Paused && c.Breaker == health.DefaultBreaker()
+			return c.StartupTimeout == 10*time.Minute && c.MaxUnhealthy.Of(7) == 7 && c.Remediation == health.Delete && !c.Paused && c.Breaker == health.DefaultBreaker()
 		}, nil},
 		{"1.3: unhealthyConditions[] {type, status, timeout}", `{"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"300s"}]}`, nil, func(c health.Check) bool {
 			return slices.Equal(c.Conditions, []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: 5 * time.Minute}})
@@ -107,9 +107,9 @@ func TestViewHealthCheck(t *testing.T) {
 		{"4.4: maxUnhealthy 40% of 5 = 2", `{"maxUnhealthy":"40%"}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
 		{"4.4: maxUnhealthy: Int ⇒ as is", `{"maxUnhealthy":2}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
 		{"1.5: paused, whatever the value", `{}`, map[string]string{"cluster.x-k8s.io/paused": "false"}, func(c health.Check) bool { return c.Paused }, nil},
-		{"4.5.1: marks", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "external-baremetal"}, func(c health.Check) bool { return c.Remedy == health.Mark }, nil},
-		{"4.5.1: another strategy deletes", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "reboot"}, func(c health.Check) bool { return c.Remedy == health.Delete }, nil},
-		{"4.6: a template comes first", `{"remediationTemplate":{"name":"t"}}`, map[string]string{"machine.openshift.io/remediation-strategy": "external-baremetal"}, func(c health.Check) bool { return c.Remedy == health.Request }, nil},
+		{"4.5.1: marks", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "external-baremetal"}, func(c health.Check) bool { return c.Remediation == health.Mark }, nil},
+		{"4.5.1: another strategy deletes", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "reboot"}, func(c health.Check) bool { return c.Remediation == health.Delete }, nil},
+		{"4.6: a template comes first", `{"remediationTemplate":{"name":"t"}}`, map[string]string{"machine.openshift.io/remediation-strategy": "external-baremetal"}, func(c health.Check) bool { return c.Remediation == health.Request }, nil},
 		{"a bad selector", `{"selector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}`, nil, func(health.Check) bool { return true }, []string{"spec.selector"}},
 		{"the breaker", `{}`, map[string]string{
 			dialect.BreakerAnnotation: "enforce", dialect.RateAnnotation: "5", dialect.StormShareAnnotation: "70%", dialect.CooldownAnnotation: "1h", dialect.BackoffAnnotation: "0s",
@@ -207,7 +207,7 @@ func TestSeedManifests(t *testing.T) {
 	if d := cmp.Diff(want, got.Conditions); d != "" || len(got.Faults) > 0 {
 		t.Errorf("1.7: without the ConfigMap: %s %v", d, got.Faults)
 	}
-	if !got.NodesOnly || !got.SparesControlPlane || got.OwnerKind != "MachineSet" || got.Remedy != health.Delete || got.MaxUnhealthy.Of(3) != 3 {
+	if !got.NodesOnly || !got.SparesControlPlane || got.OwnerKind != "MachineSet" || got.Remediation != health.Delete || got.MaxUnhealthy.Of(3) != 3 {
 		t.Errorf("1.7: %+v", got)
 	}
 	got = lens.View(&c, openshift.ParseConditions(&cm))
@@ -217,13 +217,13 @@ func TestSeedManifests(t *testing.T) {
 	}
 	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{{Type: "Ready", Status: "False", Timeout: "1m"}}
 	c.Spec.RemediationStrategy = ptr.To("reboot")
-	if got = lens.View(&c, openshift.ParseConditions(&cm)); len(got.Conditions) != 1 || got.Conditions[0].Type != "Ready" || got.Remedy != health.Reboot {
+	if got = lens.View(&c, openshift.ParseConditions(&cm)); len(got.Conditions) != 1 || got.Conditions[0].Type != "Ready" || got.Remediation != health.Reboot {
 		t.Errorf("1.7: its own conditions and strategy: %+v", got)
 	}
 	c.Spec.RemediationStrategy = nil
 	c.Annotations = map[string]string{openshift.OldStrategyAnnotation: "reboot"}
-	if got = lens.View(&c, dialect.CommonConditions{}); got.Remedy != health.Reboot {
-		t.Errorf("1.7: the strategy as an annotation: %s", got.Remedy)
+	if got = lens.View(&c, dialect.CommonConditions{}); got.Remediation != health.Reboot {
+		t.Errorf("1.7: the strategy as an annotation: %s", got.Remediation)
 	}
 }
 

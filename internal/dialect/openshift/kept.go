@@ -36,7 +36,7 @@ func setKept(m *machinev1.Machine, text string, at time.Time) {
 // recordKept records where the instance was requested, its identity, and the node that joined.
 func recordKept(m *machinev1.Machine, o lifecycle.Outcome) {
 	was := Machines{}.View(m).Recorded
-	text := dialect.KeepAsks(m, kept(m), was, o.World.Asks)
+	text := dialect.KeepRequests(m, kept(m), was, o.World.Requests)
 	if i := o.World.Instances.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		text = dialect.KeepOrigin(m, text, was, o.World.Session.Origin)
 		text = dialect.KeepInstance(m, text, was, i.ProviderID)

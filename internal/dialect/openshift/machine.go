@@ -72,7 +72,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	v.Recorded.Provisioned = v.Recorded.ProviderID != "" || provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
-		v.Deletion.Begun = begun(m)
+		v.Deletion.Started = started(m)
 	}
 	if m.Status.LastUpdated != nil {
 		v.StageSince = m.Status.LastUpdated.Time

@@ -32,7 +32,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		was := Machines{}.View(m)
 		text := dialect.KeepOrigin(m, kept(m), was.Recorded, o.World.Session.Origin)
 		if text != "" {
-			text = dialect.KeepAsks(m, text, was.Recorded, o.World.Asks)
+			text = dialect.KeepRequests(m, text, was.Recorded, o.World.Requests)
 			text = dialect.KeepTarget(m, text, was.Recorded, o.World.Node)
 		}
 		setKept(m, text, o.At)
@@ -40,10 +40,10 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 			dialect.HoldOrigin(m, was)
 		}
 	}
-	if o.Step == lifecycle.RecordAsk {
-		setKept(m, dialect.KeepAsks(m, kept(m), Machines{}.View(m).Recorded, o.World.Asks), o.At)
+	if o.Step == lifecycle.RecordRequest {
+		setKept(m, dialect.KeepRequests(m, kept(m), Machines{}.View(m).Recorded, o.World.Requests), o.At)
 	}
-	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordAsk {
+	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.RecordRequest {
 		return // the pass continues
 	}
 	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
@@ -58,7 +58,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	dialect.RecordStopped(m, o, Machines{}.View(m))
 	recordNode(m, o)
 	recordConditions(m, o)
-	recordBegun(m, o)
+	recordStarted(m, o)
 	recordPhase(m, o)
 	if recordTimeouts(m, o); !equality.Semantic.DeepEqual(before, &m.Status) {
 		Machines{}.Stamp(m, o.At)

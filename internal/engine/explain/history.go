@@ -43,7 +43,7 @@ func MachineHistory(f *MachineFacts) History {
 	h := History{Subject: f.Subject, UID: f.View.UID, Gaps: f.Gaps}
 	v := &f.View
 	h.add(v.Created, strings.ReplaceAll(f.Owner, " ", "/"), "machine created", "")
-	for _, a := range v.Recorded.Asks {
+	for _, a := range v.Recorded.Requests {
 		h.add(a.At, byController, "instance requested", a.Text())
 	}
 	if n := f.Node; n != nil {
@@ -53,7 +53,7 @@ func MachineHistory(f *MachineFacts) History {
 		}
 	}
 	h.add(v.Deleted, "", "deletion requested", "")
-	for _, b := range v.Deletion.Begun {
+	for _, b := range v.Deletion.Started {
 		h.add(b.At, byController, b.Step.Words()+" began", "")
 	}
 	h.stated(f.Said)

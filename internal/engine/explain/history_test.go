@@ -20,12 +20,12 @@ func TestMachineHistory(t *testing.T) {
 	at := func(seconds int) time.Time {
 		return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC)
 	}
-	asks := lifecycle.Asks{}.Next(at(2), "eu-1a").Close(provider.Exhausted, false).Next(at(3), "eu-1b")
+	requests := lifecycle.Requests{}.Next(at(2), "eu-1a").Close(provider.Exhausted, false).Next(at(3), "eu-1b")
 	f := explain.MachineFacts{
 		Subject: explain.Subject{API: provider.Gardener, Kind: "Machine", Namespace: "blue", Name: "m-1"}, Owner: "MachineSet mill",
 		View: lifecycle.Machine{
-			UID: "uid-1", Created: at(1), Deleted: at(40), Recorded: lifecycle.Recorded{Asks: asks},
-			Deletion: lifecycle.Deletion{Begun: []lifecycle.Begun{{Step: lifecycle.DeletionDrain, At: at(41)}, {Step: lifecycle.DeletionInstance, At: at(50)}}},
+			UID: "uid-1", Created: at(1), Deleted: at(40), Recorded: lifecycle.Recorded{Requests: requests},
+			Deletion: lifecycle.Deletion{Started: []lifecycle.StartedStep{{Step: lifecycle.DeletionDrain, At: at(41)}, {Step: lifecycle.DeletionInstance, At: at(50)}}},
 		},
 		Node: &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "n-1", CreationTimestamp: metav1.NewTime(at(20))},

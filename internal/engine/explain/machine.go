@@ -55,7 +55,7 @@ func (q *input) view() lifecycle.Machine {
 	m := q.View
 	if m.Deleted.IsZero() && !q.notSeen() {
 		m.HasFinalizer = true
-		m.Recorded.Origin, m.Recorded.Asks = &lifecycle.Origin{Cluster: "recorded"}, lifecycle.Asks{{Number: 1}}
+		m.Recorded.Origin, m.Recorded.Requests = &lifecycle.Origin{Cluster: "recorded"}, lifecycle.Requests{{Number: 1}}
 	}
 	return m
 }
@@ -70,7 +70,7 @@ func (q *input) policy() lifecycle.Policy {
 // world returns the facts outside of the object, as far as they are stored. It does not call the
 // infrastructure: a recorded instance counts as existing.
 func (q *input) world() lifecycle.World {
-	w := lifecycle.World{Asks: q.view().Recorded.Asks, Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update, Foreign: q.Obstacles.AnotherTarget}, Instances: lifecycle.Instances{Looked: true}}
+	w := lifecycle.World{Requests: q.view().Recorded.Requests, Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update, Foreign: q.Obstacles.AnotherTarget}, Instances: lifecycle.Instances{Looked: true}}
 	if q.Made.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
 		w.Instances.Looked, w.Session.Err = false, errors.New("its "+q.Made.Class+" does not exist")
 	}

@@ -21,10 +21,10 @@ import (
 // recorded and is less: "has been in deletion for 3h12m, in its drain for 2h5m".
 func (q *input) going() string {
 	out := "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
-	if len(q.View.Deletion.Begun) == 0 {
+	if len(q.View.Deletion.Started) == 0 {
 		return out
 	}
-	last := q.View.Deletion.Begun[len(q.View.Deletion.Begun)-1]
+	last := q.View.Deletion.Started[len(q.View.Deletion.Started)-1]
 	if span(q.now.Sub(last.At)) == span(q.now.Sub(q.View.Deleted)) {
 		return out
 	}

@@ -39,7 +39,7 @@ type trial struct {
 // that failed, or has no node, does not.
 func (q *input) trial() trial {
 	r, e := &q.t.Reboot, &q.c.Escalation
-	if !e.Reboot || q.c.Remedy != Delete || q.t.Failed || q.t.Node == nil {
+	if !e.Reboot || q.c.Remediation != Delete || q.t.Failed || q.t.Node == nil {
 		return trial{}
 	}
 	asked, err := time.Parse(time.RFC3339, r.Request)
@@ -130,7 +130,7 @@ func (r *round) try(c *Case) (begun bool) {
 	if !t.restart {
 		return false
 	}
-	c.Remedy = Restart
+	c.Remediation = Restart
 	r.plan.Due = sooner(r.plan.Due, t.until)
 	if !t.asks {
 		return false

@@ -30,11 +30,11 @@ func asked(since time.Duration, s lifecycle.RebootState, at time.Duration, messa
 func TestEscalation(t *testing.T) {
 	sick := shows("Ready", "Unknown", time.Hour)
 	for _, c := range []struct {
-		reason string
-		check  Check
-		target Target
-		act    Act
-		remedy Remedy
+		reason      string
+		check       Check
+		target      Target
+		act         Act
+		remediation Remediation
 		// why is a part of the reason to leave it, or of the earlier attempt.
 		why string
 		due time.Duration
@@ -47,7 +47,7 @@ func TestEscalation(t *testing.T) {
 		{"a machine that never joined", readyCheck(escalating), linked(unlinkedFor(time.Hour, time.Hour)), Do, Delete, "", 0},
 		{"a machine on its way out", readyCheck(escalating), linked(sick, func(t *Target) { t.Deleting = true }), Leave, Restart, "being deleted", 0},
 		{"a machine to be left alone", readyCheck(escalating), linked(sick, func(t *Target) { t.Skip = true }), Leave, Restart, "left alone", 0},
-		{"somebody else's remedy", readyCheck(escalating, remedy(Mark)), linked(sick), Do, Mark, "", 0},
+		{"somebody else's remedy", readyCheck(escalating, remediation(Mark)), linked(sick), Do, Mark, "", 0},
 		{"not carried out yet", readyCheck(escalating), linked(sick, asked(4*time.Minute, "", 0, "")), Leave, Restart, "a reboot was requested", 6*time.Minute + time.Second},
 		{"begun, nobody knows more", readyCheck(escalating), linked(sick, asked(4*time.Minute, lifecycle.RebootBegun, time.Minute, "reset by peer")), Leave, Restart, "reset by peer", 6*time.Minute + time.Second},
 		{"never carried out", readyCheck(escalating), linked(sick, asked(11*time.Minute, "", 0, "")), Do, Delete, "not healthy after 10m0s", 0},
@@ -77,13 +77,13 @@ func TestEscalation(t *testing.T) {
 				return
 			}
 			k := p.Cases[0]
-			if k.Act != c.act || k.Remedy != c.remedy || !strings.Contains(k.Why+" "+k.Tried, c.why) {
-				t.Errorf("%s: %s %s (why %q, tried %q), want %s %s, %q", c.reason, k.Act, k.Remedy, k.Why, k.Tried, c.act, c.remedy, c.why)
+			if k.Act != c.act || k.Remediation != c.remediation || !strings.Contains(k.Why+" "+k.Tried, c.why) {
+				t.Errorf("%s: %s %s (why %q, tried %q), want %s %s, %q", c.reason, k.Act, k.Remediation, k.Why, k.Tried, c.act, c.remediation, c.why)
 			}
 			if due := p.Due.Sub(t0); c.due > 0 && due != c.due {
 				t.Errorf("%s: due in %s, want %s", c.reason, due, c.due)
 			}
-			if k.Act == Do && k.Remedy == Restart && (!k.Request.Equal(t0) || !k.Until.Equal(t0.Add(patience))) {
+			if k.Act == Do && k.Remediation == Restart && (!k.Request.Equal(t0) || !k.Until.Equal(t0.Add(patience))) {
 				t.Errorf("%s: request %s until %s", c.reason, k.Request, k.Until)
 			}
 		})
@@ -191,10 +191,10 @@ func (c *clinic) pass(crash bool) (deleted bool) {
 	for _, k := range p.Cases {
 		switch {
 		case k.Act != Do || crash:
-		case k.Remedy == Restart:
+		case k.Remediation == Restart:
 			c.m.Reboot.Request, c.m.Reboot.Until = stamp(k.Request), k.Until
 			c.requests = append(c.requests, c.m.Reboot.Request)
-		case k.Remedy == Delete:
+		case k.Remediation == Delete:
 			return true
 		}
 	}
@@ -253,7 +253,7 @@ func TestRebootsKeepToTheBudget(t *testing.T) {
 			p := w.plan(now, Connectivity{Nodes: 100, Heard: now}, memory)
 			memory = p.Memory
 			for _, k := range p.Cases {
-				if m := targets[k.Target.UID]; k.Act == Do && k.Remedy == Restart {
+				if m := targets[k.Target.UID]; k.Act == Do && k.Remediation == Restart {
 					m.Reboot = lifecycle.Rebooting{Request: stamp(k.Request), Until: k.Until}
 				} else if k.Act == Do {
 					m.Deleting = true

@@ -58,7 +58,7 @@ func nodeGone(t *Target)   { t.Node = nil }
 func readyCheck(edit ...func(*Check)) Check {
 	c := Check{
 		Conditions:     []Condition{{"Ready", "Unknown", 5 * time.Minute}, {"Ready", "False", 5 * time.Minute}},
-		StartupTimeout: 10 * time.Minute, Remedy: Delete, Breaker: DefaultBreaker(),
+		StartupTimeout: 10 * time.Minute, Remediation: Delete, Breaker: DefaultBreaker(),
 	}
 	for _, e := range edit {
 		e(&c)

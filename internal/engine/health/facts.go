@@ -26,8 +26,8 @@ type Check struct {
 	StartupTimeout time.Duration
 	// MaxUnhealthy is how many machines may be unhealthy. If more are, none is remediated.
 	MaxUnhealthy Limit
-	// Remedy is the action for an unhealthy machine.
-	Remedy Remedy
+	// Remediation is the action for an unhealthy machine.
+	Remediation Remediation
 	// Paused says that the check does nothing at all.
 	Paused bool
 	// Faults are the errors in the check. An invalid check remediates no machine.
@@ -53,24 +53,24 @@ type Condition struct {
 	Timeout      time.Duration
 }
 
-// Remedy is the action for an unhealthy machine.
-type Remedy string
+// Remediation is the action for an unhealthy machine.
+type Remediation string
 
 // The remedies.
 const (
 	// Delete deletes the machine, so that its controller creates another.
-	Delete Remedy = "Delete"
+	Delete Remediation = "Delete"
 	// Mark marks the machine for another program that powers it off and on. A failed machine is deleted
 	// instead: it has nothing to power on.
-	Mark Remedy = "Mark"
+	Mark Remediation = "Mark"
 	// Reboot marks the node for another program that restarts it.
-	Reboot Remedy = "Reboot"
+	Reboot Remediation = "Reboot"
 	// Restart restarts the instance of the machine, through its infrastructure, before the machine is deleted
 	// ([Escalation]).
-	Restart Remedy = "Restart"
+	Restart Remediation = "Restart"
 	// Request creates an object from a template, for another program that remediates the machine; the object
 	// is deleted when the machine is healthy again.
-	Request Remedy = "Request"
+	Request Remediation = "Request"
 )
 
 // Cohort is a check with the machines that it selects and their verdicts. It is the input of [Decide].

@@ -61,10 +61,10 @@ const (
 
 // Case is one machine to remediate.
 type Case struct {
-	Target  Target
-	Verdict Verdict
-	Act     Act
-	Remedy  Remedy
+	Target      Target
+	Verdict     Verdict
+	Act         Act
+	Remediation Remediation
 	// Request names the reboot that [Restart] requests, by its time; after Until no controller waits for it
 	// any more. For names the node's conditions, in the form of [lifecycle.Rebooting]. Wait says what the
 	// check waits for if the reboot was requested before, Tried is the result if it did not help.
@@ -132,7 +132,7 @@ func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
 		p.Due = sooner(p.Due, now.Add(blindRetry)) // the return of the right cluster causes no event for any machine
 	}
 	p.Restricts = r.restricts()
-	if w.Check.Remedy == Request {
+	if w.Check.Remediation == Request {
 		p.Recovered = w.those(func(j *Judged) bool { return j.Verdict.State == Healthy && j.Unclear && r.trusts(j) })
 	}
 	if w.Check.Escalation.Reboot {
@@ -287,7 +287,7 @@ func (r *round) unhealthy() []*Judged {
 
 // consider decides about one unhealthy machine. A remedy that has begun continues regardless of the breaker.
 func (r *round) consider(b *Judged) {
-	c := Case{Target: b.Target, Verdict: b.Verdict, Remedy: r.remedy(&b.Target)}
+	c := Case{Target: b.Target, Verdict: b.Verdict, Remediation: r.remediation(&b.Target)}
 	// To reboot a reclaimed instance would waste the time in which its pods can leave.
 	known := !b.Verdict.Reclaimed && r.try(&c) || r.known[b.Target.UID]
 	c.Act, c.Why = r.may(&c)
@@ -343,7 +343,7 @@ func (r *round) begin(c *Case, free bool) {
 		}
 	}
 	switch {
-	case c.Remedy == Restart:
+	case c.Remediation == Restart:
 		r.memory.restart(r.now, &c.Target, free)
 	case !free || r.free <= MaxFree:
 		r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID), free)
@@ -360,12 +360,12 @@ func (w Cohort) newest(owner types.UID) (at time.Time) {
 	return at
 }
 
-// remedy returns the check's remedy, except that a failed machine has nothing to power on.
-func (r *round) remedy(t *Target) Remedy {
-	if r.w.Check.Remedy == Mark && t.Failed {
+// remediation returns the check's remedy, except that a failed machine has nothing to power on.
+func (r *round) remediation(t *Target) Remediation {
+	if r.w.Check.Remediation == Mark && t.Failed {
 		return Delete
 	}
-	return r.w.Check.Remedy
+	return r.w.Check.Remediation
 }
 
 // may checks all conditions other than the breaker.
@@ -397,13 +397,13 @@ func applies(c *Case, kind string) (Act, string) {
 		return Leave, "it is being deleted"
 	case c.Wait != "":
 		return Leave, c.Wait
-	case c.Remedy == Mark && t.Marked, c.Remedy == Reboot && t.Node != nil && t.Node.Reboots:
+	case c.Remediation == Mark && t.Marked, c.Remediation == Reboot && t.Node != nil && t.Node.Reboots:
 		return Leave, "another program was asked to remediate the machine"
 	case kind != "" && t.Owner.Kind != kind:
 		return Leave, "it is not of a " + kind
-	case c.Remedy == Reboot && t.Node == nil:
+	case c.Remediation == Reboot && t.Node == nil:
 		return Leave, "there is no node to restart"
-	case c.Remedy == Delete && t.Owner.UID == "":
+	case c.Remediation == Delete && t.Owner.UID == "":
 		return Refer, "no controller would replace it"
 	}
 	return Do, ""

@@ -42,8 +42,8 @@ func limit(text string) func(*Check) {
 	}
 }
 
-func remedy(r Remedy) func(*Check) { return func(c *Check) { c.Remedy = r } }
-func mode(m Mode) func(*Check)     { return func(c *Check) { c.Breaker.Mode = m } }
+func remediation(r Remediation) func(*Check) { return func(c *Check) { c.Remediation = r } }
+func mode(m Mode) func(*Check)               { return func(c *Check) { c.Breaker.Mode = m } }
 func sickFirst(n int) func(int, *Target) {
 	return func(i int, t *Target) {
 		if i < n {
@@ -58,7 +58,7 @@ var seen = Connectivity{Nodes: 100, Heard: t0}
 func done(p Plan) (out []string) {
 	for _, c := range p.Cases {
 		if c.Act == Do {
-			out = append(out, string(c.Remedy)+" "+c.Target.Name)
+			out = append(out, string(c.Remediation)+" "+c.Target.Name)
 		}
 	}
 	return out
@@ -193,7 +193,7 @@ func TestBudgetIsOfTheWholeFleet(t *testing.T) {
 }
 
 func TestWhatRecoveredIsRemediedAnew(t *testing.T) {
-	w := fleet(readyCheck(remedy(Mark)), []string{"m"}, nil)
+	w := fleet(readyCheck(remediation(Mark)), []string{"m"}, nil)
 	p := w.plan(t0, seen, Memory{Past: []Past{{Machine: "uid-m", Owner: "set", At: ago(time.Minute)}}})
 	if !p.Memory.Past[0].Settled {
 		t.Error("it recovered")
@@ -233,26 +233,26 @@ func TestRowsOfOpenShiftRemedies(t *testing.T) {
 	ofSets := func(c *Check) { c.OwnerKind = "Set" }
 	nolimit := func(c *Check) { c.Faults = []lifecycle.Fault{{Field: MaxUnhealthyField, Message: "bad"}} }
 	for _, c := range []struct {
-		reason string
-		check  Check
-		target Target
-		sight  Connectivity
-		act    Act
-		remedy Remedy
+		reason      string
+		check       Check
+		target      Target
+		sight       Connectivity
+		act         Act
+		remediation Remediation
 	}{
 		{"4.5.4: DELETE Machine", readyCheck(), linked(sick), seen, Do, Delete},
 		{"4.5: control-plane machines: no special case", readyCheck(), linked(sick, master), seen, Do, Delete},
 		{"4.5.2: Machine has no controller ownerRef ⇒ SkippedNoController", readyCheck(), linked(sick, orphaned), seen, Refer, Delete},
 		{"4.5.3: gone or deleting ⇒ return", readyCheck(), linked(sick, isDeleting), seen, Leave, Delete},
-		{"4.5.1: strategy external-baremetal: set host.metal3.io/external-remediation", readyCheck(remedy(Mark)), linked(sick), seen, Do, Mark},
-		{"4.5.1: before 4.5.2, whoever controls it", readyCheck(remedy(Mark)), linked(sick, orphaned), seen, Do, Mark},
-		{"4.5.1: if not there", readyCheck(remedy(Mark)), linked(sick, isMarked), seen, Leave, Mark},
-		{"4.5.1: phase≠Failed: a Failed one is deleted", readyCheck(remedy(Mark)), linked(isFailed), seen, Do, Delete},
-		{"4.6: remediationTemplate set ⇒ request", readyCheck(remedy(Request)), linked(sick, orphaned), seen, Do, Request},
-		{"4.6: Failed machines also go this way", readyCheck(remedy(Request)), linked(isFailed), seen, Do, Request},
-		{"1.7: restarted", readyCheck(remedy(Reboot), nodesOnly), linked(sick), seen, Do, Reboot},
-		{"1.7: asked for already", readyCheck(remedy(Reboot), nodesOnly), linked(sick, reboots), seen, Leave, Reboot},
-		{"1.7: there is nothing to restart", readyCheck(remedy(Reboot)), linked(nodeGone), seen, Leave, Reboot},
+		{"4.5.1: strategy external-baremetal: set host.metal3.io/external-remediation", readyCheck(remediation(Mark)), linked(sick), seen, Do, Mark},
+		{"4.5.1: before 4.5.2, whoever controls it", readyCheck(remediation(Mark)), linked(sick, orphaned), seen, Do, Mark},
+		{"4.5.1: if not there", readyCheck(remediation(Mark)), linked(sick, isMarked), seen, Leave, Mark},
+		{"4.5.1: phase≠Failed: a Failed one is deleted", readyCheck(remediation(Mark)), linked(isFailed), seen, Do, Delete},
+		{"4.6: remediationTemplate set ⇒ request", readyCheck(remediation(Request)), linked(sick, orphaned), seen, Do, Request},
+		{"4.6: Failed machines also go this way", readyCheck(remediation(Request)), linked(isFailed), seen, Do, Request},
+		{"1.7: restarted", readyCheck(remediation(Reboot), nodesOnly), linked(sick), seen, Do, Reboot},
+		{"1.7: asked for already", readyCheck(remediation(Reboot), nodesOnly), linked(sick, reboots), seen, Leave, Reboot},
+		{"1.7: there is nothing to restart", readyCheck(remediation(Reboot)), linked(nodeGone), seen, Leave, Reboot},
 		{"1.7: control plane is spared", readyCheck(spares), linked(sick, master), seen, Leave, Delete},
 		{"1.7: not of a set", readyCheck(ofSets), linked(sick), seen, Leave, Delete},
 		{"4.2.2: annotation cluster.x-k8s.io/paused present ⇒ nothing else", readyCheck(paused), linked(sick), seen, Leave, Delete},
@@ -268,7 +268,7 @@ func TestRowsOfOpenShiftRemedies(t *testing.T) {
 			w := watching(c.check)
 			w.put(t0, c.target)
 			p := w.plan(t0, c.sight, Memory{})
-			if len(p.Cases) != 1 || p.Cases[0].Act != c.act || p.Cases[0].Remedy != c.remedy || p.Cases[0].Why == "" {
+			if len(p.Cases) != 1 || p.Cases[0].Act != c.act || p.Cases[0].Remediation != c.remediation || p.Cases[0].Why == "" {
 				t.Errorf("got %+v", p.Cases)
 			}
 			if begun := len(p.Memory.Past) == 1; begun != (c.act == Do) {
@@ -293,7 +293,7 @@ func TestBlindBecauseNoNodeIsKnown(t *testing.T) {
 }
 
 func TestRecovered(t *testing.T) {
-	w := fleet(readyCheck(remedy(Request)), names("m", 2), sickFirst(1))
+	w := fleet(readyCheck(remediation(Request)), names("m", 2), sickFirst(1))
 	got := w.plan(t0, seen, Memory{}).Recovered
 	if len(got) != 1 || got[0].Name != "m01" {
 		t.Fatalf("4.6: requests of a process before this one are left over: %v", got)

@@ -18,11 +18,11 @@ const (
 	Await Step = "Await"
 	// AddFinalizer: add the finalizer, and store [Session].Origin, [Session].Inherited and the first ask.
 	AddFinalizer Step = "AddFinalizer"
-	// RecordAsk: choose the next request, and store it.
-	RecordAsk Step = "RecordAsk"
+	// RecordRequest: choose the next request, and store it.
+	RecordRequest Step = "RecordRequest"
 	// RecordInstance: store which of several instances is the machine's.
 	RecordInstance Step = "RecordInstance"
-	// Create: request an instance, by the open ask of [Recorded].Asks.
+	// Create: request an instance, by the open request of [Recorded].Requests.
 	Create Step = "Create"
 	// Initialize: initialize a created instance.
 	Initialize Step = "Initialize"
@@ -175,22 +175,22 @@ type Question string
 // The questions. Each is answered once in a pass.
 const (
 	// AskNode: the current node, read past the cache.
-	AskNode Question = "Node"
+	QuestionNode Question = "Node"
 	// AskGroup: whether the machine's group allows it to fail, which is World.MayFail.
-	AskGroup Question = "Group"
+	QuestionGroup Question = "Group"
 )
 
-// Asks returns the question that has to be answered before the decision about m is carried out; empty: none.
+// Needs returns the question that has to be answered before the decision about m is carried out; empty: none.
 // A machine fails, or its pods are forcibly deleted, because of its node's state only if that state is
 // certain.
-func (d Decision) Asks(m Machine) Question {
+func (d Decision) Needs(m Machine) Question {
 	switch {
 	case d.Step == Drain && d.Force && !m.Deletion.Force:
-		return AskNode
+		return QuestionNode
 	case d.Step == Fail && unheard[d.Reason]:
-		return AskNode
+		return QuestionNode
 	case d.Reason == ReasonFailureWithheld:
-		return AskGroup
+		return QuestionGroup
 	}
 	return ""
 }

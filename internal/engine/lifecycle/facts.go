@@ -66,8 +66,8 @@ type Recorded struct {
 	Provisioned bool
 	// Origin is where its instance is requested; nil if the object has no record of that.
 	Origin *Origin
-	// Asks are the requests sent there.
-	Asks Asks
+	// Requests are the requests sent there.
+	Requests Requests
 }
 
 // Joined is a node that a machine has had, and its cluster.
@@ -86,8 +86,8 @@ type Deletion struct {
 	// Drained says that an earlier drain was recorded as finished, DrainedAt when (zero if unknown).
 	Drained   bool
 	DrainedAt time.Time
-	// Begun are the recorded steps of its deletion, in order; empty without a deletion.
-	Begun []Begun
+	// Started are the recorded steps of its deletion, in order; empty without a deletion.
+	Started []StartedStep
 	// SkipDrain requests to leave the node's pods alone.
 	SkipDrain bool
 	// Force requests a forced deletion.
@@ -142,8 +142,8 @@ type World struct {
 	Session Session
 	// Instances are the machine's instances by the infrastructure.
 	Instances Instances
-	// Asks are [Recorded].Asks, with later facts that are not stored yet.
-	Asks Asks
+	// Requests are [Recorded].Requests, with later facts that are not stored yet.
+	Requests Requests
 	// Unlisted is an instance that may exist although it is not listed.
 	Unlisted Unlisted
 	// Retry describes the last failed attempt to create or initialize.
@@ -165,7 +165,7 @@ type World struct {
 	// unset. The zero value: no reboot.
 	Reboot Rebooting
 	// MayFail says that an unhealthy machine may be set to Failed now. It is looked up only when a decision
-	// requires it ([Decision.Asks]).
+	// requires it ([Decision.Needs]).
 	MayFail bool
 }
 

@@ -65,7 +65,7 @@ func machine(edits ...machineEdit) lifecycle.Machine {
 		Name:         "m-1",
 		Created:      born,
 		HasFinalizer: true,
-		Recorded:     lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue(), Asks: asked()},
+		Recorded:     lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue(), Requests: asked()},
 		Stage:        lifecycle.StageJoining,
 		StageSince:   born,
 	}
@@ -83,7 +83,7 @@ func fresh(edits ...machineEdit) lifecycle.Machine {
 }
 
 // asked is one open ask.
-func asked() lifecycle.Asks { return lifecycle.Asks{{Number: 1}} }
+func asked() lifecycle.Requests { return lifecycle.Requests{{Number: 1}} }
 
 // leaving is a machine that was deleted a minute ago.
 func leaving(edits ...machineEdit) lifecycle.Machine {
@@ -106,7 +106,7 @@ func aged(age time.Duration) machineEdit {
 
 // world is a world in which the cloud and the cluster answered, and have no objects.
 func world(edits ...worldEdit) lifecycle.World {
-	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}, Asks: asked()}
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}, Requests: asked()}
 	for _, e := range edits {
 		e(&w)
 	}

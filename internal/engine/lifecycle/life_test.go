@@ -105,7 +105,7 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Asks: l.m.Recorded.Asks, Unlisted: lifecycle.Unlisted{For: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update, DeletedAt: l.watched}}
+	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Requests: l.m.Recorded.Requests, Unlisted: lifecycle.Unlisted{For: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update, DeletedAt: l.watched}}
 	if l.classErr != nil {
 		return w
 	}
@@ -132,7 +132,7 @@ func (l *life) observe() lifecycle.World {
 func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		l.m.HasFinalizer, l.m.Recorded.Origin, l.m.Recorded.Asks, w.Asks = true, inBlue(), asked(), asked()
+		l.m.HasFinalizer, l.m.Recorded.Origin, l.m.Recorded.Requests, w.Requests = true, inBlue(), asked(), asked()
 	case lifecycle.Create:
 		l.create(w)
 	case lifecycle.MarkUpdate:

@@ -218,8 +218,8 @@ func notCreated(q input) *Decision {
 	switch {
 	case q.w.Session.Inherited != nil, !q.m.HasOrigin():
 		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
-	case !q.w.Asks.Stored(q.m.Recorded.Asks):
-		return &Decision{Step: RecordAsk, Reason: ReasonNoInstance, Stage: StageCreating}
+	case !q.w.Requests.Stored(q.m.Recorded.Requests):
+		return &Decision{Step: RecordRequest, Reason: ReasonNoInstance, Stage: StageCreating}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
 }

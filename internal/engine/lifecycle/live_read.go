@@ -18,7 +18,7 @@ type Shown struct {
 // have been restored to a time when the machine was wanted.
 func (d Decision) NeedsLiveRead(s Shown) bool {
 	switch d.Step {
-	case RecordAsk, Create:
+	case RecordRequest, Create:
 		return !s.OwnWrite
 	case Drain:
 		return d.Force

@@ -16,7 +16,7 @@ func TestNeedsLiveRead(t *testing.T) {
 		shown    lifecycle.Shown
 		want     bool
 	}{
-		{lifecycle.Decision{Step: lifecycle.RecordAsk}, shown{}, true},
+		{lifecycle.Decision{Step: lifecycle.RecordRequest}, shown{}, true},
 		{lifecycle.Decision{Step: lifecycle.Create}, shown{}, true},
 		{lifecycle.Decision{Step: lifecycle.Create}, shown{OwnWrite: true}, false},
 		{lifecycle.Decision{Step: lifecycle.Create}, shown{RemovalAccepted: true}, true},

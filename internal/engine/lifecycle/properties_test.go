@@ -15,7 +15,7 @@ import (
 )
 
 var steps = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordAsk, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
+	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordRequest, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
 	lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,
 }
@@ -64,7 +64,7 @@ func drawMachine(t *rapid.T) lifecycle.Machine {
 		Created:      now.Add(-drawSpan(t, "age")),
 	}
 	m.Recorded.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
-	m.Recorded.Asks = drawAsks(t, "stored asks")
+	m.Recorded.Requests = drawRequests(t, "stored asks")
 	if m.Recorded.Provisioned {
 		m.Recorded.ProviderID = "cloud:///i-1"
 	}
@@ -127,9 +127,9 @@ func drawUpdate(t *rapid.T) inplace.Node {
 	}
 }
 
-func drawAsks(t *rapid.T, what string) lifecycle.Asks {
+func drawRequests(t *rapid.T, what string) lifecycle.Requests {
 	refused := asked().Close(provider.Exhausted, false)
-	return rapid.SampledFrom([]lifecycle.Asks{nil, asked(), asked(), refused, refused.Next(now, "b")}).Draw(t, what)
+	return rapid.SampledFrom([]lifecycle.Requests{nil, asked(), asked(), refused, refused.Next(now, "b")}).Draw(t, what)
 }
 
 // drawWorld draws a world that a controller can see: without a session no instance was looked up, and every
@@ -139,7 +139,7 @@ func drawWorld(t *rapid.T) lifecycle.World {
 		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
 		Unlisted:  lifecycle.Unlisted{For: drawSpan(t, "unlistedFor") - drawSpan(t, "quietFor"), Sent: drawBool(t, "sent")},
 		Instances: lifecycle.Instances{SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt")},
-		Asks:      drawAsks(t, "asks"),
+		Requests:  drawRequests(t, "asks"),
 		MayFail:   drawBool(t, "mayFail"),
 		Node:      lifecycle.Node{Stale: drawBool(t, "nodeStale")},
 	}
@@ -268,7 +268,7 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("the finalizer is not in place")
 		case !f.m.HasOrigin():
 			t.Fatal("it is not stored where the instance is asked for")
-		case !f.w.Asks.Stored(f.m.Recorded.Asks):
+		case !f.w.Requests.Stored(f.m.Recorded.Requests):
 			t.Fatal("it is not stored what is asked for")
 		case f.w.Session.Inherited != nil:
 			t.Fatal("it is not stored what the instance is made from")

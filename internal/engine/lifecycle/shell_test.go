@@ -66,7 +66,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 		}
 		f.ask()
 		return err == nil
-	case lifecycle.RecordAsk:
+	case lifecycle.RecordRequest:
 		if err != nil {
 			f.w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: now, Failures: f.w.Retry.Failures + 1}
 			return true
@@ -103,15 +103,15 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 
 // ask stores the next request.
 func (f *facts) ask() {
-	if f.w.Asks.Open() == nil {
-		f.w.Asks = f.w.Asks.Next(now, "")
+	if f.w.Requests.Open() == nil {
+		f.w.Requests = f.w.Requests.Next(now, "")
 	}
-	f.m.Recorded.Asks = f.w.Asks
+	f.m.Recorded.Requests = f.w.Requests
 }
 
 func (f *facts) create(t *rapid.T, err error) {
 	if provider.KindOf(err) == provider.Exhausted {
-		f.w.Asks = f.w.Asks.Close(provider.Exhausted, drawBool(t, "unclear"))
+		f.w.Requests = f.w.Requests.Close(provider.Exhausted, drawBool(t, "unclear"))
 	}
 	switch {
 	case err == nil:

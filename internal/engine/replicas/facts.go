@@ -98,7 +98,7 @@ func (m Member) Counts() bool { return !m.Deleting && !m.Leaving }
 
 // Kept reports whether m stays for inspection although it failed. It is true also when the time is over, as
 // clients expect: then the member is deleted ([Decide]), not recovered.
-func (m Member) Kept() bool { return m.Failed && m.Preservation.Begun() }
+func (m Member) Kept() bool { return m.Failed && m.Preservation.Started() }
 
 // Available reports whether m can do its work: it is a replica, is usable, and has been ready for longer than
 // minReady.

@@ -133,7 +133,7 @@ func (q *input) trim() {
 	over := q.giveUpAsked(q.all, sum(q.all, wanted)-keep)
 	q.relent()
 	for _, b := range q.old {
-		spare := max(0, sum(q.all, surely)-q.floor())
+		spare := max(0, sum(q.all, minAvailable)-q.floor())
 		if cut := min(over, b.want.Replicas, b.idle()+spare); cut > 0 {
 			over -= cut
 			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%d too many for %d wanted", cut, q.d.Replicas))
@@ -148,7 +148,7 @@ func (q *input) selectNext() {
 	}
 	underway := q.underway()
 	need := min(q.limit, q.d.Replicas) - q.current.want.Replicas - underway
-	sure := sum(q.all, surely)
+	sure := sum(q.all, minAvailable)
 	budget := sure - q.floor()
 	switch {
 	case q.stopped != "" || need <= 0:

@@ -43,7 +43,7 @@ func (q *input) alone(active []*setState) {
 		return // paused, and old machines still exist
 	}
 	n := min(q.d.Replicas, b.want.Replicas)
-	if others := q.total() - b.atMost(q.p); q.heeded(q.except(b)) {
+	if others := q.total() - b.maxMachines(q.p); q.heeded(q.except(b)) {
 		n = min(q.d.Replicas, max(n, q.d.Replicas+q.surge-others))
 	}
 	if n > b.want.Replicas && q.stopped == "" {
@@ -211,7 +211,7 @@ func (q *input) giveUpUnmade(active []*setState, over int) int {
 // spare corrects the sizes to which sets shrink. With 5 and 2 machines, the 2 not available yet, and the
 // sizes 4 and 1 where 5 have to be available, the result is 5 and 0.
 func (q *input) spare(sets []*setState, sizes []int) {
-	spare, kept := max(0, sum(q.all, surely)-q.floor()), 0
+	spare, kept := max(0, sum(q.all, minAvailable)-q.floor()), 0
 	for i, b := range sets {
 		for sizes[i] < b.want.Replicas && b.price(sizes[i]) > spare {
 			sizes[i]++

@@ -36,7 +36,7 @@ func (q *input) shrinkOld() {
 	}
 	// A machine whose replacement was requested before counts as unavailable until its successor works: it
 	// must not count twice.
-	coming := max(0, q.current.want.Replicas-q.current.surely())
+	coming := max(0, q.current.want.Replicas-q.current.minAvailable())
 	budget := sum(q.all, wanted) - q.floor() - coming
 	// A canary leaves all other machines in place.
 	budget = min(budget, sum(q.old, wanted)-(q.d.Replicas-min(q.limit, q.d.Replicas)))
@@ -49,7 +49,7 @@ func (q *input) shrinkOld() {
 		q.scale(b, b.want.Replicas-n, fmt.Sprintf("%d of its machines not available", n))
 	}
 	for _, b := range q.old {
-		spare := sum(q.all, surely) - q.floor()
+		spare := sum(q.all, minAvailable) - q.floor()
 		n := min(b.want.Replicas, budget, spare)
 		if n <= 0 {
 			continue
@@ -153,7 +153,7 @@ func (q *input) relent() bool {
 		return false
 	}
 	kept := sum(q.old, func(b *setState) int { return min(b.chosen(), max(0, b.want.Replicas-b.expected)) })
-	missing := min(q.floor()-sum(q.all, surely)-kept, q.d.Replicas+q.surge-sum(q.all, wanted))
+	missing := min(q.floor()-sum(q.all, minAvailable)-kept, q.d.Replicas+q.surge-sum(q.all, wanted))
 	for _, b := range q.old {
 		n := min(missing, b.living-b.want.Replicas, b.chosen(), b.lasting)
 		if n > 0 && b.asked == 0 {

@@ -82,8 +82,8 @@ func (m Machine) lasting(now time.Time, p Policy) bool {
 	return m.Available(now, p.MinReady) && !m.busy()
 }
 
-// atMost returns how many machines the set may have before it shrinks: its wanted or its present number.
-func (b *setState) atMost(p Policy) int {
+// maxMachines returns how many machines the set may have before it shrinks: its wanted or its present number.
+func (b *setState) maxMachines(p Policy) int {
 	n := max(b.want.Replicas, b.living)
 	if p.LeavingTakesRoom {
 		n += b.leaving
@@ -91,14 +91,14 @@ func (b *setState) atMost(p Policy) int {
 	return n
 }
 
-// surely returns how many machines will still be available when the set has shrunk to its wanted size.
-func (b *setState) surely() int { return b.surelyAt(b.want.Replicas) }
+// minAvailable returns how many machines will still be available when the set has shrunk to its wanted size.
+func (b *setState) minAvailable() int { return b.minAvailableAt(b.want.Replicas) }
 
-// surelyAt returns how many machines will still be available when the set has shrunk to n: of 5 with 1
+// minAvailableAt returns how many machines will still be available when the set has shrunk to n: of 5 with 1
 // useless machine that shrink to 3, 3 are left. A set that was shrunk before may have chosen its machines by
 // the facts of that time: all machines that it has yet to delete may be available by now, and may be deleted
 // although the set could keep them.
-func (b *setState) surelyAt(n int) int { return b.leftAt(n, b.lasting, b.chosen()) }
+func (b *setState) minAvailableAt(n int) int { return b.leftAt(n, b.lasting, b.chosen()) }
 
 // chosen returns how many machines the set may already have chosen to delete.
 func (b *setState) chosen() int { return max(0, b.living-b.expected) }
@@ -126,7 +126,7 @@ func (b *setState) price(n int) (most int) {
 // idle returns by how much the set can shrink without deleting an available machine.
 func (b *setState) idle() int {
 	n := b.want.Replicas
-	for n > 0 && b.surelyAt(n-1) == b.surely() && !b.takesAny(n-1) {
+	for n > 0 && b.minAvailableAt(n-1) == b.minAvailable() && !b.takesAny(n-1) {
 		n--
 	}
 	return b.want.Replicas - n
@@ -251,9 +251,9 @@ func sum(sets []*setState, f func(*setState) int) (n int) {
 	return n
 }
 
-func wanted(b *setState) int { return b.want.Replicas }
-func surely(b *setState) int { return b.surely() }
-func going(b *setState) int  { return b.living + b.leaving }
+func wanted(b *setState) int       { return b.want.Replicas }
+func minAvailable(b *setState) int { return b.minAvailable() }
+func going(b *setState) int        { return b.living + b.leaving }
 
 // outdated returns how many machines of another template than the current one b wants. A late creation may
 // result in a second set of the current template.
@@ -267,7 +267,7 @@ func outdated(b *setState) int {
 // total returns how many machines may exist, including those of dying sets, because none of those is
 // certainly deleted.
 func (q *input) total() int {
-	return sum(q.all, func(b *setState) int { return b.atMost(q.p) }) +
+	return sum(q.all, func(b *setState) int { return b.maxMachines(q.p) }) +
 		sum(q.dying, func(b *setState) int {
 			if q.p.LeavingTakesRoom {
 				return going(b)

@@ -107,9 +107,9 @@ func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
 // pageSize is how many nodes are read from the API server at once.
 const pageSize = 500
 
-// Surely finds the machine's node in the current state of the API server: by the given name, otherwise among
+// FindLive finds the machine's node in the current state of the API server: by the given name, otherwise among
 // all nodes, by provider ID or internal IP.
-func (c *Cluster) Surely(ctx context.Context, q Query) (*corev1.Node, error) {
+func (c *Cluster) FindLive(ctx context.Context, q Query) (*corev1.Node, error) {
 	if c == nil {
 		return nil, nil
 	}

@@ -130,14 +130,14 @@ var choiceMutants = []Mutant{
 	},
 	{
 		ID: "machine/given-up-begins-no-shortage", File: "instances.go", Func: "instances.claim",
-		From:  "s.market().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())",
+		From:  "s.placement().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())",
 		To:    "_ = all",
 		Like:  choiceWorlds,
 		Note:  "machine after machine is accepted and given up in a zone without room, while the next zone has some",
 		Finds: "TestGivenUpIsAShortage",
 	},
 	{
-		ID: "machine/next-choice-after-any-failure", File: "choices.go", Func: "market.buy",
+		ID: "machine/next-choice-after-any-failure", File: "placement.go", Func: "placement.send",
 		From:  "provider.KindOf(err) != provider.Exhausted",
 		To:    "err == nil",
 		Note:  "a reply is lost, and an instance is asked for again before anybody looks; no world shows it, as what got no answer is asked for of the same choice",

@@ -65,7 +65,7 @@ var healthMutants = []Mutant{
 	},
 	{
 		ID: "health/nobody-replaces", File: "plan.go", Func: "applies",
-		From: `case c.Remedy == Delete && t.Owner.UID == "":`,
+		From: `case c.Remediation == Delete && t.Owner.UID == "":`,
 		To:   "case false:",
 		Note: "a machine is deleted that no controller replaces",
 	},

@@ -3,7 +3,7 @@ package mutants
 // lifecycleMutants are in the life of a machine.
 var lifecycleMutants = []Mutant{
 	{
-		ID: "lifecycle/attempt-after-a-lost-reply", File: "ask.go", Func: "Asks.Next",
+		ID: "lifecycle/attempt-after-a-lost-reply", File: "request.go", Func: "Requests.Next",
 		From: "last.Closed == provider.Exhausted && !last.Unclear",
 		To:   "last.Closed == provider.Exhausted",
 		Note: "what got no answer, was repeated and refused is asked for with another token, so that it may be made twice; properties find it",
@@ -16,8 +16,8 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/asked-before-it-is-stored", File: "live.go", Func: "notCreated",
-		From:  "!q.w.Asks.Stored(q.m.Recorded.Asks)",
-		To:    "q.w.Asks.Open() == nil",
+		From:  "!q.w.Requests.Stored(q.m.Recorded.Requests)",
+		To:    "q.w.Requests.Open() == nil",
 		Note:  "a process that is killed leaves an instance of which the next one does not know in which zone it was asked for",
 		Finds: "TestAskIsStoredFirst",
 	},
@@ -205,13 +205,13 @@ var lifecycleMutants = []Mutant{
 		Note: "an error of creation keeps a machine that has its instance waiting",
 	},
 	{
-		ID: "lifecycle/node-not-asked", File: "decide.go", Func: "Decision.Asks",
+		ID: "lifecycle/node-not-asked", File: "decide.go", Func: "Decision.Needs",
 		From: "d.Step == Fail && unheard[d.Reason]",
 		To:   "d.Step == Fail && d.Message == \"\"",
 		Note: "a machine fails for a node that only a cache has not shown",
 	},
 	{
-		ID: "lifecycle/group-not-asked", File: "decide.go", Func: "Decision.Asks",
+		ID: "lifecycle/group-not-asked", File: "decide.go", Func: "Decision.Needs",
 		From: "d.Reason == ReasonFailureWithheld",
 		To:   "d.Step == Settled && d.Reason == ReasonFailureWithheld",
 		Note: "an unhealthy machine is never given up",

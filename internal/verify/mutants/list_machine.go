@@ -3,27 +3,27 @@ package mutants
 // machineMutants are in the shell of the machine controller.
 var machineMutants = []Mutant{
 	{
-		ID: "machine/create-from-cache", File: "behind.go", Func: "object.outdated",
+		ID: "machine/create-from-cache", File: "stale_read.go", Func: "object.outdated",
 		From:      "OwnWrite: o.memory.versions.Known(o.m) && !o.own.Hides(o.m.GetUID())",
 		To:        "OwnWrite: true",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
 	},
 	{
-		ID: "machine/create-after-a-restore", File: "behind.go", Func: "object.outdated",
+		ID: "machine/create-after-a-restore", File: "stale_read.go", Func: "object.outdated",
 		From:  " && !o.own.Hides(o.m.GetUID())",
 		To:    "",
 		Finds: "TestNoInstanceBeforeItsFinalizer", Note: "an instance is asked for a machine whose finalizer a restore took away",
 	},
 	{
-		ID: "machine/remove-from-cache", File: "behind.go", Func: "object.outdated",
+		ID: "machine/remove-from-cache", File: "stale_read.go", Func: "object.outdated",
 		From:      "RemovalAccepted: !o.mem.removal.since.IsZero()",
 		To:        "RemovalAccepted: true",
 		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
 		Like: "undone",
 	},
 	{
-		ID: "machine/gone-back-unseen", File: "behind.go", Func: "Reconciler.read",
+		ID: "machine/gone-back-unseen", File: "stale_read.go", Func: "Reconciler.read",
 		From:  "case !r.memory.versions.Older(m):",
 		To:    "default:",
 		Finds: "TestServerGoesBack", Note: "what is remembered of a machine outlives a server that went back, and nobody hears of it",
@@ -35,13 +35,13 @@ var machineMutants = []Mutant{
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
-		ID: "machine/copies-unseen", File: "whose.go", Func: "whose.contested",
+		ID: "machine/copies-unseen", File: "node_ownership.go", Func: "nodeOwnership.contested",
 		From:  `w.world.Instances.Looked || w.view.Recorded.ProviderID == ""`,
 		To:    "true",
 		Finds: "TestCopyLeavesTheNodeAlone", Note: "the node of a machine is taken by a copy of it, while the infrastructure cannot say whose it is",
 	},
 	{
-		ID: "machine/node-from-cache", File: "query.go", Func: "whose.query",
+		ID: "machine/node-from-cache", File: "query.go", Func: "nodeOwnership.query",
 		From:      "!w.view.Deleted.IsZero() || w.view.Preservation != (lifecycle.Preservation{})",
 		To:        "w.view.Preservation != (lifecycle.Preservation{})",
 		Statement: 4, Finds: "TestDrainsNodeThatCacheLacks", Note: "the node of a machine on its way out is looked up in the cache only",
@@ -54,13 +54,13 @@ var machineMutants = []Mutant{
 		Statement: 5, Note: "a machine is written whatever was written to it meanwhile",
 	},
 	{
-		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.othersLocked",
+		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.takenLocked",
 		From:  "return ok && g.uid != uid",
 		To:    "return ok && g.uid != uid && false",
 		Finds: "TestPermitOutlastsTheCache", Note: "all machines of a group are given up in the same moment",
 	},
 	{
-		ID: "machine/permits-end", File: "permits.go", Func: "permits.othersLocked",
+		ID: "machine/permits-end", File: "permits.go", Func: "permits.takenLocked",
 		From:  "now.Sub(g.at) >= permitTime",
 		To:    "true",
 		Finds: "TestPermitOutlastsTheCache", Note: "a permit does not last until the cache shows what it was used for",
@@ -78,7 +78,7 @@ var machineMutants = []Mutant{
 		Statement: 6, Finds: "TestAnotherAccount", Note: "an empty answer of another account is believed",
 	},
 	{
-		ID: "machine/account-not-stored", File: "perform.go", Func: "asker.addFinalizer",
+		ID: "machine/account-not-stored", File: "requests.go", Func: "requester.addFinalizer",
 		From:      "err = s.learnAccount(ctx)",
 		To:        "_ = s",
 		Statement: 6, Finds: "TestNoSecondInAnotherAccount", Note: "the account is not stored before an instance is asked for",
@@ -91,7 +91,7 @@ var machineMutants = []Mutant{
 		Like: "copied manifests",
 	},
 	{
-		ID: "machine/scopes-mixed", File: "others.go", Func: "others.sharesScope",
+		ID: "machine/scopes-mixed", File: "other_machines.go", Func: "otherMachines.sharesScope",
 		From: "c.Cluster == o.infra.class.Cluster",
 		To:   `c.Cluster != ""`,
 		Note: "a machine of another cluster counts as a rival",
@@ -118,7 +118,7 @@ var machineMutants = []Mutant{
 		Finds: "TestStaysUntilNodeIsDeleted", Note: "the machine is let go although its node could not be deleted",
 	},
 	{
-		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "others.mayFail",
+		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "otherMachines.mayFail",
 		From: `"group", group)
 		return false`,
 		To: `"group", group)
@@ -150,28 +150,28 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "instances.go", Func: "instances.unlisted",
+		ID: "machine/handover-ignored", File: "requests.go", Func: "instances.unlisted",
 		From:      "u.For = max(u.For, s.Handover-now.Sub(s.began))",
 		To:        "_ = now",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},
 	{
-		ID: "machine/earlier-ask-ignored", File: "instances.go", Func: "instances.unlisted",
-		From:  "u.Err != nil || s.mem.request.number == 0",
-		To:    "u.Err != nil || s.mem.request.number < 0",
+		ID: "machine/earlier-request-ignored", File: "requests.go", Func: "instances.unlisted",
+		From:  "u.Err != nil || s.mem.lastRequest.number == 0",
+		To:    "u.Err != nil || s.mem.lastRequest.number < 0",
 		Finds: "TestOtherChoice", Note: "what the process before this one asked for is asked for again before it would be listed",
 	},
 	{
-		ID: "machine/chosen-too-early", File: "perform.go", Func: "asker.addFinalizer",
+		ID: "machine/chosen-too-early", File: "requests.go", Func: "requester.addFinalizer",
 		From:  "err == nil && !p.world.Unlisted.Awaited()",
 		To:    "err == nil",
 		Finds: "TestOtherChoiceOfNobody", Note: "a machine that lost its finalizer by hand counts as one for which nobody has asked",
 	},
 	{
-		ID: "machine/new-ones-wait", File: "instances.go", Func: "instances.unlisted",
-		From:  "s.mem.request.number == 0 && s.view.Asked()",
-		To:    "s.mem.request.number == 0",
+		ID: "machine/new-ones-wait", File: "requests.go", Func: "instances.unlisted",
+		From:  "s.mem.lastRequest.number == 0 && s.view.Asked()",
+		To:    "s.mem.lastRequest.number == 0",
 		Finds: "TestOtherChoiceOfNobody", Note: "what was declared while no process ran waits until listings would show what nobody asked for",
 	},
 	{
@@ -212,7 +212,7 @@ var machineMutants = []Mutant{
 		Finds: "TestRefusedIsToldAnew", Note: "an event that is forgotten after an hour is the last word",
 	},
 	{
-		ID: "machine/new-instance-unheard", File: "instances.go", Func: "instances.create",
+		ID: "machine/new-instance-unheard", File: "requests.go", Func: "instances.create",
 		From:  "made.ProviderStatus = s.saw(ctx, i)",
 		To:    "_ = i",
 		Note:  "what a new instance says is not recorded in the same pass",

@@ -165,25 +165,25 @@ var mendMutants = []Mutant{
 		Like: "uncordoned",
 	},
 	{
-		ID: "machine/listing-never-behind", File: "whose.go", Func: "whose.isAnothers",
+		ID: "machine/listing-never-behind", File: "node_ownership.go", Func: "nodeOwnership.listedForAnother",
 		From:  "lag > 0 && l.at.Before(shown)",
 		To:    "false",
 		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
 	},
 	{
-		ID: "machine/names-by-the-cache", File: "others.go", Func: "others.have",
+		ID: "machine/names-by-the-cache", File: "other_machines.go", Func: "otherMachines.have",
 		From:  "if o.memory.hasNamed(o.mine.UID, name) {",
 		To:    "if false {",
 		Finds: "TestForgedNodeOfAnUnseenName", Note: "a node is taken whose name a cache does not show on its own machine yet",
 	},
 	{
 		ID: "machine/cordoned-is-own", File: "target_drain.go", Func: "evacuation.drainOwn",
-		From:  "t.whose().query(ctx).Anothers(n)",
+		From:  "t.nodeOwnership().query(ctx).Anothers(n)",
 		To:    "false",
 		Finds: "TestNodeThatSaysLateWhoseItIs", Note: "a node goes that was found by its name, and says of another instance that it is its",
 	},
 	{
-		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.read",
+		ID: "machine/behind-for-ever", File: "stale_read.go", Func: "Reconciler.read",
 		From:  "return m, left, nil",
 		To:    "_ = left\n\t\t}\n\t\tif true {\n\t\t\treturn m, written.Patience, nil",
 		Finds: "TestReleasedIsThereAgain", Note: "a machine that was let go and restored is waited for, and not looked after",
@@ -208,13 +208,13 @@ var mendMutants = []Mutant{
 		Finds: "TestNamedGoFirst", Note: "a set is told to keep its machines after others gave theirs up, if the API server lets it; likewise",
 	},
 	{
-		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "roster.liveMachines",
+		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "observation.liveMachines",
 		From:  "listed.Has(m.GetUID()) || ",
 		To:    "",
 		Finds: "TestMachineOfTwoLabelsCountsOnce", Note: "a machine that was taken out and put back counts as listed, and as cached",
 	},
 	{
-		ID: "machinedeployment/unclaimed-lost", File: "observe.go", Func: "roster.setOf",
+		ID: "machinedeployment/unclaimed-lost", File: "observe.go", Func: "observation.setOf",
 		From:  "return i, i >= 0",
 		To:    "return i, false",
 		Finds: "TestUnclaimedMachines", Note: "machines that a set has yet to take over after a restore count as lost; some world in thousands shows it",
@@ -226,7 +226,7 @@ var mendMutants = []Mutant{
 		Finds: "TestNodeOfANamesake", Note: "the node goes that an instance of an earlier UID made; some world in thousands shows it",
 	},
 	{
-		ID: "machineset/unshown-forgotten", File: "observe.go", Func: "roster.observeLive",
+		ID: "machineset/unshown-forgotten", File: "observe.go", Func: "observation.observeLive",
 		From:  "r.set.Deleting && slices.ContainsFunc(r.machines, r.unshown)",
 		To:    "false",
 		Finds: "TestDeletedBehindABlindCache", Note: "nobody looks again at a set whose machines go unseen; some world in thousands shows it",
@@ -280,7 +280,7 @@ var mendMutants = []Mutant{
 		Finds: "TestMemoryForgets", Note: "machines that are being replaced are forgotten, and more are remedied than may be unhealthy",
 	},
 	{
-		ID: "machine/blocker-for-ever", File: "permits.go", Func: "others.stillBlocked",
+		ID: "machine/blocker-for-ever", File: "permits.go", Func: "otherMachines.stillBlocked",
 		From:  "return o.mine.Namespace",
 		To:    "return true || o.mine.Namespace",
 		Finds: "TestWaitingForAGroupIsCheap", Note: "a machine that is out of the way blocks its group for ever",

@@ -28,7 +28,7 @@ var rolloutMutants = []Mutant{
 		Note: "new machines count before they are available; statement 3 holds, as what works is kept by the bound behind it, and what does not work is not missed",
 	},
 	{
-		ID: "rollout/leaving-takes-no-room", File: "setstate.go", Func: "setState.atMost",
+		ID: "rollout/leaving-takes-no-room", File: "setstate.go", Func: "setState.maxMachines",
 		From:      "if p.LeavingTakesRoom {",
 		To:        "if false {",
 		Statement: 3, Note: "machines on their way out make room for new ones at once",

@@ -103,7 +103,7 @@ var rooms = []room{
 	{"nodemeta", "internal/engine/nodemeta", []string{"internal/runtime/node", machineShell}},
 	{"bootstrap", "internal/engine/bootstrap", []string{"internal/runtime/node", machineShell}},
 	{"expectations", "internal/controller/expectations", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
-	{"written", "internal/controller/written", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
+	{"readyourwrites", "internal/controller/readyourwrites", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
 	{"leading", "internal/runtime/leading", nil},
 	{"run", "internal/runtime/run", nil},
 	{"termination", "internal/runtime/termination", nil},

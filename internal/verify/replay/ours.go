@@ -28,7 +28,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func newOurs(most health.Limit, mode health.Mode) *ours {
 	c := health.Check{
 		Conditions:     []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: conditionTimeout}, {Type: "Ready", Status: "False", Timeout: conditionTimeout}},
-		StartupTimeout: startupTimeout, MaxUnhealthy: most, Remedy: health.Delete, Breaker: health.DefaultBreaker(),
+		StartupTimeout: startupTimeout, MaxUnhealthy: most, Remediation: health.Delete, Breaker: health.DefaultBreaker(),
 	}
 	c.Breaker.Mode = mode
 	policy := connectivity.Policy{Timeout: 30 * time.Second, Interval: tick}

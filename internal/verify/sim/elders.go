@@ -231,6 +231,6 @@ func elderMutants() []Mutation {
 	}
 	return []Mutation{
 		of("an older check gives up machines that have no node", judge.HealthyStay, func(v *health.Check) { v.NodesOnly, v.StartupTimeout = false, time.Minute }),
-		of("an older check deletes what others are to restart", judge.OthersRepair, func(v *health.Check) { v.Remedy = health.Delete }),
+		of("an older check deletes what others are to restart", judge.OthersRepair, func(v *health.Check) { v.Remediation = health.Delete }),
 	}
 }

@@ -107,6 +107,6 @@ func outsiderMutants() []Mutation {
 			c.wider = wider{frailty: frailty{checks: true, frail: true}, outsiders: outsiders{repaired: true}, trouble: 20}
 			c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 		},
-		Checks: CheckDefects{OfCheck: func(_ *lenient.MachineHealthCheck, v *health.Check, _ int) { v.Remedy = health.Delete }},
+		Checks: CheckDefects{OfCheck: func(_ *lenient.MachineHealthCheck, v *health.Check, _ int) { v.Remediation = health.Delete }},
 	}}
 }

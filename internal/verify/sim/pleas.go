@@ -298,8 +298,8 @@ func pleaMutants() []Mutation {
 		{
 			Name: "a check deletes what it is to make a request about", Finds: []string{judge.OthersRepair}, Setting: begging,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) {
-				if v.Remedy == health.Request {
-					v.Remedy = health.Delete
+				if v.Remediation == health.Request {
+					v.Remediation = health.Delete
 				}
 			}},
 		},

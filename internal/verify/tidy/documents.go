@@ -17,7 +17,7 @@ const (
 )
 
 // MaxGlossary is how many words a newcomer can be asked to learn.
-const MaxGlossary = 40
+const MaxGlossary = 20
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)

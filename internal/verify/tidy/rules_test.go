@@ -105,7 +105,7 @@ func TestImportsCatches(t *testing.T) {
 		{"internal/controller/machine/a.go", Module + "/internal/controller/machineclass", true, "controllers of kinds are apart, also where one's name begins with the other's"},
 		{"internal/controller/index/a.go", Module + "/internal/controller/machine", true, "what is shared knows no kind"},
 		{"internal/controller/machinedeployment/a.go", Module + "/internal/controller/index", false, "what is shared may be used"},
-		{"internal/controller/written/a.go", Module + "/internal/controller/expectations", false, "what is shared may use each other"},
+		{"internal/controller/readyourwrites/a.go", Module + "/internal/controller/expectations", false, "what is shared may use each other"},
 		{"internal/controller/machine/test/live/a.go", Module + "/internal/controller/machine", false, "a controller's folder is one"},
 		{"internal/controller/machinedeployment/a_test.go", Module + "/internal/controller/machineset", false, "tests run controllers together"},
 		{"internal/dialect/openshift/a.go", Module + "/internal/dialect/gardener", true, "dialects are apart"},

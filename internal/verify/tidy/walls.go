@@ -190,7 +190,7 @@ func importsOf(file *File) []Violation {
 }
 
 // shared are the packages of internal/controller that controllers of every kind use. All others are each about one kind.
-var shared = []string{"enqueue", "expectations", "index", "parallel", "written"}
+var shared = []string{"enqueue", "expectations", "index", "parallel", "readyourwrites"}
 
 // sibling says why a file of one controller must not import another's package, or nothing if it may. Tests run controllers together.
 func sibling(file *File, imported string) string {

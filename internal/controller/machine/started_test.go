@@ -14,9 +14,9 @@ import (
 )
 
 // begun are the steps on the object, with their time after a moment.
-func (g *rig[M]) begun(after time.Time) map[lifecycle.DeletionStep]time.Duration {
+func (g *rig[M]) started(after time.Time) map[lifecycle.DeletionStep]time.Duration {
 	out := map[lifecycle.DeletionStep]time.Duration{}
-	for _, b := range g.lens.View(g.read()).Deletion.Begun {
+	for _, b := range g.lens.View(g.read()).Deletion.Started {
 		out[b.Step] = b.At.Sub(after)
 	}
 	return out
@@ -42,7 +42,7 @@ func stepsOfADeletion[M client.Object](g *rig[M], reworded int) {
 		g.clock.Step(after)
 		g.written()
 		g.pass()
-		if d := cmp.Diff(want, g.begun(deleted)); d != "" {
+		if d := cmp.Diff(want, g.started(deleted)); d != "" {
 			g.Errorf("%v after the deletion (-want +got)\n%s", g.clock.Since(deleted), d)
 		}
 		n := 0
@@ -97,7 +97,7 @@ func TestHooksOfADeletionBegin(t *testing.T) {
 		lifecycle.DeletionPreDrainHook: 0, lifecycle.DeletionDrain: time.Hour,
 		lifecycle.DeletionPreTerminateHook: time.Hour, lifecycle.DeletionInstance: 2 * time.Hour,
 	}
-	if d := cmp.Diff(want, g.begun(deleted)); d != "" {
+	if d := cmp.Diff(want, g.started(deleted)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 }

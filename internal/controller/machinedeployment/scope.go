@@ -14,16 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// subject is the deployment of a pass. All parts of the pass share it.
-type subject[D, S client.Object] struct {
+// scope is the deployment of a pass. All parts of the pass share it.
+type scope[D, S client.Object] struct {
 	*Reconciler[D, S]
 	*memory
 	// Client and Nodes show the pass its own writes; Nodes may be nil.
-	Client, Nodes *written.Client
+	Client, Nodes *readyourwrites.Client
 
 	// object is the deployment as last read or written, facts its content when the pass began.
 	object   D
@@ -36,7 +36,7 @@ type subject[D, S client.Object] struct {
 }
 
 // addFinalizer sets the deployment's finalizer before any set is created.
-func (b *subject[D, S]) addFinalizer(ctx context.Context) error {
+func (b *scope[D, S]) addFinalizer(ctx context.Context) error {
 	finalizer := b.lens.Traits().Finalizer
 	if finalizer == "" || b.facts.Deleting || controllerutil.ContainsFinalizer(b.object, finalizer) {
 		return nil
@@ -45,7 +45,7 @@ func (b *subject[D, S]) addFinalizer(ctx context.Context) error {
 }
 
 // removeFinalizer removes the finalizer from a deployment without sets.
-func (b *subject[D, S]) removeFinalizer(ctx context.Context) error {
+func (b *scope[D, S]) removeFinalizer(ctx context.Context) error {
 	finalizer := b.lens.Traits().Finalizer
 	if !controllerutil.ContainsFinalizer(b.object, finalizer) {
 		return nil
@@ -54,7 +54,7 @@ func (b *subject[D, S]) removeFinalizer(ctx context.Context) error {
 }
 
 // again requests another pass after d at the latest.
-func (b *subject[D, S]) again(d time.Duration) {
+func (b *scope[D, S]) again(d time.Duration) {
 	if d > 0 && (b.after == 0 || d < b.after) {
 		b.after = d
 	}
@@ -63,7 +63,7 @@ func (b *subject[D, S]) again(d time.Duration) {
 // stands asks the API server whether the deployment is still to have sets. Without it, a user who deletes
 // the deployment together with its sets would get new sets, from a cache that shows only the deletion of
 // the sets yet.
-func (b *subject[D, S]) stands(ctx context.Context) (bool, error) {
+func (b *scope[D, S]) stands(ctx context.Context) (bool, error) {
 	now := b.lens.New()
 	err := b.Live.Get(ctx, client.ObjectKeyFromObject(b.object), now)
 	if client.IgnoreNotFound(err) != nil {
@@ -78,7 +78,7 @@ func (b *subject[D, S]) stands(ctx context.Context) (bool, error) {
 
 // patchDeployment changes the deployment, except for its status, and continues with the result. It does not
 // write an empty change.
-func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
+func (b *scope[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
 	after := b.object.DeepCopyObject().(D)
 	apply(after)
 	if equality.Semantic.DeepEqual(b.object, after) {
@@ -93,7 +93,7 @@ func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply
 
 // patchSet changes a set and returns the result. It does not write an empty change. A lost reply leaves the
 // size of the set unknown.
-func (b *subject[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
+func (b *scope[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
 	after := before.DeepCopyObject().(S)
 	apply(after)
 	if equality.Semantic.DeepEqual(before, after) {
@@ -107,16 +107,16 @@ func (b *subject[D, S]) patchSet(ctx context.Context, doing string, before S, ap
 }
 
 // resource is the deployment's resource, for errors.
-func (b *subject[D, S]) resource() schema.GroupResource {
+func (b *scope[D, S]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: b.lens.Traits().Kind.Group, Resource: "machinedeployments"}
 }
 
 // without returns refs except those to the deployment.
-func (b *subject[D, S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
+func (b *scope[D, S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == b.facts.UID })
 }
 
-func (b *subject[D, S]) unsure(name string) {
-	b.ledger.CreationUnknown(name)
+func (b *scope[D, S]) unsure(name string) {
+	b.expectations.CreationUnknown(name)
 	b.agreed, b.late = false, b.Clock.Now().Add(lateness)
 }

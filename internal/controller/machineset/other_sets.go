@@ -13,11 +13,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// others are the sets besides the pass's own, and the deployment that they may have in common.
-type others[S client.Object] struct{ *subject[S] }
+// otherSets are the sets besides the pass's own, and the deployment that they may have in common.
+type otherSets[S client.Object] struct{ *scope[S] }
 
 // elsewhere counts the disruptions of the sets that have the same owner.
-func (o others[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
+func (o otherSets[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
 	sets, err := o.listSets(ctx, o.set.Namespace)
 	if err != nil {
 		return sum, fmt.Errorf("list the other sets of %s: %w", owner.Name, err)
@@ -38,7 +38,7 @@ func (o others[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) 
 
 // weigh counts the disruptions of another set. The number of machines under deletion does not depend on
 // readiness, so it reads no nodes.
-func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
+func (o otherSets[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
 	machines, err := o.listCached(ctx, string(s.GetUID()))
 	if err != nil {
 		return replicas.Disruption{}, err
@@ -53,7 +53,7 @@ func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) 
 
 // parent reads the deployment that controls the set; nil if no deployment does. An owner that does not exist,
 // has another kind, or has only the same name is not the parent.
-func (o others[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
+func (o otherSets[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
 	ref := metav1.GetControllerOfNoCopy(o.object)
 	if ref == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -18,7 +18,7 @@ const overtakenDelay = time.Second
 
 // read returns the machine as the process wrote it last or as the cache has it since. If the machine does
 // not exist, and the cache does not show that yet, wait is how long to wait for the cache.
-func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key client.ObjectKey) (m M, wait time.Duration, err error) {
+func (r *Reconciler[M]) read(ctx context.Context, own *readyourwrites.Client, key client.ObjectKey) (m M, wait time.Duration, err error) {
 	m = r.Dialect.New()
 	if err := own.Get(ctx, key, m); err != nil {
 		return m, 0, fmt.Errorf("read machine: %w", err)
@@ -26,9 +26,9 @@ func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key clien
 	mem := r.memory.of(m)
 	switch {
 	case gone(m):
-		return m, written.Patience, nil
+		return m, readyourwrites.Patience, nil
 	case !mem.released.IsZero() && r.Dialect.View(m).HasFinalizer:
-		if left := mem.released.Add(written.Patience).Sub(r.Clock.Now()); left > 0 {
+		if left := mem.released.Add(readyourwrites.Patience).Sub(r.Clock.Now()); left > 0 {
 			return m, left, nil
 		}
 	case !r.memory.versions.Older(m):
@@ -46,17 +46,17 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(shown), now)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && now.GetUID() != shown.GetUID():
-		return now, written.Patience, nil
+		return now, readyourwrites.Patience, nil
 	case err != nil:
 		return now, 0, fmt.Errorf("read machine past the cache: %w", err)
 	case r.memory.versions.Older(now):
 		log.FromContext(ctx).Info("the API server has gone back: what is remembered of the machine is forgotten",
 			"version", now.GetResourceVersion())
-		r.memory.wentBack(client.ObjectKeyFromObject(shown))
+		r.memory.restored(client.ObjectKeyFromObject(shown))
 	case !mem.released.IsZero() && r.Dialect.View(now).HasFinalizer:
 		log.FromContext(ctx).Info("a machine that was released is there again: what is remembered of it is forgotten",
 			"version", now.GetResourceVersion())
-		r.memory.wentBack(client.ObjectKeyFromObject(shown))
+		r.memory.restored(client.ObjectKeyFromObject(shown))
 	}
 	r.writes.Wrote(shown.GetResourceVersion(), now)
 	return now, 0, nil
@@ -73,7 +73,7 @@ func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again
 	err = o.Live.Get(ctx, client.ObjectKeyFromObject(o.m), now)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && now.GetUID() != o.m.GetUID():
-		return written.Patience, nil
+		return readyourwrites.Patience, nil
 	case err != nil:
 		return 0, fmt.Errorf("read machine itself: %w", err)
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// begun returns the steps of m's deletion that its conditions record, in order.
-func begun(m *v1alpha1.Machine) []lifecycle.Begun {
-	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (kind, reason string, since time.Time) {
+// started returns the steps of m's deletion that its conditions record, in order.
+func started(m *v1alpha1.Machine) []lifecycle.StartedStep {
+	return dialect.StartedIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (kind, reason string, since time.Time) {
 		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
-// recordBegun writes when each step of the deletion began, in addition to the conditions that were last
+// recordStarted writes when each step of the deletion began, in addition to the conditions that were last
 // copied from the node: no condition is copied any more. It returns those steps.
-func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
+func recordStarted(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.StartedStep {
 	if m.DeletionTimestamp == nil {
 		return nil
 	}
-	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
+	steps := lifecycle.Begin(started(m), m.DeletionTimestamp.Time, o)
 	conditions := slices.DeleteFunc(slices.Clone(m.Status.Conditions), func(c corev1.NodeCondition) bool {
 		return dialect.StartedStep(string(c.Type)) != ""
 	})

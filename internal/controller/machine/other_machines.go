@@ -17,9 +17,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// others are the machines besides a pass's own: the instances and nodes that they have recorded, and the
+// otherMachines are the machines besides a pass's own: the instances and nodes that they have recorded, and the
 // instances that their scope lists.
-type others[M client.Object] struct {
+type otherMachines[M client.Object] struct {
 	*Reconciler[M]
 	mine  *lifecycle.Machine
 	infra *infrastructure
@@ -28,7 +28,7 @@ type others[M client.Object] struct {
 }
 
 // older is a machine that is older and has recorded the same instance; nil if no machine is.
-func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
+func (o otherMachines[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	recorded := o.mine.Recorded.ProviderID
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.MatchingFields{index.Node: index.ProviderIDKey(recorded)}); err != nil {
@@ -46,7 +46,7 @@ func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 
 // claimant names the machine that has more right to an instance than this one; empty if no machine has. It
 // is called only for instances that do not carry this machine's UID.
-func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
+func (o otherMachines[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
 	rivals := map[string]lifecycle.Rival{}
 	for _, key := range index.ClaimKeys(s.UID, s.Name, s.ProviderID) {
 		list := o.Dialect.NewList()
@@ -67,7 +67,7 @@ func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, 
 	return lifecycle.ClaimantOf(s.Instance, o.rival(*o.mine, s.Instance), all), nil
 }
 
-func (o others[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
+func (o otherMachines[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
 	records := o.infra.same(i.ProviderID, v.Recorded.ProviderID)
 	return lifecycle.Rival{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
@@ -77,13 +77,13 @@ func (o others[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Riv
 
 // sharesScope reports whether another machine's instances are in the same scope: in another scope, the same
 // names and provider IDs may belong to different instances.
-func (o others[M]) sharesScope(ctx context.Context, m M) bool {
+func (o otherMachines[M]) sharesScope(ctx context.Context, m M) bool {
 	c, _ := o.Resolver.Class(ctx, m) // an incomplete class still has a known scope
 	return c.Cluster == o.infra.class.Cluster
 }
 
 // have reports whether another machine has recorded the node of the name, or its instance has the name.
-func (o others[M]) have(ctx context.Context, name string) (bool, error) {
+func (o otherMachines[M]) have(ctx context.Context, name string) (bool, error) {
 	if o.memory.hasNamed(o.mine.UID, name) {
 		return true, nil
 	}
@@ -100,7 +100,7 @@ func (o others[M]) have(ctx context.Context, name string) (bool, error) {
 }
 
 // listed is the last listing of the scope, if it is later than the given time, or a new one.
-func (o others[M]) listed(ctx context.Context, after time.Time) listing {
+func (o otherMachines[M]) listed(ctx context.Context, after time.Time) listing {
 	key := o.infra.scope()
 	l, ok := o.listings.lately(key, o.Clock.Now())
 	if !ok || !l.at.After(after) {
@@ -113,7 +113,7 @@ func (o others[M]) listed(ctx context.Context, after time.Time) listing {
 // recorded are the provider IDs that other machines of the scope have recorded, limited to machines whose
 // instance should exist by their objects and nodes. An instance that is not listed any more, and whose node
 // does not report, agrees with the listing: if a whole account was wiped, that ends the doubt.
-func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
+func (o otherMachines[M]) recorded(ctx context.Context) (ids []string, err error) {
 	key := o.infra.scope()
 	all, err := o.fleet.recorded.get(o.Clock, key, func() (map[string]string, int, error) { return o.allRecorded(ctx, key) })
 	for uid, id := range all {
@@ -127,7 +127,7 @@ func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
 
 // allRecorded are the provider IDs that such machines of a scope have recorded, by UID, and the number of
 // machines.
-func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]string, int, error) {
+func (o otherMachines[M]) allRecorded(ctx context.Context, key string) (map[string]string, int, error) {
 	list := o.Dialect.NewList()
 	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return nil, 0, fmt.Errorf("list machines: %w", err)
@@ -156,7 +156,7 @@ func (o others[M]) allRecorded(ctx context.Context, key string) (map[string]stri
 }
 
 // silent reports whether the cached node of the name is not Ready, or does not exist.
-func (o others[M]) silent(ctx context.Context, name string) bool {
+func (o otherMachines[M]) silent(ctx context.Context, name string) bool {
 	if o.targetless || name == "" {
 		return false
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// teller reports the result of a pass.
-type teller[M client.Object] struct{ known[M] }
+// eventReporter reports the result of a pass.
+type eventReporter[M client.Object] struct{ passFacts[M] }
 
-// say records an event.
-func (t teller[M]) say(kind, reason, action, note string) {
+// event records an event.
+func (t eventReporter[M]) event(kind, reason, action, note string) {
 	t.Recorder.Eventf(t.m, nil, kind, reason, action, "%s", dialect.Note(note))
 }
 
-// tell reports the result of the pass: by events, logs and metrics.
-func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
+// report reports the result of the pass: by events, logs and metrics.
+func (t eventReporter[M]) report(ctx context.Context, before M, out lifecycle.Outcome) {
 	for _, e := range append(t.Dialect.Events(before, t.m, out), t.instanceEvents()...) {
-		t.say(e.Type, e.Reason, e.Action, e.Note)
+		t.event(e.Type, e.Reason, e.Action, e.Note)
 	}
 	t.mem.heard(out)
 	log := learned(t.log, t.was, t.Dialect.View(t.m))
@@ -43,24 +43,24 @@ func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 
 // accountEvents report once that the credentials belong to another account than the one in which the
 // instance was requested: not every API has a field for that on a machine that is not under deletion.
-func (t teller[M]) accountEvents() []dialect.Event {
+func (t eventReporter[M]) accountEvents() []dialect.Event {
 	account := t.world.Session.Origin.Account
 	err := t.view.Recorded.Origin.Elsewhere(account)
 	if err == nil || len(t.world.Instances.Owned()) > 0 {
-		t.mem.told.account = ""
+		t.mem.reported.account = ""
 		return nil
 	}
-	if t.mem.told.account == account {
+	if t.mem.reported.account == account {
 		return nil
 	}
-	t.mem.told.account = account
+	t.mem.reported.account = account
 	return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: "OtherAccount", Action: "Find", Note: err.Error()}}
 }
 
 // instanceEvents report what a user should know about the instances, besides the dialect's events:
 // duplicates, and, when an instance is recorded, that another implementation created it and that it differs
 // from its class.
-func (t teller[M]) instanceEvents() []dialect.Event {
+func (t eventReporter[M]) instanceEvents() []dialect.Event {
 	now := t.Dialect.View(t.m)
 	out := append(dialect.InstanceEvents(t.found, t.m, now.Recorded.ProviderID), t.accountEvents()...)
 	i := t.instance()
@@ -83,7 +83,7 @@ func (t teller[M]) instanceEvents() []dialect.Event {
 }
 
 // counts records the outcome of a pass in the metrics of single machines.
-func (t teller[M]) counts(out lifecycle.Outcome) {
+func (t eventReporter[M]) counts(out lifecycle.Outcome) {
 	if t.Metrics == nil {
 		return
 	}

@@ -40,8 +40,8 @@ func (s DeletionStep) Words() string { return deletionWords[s] }
 
 func (s DeletionStep) place() int { return slices.Index(DeletionSteps, s) }
 
-// Begun is a step of a deletion, and when it began, in whole seconds.
-type Begun struct {
+// StartedStep is a step of a deletion, and when it began, in whole seconds.
+type StartedStep struct {
 	Step DeletionStep
 	At   time.Time
 	// Seen says, for [DeletionInstance], that the instance was seen terminating ([Instances].SeenToGo): the
@@ -53,16 +53,16 @@ type Begun struct {
 // the time of the deletion. A recorded step keeps its time, so that timeouts continue in a new process. If a
 // deletion has gone back, for example to a drain because a new pod was scheduled, the later steps begin
 // again. No step is older than the deletion: its timestamp is from another clock.
-func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
+func Begin(recorded []StartedStep, deleted time.Time, o Outcome) []StartedStep {
 	reached := o.reached()
 	if len(reached) == 0 {
 		return recorded
 	}
 	last := reached[len(reached)-1]
-	if o.Reason == ReasonNodeUnknown && slices.ContainsFunc(recorded, func(b Begun) bool { return b.Step.place() >= last.place() }) {
+	if o.Reason == ReasonNodeUnknown && slices.ContainsFunc(recorded, func(b StartedStep) bool { return b.Step.place() >= last.place() }) {
 		return recorded // a node that cannot be read does not mean that the deletion has gone back
 	}
-	out := slices.DeleteFunc(slices.Clone(recorded), func(b Begun) bool {
+	out := slices.DeleteFunc(slices.Clone(recorded), func(b StartedStep) bool {
 		return b.At.Before(deleted) || b.Step.place() > last.place()
 	})
 	at := o.At.Truncate(time.Second)
@@ -71,28 +71,28 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 	}
 	for _, s := range reached {
 		if _, there := since(out, s); !there {
-			out = append(out, Begun{Step: s, At: at})
+			out = append(out, StartedStep{Step: s, At: at})
 		}
 	}
 	for n := range out {
 		out[n].Seen = out[n].Seen || out[n].Step == DeletionInstance && o.World.Instances.SeenToGo
 	}
-	slices.SortStableFunc(out, func(a, b Begun) int { return a.Step.place() - b.Step.place() })
+	slices.SortStableFunc(out, func(a, b StartedStep) int { return a.Step.place() - b.Step.place() })
 	return out
 }
 
 // Since returns when the step began; zero if it has not, or if that is not recorded.
 func (m Machine) Since(s DeletionStep) time.Time {
-	at, _ := since(m.Deletion.Begun, s)
+	at, _ := since(m.Deletion.Started, s)
 	return at
 }
 
 // SawInstanceGo reports whether the record says that the instance was seen terminating.
 func (m Machine) SawInstanceGo() bool {
-	return slices.ContainsFunc(m.Deletion.Begun, func(b Begun) bool { return b.Seen })
+	return slices.ContainsFunc(m.Deletion.Started, func(b StartedStep) bool { return b.Seen })
 }
 
-func since(steps []Begun, s DeletionStep) (time.Time, bool) {
+func since(steps []StartedStep, s DeletionStep) (time.Time, bool) {
 	for _, b := range steps {
 		if b.Step == s {
 			return b.At, true
@@ -103,7 +103,7 @@ func since(steps []Begun, s DeletionStep) (time.Time, bool) {
 
 // Story returns in one line which steps began when: "begun: drain 2026-01-02T03:04:05Z, instance deletion
 // 2026-01-02T03:06:05Z"; empty if none has.
-func Story(steps []Begun) string {
+func Story(steps []StartedStep) string {
 	if len(steps) == 0 {
 		return ""
 	}

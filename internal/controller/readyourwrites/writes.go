@@ -1,4 +1,4 @@
-// Package written lets a controller read its own writes. A cache shows a write some time after the API
+// Package readyourwrites lets a controller read its own writes. A cache shows a write some time after the API
 // server has answered it; until then the client of a pass returns the object of the answer.
 //
 // This is exact: the answer to a write is the whole object in its new version, and it replaces only those
@@ -8,7 +8,7 @@
 //
 // If a cache hides a write for longer than [Patience], the API server is asked ([Client.Settle]): the watch
 // has stopped, or the API server was restored and has the object in its former state.
-package written
+package readyourwrites
 
 import (
 	"sync"

@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/internal/controller/index"
-	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/controller/readyourwrites"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-// subject is the set of a pass. All parts of the pass share it.
-type subject[S client.Object] struct {
+// scope is the set of a pass. All parts of the pass share it.
+type scope[S client.Object] struct {
 	*Reconciler[S]
 	*memory
 	// Client shows the pass its own writes.
-	Client *written.Client
+	Client *readyourwrites.Client
 
 	// object is the set as last read or written, set its content as facts.
 	object   S
@@ -37,10 +37,10 @@ type subject[S client.Object] struct {
 	after time.Duration
 }
 
-// wentBack reports whether the set is older than the written version: then no machine is created, or
+// restored reports whether the set is older than the written version: then no machine is created, or
 // deleted, because of a mark or a deletion that was undone. If the cache shows an older version, it asks
 // the API server too.
-func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
+func (s *scope[S]) restored(ctx context.Context) (bool, error) {
 	if !s.Client.Hides(s.set.UID) && !s.set.Deleting {
 		return false, nil
 	}
@@ -59,7 +59,7 @@ func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
 // stands asks the API server whether the set is still to have machines. Without it, a user who deletes a
 // set together with its machines would get new machines, from a cache that shows only the deletion of the
 // machines yet.
-func (s *subject[S]) stands(ctx context.Context) (bool, error) {
+func (s *scope[S]) stands(ctx context.Context) (bool, error) {
 	now := s.lens.New()
 	err := s.Live.Get(ctx, client.ObjectKeyFromObject(s.object), now)
 	if client.IgnoreNotFound(err) != nil {
@@ -73,7 +73,7 @@ func (s *subject[S]) stands(ctx context.Context) (bool, error) {
 }
 
 // hold sets the set's finalizer before any machine is created.
-func (s *subject[S]) hold(ctx context.Context) error {
+func (s *scope[S]) hold(ctx context.Context) error {
 	finalizer := s.lens.Traits().Finalizer
 	if finalizer == "" || s.set.Deleting || controllerutil.ContainsFinalizer(s.object, finalizer) {
 		return nil
@@ -82,7 +82,7 @@ func (s *subject[S]) hold(ctx context.Context) error {
 }
 
 // letGo removes the finalizer from a set without machines, and reports whether it had one.
-func (s *subject[S]) letGo(ctx context.Context) (bool, error) {
+func (s *scope[S]) letGo(ctx context.Context) (bool, error) {
 	finalizer := s.lens.Traits().Finalizer
 	if !controllerutil.ContainsFinalizer(s.object, finalizer) {
 		return false, nil
@@ -92,25 +92,25 @@ func (s *subject[S]) letGo(ctx context.Context) (bool, error) {
 }
 
 // again requests another pass after d at the latest.
-func (s *subject[S]) again(d time.Duration) {
+func (s *scope[S]) again(d time.Duration) {
 	if d > 0 && (s.after == 0 || d < s.after) {
 		s.after = d
 	}
 }
 
 // ours reports whether the set controls m; free, whether m has no controller.
-func (s *subject[S]) ours(m client.Object) (ours, free bool) {
+func (s *scope[S]) ours(m client.Object) (ours, free bool) {
 	ref := metav1.GetControllerOfNoCopy(m)
 	return ref != nil && ref.UID == s.set.UID, ref == nil
 }
 
 // without returns refs except those to the set.
-func (s *subject[S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
+func (s *scope[S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == s.set.UID })
 }
 
 // patchSet changes the set's metadata and continues with the result.
-func (s *subject[S]) patchSet(ctx context.Context, doing string, apply func(S)) error {
+func (s *scope[S]) patchSet(ctx context.Context, doing string, apply func(S)) error {
 	after := s.object.DeepCopyObject().(S)
 	apply(after)
 	err := s.Client.Patch(ctx, after, client.MergeFromWithOptions(s.object, client.MergeFromWithOptimisticLock{}))
@@ -122,12 +122,12 @@ func (s *subject[S]) patchSet(ctx context.Context, doing string, apply func(S)) 
 }
 
 // resource is the set's resource, for errors.
-func (s *subject[S]) resource() schema.GroupResource {
+func (s *scope[S]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: s.lens.Traits().Kind.Group, Resource: "machinesets"}
 }
 
 // listCached lists the machines of an owner.
-func (s *subject[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
+func (s *scope[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
 	return s.machinesOf(ctx, s.Client, s.set.Namespace, owner)
 }
 

@@ -33,21 +33,21 @@ func StartedStep(conditionType string) lifecycle.DeletionStep {
 const SeenReason = "InstanceListed"
 
 // StartedReason returns the reason of the condition for b; may be empty.
-func StartedReason(b lifecycle.Begun) string {
+func StartedReason(b lifecycle.StartedStep) string {
 	if b.Seen {
 		return SeenReason
 	}
 	return ""
 }
 
-// BegunIn returns the steps of a deletion that conditions record, in order, given the type, reason and
+// StartedIn returns the steps of a deletion that conditions record, in order, given the type, reason and
 // transition time of each. Conditions from before the deletion do not belong to it.
-func BegunIn[C any](conditions []C, deleted time.Time, read func(*C) (kind, reason string, since time.Time)) (out []lifecycle.Begun) {
+func StartedIn[C any](conditions []C, deleted time.Time, read func(*C) (kind, reason string, since time.Time)) (out []lifecycle.StartedStep) {
 	for _, step := range lifecycle.DeletionSteps {
 		for i := range conditions {
 			if kind, reason, since := read(&conditions[i]); StartedStep(kind) == step {
 				if !since.Before(deleted) {
-					out = append(out, lifecycle.Begun{Step: step, At: since, Seen: reason == SeenReason})
+					out = append(out, lifecycle.StartedStep{Step: step, At: since, Seen: reason == SeenReason})
 				}
 				break
 			}

@@ -11,24 +11,24 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// begun returns the steps of m's deletion that its conditions record, in order.
-func begun(m *machinev1.Machine) []lifecycle.Begun {
-	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (kind, reason string, since time.Time) {
+// started returns the steps of m's deletion that its conditions record, in order.
+func started(m *machinev1.Machine) []lifecycle.StartedStep {
+	return dialect.StartedIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (kind, reason string, since time.Time) {
 		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
-// recordBegun writes when each step of the deletion began, and why the instance is not terminated, which no
+// recordStarted writes when each step of the deletion began, and why the instance is not terminated, which no
 // other field shows after its event has expired. When a machine is about to be deleted, that is no longer
 // needed.
-func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
+func recordStarted(m *machinev1.Machine, o lifecycle.Outcome) {
 	if m.DeletionTimestamp == nil || o.Did(lifecycle.RemoveFinalizer) {
 		return
 	}
-	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
+	steps := lifecycle.Begin(started(m), m.DeletionTimestamp.Time, o)
 	m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool {
 		step := dialect.StartedStep(string(c.Type))
-		return step != "" && !slices.Contains(steps, lifecycle.Begun{Step: step, At: c.LastTransitionTime.Time, Seen: c.Reason == dialect.SeenReason})
+		return step != "" && !slices.Contains(steps, lifecycle.StartedStep{Step: step, At: c.LastTransitionTime.Time, Seen: c.Reason == dialect.SeenReason})
 	})
 	for _, b := range steps {
 		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))

@@ -50,13 +50,13 @@ func (s *instances[M]) doubt(ctx context.Context) string {
 	if !s.world.AbsenceMatters(s.view, s.policy) {
 		return ""
 	}
-	ids, err := s.others().recorded(ctx)
+	ids, err := s.otherMachines().recorded(ctx)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
 	case len(ids) < 2:
 		return ""
 	}
-	l := s.others().listed(ctx, time.Time{})
+	l := s.otherMachines().listed(ctx, time.Time{})
 	return lifecycle.Doubted(ids, l.instances, l.err)
 }

@@ -105,7 +105,7 @@ func TestSafetyAskOfEarlierProcess(t *testing.T) {
 		return provider.Errorf(provider.Transient, "killed")
 	})
 	g.pass()
-	asks := g.lens.View(g.read()).Recorded.Asks
+	asks := g.lens.View(g.read()).Recorded.Requests
 	if len(asks) != 2 || asks[0].Closed != provider.Exhausted || asks.Open() == nil || asks.Open().Choice != "b" || asks.Open().Attempt != 1 {
 		t.Fatalf("the machine keeps %+v", asks)
 	}

@@ -26,10 +26,10 @@ func inWorld(o lifecycle.Outcome, w lifecycle.World) lifecycle.Outcome { o.World
 // TestBegin: the deletion was requested ten minutes before the pass.
 func TestBegin(t *testing.T) {
 	deleted := now.Add(-10 * time.Minute)
-	ago := func(s lifecycle.DeletionStep, minutes int) lifecycle.Begun {
-		return lifecycle.Begun{Step: s, At: now.Add(-time.Duration(minutes) * time.Minute)}
+	ago := func(s lifecycle.DeletionStep, minutes int) lifecycle.StartedStep {
+		return lifecycle.StartedStep{Step: s, At: now.Add(-time.Duration(minutes) * time.Minute)}
 	}
-	type list = []lifecycle.Begun
+	type list = []lifecycle.StartedStep
 	const (
 		hook, drains, detach = lifecycle.DeletionPreDrainHook, lifecycle.DeletionDrain, lifecycle.DeletionVolumeDetach
 		last, instance, node = lifecycle.DeletionPreTerminateHook, lifecycle.DeletionInstance, lifecycle.DeletionNode
@@ -84,12 +84,12 @@ func TestStory(t *testing.T) {
 	if s := lifecycle.Story(nil); s != "" {
 		t.Errorf("of nothing: %q", s)
 	}
-	steps := []lifecycle.Begun{{Step: lifecycle.DeletionDrain, At: now}, {Step: lifecycle.DeletionInstance, At: now.Add(time.Minute)}}
+	steps := []lifecycle.StartedStep{{Step: lifecycle.DeletionDrain, At: now}, {Step: lifecycle.DeletionInstance, At: now.Add(time.Minute)}}
 	want := "begun: drain " + now.Format(time.RFC3339) + ", instance deletion " + now.Add(time.Minute).Format(time.RFC3339)
 	if s := lifecycle.Story(steps); s != want {
 		t.Errorf("%q, want %q", s, want)
 	}
-	if at := (lifecycle.Machine{Deletion: lifecycle.Deletion{Begun: steps}}).Since(lifecycle.DeletionInstance); !at.Equal(now.Add(time.Minute)) {
+	if at := (lifecycle.Machine{Deletion: lifecycle.Deletion{Started: steps}}).Since(lifecycle.DeletionInstance); !at.Equal(now.Add(time.Minute)) {
 		t.Errorf("since %v", at)
 	}
 }
@@ -106,14 +106,14 @@ func TestBeginProperties(t *testing.T) {
 		f.m.Deleted = now.Add(-drawSpan(t, "deleted"))
 		for _, s := range lifecycle.DeletionSteps {
 			if drawBool(t, "recorded "+string(s)) {
-				f.m.Deletion.Begun = append(f.m.Deletion.Begun, lifecycle.Begun{Step: s, At: f.m.Deleted.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "at")) * time.Second)})
+				f.m.Deletion.Started = append(f.m.Deletion.Started, lifecycle.StartedStep{Step: s, At: f.m.Deleted.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "at")) * time.Second)})
 			}
 		}
 		o := lifecycle.Outcome{Decision: f.decide(), World: f.w, At: now}
 		if !o.Waits() {
 			o.Steps = append(o.Steps, o.Decision)
 		}
-		got := lifecycle.Begin(f.m.Deletion.Begun, f.m.Deleted, o)
+		got := lifecycle.Begin(f.m.Deletion.Started, f.m.Deleted, o)
 		for i, b := range got {
 			if b.At.Before(f.m.Deleted) || i > 0 && place[got[i-1].Step] >= place[b.Step] {
 				t.Fatalf("%v, deleted at %v", got, f.m.Deleted)
