@@ -230,7 +230,8 @@ func (r release) cli(ctx context.Context, p platform, program string) error {
 func compile(ctx context.Context, r release, p platform, pkg, file string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + r.version
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", file, pkg)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=-buildvcs=auto") // in place of flags that the environment or go env has
+	// GOFLAGS take the place of those that the environment and `go env` have.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=-buildvcs=auto")
 	c.Stderr = os.Stderr
 	return c.Run()
 }
