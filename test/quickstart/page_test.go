@@ -87,9 +87,7 @@ func TestPage(t *testing.T) {
 	if left := must(t, "kubectl get nodes --no-headers; kubectl get millwright -A --no-headers"); strings.Contains(left, "Ready") || strings.Contains(left, "worker") {
 		t.Errorf("hack/quickstart down leaves\n%s", left)
 	}
-	if running := must(t, "ls bin/quickstart"); strings.Contains(running, ".pid") {
-		t.Errorf("hack/quickstart down leaves processes: %s", running)
-	}
+	must(t, "for i in $(seq 30); do pgrep -f 'target-kubeconfig=[b]in/quickstart' || exit 0; sleep 1; done; echo the controllers run on; exit 1")
 	must(t, all[5])
 }
 
@@ -121,6 +119,18 @@ func TestRefusesOthers(t *testing.T) {
 	t.Cleanup(func() { _, _ = typed(context.Background(), "kwokctl delete cluster --name others") })
 	must(t, "kubectl apply --server-side -f config/crd/machine.openshift.io_machines.yaml")
 	if said, err := typed(t.Context(), "hack/quickstart"); err == nil || !strings.Contains(said, "has machines already") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	must(t, `kubectl create namespace millwright-system
+mkdir -p bin/quickstart
+echo 999999999 >bin/quickstart/a.pid
+echo another >bin/quickstart/cluster
+cp "$KUBECONFIG" bin/quickstart/kubeconfig`)
+	if said, err := typed(t.Context(), "hack/quickstart down"); err != nil || !strings.Contains(said, "is another one now") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	must(t, "rm -rf bin/quickstart; kubectl get namespace millwright-system")
+	if said, err := typed(t.Context(), "hack/quickstart down"); err == nil || !strings.Contains(said, "does not run") {
 		t.Errorf("%v\n%s", err, said)
 	}
 	if said := must(t, "kubectl get customresourcedefinitions -o name"); strings.Count(said, "customresourcedefinition.") != 1 {
