@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
@@ -23,6 +25,36 @@ import (
 
 // hookPod is the pod of `helm test`, and what else the hook has.
 const hookPod = "millwright-test"
+
+// TestHook: the pod of `helm test` asks for what the values deploy, with the image of the release.
+func TestHook(t *testing.T) {
+	for _, c := range []struct{ reason, values, deployments, apis, image string }{
+		{"without values", "{}", "machine-controller-manager,machineset-controller,machine-controller-kubemark", "machine.openshift.io/v1beta1,machine.sapcloud.io/v1alpha1", "millwright-controllers:devel"},
+		{"one API", "{apis: [machine.sapcloud.io]}", "machine-controller-manager,machine-controller-kubemark", "machine.sapcloud.io/v1alpha1", "millwright-controllers:devel"},
+		{"a cloud", "{provider: {enabled: true}, image: {repository: r.example/m, tag: v1}}", "machine-controller-manager,machineset-controller,machine-controller", "machine.openshift.io/v1beta1,machine.sapcloud.io/v1alpha1", "r.example/m:v1"},
+		{"no provider", "{kubemark: {enabled: false}}", "machine-controller-manager,machineset-controller", "machine.openshift.io/v1beta1,machine.sapcloud.io/v1alpha1", "millwright-controllers:devel"},
+	} {
+		r, err := render(t, "x", c.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pod corev1.Pod
+		for _, h := range r.Hooks {
+			if h.Kind == "Pod" {
+				if err := yaml.Unmarshal([]byte(h.Manifest), &pod); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if len(pod.Spec.Containers) != 1 {
+			t.Fatalf("%s: no pod among %d hooks", c.reason, len(r.Hooks))
+		}
+		want := []string{"--namespace=x", "--deployments=" + c.deployments, "--apis=" + c.apis}
+		if got := pod.Spec.Containers[0]; !slices.Equal(got.Args, want) || got.Image != c.image {
+			t.Errorf("%s: %s %q, want %s %q", c.reason, got.Image, got.Args, c.image, want)
+		}
+	}
+}
 
 // testsRelease is `helm test`, which fails until the Deployments are available. The API server enforces the restricted standard. There is no kubelet here:
 // this process runs the pod's program, with the rights of the pod's account, and writes what came of it into the pod's status.
