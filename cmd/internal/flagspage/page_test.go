@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 )
@@ -48,6 +49,7 @@ func others() []programOf {
 	return []programOf{
 		{"machine-api-operator", start.Command, ""},
 		{"termination-handler", handler.Command, ""},
+		{"installation-check", installation.Command, ""},
 		{"millwright", cli.Command, ""},
 		{"kubectl machine", looks, ""},
 	}

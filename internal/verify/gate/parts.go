@@ -10,7 +10,7 @@ import (
 // no part of it. What is new in the repository therefore counts.
 var programs = []string{
 	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
-	"!hack/gate/", "!hack/bump/", "!hack/site/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
+	"!hack/gate/", "!hack/bump/", "!hack/site/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!hack/quickstart", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
 	"!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/kubevirt/cloud/", "!providers/libvirt/cloud/",
 	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!provider/remote/",
 }
@@ -72,6 +72,14 @@ func Parts(files, fuzzed []string) []Part {
 		{
 			Name: "chart", Lane: Computing, Target: "test-chart", Policy: Changed, Proves: "the chart is what config/ has, and Helm installs it on a real API server",
 			Inputs: with(programs, "test/chart/", "docs/install.md"),
+		},
+		{
+			Name: "release", Lane: Computing, Target: "test-release", Policy: Changed, Proves: "a release is the same from two folders, is verified, and is installed by krew; what was tampered with is refused",
+			Inputs: with(programs, "test/release/", "tools/krew/"),
+		},
+		{
+			Name: "quickstart", Lane: Waiting, Target: "test-quickstart", Policy: Changed, Proves: "the commands of docs/quickstart.md start a fleet on a control plane that is not the box",
+			Inputs: with(programs, "test/quickstart/", "tools/kwok/", "hack/quickstart", "examples/quickstart/", "docs/quickstart.md"),
 		},
 		{
 			Name: "alerts", Lane: Computing, Target: "test-alerts", Policy: Changed, Proves: "alerts fire when they should, and ask for metrics that programs have",
