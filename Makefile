@@ -32,7 +32,7 @@ BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
 # Those of them that run programs with the roles of config/rbac are tested apart: the audit logs of their API servers tell what each right is for.
 RIGHTS = test/e2e cmd/millwright-controllers internal/operator/start
-ALONE = '/($(shell echo test/install test/rehearsal $(RIGHTS) | tr ' ' '|')) '
+ALONE = '/($(shell echo test/install test/rehearsal test/release test/quickstart $(RIGHTS) | tr ' ' '|')) '
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*'$(ALONE) | cut -d' ' -f1)
 
 # Packages that have no goroutines: there is nothing in them for the race detector to find, and with it they take five times as long.
@@ -95,19 +95,32 @@ generate: ## Make deep copies, CRDs and RBAC roles again
 packages: ## Build what users install from config/ into dist/packages: millwright.yaml, install/ and charts/millwright
 	go run ./hack/packages -out dist/packages
 
-# VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
-VERSION ?=
+# VERSION= is what the programs call themselves and the image's tag: v1.2.3. The default is the tag of the commit, with -dirty where files have changed since;
+# without a tag an image is devel, and there is no release.
+VERSION ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' --dirty 2>/dev/null)
+# Folder of images and releases.
+DIST ?= dist
 .PHONY: image
 image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3; that of a cloud: PROVIDER=aws
-	go run ./hack/image -out dist -version "$(VERSION)" $(if $(filter-out kubemark,$(PROVIDER)),-program providers/$(PROVIDER)/cloud/machine-controller-$(PROVIDER))
+	go run ./hack/image -out "$(DIST)" -version "$(VERSION)" $(if $(filter-out kubemark,$(PROVIDER)),-program providers/$(PROVIDER)/cloud/machine-controller-$(PROVIDER))
 
 # Where the image will be, as manifests and the chart name it; PLATFORMS=linux/amd64 builds fewer command lines; PROVIDERS=aws,gcp images of clouds, too.
 IMAGE ?= millwright-controllers
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64
+ARCHS ?= amd64,arm64
 PROVIDERS ?=
+# KEY= is the file of minisign's private key; without it MINISIGN_KEY has the key itself. MINISIGN_PASSWORD is the password of an encrypted one.
+KEY ?=
+# URL= is where archives are published, below a folder of each version, as krew's manifest names it; empty: this project's own place.
+URL ?=
 .PHONY: release
-release: ## Write a release into dist/: VERSION=v1.2.3 IMAGE=registry.example.com/millwright-controllers, with images of clouds: PROVIDERS=aws,gcp
-	go run ./hack/release -out dist -version "$(VERSION)" -image "$(IMAGE)" -platforms "$(PLATFORMS)" -providers "$(PROVIDERS)"
+release: ## Write a release into dist/: VERSION=v1.2.3 IMAGE=registry.example.com/millwright-controllers, with images of clouds: PROVIDERS=aws,gcp; signed: KEY=minisign.key
+	go run ./hack/release -out "$(DIST)" -version "$(VERSION)" -image "$(IMAGE)" -platforms "$(PLATFORMS)" -archs "$(ARCHS)" -providers "$(PROVIDERS)" -key "$(KEY)" $(if $(URL),-url "$(URL)")
+
+PUBLIC_KEY ?= minisign.pub
+.PHONY: verify-release
+verify-release: ## Verify the signature and all checksums of a release in dist/: PUBLIC_KEY=minisign.pub
+	go run ./hack/release -out "$(DIST)" -verify "$(PUBLIC_KEY)"
 
 .PHONY: clean
 clean: ## Remove what was built here (the cache folder stays)
@@ -120,7 +133,7 @@ test: test-unit test-sim test-box test-rights test-dev test-clouds ## Run every 
 
 # What takes longer to compile than to run: instrumented fuzz targets, Helm, PromQL, and the programs of seven clouds.
 .PHONY: test-more
-test-more: test-fuzz test-rehearsal test-alerts test-chart ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
+test-more: test-fuzz test-rehearsal test-alerts test-chart test-release test-quickstart ## Fuzz, play each cloud, and hold the alerts, dashboards and the chart to what programs do
 
 # The rules of the repository and the pure decisions: what .ci/run runs anew each time, whatever Go's cache knows. Half a minute.
 CORE = ./internal/engine/... ./internal/verify/tidy ./internal/verify/modules ./internal/verify/gate ./hack/gate
@@ -230,6 +243,16 @@ test-alerts: ## Play the alerts, and look up what the queries of alerts and dash
 test-chart: box ## Hold the chart to config/, and install it on a real API server as Helm does
 	cd test/chart && go test -count=1 ./...
 
+# Two minutes, and two more on first use, when krew is built.
+.PHONY: test-release
+test-release: ## Build a release of the commit in two folders, compare, verify and install it
+	go test -count=1 -timeout 30m ./test/release
+
+# A minute and a half, and two more on first use, when kwok is built.
+.PHONY: test-quickstart
+test-quickstart: box ## Type the commands of docs/quickstart.md on a control plane of kwokctl
+	go test -count=1 -timeout 15m -v ./test/quickstart
+
 .PHONY: test-e2e
 test-e2e: box ## Play stories with the real binaries on a real control plane; `make test-rights` does so too: ARGS='-run TestInPlaceOf'
 	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/e2e $(ARGS)
@@ -324,9 +347,19 @@ lint-dev: ## Run the linters on the module of the development control plane (com
 screens: build box ## Draw the terminals that README and docs show from a real fleet, into docs/images: one minute
 	KUBEBUILDER_ASSETS="$(ASSETS)" go run ./hack/screens
 
+.PHONY: dashboards
+dashboards: build box ## Draw the dashboards from a fleet of this machine, into docs/images: 50 minutes
+	KUBEBUILDER_ASSETS="$(ASSETS)" hack/dashboards
+
 .PHONY: prose
 prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
 	go run ./hack/prose
+
+# Hugo takes three minutes of a processor to compile, once; the site then 8 seconds. BASE= is where it will stand.
+BASE ?= /
+.PHONY: docs
+docs: ## Build dist/site from docs/, with search, and check its links: BASE=https://example.com/millwright/
+	go run ./hack/site -out dist/site -base '$(BASE)'
 
 .PHONY: fmt
 fmt: ## Format the sources
@@ -343,7 +376,7 @@ bump: ## Give a dependency one version in all modules of the repository: MODULES
 	go run ./hack/bump $(foreach module,$(MODULES),'$(module)')
 
 # All modules but the main one.
-MODULES = dev dev/node dev/kube-rbac-proxy tools tools/vale test/monitoring test/chart $(CLOUDS)
+MODULES = dev dev/node dev/kube-rbac-proxy tools tools/site tools/vale tools/krew tools/kwok test/monitoring test/chart $(CLOUDS)
 .PHONY: tidy
 tidy: tidy-core tidy-modules ## Check that go.mod and go.sum of each module say what is needed, and that modules agree on versions
 

@@ -27,17 +27,21 @@ type served struct {
 	kind func(a *assembly, mgr ctrl.Manager) collector.Kind
 	// nodes are marked that have no machine; nil where nobody asks for that.
 	nodes *collector.NodeOptions
-	// shown are the kinds of objects that metrics are made of here.
-	shown []statemetrics.Kind
+	// shown are the kinds of objects that metrics are made of here, for the named provider.
+	shown func(providerName string) []statemetrics.Kind
 }
 
 // apiTable has a row for each API, in the order of the table.
 var apiTable = []served{
-	{api: provider.OpenShift, setUp: (*assembly).openshift, kind: (*assembly).openshiftKind},
+	{api: provider.OpenShift, setUp: (*assembly).openshift, kind: (*assembly).openshiftKind, shown: func(name string) []statemetrics.Kind {
+		return []statemetrics.Kind{statemetrics.OpenShiftPlaces(name)} // machine-controller-manager shows the machines
+	}},
 	{api: provider.Gardener, setUp: (*assembly).gardener, kind: (*assembly).gardenerKind, nodes: &collector.NodeOptions{
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
 		Finalizer: v1alpha1.FinalizerNode, API: provider.Gardener,
-	}, shown: []statemetrics.Kind{statemetrics.GardenerMachines()}},
+	}, shown: func(name string) []statemetrics.Kind {
+		return []statemetrics.Kind{statemetrics.GardenerMachines(), statemetrics.GardenerPlaces(name)}
+	}},
 }
 
 // defaults are what flags say where a machine says nothing.

@@ -34,7 +34,7 @@ func TestObjectsAreShown(t *testing.T) {
 	reader := fake.NewClientBuilder().WithScheme(run.Scheme()).Build()
 	for _, row := range apiTable {
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(statemetrics.New(statemetrics.Options{Reader: reader, Kinds: row.shown}))
+		registry.MustRegister(statemetrics.New(statemetrics.Options{Reader: reader, Kinds: row.shown("aws")}))
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

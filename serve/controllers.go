@@ -46,7 +46,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 			return err
 		}
 		row := apiTable[slices.IndexFunc(apiTable, func(r served) bool { return r.api == api })]
-		if err := errors.Join(row.setUp(a, ctx, mgr), statemetrics.SetupWithManager(mgr, a.process.Log, row.shown...)); err != nil {
+		if err := errors.Join(row.setUp(a, ctx, mgr), statemetrics.SetupWithManager(mgr, a.process.Log, row.shown(a.provider.Name())...)); err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
 		}
 		a.managers = append(a.managers, mgr)

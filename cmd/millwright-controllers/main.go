@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/cmd/internal/setprograms"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 	"github.com/millwright-dev/millwright/internal/runtime/version"
@@ -25,6 +26,7 @@ import (
 // programs are those that the file is, by their names. Images have a link for each.
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
+		"installation-check":          installation.Command,
 		"machine-api-operator":        start.Command,
 		"machine-controller":          as("machine-controller", kubemarkcontroller.Command),
 		"machine-controller-kubemark": kubemarkcontroller.Command,

@@ -33,7 +33,7 @@ func TestOwn(t *testing.T) {
 	for _, c := range []struct{ args, begins string }{
 		{"/millwright-controllers version", "millwright-controllers "},
 		{"/millwright-controllers --version", "millwright-controllers "},
-		{"/millwright-controllers --programs", "machine-api-operator\n"},
+		{"/millwright-controllers --programs", "installation-check\n"},
 		{"/machineset-controller version", ""},
 		{"/millwright-controllers machineset-controller version", ""},
 		{"/millwright-controllers", ""},
@@ -45,7 +45,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-const list = "machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machineset-controller, nodelink-controller, termination-handler"
+const list = "installation-check, machine-api-operator, machine-controller, machine-controller-kubemark, machine-controller-manager, machine-healthcheck, machineset-controller, nodelink-controller, termination-handler"
 
 // TestNames: a command answers to the name that the file is called by.
 func TestNames(t *testing.T) {

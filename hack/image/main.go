@@ -121,7 +121,8 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 func (b build) compile(ctx context.Context, arch, into string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
 	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", into, ".") // its module may be another
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
+	// GOFLAGS take the place of those that the environment and `go env` have.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-buildvcs=auto")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("build %s: %w", b.program, err)

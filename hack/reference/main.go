@@ -1,4 +1,5 @@
-// Command reference writes docs/reference: the fields of the kinds of both APIs, and what each program may do.
+// Command reference writes docs/reference: the fields of the kinds of both APIs, what each program may do, and the events and
+// conditions that they record.
 package main
 
 import (
@@ -41,7 +42,11 @@ func pages(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]string{"README.md": indexPage(kinds), "common.md": commonPage(kinds), "rights.md": rights}
+	events, err := eventsPage(root)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{"README.md": indexPage(kinds), "common.md": commonPage(kinds), "rights.md": rights, "events.md": events}
 	maps.Insert(all, func(yield func(string, string) bool) {
 		for _, k := range kinds {
 			if !yield(k.page(), kindPage(k)) {

@@ -106,6 +106,7 @@ What programs take and objects have, made from the code, and held to it by tests
 | [kubemark](../providers/kubemark.md#fields) | the provider spec of kubemark |
 | [annotations](../annotations.md) | the annotations of Millwright |
 | [metrics](../metrics.md) | the metrics of each program |
+| [events and conditions](events.md) | every event and condition, what it means, and what to do |
 | [reasons](../reasons.md) | what ` + "`kubectl machine why`" + ` answers, and what to do |
 | [forms](common.md) | forms that several kinds share |
 

@@ -37,7 +37,7 @@ func programs() []program {
 // reasons are those of rights that are listed without one: by hand in a file of config/rbac, or beside the code that uses them.
 var reasons = map[string]string{
 	"leader_election.yaml":           "Leading.",
-	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until somebody brings a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
+	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until the cluster has a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
 	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, the bootstrap token that a request came with, and events that say on a request why it is not approved.",
 	"internal/controller/postmortem": "Evidence of machines that failed, and the events that are part of it.",
 }
@@ -53,10 +53,10 @@ type reason struct {
 
 const rightsHead = `# Rights
 
-What each program may do in a cluster, and why: the roles of ` + "`config/rbac`" + `, as ` + "`config/default`" + `, the chart and the operator bring them. Where it is no
-namespace, it is all of the cluster. [security.md](../security.md) says what somebody could do with them.
+What each program may do in a cluster, and why: the roles of ` + "`config/rbac`" + `, as ` + "`config/default`" + `, the chart and the operator bring them. A right that names no
+namespace holds in the whole cluster. [security.md](../security.md) says what an attacker could do with them.
 
-Programs do without a right that is taken away where they can: they say once in their logs which one they miss.
+Where they can, programs work without a right that they do not have: their logs name it once.
 `
 
 // rightsPage is the page of rights.
@@ -104,9 +104,9 @@ const rightsFoot = `
 ## Clouds
 
 With the machine controller of a cloud the account ` + "`machine-controller`" + ` may get ` + "`Infrastructure/cluster`" + `, and the ConfigMaps
-` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: it has to hear that they are not there, where nothing is of
-OpenShift (` + "`config/manager/machine-controller/rights`" + `). The claims of addresses that vSphere's makes are in ` + "`config/rbac/vsphere`" + `,
-which is applied by whoever wants them ([how](../providers/vsphere.md#static-addresses)).
+` + "`kube-cloud-config`" + ` and ` + "`cloud-provider-config`" + ` of every namespace: outside of OpenShift the API server has to answer that they do not exist
+(` + "`config/manager/machine-controller/rights`" + `). The claims of addresses that vSphere's makes are in ` + "`config/rbac/vsphere`" + `,
+which you apply where you need them ([how](../providers/vsphere.md#static-addresses)).
 
 ## termination-handler
 

@@ -73,6 +73,41 @@ var shapes = map[string]shape{
 			"lastTransitionTime": "since when the status is what it is",
 		},
 	},
+	"last operation": {
+		has: []string{"description", "errorCode", "lastUpdateTime", "state", "type"}, place: "common.md#last-operation",
+		says: map[string]string{
+			"description":    "says for people what was done",
+			"errorCode":      "the code of the provider's error, for example `ResourceExhausted`; empty without an error",
+			"lastUpdateTime": "when the operation was last written",
+			"state":          "how the operation went: `Processing`, `Failed` or `Successful`",
+			"type":           "what was done: `Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`",
+		},
+	},
+	"failed machine": {
+		has: []string{"lastOperation", "name", "ownerRef", "providerID"}, place: "common.md#failed-machine",
+		says: map[string]string{
+			"lastOperation": "the last thing done to the machine and how it went", "name": "the name of the machine", "ownerRef": "the name of the machine's owner",
+			"providerID": "the provider's identity of the instance",
+		},
+	},
+	"class reference": {
+		has: []string{"apiGroup", "kind", "name"}, place: "common.md#class-reference",
+		says: map[string]string{"apiGroup": "the API group of the class", "kind": "the kind of the class, `MachineClass`", "name": "the name of the class"},
+	},
+	"set condition": {
+		has: []string{"lastTransitionTime", "message", "reason", "status", "type"}, place: "common.md#set-condition",
+		says: map[string]string{
+			"type": "what the condition is about", "status": "`True`, `False` or `Unknown`", "reason": "one word for the last change",
+			"message": "says for people what the last change was", "lastTransitionTime": "when the status last changed",
+		},
+	},
+	"deployment condition": {
+		has: []string{"lastTransitionTime", "lastUpdateTime", "message", "reason", "status", "type"}, place: "common.md#deployment-condition",
+		says: map[string]string{
+			"type": "what the condition is about", "status": "`True`, `False` or `Unknown`", "reason": "one word for the last change",
+			"message": "says for people what the last change was", "lastTransitionTime": "when the status last changed", "lastUpdateTime": "when the condition was last written",
+		},
+	},
 	"address": {
 		has: []string{"address", "type"}, place: "common.md#address",
 		says: map[string]string{"type": "`InternalIP`, `ExternalIP`, `Hostname`, `InternalDNS` or `ExternalDNS`", "address": "an IP address or a name"},

@@ -31,7 +31,7 @@ var words = map[string]string{
 
 	machines + "status":              "what the machine was last seen to be",
 	machines + "status.addresses":    "addresses of the instance, as the infrastructure has them; the first 64",
-	machines + "status.conditions":   "InstanceExists, Drainable, Drained and Terminable; NodeExists while the node is gone; and, True, when each step of a deletion began: PreDrainHookStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted",
+	machines + "status.conditions":   "[which](events.md#conditions)",
 	machines + "status.errorMessage": "why the machine is Failed, for people",
 	machines + "status.errorReason":  "why the machine is Failed, in a word: InvalidConfiguration, InsufficientResources, CreateError or JoinClusterTimeoutError. Only deletion leads out of it",
 

@@ -1,7 +1,8 @@
 // Command release writes what a release has: the images, by hack/image, manifests, the chart, what a component of OpenShift installs, the command lines for each
 // platform, and checksums. What it writes depends on the sources and on the version only.
 //
-//	go run ./hack/release -out dist -version v1.2.3
+//	go run ./hack/release -out dist -version v1.2.3 -key minisign.key
+//	go run ./hack/release -out dist -verify minisign.pub
 package main
 
 import (
@@ -16,9 +17,14 @@ import (
 	"regexp"
 	"strings"
 
+	"aead.dev/minisign"
+
 	"github.com/millwright-dev/millwright/hack/internal/archive"
 	"github.com/millwright-dev/millwright/hack/internal/packages"
 )
+
+// home is where the sources are.
+const home = "https://github.com/millwright-dev/millwright"
 
 func main() {
 	r := release{compile: compile, layout: layout}
@@ -26,6 +32,10 @@ func main() {
 	flag.StringVar(&r.version, "version", "", "version, as v1.2.3 or v1.2.3-rc.1")
 	flag.StringVar(&r.image, "image", "millwright-controllers", "where the image is, without a tag, as manifests and the chart name it")
 	providers := flag.String("providers", "", "clouds whose images there are besides, by comma: aws,gcp")
+	flag.StringVar(&r.archs, "archs", "amd64,arm64", "architectures of the images, by comma")
+	flag.StringVar(&r.url, "url", home+"/releases/download", "where releases are published: the archives of v1.2.3 are below v1.2.3")
+	keyFile := flag.String("key", "", "file of minisign's private key, which signs the checksums; the default is the key that "+keyVariable+" has, and no signature without either")
+	publicKey := flag.String("verify", "", "verify the release in the folder by this file of minisign's public key, and write nothing")
 	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "platforms of the command lines, by comma")
 	flag.Parse()
 	r.platforms = strings.Split(*platforms, ",")
@@ -34,16 +44,31 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := r.run(ctx); err != nil {
+	if err := r.do(ctx, *keyFile, *publicKey); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
+// do verifies a release, or writes one.
+func (r release) do(ctx context.Context, keyFile, publicKey string) error {
+	if publicKey != "" {
+		return verifyBy(publicKey, r.out)
+	}
+	var err error
+	if r.key, err = signingKey(keyFile, os.Getenv); err != nil {
+		return err
+	}
+	return r.run(ctx)
+}
+
 // release is one call, at the top of the repository.
 type release struct {
 	out, version, image  string
+	archs, url           string
 	platforms, providers []string
+	// key signs the checksums; nil leaves them unsigned.
+	key *minisign.PrivateKey
 	// packages are what users install, by path.
 	packages map[string]string
 	// compile writes the program of a package for a platform into a file.
@@ -98,7 +123,17 @@ func (r release) run(ctx context.Context) error {
 			}
 		}
 	}
-	return sums(r.out)
+	if err := r.krew(platforms); err != nil {
+		return fmt.Errorf("%s: %w", pluginFile, err)
+	}
+	if err := sums(r.out); err != nil {
+		return err
+	}
+	if r.key == nil {
+		fmt.Printf("%s is not signed: neither -key nor %s names a key\n", sumsFile, keyVariable)
+		return nil
+	}
+	return sign(r.out, r.version, *r.key)
 }
 
 // controllerOf is the package of a cloud's machine controller, which is a module of its own.
@@ -130,15 +165,37 @@ func parsePlatform(name string) (platform, error) {
 	return platform{system, arch}, nil
 }
 
+// kubectlPlugin is the program that krew installs.
+const kubectlPlugin = "kubectl-machine"
+
+const windows = "windows"
+
 // programs are the command lines that there are for it: millwright runs control planes by means that Windows does not have.
 func (p platform) programs() []string {
-	if p.system == "windows" {
-		return []string{"kubectl-machine"}
+	if p.system == windows {
+		return []string{kubectlPlugin}
 	}
-	return []string{"kubectl-machine", "millwright"}
+	return []string{kubectlPlugin, "millwright"}
 }
 
-// cli packs a command line with the license: as a zip for Windows, which unpacks nothing else by itself.
+// file is what a program is called on the platform.
+func (p platform) file(program string) string {
+	if p.system == windows {
+		return program + ".exe"
+	}
+	return program
+}
+
+// archive is the name of the archive of a program: a zip for Windows, which unpacks nothing else by itself.
+func (p platform) archive(program, version string) string {
+	suffix := ".tar.gz"
+	if p.system == windows {
+		suffix = ".zip"
+	}
+	return fmt.Sprintf("%s_%s_%s_%s", program, version, p.system, p.arch) + suffix
+}
+
+// cli packs a command line with the license.
 func (r release) cli(ctx context.Context, p platform, program string) error {
 	work, err := os.MkdirTemp("", "release-*")
 	if err != nil {
@@ -157,32 +214,31 @@ func (r release) cli(ctx context.Context, p platform, program string) error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s_%s_%s_%s", program, r.version, p.system, p.arch)
-	files := []archive.File{{Name: "LICENSE", Content: license, Mode: 0o644}, {Name: program, Content: content, Mode: 0o755}}
-	pack, suffix := archive.TarGz, ".tar.gz"
-	if p.system == "windows" {
-		files[1].Name += ".exe"
-		pack, suffix = archive.Zip, ".zip"
+	files := []archive.File{{Name: "LICENSE", Content: license, Mode: 0o644}, {Name: p.file(program), Content: content, Mode: 0o755}}
+	pack := archive.TarGz
+	if p.system == windows {
+		pack = archive.Zip
 	}
 	packed, err := pack(files)
 	if err != nil {
 		return err
 	}
-	return r.write(name+suffix, packed)
+	return r.write(p.archive(program, r.version), packed)
 }
 
 // compile has Go do it.
 func compile(ctx context.Context, r release, p platform, pkg, file string) error {
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + r.version
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags, "-o", file, pkg)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=")
+	// GOFLAGS take the place of those that the environment and `go env` have.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=-buildvcs=auto")
 	c.Stderr = os.Stderr
 	return c.Run()
 }
 
 // layout has hack/image do it.
 func layout(ctx context.Context, r release, pkg string) error {
-	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version, "-program", pkg)
+	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version, "-arch", r.archs, "-program", pkg)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	return c.Run()
 }

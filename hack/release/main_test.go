@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aead.dev/minisign"
 )
 
 // fake writes what it was asked for, in place of a program.
@@ -26,16 +28,22 @@ func standIn(_ context.Context, r release, pkg string) error {
 	return os.WriteFile(filepath.Join(r.out, filepath.Base(pkg)+".oci.tar"), []byte("image of "+pkg), 0o600)
 }
 
-// made is a release in a folder that has another one.
-func made(t *testing.T) string {
+// made is an unsigned release in a folder that has another one.
+func made(t *testing.T) string { return signed(t, nil) }
+
+// signed is a release in a folder that has another one, signed by a key.
+func signed(t *testing.T, key *minisign.PrivateKey) string {
 	t.Helper()
 	out := t.TempDir()
-	for name, text := range map[string]string{"kubectl-machine_v1.2.2_linux_arm64.tar.gz": "old", sumsFile: "0  kubectl-machine_v1.2.2_linux_arm64.tar.gz\n1  ../LICENSE\n"} {
+	for name, text := range map[string]string{"kubectl-machine_v1.2.2_linux_arm64.tar.gz": "old", signatureFile: "old", sumsFile: "0  kubectl-machine_v1.2.2_linux_arm64.tar.gz\n1  ../LICENSE\n"} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := release{out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, providers: []string{"aws"}, compile: fake, layout: standIn}
+	r := release{
+		out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, providers: []string{"aws"},
+		url: "https://m.example/download/", compile: fake, layout: standIn, key: key,
+	}
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +91,7 @@ func TestRelease(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	out := made(t)
 	want := []string{
-		"SHA256SUMS", "kubectl-machine_v1.2.3-rc.1_linux_arm64.tar.gz", "kubectl-machine_v1.2.3-rc.1_windows_amd64.zip", "machine-controller-aws.oci.tar",
+		"SHA256SUMS", "kubectl-machine_v1.2.3-rc.1_linux_arm64.tar.gz", "kubectl-machine_v1.2.3-rc.1_windows_amd64.zip", "machine-controller-aws.oci.tar", "machine.yaml",
 		"millwright-1.2.3-rc.1.tgz", "millwright-controllers.oci.tar", "millwright-openshift-v1.2.3-rc.1.tar.gz", "millwright.yaml", "millwright_v1.2.3-rc.1_linux_arm64.tar.gz",
 	}
 	entries, err := os.ReadDir(out)

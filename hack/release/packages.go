@@ -23,7 +23,7 @@ func (r release) manifests() error {
 	return r.write("millwright.yaml", []byte(text))
 }
 
-// install packs install/ as it is: whoever makes a release of OpenShift names images.
+// install packs install/ as it is: a release of OpenShift names the images.
 func (r release) install() error {
 	packed, err := archive.TarGz(folder(r.packages, "install", "install"))
 	if err != nil {

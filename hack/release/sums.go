@@ -21,7 +21,7 @@ func forget(dir string) error {
 	if err != nil {
 		return err
 	}
-	names := []string{sumsFile}
+	names := []string{sumsFile, signatureFile}
 	for line := range strings.Lines(string(raw)) {
 		if _, name, found := strings.Cut(strings.TrimSpace(line), "  "); found {
 			names = append(names, filepath.Base(name))
@@ -43,7 +43,7 @@ func sums(dir string) error {
 	}
 	var out strings.Builder
 	for _, f := range files {
-		if f.IsDir() || f.Name() == sumsFile {
+		if f.IsDir() || f.Name() == sumsFile || f.Name() == signatureFile {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(dir, f.Name()))

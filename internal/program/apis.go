@@ -41,14 +41,16 @@ func apiTable() []served {
 		// Where the operator runs, it shows both, and tells this process not to.
 		shown: []statemetrics.Kind{statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets()},
 		setUp: func(ctx context.Context, p program) error {
-			return setUp(ctx, p, openshift.Sets{}, openshift.Deployments{}, sources{"machineset_controller", "machinedeployment_controller"})
+			return setUp(ctx, p, openshift.Sets{}, openshift.Deployments{}, sources{
+				sets: "machineset_controller", deployments: "machinedeployment_controller", shown: []statemetrics.Kind{statemetrics.OpenShiftMachineDeployments()},
+			})
 		},
 	}, {
 		api: provider.Gardener, patients: gardener.Patients{},
 		shown: []statemetrics.Kind{statemetrics.GardenerMachineSets(), statemetrics.GardenerMachineDeployments()},
 		setUp: func(ctx context.Context, p program) error {
 			lens := gardener.Deployments{StayDuringRollout: p.stay, Nodeless: p.Target == nil}
-			return setUp(ctx, p, gardener.Sets{}, lens, sources{"machineset-controller", "machine-controller-manager"})
+			return setUp(ctx, p, gardener.Sets{}, lens, sources{sets: "machineset-controller", deployments: "machine-controller-manager"})
 		},
 	}}
 }

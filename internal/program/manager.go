@@ -239,8 +239,12 @@ func (p program) recorder(source string) events.EventRecorder {
 	return p.Recorder(p.api, p.mgr, source)
 }
 
-// sources are the names under which the controllers tell events.
-type sources struct{ sets, deployments string }
+// sources are the names under which the controllers report events, and the metrics of deployments that the
+// original does not have.
+type sources struct {
+	sets, deployments string
+	shown             []statemetrics.Kind
+}
 
 // setUp sets up those controllers of one API that are to run.
 func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets[S], deployments dialect.Deployments[D, S], as sources) error {
@@ -252,6 +256,9 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 	}
 	// The original of machine.openshift.io has no deployments, nor has a cluster with its kinds.
 	if has, err := p.Has(ctx, deployments.Traits().Kind); err != nil || !has {
+		return err
+	}
+	if err := statemetrics.SetupWithManager(p.mgr, p.Log, as.shown...); err != nil {
 		return err
 	}
 	alarms, err := alarmsFor(ctx, p, sets)

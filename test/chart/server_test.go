@@ -26,6 +26,7 @@ func TestInstall(t *testing.T) {
 	if _, err := install.Run(loaded(t), values(t, "{}")); err != nil {
 		t.Fatal(err)
 	}
+	testsRelease(t, env, &helm)
 	secrets, deployments := env.Client.CoreV1().Secrets(namespace), env.Client.AppsV1().Deployments(namespace)
 	own, err := secrets.Get(t.Context(), "millwright-webhook-cert", metav1.GetOptions{})
 	if err != nil {

@@ -20,6 +20,7 @@ func TestChart(t *testing.T) {
 	h := vanilla(t)
 	h.types(t, "helm install millwright dist/packages/charts/millwright -n millwright-system --create-namespace --set crds.keep=false")
 	h.must(t, "label", "namespace", h.namespace, "pod-security.kubernetes.io/enforce=restricted")
+	h.types(t, "helm test millwright -n millwright-system")
 	h.settle(t)
 	h.fleet(t)
 	h.rolls(t)

@@ -20,6 +20,21 @@ type dashboard struct {
 	Templating struct {
 		List []variable `json:"list"`
 	} `json:"templating"`
+	Annotations struct {
+		List []struct {
+			Name  string `json:"name"`
+			Expr  string `json:"expr"`
+			Title string `json:"titleFormat"`
+			Text  string `json:"textFormat"`
+		} `json:"list"`
+	} `json:"annotations"`
+	Links []link `json:"links"`
+}
+
+// link leads from a dashboard or a panel to a page.
+type link struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
 }
 
 type variable struct {
@@ -43,6 +58,7 @@ type panel struct {
 		Ref    string `json:"refId"`
 	} `json:"targets"`
 	Panels []panel `json:"panels"`
+	Links  []link  `json:"links"`
 }
 
 func dashboards(t *testing.T) map[string]dashboard {
@@ -125,6 +141,76 @@ func TestDashboardQueries(t *testing.T) {
 	}
 }
 
+// TestDashboardAnnotations: the marks on the time axis are made from series that programs serve.
+func TestDashboardAnnotations(t *testing.T) {
+	c := served(t)
+	for file, d := range dashboards(t) {
+		if len(d.Annotations.List) == 0 {
+			t.Errorf("%s marks nothing", file)
+		}
+		for _, a := range d.Annotations.List {
+			query, unknown := d.filled(a.Expr)
+			has, problems := c.check(query)
+			for _, label := range told.FindAllStringSubmatch(a.Title+a.Text, -1) {
+				if !slices.Contains(has, label[1]) {
+					t.Errorf("%s, %s: names the label %s, which the query does not leave", file, a.Name, label[1])
+				}
+			}
+			if len(unknown)+len(problems) > 0 {
+				t.Errorf("%s, %s: unknown variables %v, problems %v", file, a.Name, unknown, problems)
+			}
+		}
+	}
+}
+
+// runbookURL is where the pages of alerts are published.
+const runbookURL = "https://github.com/millwright-dev/millwright/blob/main/docs/runbooks/"
+
+// TestDashboardLinks: links lead to runbooks that exist, and each dashboard has some.
+func TestDashboardLinks(t *testing.T) {
+	for file, d := range dashboards(t) {
+		all, n := d.Links, 0
+		for _, p := range d.all() {
+			all = append(all, p.Links...)
+		}
+		for _, l := range all {
+			name, ours := strings.CutPrefix(l.URL, runbookURL)
+			if !ours {
+				continue
+			}
+			n++
+			if _, err := os.Stat(filepath.Join(repository, "docs", "runbooks", name)); err != nil {
+				t.Errorf("%s: link %q: %v", file, l.Title, err)
+			}
+		}
+		if n < 5 {
+			t.Errorf("%s has only %d links to runbooks", file, n)
+		}
+	}
+}
+
+// TestDashboardsObeyTheirNamespace: where one can choose namespaces, numbers that have one are of the chosen ones.
+func TestDashboardsObeyTheirNamespace(t *testing.T) {
+	c := served(t)
+	for file, d := range dashboards(t) {
+		if !slices.ContainsFunc(d.Templating.List, func(v variable) bool { return v.Name == "namespace" }) {
+			continue
+		}
+		for _, p := range d.all() {
+			for _, target := range p.Targets {
+				for _, metric := range selected.FindAllStringSubmatch(target.Expr, -1) {
+					if slices.Contains(c[metric[1]].labels, "namespace") && !strings.Contains(metric[2], `namespace=~"$namespace"`) && metric[1] != "ALERTS" {
+						t.Errorf("%s, %s: %s is of all namespaces", file, p.Title, metric[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+// selected matches metrics with their selectors.
+var selected = regexp.MustCompile(`\b((?:mapi|mcm|millwright|machine)_\w+)(\{[^}]*\})?`)
+
 // TestDashboardVariables: the values to choose from come from labels that programs serve.
 func TestDashboardVariables(t *testing.T) {
 	c := served(t)
@@ -167,12 +253,16 @@ func TestDashboardsCanBeRead(t *testing.T) {
 			t.Errorf("%s: uid %q (taken by %q), title %q", file, d.UID, other, d.Title)
 		}
 		uids[d.UID] = file
-		ids, cells := map[int]bool{}, map[[2]int]string{}
+		ids, titles, cells := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
 		for _, p := range d.all() {
 			if ids[p.ID] || p.Title == "" {
 				t.Errorf("%s: panel %d %q: its id is taken, or it has no title", file, p.ID, p.Title)
 			}
 			ids[p.ID] = true
+			if titles[p.Title] || p.Title != strings.TrimSpace(p.Title) {
+				t.Errorf("%s: the title %q is there twice, or has blanks around it", file, p.Title)
+			}
+			titles[p.Title] = true
 			for x := p.Grid.X; x < p.Grid.X+p.Grid.W; x++ {
 				for y := p.Grid.Y; y < p.Grid.Y+p.Grid.H; y++ {
 					if other, taken := cells[[2]int{x, y}]; taken || x >= 24 {

@@ -26,8 +26,11 @@ type catalog map[string]metric
 // targets are labels that Prometheus gives every series of a target.
 var targets = []string{"cluster", "container", "endpoint", "instance", "job", "namespace", "pod", "service"}
 
-// foreign are metrics of other programs. kube_node_info is kube-state-metrics's.
-var foreign = catalog{"kube_node_info": {"gauge", []string{"node"}}}
+// foreign are metrics of other programs. kube_node_info is kube-state-metrics's, ALERTS Prometheus's.
+var foreign = catalog{
+	"kube_node_info": {"gauge", []string{"node"}},
+	"ALERTS":         {"gauge", []string{"alertname", "alertstate", "severity", "namespace", "name"}},
+}
 
 const repository = "../.."
 

@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
 	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/internal/runtime/termination/handler"
 )
@@ -48,6 +49,7 @@ func others() []programOf {
 	return []programOf{
 		{"machine-api-operator", start.Command, ""},
 		{"termination-handler", handler.Command, ""},
+		{"installation-check", installation.Command, ""},
 		{"millwright", cli.Command, ""},
 		{"kubectl machine", looks, ""},
 	}
@@ -212,23 +214,59 @@ func called(p programOf) *cobra.Command {
 	return p.command()
 }
 
-// section is what a command has of its own, and its commands.
+// section is what a command has of its own, and its commands. What several of these take is described once, before them.
 func section(b *strings.Builder, c *cobra.Command, title string, own []entry) {
 	fmt.Fprintf(b, "\n%s\n", title)
 	if c.Short != "" {
 		fmt.Fprintf(b, "\n%s.\n", c.Short)
 	}
 	table(b, own)
-	for _, sub := range c.Commands() {
-		if sub.Hidden || sub.Name() == "version" || sub.Name() == "help" || sub.Name() == "completion" {
-			continue
-		}
-		if c.Name() == "millwright" && isLook(sub.Name()) {
-			continue
-		}
-		shown, _ := entriesOf(sub, foreign())
-		section(b, sub, "### "+sub.CommandPath(), less(shown, logs()))
+	var all []entry
+	subs := shownBelow(c)
+	for _, sub := range subs {
+		all = append(all, taken(sub)...)
 	}
+	several := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return len(all)-len(less(all, []entry{e})) < 2 })
+	if several = slices.Compact(sorted(several)); len(several) > 0 {
+		b.WriteString("\nSeveral of its commands take these; each names those that it takes:\n")
+		table(b, several)
+	}
+	for _, sub := range subs {
+		fmt.Fprintf(b, "\n### %s\n\n%s.\n", sub.CommandPath(), sub.Short)
+		table(b, less(taken(sub), several))
+		var also []string
+		for _, e := range taken(sub) {
+			if slices.Contains(several, e) {
+				also = append(also, e.flag)
+			}
+		}
+		if len(also) > 0 {
+			fmt.Fprintf(b, "\nAlso: %s.\n", strings.Join(also, "; "))
+		}
+	}
+}
+
+func taken(c *cobra.Command) []entry {
+	shown, _ := entriesOf(c, foreign())
+	return less(shown, logs())
+}
+
+func sorted(all []entry) []entry {
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.flag+a.preset+a.meaning, b.flag+b.preset+b.meaning) })
+	return all
+}
+
+// shownBelow are the commands below one that people see, at any depth.
+func shownBelow(c *cobra.Command) (out []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		switch {
+		case sub.Hidden || sub.Name() == "version" || sub.Name() == "help" || sub.Name() == "completion":
+		case c.Name() == "millwright" && isLook(sub.Name()):
+		default:
+			out = append(append(out, sub), shownBelow(sub)...)
+		}
+	}
+	return out
 }
 
 func isLook(name string) bool {

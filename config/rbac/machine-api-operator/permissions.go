@@ -15,7 +15,7 @@ package machineapioperator
 // +kubebuilder:rbac:groups=config.openshift.io,resources=apiservers;featuregates;infrastructures;proxies,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",namespace=openshift-machine-api,resources=configmaps,verbs=get;list;watch
 
-// How the cluster is told. An event about an object without a namespace is in "default".
+// The report to the cluster. An event about an object without a namespace is in "default".
 //
 // +kubebuilder:rbac:groups=config.openshift.io,resources=clusteroperators,verbs=create;get;list;watch
 // +kubebuilder:rbac:groups=config.openshift.io,resources=clusteroperators/status,resourceNames=machine-api,verbs=patch
@@ -27,7 +27,7 @@ package machineapioperator
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=machine-api;machine-api-metal3-remediation,verbs=create;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=vsphere-failure-domain-in-use-by-cpms;vsphere-failure-domain-in-use-by-machine;vsphere-failure-domain-in-use-by-machineset,verbs=create;patch
 
-// An API server lets nobody install a policy who may not read all that it is about. Machines and sets are counted, too.
+// An API server lets a client install a policy only if the client may read all objects that the policy is about. Machines and sets are counted, too.
 //
 // +kubebuilder:rbac:groups=machine.openshift.io,resources=controlplanemachinesets;machines;machinesets,verbs=get
 // +kubebuilder:rbac:groups=machine.openshift.io,namespace=openshift-machine-api,resources=controlplanemachinesets;machines;machinesets,verbs=list;watch

@@ -13,7 +13,7 @@ package machinecontrollermanager
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="";events.k8s.io,namespace=millwright-system,resources=events,verbs=create;patch
 
-// Readiness of nodes counts for the status of a set, and a rollout marks the nodes that it is about to give up.
+// Readiness of nodes counts for the status of a set, and a rollout marks the nodes that it is about to remove.
 //
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch
 

@@ -98,7 +98,9 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		if err != nil {
 			c.Log.Error(err, "cannot show objects in the metrics", "kind", k.name)
 		}
-		k.reading.tell(err == nil, c.count(i, err), to)
+		if k.reading.desc != nil {
+			k.reading.tell(err == nil, c.count(i, err), to)
+		}
 	}
 }
 

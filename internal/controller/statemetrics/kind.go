@@ -49,7 +49,10 @@ func optional[O client.Object, N int32 | int64](name, help string, of func(O) *N
 
 // kindOf is a kind with the objects of a list. items is the metric of their number.
 func kindOf[O client.Object](name string, list client.ObjectList, items *prometheus.Desc, r reading, families ...family[O]) Kind {
-	k := Kind{name: name, reading: r, descs: []*prometheus.Desc{items, r.desc}}
+	k := Kind{name: name, reading: r, descs: []*prometheus.Desc{items}}
+	if r.desc != nil {
+		k.descs = append(k.descs, r.desc)
+	}
 	descs := make([]*prometheus.Desc, len(families))
 	for i, f := range families {
 		descs[i] = prometheus.NewDesc(f.name, f.help, append([]string{"name", "namespace"}, f.labels...), nil)
@@ -93,7 +96,7 @@ func gauge(to chan<- prometheus.Metric, desc *prometheus.Desc, value float64, la
 	}
 }
 
-// reading is how an API reports whether the objects of a kind could be read.
+// reading is how an API reports whether the objects of a kind could be read; zero: it does not.
 type reading struct {
 	desc *prometheus.Desc
 	// kind is the value of the label of that name.

@@ -3,8 +3,11 @@ package statemetrics
 import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
 // collectorUp is the metric by which this API's alert detects that the collector reads nothing.
@@ -54,6 +57,28 @@ func OpenShiftMachineSets() Kind {
 			func(s set) int32 { return s.Status.AvailableReplicas }),
 		number("mapi_machine_set_status_replicas_ready", "Machines of the MachineSet that are ready (status.readyReplicas).",
 			func(s set) int32 { return s.Status.ReadyReplicas }),
+	)
+}
+
+// OpenShiftMachineDeployments are the MachineDeployments of machine.openshift.io, which the original does not have.
+func OpenShiftMachineDeployments() Kind {
+	type deployment = *v1beta1.MachineDeployment
+	return kindOf("MachineDeployment of machine.openshift.io", &v1beta1.MachineDeploymentList{},
+		itemsOf("millwright_machine_deployment_items", "MachineDeployments of machine.openshift.io."),
+		reading{},
+		number("millwright_machine_deployment_spec_replicas", "Machines that the MachineDeployment asks for (spec.replicas).",
+			func(d deployment) int32 { return ptr.Deref(d.Spec.Replicas, 1) }),
+		number("millwright_machine_deployment_status_replicas", "Machines that the MachineDeployment has (status.replicas).",
+			func(d deployment) int32 { return d.Status.Replicas }),
+		number("millwright_machine_deployment_status_updated_replicas", "Machines of the MachineDeployment's present template (status.updatedReplicas).",
+			func(d deployment) int32 { return d.Status.UpdatedReplicas }),
+		number("millwright_machine_deployment_status_available_replicas", "Machines of the MachineDeployment that are available (status.availableReplicas).",
+			func(d deployment) int32 { return d.Status.AvailableReplicas }),
+		conditions("millwright_machine_deployment_status_condition", "MachineDeployment", func(d deployment, emit emit) {
+			for _, c := range d.Status.Conditions {
+				emit(truth(corev1.ConditionStatus(c.Status)), c.Type)
+			}
+		}),
 	)
 }
 

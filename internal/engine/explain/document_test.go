@@ -13,10 +13,10 @@ func Document() string {
 	var b strings.Builder
 	b.WriteString(`# Reasons
 
-What ` + "`kubectl machine why`" + ` may answer, and what to do next. The reason is the word in the answer's ` + "`reason`" + `; where it stands more than once,
+What ` + "`kubectl machine why`" + ` may answer, and what to do next. The reason is the word in the answer's ` + "`reason`" + `; where there are several rows or steps,
 the situation decides. Words in braces are filled in. Where an API records why an attempt at an instance failed as text
 only, ` + "`CreateFailed` stands for `ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` and `Conflict`" + ` as well
-([which](compatibility.md)): nobody parses that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
+([which](compatibility.md)): Millwright does not parse that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
 
 | reason | state | the object ... | next |
 |---|---|---|---|
@@ -24,9 +24,21 @@ only, ` + "`CreateFailed` stands for `ResourceExhausted`, `InvalidConfiguration`
 	keys := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
 		return cmp.Or(strings.Compare(strings.ToLower(reasonOf(a)), strings.ToLower(reasonOf(b))), strings.Compare(a, b))
 	})
-	for _, key := range keys {
-		a := reasons[key]
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", reasonOf(key), a.state, a.text, a.next)
+	for i := 0; i < len(keys); i++ {
+		a := reasons[keys[i]]
+		next := a.next
+		for i+1 < len(keys) && sameAnswer(keys[i], keys[i+1]) {
+			i++
+			if more := reasons[keys[i]].next; !slices.Contains(strings.Split(next, "<br>or: "), more) {
+				next += "<br>or: " + more
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", reasonOf(keys[i]), a.state, a.text, next)
 	}
 	return b.String()
+}
+
+// sameAnswer tells whether two entries differ in no more than what to do next.
+func sameAnswer(a, b string) bool {
+	return reasonOf(a) == reasonOf(b) && reasons[a].state == reasons[b].state && reasons[a].text == reasons[b].text
 }

@@ -282,23 +282,25 @@ func TestInputs(t *testing.T) {
 		file string
 		in   string // names of parts that have it as an input
 	}{
-		{"internal/engine/drain/decide.go", "lint lint-clouds mod-tidy rights chart rehearsal install fuzz prose"},
+		{"internal/engine/drain/decide.go", "lint lint-clouds mod-tidy rights chart release quickstart rehearsal install fuzz prose"},
 		{"internal/engine/drain/decide_test.go", "lint fuzz prose"},
-		{"docs/faq.md", "prose"},
-		{"docs/uninstall.md", "install prose"},
-		{"docs/metrics.md", "rights alerts prose"},
-		{"config/rbac/machine-controller/role.yaml", "rights chart alerts rehearsal install"},
-		{"charts/millwright/values.yaml", "rights chart rehearsal install"},
+		{"docs/faq.md", "prose docs"},
+		{"docs/uninstall.md", "install prose docs"},
+		{"docs/quickstart.md", "quickstart prose docs"},
+		{"hack/quickstart", "quickstart"},
+		{"docs/metrics.md", "rights alerts prose docs"},
+		{"config/rbac/machine-controller/role.yaml", "rights chart release quickstart alerts rehearsal install"},
+		{"charts/millwright/values.yaml", "rights chart release quickstart rehearsal install"},
 		{"test/e2e/why_test.go", "lint rights prose"},
 		{"test/install/ways_test.go", "lint install prose"},
 		{"internal/operator/start/box_test.go", "lint rights prose"},
-		{"dev/hollow/fakes.go", "rights chart rehearsal install prose"},
+		{"dev/hollow/fakes.go", "rights chart release quickstart rehearsal install prose"},
 		{"dev/clouds/kwok/kwok.go", "rehearsal prose"},
 		{"dev/clouds/ec2/double.go", "prose"},
 		{"providers/aws/cloud/provider.go", "prose"},
 		{".golangci.yml", "lint lint-clouds"},
-		{"Makefile", "lint lint-clouds mod-tidy rights chart rehearsal install"},
-		{"something/new.go", "lint lint-clouds mod-tidy rights chart rehearsal install prose"},
+		{"Makefile", "lint lint-clouds mod-tidy rights chart release quickstart rehearsal install"},
+		{"something/new.go", "lint lint-clouds mod-tidy rights chart release quickstart rehearsal install prose"},
 	} {
 		var got []string
 		for name, part := range parts {

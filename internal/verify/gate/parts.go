@@ -10,7 +10,7 @@ import (
 // no part of it. What is new in the repository therefore counts.
 var programs = []string{
 	"**", "!docs/", "!*.md", "!*_test.go", "!internal/verify/", "!test/", "!adapters/", "!examples/", "!tools/", "!.ci/", "!.golangci.yml",
-	"!hack/gate/", "!hack/bump/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
+	"!hack/gate/", "!hack/bump/", "!hack/site/", "!hack/fuzz", "!hack/libvirt", "!hack/openstack", "!hack/quickstart", "!dev/clouds/", "!dev/node/", "!dev/kube-rbac-proxy/",
 	"!providers/aws/cloud/", "!providers/azure/cloud/", "!providers/gcp/cloud/", "!providers/kubevirt/cloud/", "!providers/libvirt/cloud/",
 	"!providers/metal3/cloud/", "!providers/openstack/cloud/", "!providers/vsphere/cloud/", "!provider/remote/",
 }
@@ -43,6 +43,10 @@ func Parts(files, fuzzed []string) []Part {
 			Name: "prose", Lane: Computing, Target: "prose", Policy: Changed, Proves: "pages, comments and messages use the words of docs/contributing/style.md",
 			Inputs: []string{"*.md", "*.go", "hack/prose/", "hack/tool", "tools/vale/"},
 		},
+		{
+			Name: "docs", Lane: Computing, Target: "docs", Policy: Changed, Proves: "the site can be built, and every link within it leads to a page and a heading",
+			Inputs: []string{"*.md", "docs/", "hack/site/", "hack/tool", "tools/site/"},
+		},
 		{Name: "unit", Lane: Computing, Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
 		{Name: "box", Lane: Waiting, Target: "test-box", Proves: "packages that need a real API server"},
 		{Name: "sim", Lane: Computing, Target: "test-sim", Proves: "no simulated world breaks a safety statement, and each defect put in on purpose is found"},
@@ -68,6 +72,14 @@ func Parts(files, fuzzed []string) []Part {
 		{
 			Name: "chart", Lane: Computing, Target: "test-chart", Policy: Changed, Proves: "the chart is what config/ has, and Helm installs it on a real API server",
 			Inputs: with(programs, "test/chart/", "docs/install.md"),
+		},
+		{
+			Name: "release", Lane: Computing, Target: "test-release", Policy: Changed, Proves: "a release is the same from two folders, is verified, and is installed by krew; what was tampered with is refused",
+			Inputs: with(programs, "test/release/", "tools/krew/"),
+		},
+		{
+			Name: "quickstart", Lane: Waiting, Target: "test-quickstart", Policy: Changed, Proves: "the commands of docs/quickstart.md start a fleet on a control plane that is not the box",
+			Inputs: with(programs, "test/quickstart/", "tools/kwok/", "hack/quickstart", "examples/quickstart/", "docs/quickstart.md"),
 		},
 		{
 			Name: "alerts", Lane: Computing, Target: "test-alerts", Policy: Changed, Proves: "alerts fire when they should, and ask for metrics that programs have",

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// condition is a row of the catalogue.
+type condition struct {
+	// names are types, separated by commas; in asterisks they are prose.
+	of, names, api string
+	// says are its statuses with their reasons, one a line.
+	says string
+	// clients are those that are known to depend on it.
+	clients string
+}
+
+const (
+	ours    = "ours"
+	theirs  = "those of the original"
+	kstatus = "kstatus (Flux, Argo CD), `kubectl wait`"
+)
+
+// assumedReasons are the reasons of events that the code decides elsewhere, by "folder expression". Nothing: events that are passed on were collected where
+// they began.
+func assumedReasons(s *sources) map[string][]string {
+	distrusted := []string{"TargetClusterReplaced", "NodesMissingTogether"}
+	return map[string][]string{
+		"internal/controller/machine e.Reason": {},
+		"internal/controller/csr string(d.Reason)": s.declared("internal/engine/approval", "Reason",
+			"NodeCSRApprove", "AlreadyDecided", "OtherSigner", "ClientRenewal"), // approved, or another approver's
+		"internal/dialect/openshift c.Reason":        append(distrusted, "NodeMissing"),
+		"internal/dialect/gardener string(o.Reason)": distrusted,
+	}
+}
+
+// assumedTypes are the same for types and reasons of conditions.
+func assumedTypes() map[string][]string {
+	var began []string
+	for _, step := range []string{"PreDrainHook", "Drain", "VolumeDetach", "PreTerminateHook", "InstanceDeletion", "NodeDeletion"} {
+		began = append(began, step+"Started")
+	}
+	return map[string][]string{
+		"internal/controller/csr string(d.Reason)":                                             {"NodeCSRApprove"},
+		"internal/engine/interruption row.is":                                                  {"Terminating", "RebalanceRecommended", "MaintenanceScheduled"},
+		"internal/dialect/openshift t":                                                         began,
+		"internal/dialect/gardener corev1.NodeConditionType(dialect.StartedCondition(b.Step))": began,
+	}
+}
+
+// conditions are the rows of the page, by object.
+var conditions = []condition{
+	{"Machine", "InstanceExists", openshift, `True: the instance exists
+False, InstanceNotCreated: not created yet; the message has the last error
+False, InstanceMissing: terminated by another; the machine is Failed
+Unknown, ErrorCheckingProvider: the infrastructure was not asked, or did not answer
+Unknown, InstanceContradicted: it lists no instance, and the node is Ready`, theirs},
+	{"Machine", "Drainable", openshift, `True
+False, HookPresent: pre-drain hooks are set; the message names their owners`, "owners of hooks, as etcd's operator"},
+	{"Machine", "Terminable", openshift, `True
+False, HookPresent: pre-terminate hooks are set`, "owners of hooks, as etcd's operator"},
+	{"Machine", "Drained", openshift, `True: the drain is complete, skipped or abandoned, as the message says
+False, DrainError: pods are left`, "owners of pre-terminate hooks, which wait for it"},
+	{"Machine", "NodeExists", openshift, `False, NodeMissing: the node of a Running machine was deleted
+Unknown, TargetClusterReplaced or NodesMissingTogether: nothing is concluded; absent otherwise`, ours},
+	{"Machine", "NodeHealthy", openshift, "False, NodeUnhealthy or another reason of [why](../reasons.md): the node of a machine with a health timeout of its own is unhealthy since then; absent otherwise", ours},
+	{"Machine", "InstanceRecord", both, "True, Recorded: the message is the machine's [record](../record.md)", ours},
+	{"Machine", "PreDrainHookStarted, DrainStarted, VolumeDetachStarted, PreTerminateHookStarted, InstanceDeletionStarted, NodeDeletionStarted", both, `True since that step of the deletion began; absent before
+InstanceListed, of InstanceDeletionStarted: the instance was listed then. With o its message is the error of a failing termination`, ours},
+	{"Machine", "*(those of the node)*", gardener, "copies of the node's conditions", theirs},
+	{"MachineSet", "Ready", openshift, `True: all wanted machines exist and are available
+False, MachinesUnavailable
+False, InvalidSpec: a field is invalid`, kstatus},
+	{"MachineSet", "ReplicaFailure", both, `True, FailedCreate: a machine cannot be created
+True, FailedDelete: a machine cannot be deleted
+True, CreationHeld or DeletionHeld (the latter: g): more than one of the shares allows`, "g: those of the original; o: ours"},
+	{"MachineSet", "DeletionHeld", openshift, "True, MassDeletion: more would be deleted than the share allows; absent otherwise", ours},
+	{"MachineSet", "Frozen", gardener, "True, OverShootingReplicaCount: far too many machines exist, and none is created", theirs},
+	{"MachineDeployment", "Available", both, `True, MinimumReplicasAvailable
+False, MinimumReplicasUnavailable`, "g: those of the original; o: kstatus"},
+	{"MachineDeployment", "Progressing", both, `True, NewMachineSetCreated, FoundNewMachineSet or MachineSetUpdated: under way
+True, NewMachineSetAvailable: complete
+Unknown, DeploymentPaused or DeploymentResumed
+Unknown, DeletionHeld: a set waits for an approval
+False, MachineSetCreateError, ProgressDeadlineExceeded or RolloutStopped
+False, InvalidSpec or SelectingAll: a field is invalid`, "g: those of the original; o: kstatus; `kubectl machine rollout status`"},
+	{"MachineDeployment", "ReplicaFailure", both, "True: that of a set, with its reason; MachineSetFailed where a set has none; absent otherwise", theirs},
+	{"MachineDeployment", "Frozen", gardener, "True, OverShootingReplicaCount or MachineDeploymentStateSync: a set is frozen; absent otherwise", theirs},
+	{"MachineDeployment", "Ready", openshift, "True or False with the reason of Progressing; MachinesUnavailable; Deleting", kstatus},
+	{"MachineDeployment", "Reconciling", both, "True: not complete, and no obstacle; absent otherwise", kstatus},
+	{"MachineDeployment", "Stalled", both, "True: it will not complete by itself; absent otherwise", kstatus},
+	{"MachineHealthCheck", "RemediationAllowed", openshift, `True
+False, TooManyUnhealthy: more than maxUnhealthy; severity Info while machines only start
+False, TargetClusterReplaced, TargetClusterUnknown or NodesMissingTogether: the target cluster is not trusted
+False, InvalidSpec: maxUnhealthy is invalid`, theirs},
+	{"MachineHealthCheck", "ExternalRemediationTemplateAvailable", openshift, `True
+False, ExternalRemediationTemplateNotFound; absent without a problem so far`, theirs},
+	{"MachineHealthCheck", "ExternalRemediationRequestAvailable", openshift, `True
+False, ExternalRemediationRequestCreationFailed; absent without a problem so far`, theirs},
+	{"MachineHealthCheck", "Valid", openshift, "False, InvalidSpec: a field is unreadable, and no machine is remediated; absent without a problem so far", ours},
+	{"MachineHealthCheck", "Calm", openshift, `True; NoMachines: the selector matches none
+False, Blind: nodes cannot be observed, or only since a moment ago
+False, Storm: a group of machines is in a storm, or was a short while ago
+False, Held: machines are left alone because of the rate or of back-off; absent where the breaker is off`, ours},
+	{"Node", "Terminating", both, `True, TerminationRequested: the cloud has announced the end of the instance
+False, NoticeWithdrawn
+True, Unhealthy or ScaleDown (g): its machine is under deletion`, "the health check of spot machines; g: those of the original"},
+	{"Node", "RebalanceRecommended", both, `True, CapacityAtRisk
+False, NoticeWithdrawn`, ours},
+	{"Node", "MaintenanceScheduled", both, `True, MaintenanceNotice
+False, NoticeWithdrawn`, ours},
+	{"Node", "InPlaceUpdate", gardener, "always True; CandidateForUpdate, SelectedForUpdate, DrainSuccessful, ReadyForUpdate, UpdateSuccessful, UpdateFailed", "the program that updates nodes"},
+	{"Node", "Preserved", gardener, "True or False; `Preserved by MCM.`, `Preserved by user.`, `Preservation stopped.`", theirs},
+	{"CertificateSigningRequest", "Approved", both, "True, NodeCSRApprove", "kubelets, kube-controller-manager"},
+	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Available", openshift, "True, AsExpected; False, Initializing", "the cluster version operator, the console"},
+	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Progressing", openshift, "True, Initializing or SyncingResources; False, AsExpected", "the same"},
+	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Degraded", openshift, "True, SyncingFailed; False, AsExpected", "the same"},
+	{"ClusterOperator `machine-api`, or `Operands...` on the operator's Deployment", "Upgradeable", openshift, "True", "the same"},
+}
+
+// is tells whether a row is about a type.
+func (c condition) is(name string) bool {
+	return slices.Contains(strings.Split(c.names, ", "), name)
+}
+
+// mentions tells whether a row has a reason.
+func (c condition) mentions(reason string) bool {
+	return strings.Contains(c.says, reason)
+}
