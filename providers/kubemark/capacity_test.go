@@ -61,7 +61,7 @@ func target(t *testing.T) (p *kubemark.Provider, made *corev1.Node) {
 	return p, made
 }
 
-// sizeOf is what autoscalers are told.
+// sizeOf is the size that autoscalers get.
 func sizeOf(t *testing.T, s provider.Session) provider.Size {
 	t.Helper()
 	size, err := tellSize(t, s)
@@ -80,8 +80,8 @@ func tellSize(t *testing.T, s provider.Session) (provider.Size, error) {
 	return sizer.Size(t.Context())
 }
 
-// TestDeclaredCapacity: what a class declares outside its spec is what its nodes have,
-// as far as the spec does not say otherwise, and what autoscalers are told.
+// TestDeclaredCapacity: nodes have the capacity that the class declares outside its spec, unless the spec
+// sets it; autoscalers get the same.
 func TestDeclaredCapacity(t *testing.T) {
 	for _, c := range []struct {
 		reason      string

@@ -35,8 +35,7 @@ type cloud struct {
 	start func() *kubemark.Provider
 }
 
-// inMemory is a cloud that is gone with its provider, which is therefore never
-// restarted.
+// inMemory is a cloud that ends with its provider, which is therefore never restarted.
 func inMemory(t *testing.T) cloud {
 	t.Helper()
 	c := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))

@@ -422,8 +422,8 @@ func TestHollowUserData(t *testing.T) {
 	}
 }
 
-// TestHollowRun: bodies start in their time without anybody looking, also those
-// of instances that a process before this one made.
+// TestHollowRun: bodies start on time without a caller that reads the instances, also those of instances of
+// an earlier process.
 func TestHollowRun(t *testing.T) {
 	r := newRack(t, "kubelet")
 	r.spec = `{"createLatency":"100ms","bootLatency":"100ms"}`

@@ -20,8 +20,7 @@ func list(n int, entry string) string {
 	return "[" + strings.Join(entries, ",") + "]"
 }
 
-// Whoever may create a machine writes a spec. However it looks, opening it costs
-// little, and what is said of it can be read.
+// Users who may create machines write specs. Opening any spec is cheap, and its errors are readable.
 func TestHostileSpecsCostLittle(t *testing.T) {
 	cases := []struct {
 		reason, fields string

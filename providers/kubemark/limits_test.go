@@ -51,8 +51,7 @@ func TestCreateFailureRate(t *testing.T) {
 	}
 }
 
-// TestFault: an instance that is accepted and given up says why, and goes with its
-// parts.
+// TestFault: an instance that was accepted and then failed reports why, and is deleted with its dependants.
 func TestFault(t *testing.T) {
 	c, s := shop(t, `{"createLatency":"5s","fault":"Exhausted"}`)
 	i, err := s.Create(t.Context(), machine(1), provider.Want{})

@@ -137,7 +137,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// What was told comes to pass, for everybody who looks.
+// An announced event happens, and every caller sees it.
 func TestToldInterruption(t *testing.T) {
 	w := newWatched(t, `{}`)
 	if status, body := w.tell("POST", "/interruption?announce=terminate&in=30s"); status != http.StatusNoContent {
@@ -156,7 +156,7 @@ func TestToldInterruption(t *testing.T) {
 	}
 }
 
-// The notices of a class are announced as those that are told.
+// The notices of a class are announced like requested ones.
 func TestMetadataOfAClass(t *testing.T) {
 	w := newWatched(t, `{"interruptAfter":"10m","interruptNotice":"2m"}`) // at 03:04:05
 	sources := w.sources()

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// bench is a double with a provider that works on it.
+// bench is a simulator with a provider for it.
 type bench struct {
 	t      *testing.T
 	clock  *double.Clock

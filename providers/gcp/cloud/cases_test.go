@@ -88,8 +88,8 @@ func TestZoneIsLeft(t *testing.T) {
 	b.remove(s, ref("m"))
 }
 
-// TestProjectIsLeft: an instance is found, switched off and removed in the project that its machine names, where the class has no
-// spec; where it has one of another project, nobody says that there is nothing.
+// TestProjectIsLeft: without a spec, an instance is found, powered off and deleted in the project of the
+// machine's provider ID. With a spec of another project, Find returns an error and not an empty result.
 func TestProjectIsLeft(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "prod")
@@ -209,7 +209,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestInterruption: a spot instance says so, is told of its end, and is off then.
+// TestInterruption: a spot instance is reported as such, gets a notice of its interruption, and is stopped
+// afterwards.
 func TestInterruption(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"tags"`, `"provisioningModel": "Spot", "tags"`))
@@ -313,7 +314,8 @@ func documented(t *testing.T) (role []string) {
 	return role
 }
 
-// onTagValues is what the page's roles/resourcemanager.tagUser has besides: whoever owns a tag's value grants it there.
+// onTagValues are the further permissions of the page's roles/resourcemanager.tagUser, which the owner of a
+// tag value grants on it.
 const onTagValues = "resourcemanager.tagValueBindings.create"
 
 // TestRolePermitsWhatIsNeeded, and nothing of it is not needed: the role of docs/providers/gcp.md.

@@ -86,7 +86,7 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	s := b.open(class)
 	labels := map[string]any{}
-	tags := s.template.tags()
+	tags := s.plan.tags()
 	if class.API == provider.OpenShift {
 		labels[s.clusterLabel()] = owned
 	}
@@ -137,7 +137,7 @@ func (b *bench) rotate(class provider.Class) (provider.Class, error) {
 	return class, nil
 }
 
-// elsewhere is another project, in a double of its own.
+// elsewhere is another project, in another simulator.
 func (b *bench) elsewhere(ctx context.Context, class provider.Class) (provider.Session, error) {
 	other := newBench(b.t, func(o *gce.Options) { o.Inventory.Project = "elsewhere" })
 	class.Credentials = map[string][]byte{loginKey[class.API]: other.login}

@@ -139,8 +139,8 @@ func TestFallbackFromAQuota(t *testing.T) {
 	}
 }
 
-// TestFallbackGivenUp: the class's own session learns that a fallback was given up, of which type, and where; and so
-// after a restart.
+// TestFallbackGivenUp: the class's own session reports the failure of a fallback's instance, with its type
+// and zone, also after a restart.
 func TestFallbackGivenUp(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.Gardener, cluster)
@@ -156,7 +156,8 @@ func TestFallbackGivenUp(t *testing.T) {
 	b.remove(b.open(class), ref("m"))
 }
 
-// TestFallbackLeavesPools: a pool forgets an instance of a fallback's zone that somebody else removed.
+// TestFallbackLeavesPools: an instance in a fallback's zone that another client deleted is removed from
+// target pools.
 func TestFallbackLeavesPools(t *testing.T) {
 	b := newBench(t)
 	class := with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`)

@@ -201,7 +201,7 @@ func TestNoExternalIPv6(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := spec.instance(place{project: "p", region: "r", zone: "z", machineType: "t"}, nil)
+		i, err := spec.instance(placement{project: "p", region: "r", zone: "z", machineType: "t"}, nil)
 		if err != nil || len(i.NetworkInterfaces[0].Ipv6AccessConfigs)+len(i.NetworkInterfaces[0].AccessConfigs) > 0 {
 			t.Errorf("%q: %+v, %v", stack, i.NetworkInterfaces[0], err)
 		}
@@ -211,10 +211,10 @@ func TestNoExternalIPv6(t *testing.T) {
 	}
 }
 
-func decodeTree(tree any) (template, error) {
+func decodeTree(tree any) (plan, error) {
 	raw, err := json.Marshal(tree)
 	if err != nil {
-		return template{}, err
+		return plan{}, err
 	}
 	return decode(provider.Gardener, raw)
 }

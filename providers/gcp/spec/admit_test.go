@@ -186,7 +186,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestFaultsAreBounded: what people are told does not grow with what they wrote.
+// TestFaultsAreBounded: the length of errors does not grow with the spec.
 func TestFaultsAreBounded(t *testing.T) {
 	list := `[{"sizeGb": 1}` + strings.Repeat(`,{"sizeGb": 1}`, 10000) + `]`
 	long := `{"disks": ` + list + `, "networkInterfaces": ` + list + `, "zone": "` + strings.Repeat("x", 100000) + `"}`

@@ -14,7 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubevirt/cloud"
 )
 
-// TestAnswers: what an API server, or somebody in its place, says, by what is to be done about it. None of it is "nothing there".
+// TestAnswers: the errors of an API server, or of a proxy in its place, by kind. None of them means "not
+// found".
 func TestAnswers(t *testing.T) {
 	const asJSON, asText, asPage = "application/json", "text/plain; charset=utf-8", "text/html"
 	status := func(reason, message, details string) string {
@@ -103,7 +104,8 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace: a namespace that was made anew is another account, and one that is not there is none.
+// TestAnotherNamespace: a namespace that was created again is another account, and one that does not exist is
+// no account.
 func TestAnotherNamespace(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")

@@ -88,8 +88,8 @@ var gardenerRows = slices.Concat(selfRows, machineRows)
 const original = `{"sourcePvcName":"rhcos","requestedStorage":"50Gi","storageClassName":"fast","persistentVolumeAccessMode":"ReadOnlyMany",` +
 	`"requestedMemory":"8Gi","requestedCPU":4,"networkName":"storage","ignitionSecretName":"u","credentialsSecretName":"c"}`
 
-// leaves are the paths of all fields of a type that have no fields themselves, with their types. What CDI is told of an additional volume is
-// what it is told of the first.
+// leaves returns the paths and types of all leaf fields of a type. Only the first additional volume is
+// listed: CDI gets the same fields for the others.
 func leaves(t reflect.Type, at string) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

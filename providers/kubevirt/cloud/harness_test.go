@@ -98,7 +98,7 @@ func (b *bench) session(class provider.Class) provider.Session {
 	return s
 }
 
-// operations are those by which the double knows what serves a verb.
+// operations maps a verb to the operation of the simulator that serves it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "virtualmachines.list", providertest.Create: "virtualmachines.create", providertest.Delete: "virtualmachines.delete",
 	providertest.List: "virtualmachines.list", providertest.Maintain: "virtualmachines.patch", providertest.Power: "virtualmachines.patch",

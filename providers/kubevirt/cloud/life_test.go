@@ -144,7 +144,7 @@ func TestOwnershipMended(t *testing.T) {
 	}
 }
 
-// TestNameTaken: the virtual machine of somebody else is no success, and stays.
+// TestNameTaken: an existing virtual machine of another owner is a conflict, and stays.
 func TestNameTaken(t *testing.T) {
 	for _, r := range []struct {
 		reason string
@@ -158,7 +158,7 @@ func TestNameTaken(t *testing.T) {
 			b := newBench(t)
 			class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
 			b.cloud.Plant(kubevirt.Planted{Name: "m", Namespace: "demo", Labels: r.labels})
-			if _, err := b.create(class, ref, "x"); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "not of this machine") {
+			if _, err := b.create(class, ref, "x"); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "belongs to another machine") {
 				t.Errorf("create says %v", err)
 			}
 			b.removed(class, ref)
@@ -269,7 +269,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestNoFaultAfterItRan: what befalls a virtual machine later is no reason to give it up.
+// TestNoFaultAfterItRan: an error of a virtual machine that has run is no fault.
 func TestNoFaultAfterItRan(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")

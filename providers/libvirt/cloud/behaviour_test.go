@@ -71,7 +71,8 @@ func TestNameThatAnotherHas(t *testing.T) {
 	}
 }
 
-// TestBootData: each form of user data reaches the guest where it looks for it, and nobody else can read it.
+// TestBootData: each format of user data reaches the guest at the place where it reads it, and no other user
+// of the host can read it.
 func TestBootData(t *testing.T) {
 	for _, r := range []struct{ reason, api, patch, userData, kind, content, xml string }{
 		{"the spec says Ignition", provider.OpenShift, "", "anything", "ignition", "anything", `<entry name="opt/com.coreos/config" file="/pools/c1/`},
@@ -197,7 +198,7 @@ func TestNameThatACardHas(t *testing.T) {
 	}
 }
 
-// TestNoAddressLeft: what a network cannot give is told as what it is, and nothing is left.
+// TestNoAddressLeft: the error says what the network lacks, and nothing is left behind.
 func TestNoAddressLeft(t *testing.T) {
 	for _, r := range []struct {
 		reason, with string
@@ -294,7 +295,8 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestSilentHost: a host that does not answer costs its connection, and nobody waits longer than they want.
+// TestSilentHost: a host that does not answer costs its connection, and no caller waits longer than its
+// context.
 func TestSilentHost(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))

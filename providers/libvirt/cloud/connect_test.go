@@ -9,7 +9,7 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// connect is somebody else's connection to a host.
+// connect is a connection of another client to a host.
 func connect(t testing.TB, uri string) *libvirt.Libvirt {
 	t.Helper()
 	u, err := url.Parse(uri)

@@ -27,7 +27,7 @@ const (
 	otherUUID = "5a1c9d0e-4b7f-4e2a-8c3d-1f2e3d4c5b6a"
 )
 
-// bench is one host under test, and somebody else's connection to it.
+// bench is one host under test, and a connection of another client to it.
 type bench struct {
 	t     testing.TB
 	host  *daemon.Host

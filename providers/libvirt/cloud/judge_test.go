@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// judge is libvirt's own test driver, behind a real libvirtd. It keeps what it is told while somebody is connected, boots at once, and
-// has no contents of volumes, so that machines are made without user data.
+// judge is libvirt's own test driver, in a real libvirtd. It keeps its state while a client is connected,
+// boots at once, and its volumes have no content, so that machines are created without user data.
 type judge struct {
 	t     *testing.T
 	uri   string
@@ -118,7 +118,8 @@ func (j *judge) clear() {
 	}
 }
 
-// TestConformanceOfTheRealOne runs the suite on libvirt's own driver: what the double answers is as true as this.
+// TestConformanceOfTheRealOne runs the suite on libvirt's own driver, which the simulator's answers must
+// match.
 func TestConformanceOfTheRealOne(t *testing.T) {
 	newJudge(t)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {

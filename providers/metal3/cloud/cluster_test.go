@@ -25,8 +25,9 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestInACluster: in a real API server, hosts are beside machines of both APIs, without credentials. Each machine gets a host,
-// and its node the provider ID of that. When the machines are gone, so is what was made for them, and the hosts are free.
+// TestInACluster: with a real API server, the hosts are in the machines' cluster, for both APIs, without
+// credentials. Each machine gets a host, and its node the host's provider ID. After the machines are deleted,
+// their secrets are deleted and the hosts are free.
 func TestInACluster(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS has no folder with kube-apiserver and etcd")

@@ -92,7 +92,8 @@ func under(document any, path string) any {
 	return document
 }
 
-// TestFields sends each field that a host has, and looks for it there. Half an image is none, as in the original.
+// TestFields sends each field that a host has, and looks for it there. An incomplete image is ignored, as in
+// the original.
 func TestFields(t *testing.T) {
 	for api, shape := range shapes {
 		for path := range leaves(shape, "") {

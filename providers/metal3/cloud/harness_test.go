@@ -148,7 +148,7 @@ func machineRef(name string) provider.Ref {
 	return provider.Ref{UID: fmt.Sprintf("5f1c5b5e-5d0f-4b8e-9a60-%012x", sum[:6]), Namespace: "machines", Name: name}
 }
 
-// operations are those by which the double knows what serves a verb.
+// operations maps a verb to the operation of the simulator that serves it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "baremetalhosts.list", providertest.Create: "baremetalhosts.patch", providertest.Delete: "baremetalhosts.patch",
 	providertest.List: "baremetalhosts.list", providertest.Maintain: "baremetalhosts.patch", providertest.Power: "baremetalhosts.patch",

@@ -61,7 +61,7 @@ func (b *bench) removed(class provider.Class, ref provider.Ref, given ...provide
 	b.t.Fatal("it does not go")
 }
 
-// host is an object of the double, by the ID of an instance or a name.
+// host is an object of the simulator, by the ID of an instance or by name.
 func (b *bench) host(id string) kubeapi.Object {
 	if _, name, ok := strings.Cut(id, "/"); ok {
 		id = name
@@ -86,7 +86,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestFault: a host that is broken before it runs says so by its machine, as what may be mended; later it is no reason to give it up.
+// TestFault: an error of a host before it has run is a transient fault of its machine; a later error is no
+// fault.
 func TestFault(t *testing.T) {
 	for verb, kind := range map[string]string{
 		"fail": "provisioning error", "break-power": "power management error", "break-registration": "registration error", "break-inspection": "inspection error",
@@ -121,7 +122,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestStates are those of Metal3, by what a machine that has such a host is told.
+// TestStates: the states of Metal3, and the machine's state for each of them.
 func TestStates(t *testing.T) {
 	for _, r := range []struct {
 		reason, state string
@@ -215,7 +216,8 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestDeletedHost: a host that people delete is gone once it is, and so is what was made for it.
+// TestDeletedHost: after a user deletes a host, its machine has no instance, and the machine's secret is
+// deleted.
 func TestDeletedHost(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -261,7 +263,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestSize: the least of the hosts that are chosen; where none is, nobody knows.
+// TestSize: the smallest of the selected hosts; without an inspected host, the size is unknown.
 func TestSize(t *testing.T) {
 	arm := metal3.Hosts{Name: "arm", Labels: map[string]string{"role": "storage"}, CPUs: 64, MemoryMiB: 16384, Arch: "aarch64"}
 	b := newBench(t, hosts(one(worker), one(storage), arm))
@@ -285,7 +287,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestAddresses: those of all NICs that have one, and the name; a name that any host has is none.
+// TestAddresses: the addresses of all NICs, and the host name, unless it is generic.
 func TestAddresses(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -410,7 +412,7 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// TestObjections: what Metal3 objects to is told with the field of the spec.
+// TestObjections: an error of Metal3's validation names the field of the spec.
 func TestObjections(t *testing.T) {
 	b := newBench(t)
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Invalid"}, Operation: "baremetalhosts.patch", Times: 1})

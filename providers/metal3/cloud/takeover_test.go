@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestForeign: what somebody else has is neither found nor touched, whatever mark of ours is left on it.
+// TestForeign: a host of another owner is neither found nor changed, whatever labels of ours are left on it.
 func TestForeign(t *testing.T) {
 	for _, r := range []struct {
 		reason   string
@@ -81,7 +81,8 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-// TestFormerProviderID: the original read provider IDs without a UID; and a host that was made anew under a name is another.
+// TestFormerProviderID: the original's former provider IDs have no UID; and a host that was created again
+// under the same name is another host.
 func TestFormerProviderID(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")

@@ -40,7 +40,7 @@ func sized(systemType, name string, value any) string {
 type rule struct {
 	name, change string
 	faults       []string // type and path
-	warning      string   // how the only one begins; empty: there is none
+	warning      string   // the prefix of the only one; empty: no warning
 	reason       string
 }
 

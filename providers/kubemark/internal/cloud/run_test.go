@@ -39,7 +39,7 @@ func TestListingDoesNotWait(t *testing.T) {
 	for n := range instances {
 		name := fmt.Sprint("m", n)
 		r := Record{ID: name, Cluster: "c", UID: name, Name: name, Node: name, Traits: Traits{Backend: "held", Latencies: Latencies{BootLatency: time.Millisecond}}}
-		if _, err := c.Create(t.Context(), Order{Record: r, Quota: -1}); err != nil {
+		if _, err := c.Create(t.Context(), CreateRequest{Record: r, Quota: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -177,8 +177,7 @@ func TestStoreLocks(t *testing.T) {
 	})
 }
 
-// TestStoreAccount: all who open a store at once are told of one account, and it
-// is another store's under no circumstances.
+// TestStoreAccount: all concurrent openers of a store get the same account, and no other store has it.
 func TestStoreAccount(t *testing.T) {
 	stores(t, func(t *testing.T, s Store, again func() Store) {
 		const openers = 8
