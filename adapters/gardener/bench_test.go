@@ -28,7 +28,7 @@ const (
 	lag  = 30 * time.Second
 )
 
-// bench is the reference driver over a played cloud, in the time of a bubble: minutes pass at once.
+// bench is the reference driver with a simulated cloud, in a synctest bubble: minutes pass at once.
 type bench struct {
 	t       *testing.T
 	life    context.Context

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// beyond are the demands that a driver's interface leaves no room for, each with what it is that it lacks. They are made all
-// the same, and fail: one that is met is none of these.
+// beyond are the checks that a driver's interface cannot pass, each with what the interface lacks. The suite
+// runs them nevertheless, and they must fail.
 var beyond = map[string]string{
 	"owner":         "a driver writes no owner on an instance",
 	"owner unknown": "a driver writes no namespace on an instance",

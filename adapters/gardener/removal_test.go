@@ -77,7 +77,7 @@ func TestARemovalEndsThatTheDriverStillShows(t *testing.T) {
 	}
 }
 
-// shownAsEnded: what was removed costs nothing any more, whoever looks, until the driver has forgotten it.
+// shownAsEnded: a deleted instance costs nothing more, even if it is read, until the driver has forgotten it.
 func (b *bench) shownAsEnded(s provider.Session, r provider.Ref) {
 	b.t.Helper()
 	if all, err := s.Find(b.t.Context(), r); err == nil && len(provider.Existing(all)) > 0 {

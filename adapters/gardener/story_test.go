@@ -76,7 +76,8 @@ func TestNoCallHoldsAWorker(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldByTheNextCall: what comes of a call that nobody waited for reaches whoever asks next, once.
+// TestFailureIsToldByTheNextCall: the next caller gets the outcome of a call for which no caller waited,
+// once.
 func TestFailureIsToldByTheNextCall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		refuse := time.Minute
@@ -107,7 +108,8 @@ func TestFailureIsToldByTheNextCall(t *testing.T) {
 	})
 }
 
-// TestNoRoomIsAShortage: Nova accepts the server and gives it up. The driver removes it, and the machine waits for capacity.
+// TestNoRoomIsAShortage: Nova accepts the server, which then fails. The driver deletes it, and the machine
+// waits for capacity.
 func TestNoRoomIsAShortage(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		if err := b.cloud.Do("exhaust", "nova"); err != nil {
@@ -174,7 +176,7 @@ func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	})
 }
 
-// TestDeletionStopsACreation: nothing is left of what was being made, whoever is faster.
+// TestDeletionStopsACreation: a concurrent creation leaves nothing behind, whichever call is faster.
 func TestDeletionStopsACreation(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		s := b.open(b.start())
@@ -240,8 +242,8 @@ func TestAPanicEndsACall(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotShownYetIsNotMadeAgain: the driver has made it, its status does not show it yet, and nobody has recorded it. Later on it
-// has died: a machine gets one instance.
+// TestWhatIsNotShownYetIsNotMadeAgain: the driver has created the instance, its status does not show it yet,
+// and the machine has not recorded it. Later the instance has died: a machine gets one instance.
 func TestWhatIsNotShownYetIsNotMadeAgain(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		calls := 0

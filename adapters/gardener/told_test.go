@@ -32,7 +32,8 @@ func TestDuplicatesAreSeenAndGoOneByOne(t *testing.T) {
 	})
 }
 
-// TestTheEndOfOneIsNotThatOfAnother: a removal that nobody waited for says nothing of the next one of that name.
+// TestTheEndOfOneIsNotThatOfAnother: the outcome of a deletion for which no caller waited is not used for the
+// next deletion of that name.
 func TestTheEndOfOneIsNotThatOfAnother(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.plant("blue", "m")
@@ -153,7 +154,7 @@ func TestADriverIsGivenTheObjects(t *testing.T) {
 	})
 }
 
-// TestWhoseIsWhatTheDriverLists: only a person can say that nobody else uses the tags.
+// TestWhoseIsWhatTheDriverLists: only a user can state that no other control plane uses the tags.
 func TestWhoseIsWhatTheDriverLists(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		inBubble(t, reference.Habits{}, func(b *bench) {

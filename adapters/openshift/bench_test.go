@@ -36,7 +36,7 @@ const (
 	cluster   = "machine.openshift.io/cluster-api-cluster"
 )
 
-// bench is an actuator over a played cloud and an API server, in the time of a bubble: minutes pass at once.
+// bench is an actuator with a simulated cloud and an API server, in a synctest bubble: minutes pass at once.
 type bench struct {
 	t        *testing.T
 	life     context.Context
@@ -151,7 +151,7 @@ func (b *bench) open(p provider.Provider) provider.Session {
 	return s
 }
 
-// declare stores ref's machine, as users and sets do; a former one of its name is gone.
+// declare stores ref's machine, as users and sets do; it replaces a former machine of the name.
 func (b *bench) declare(ref provider.Ref, c provider.Class) {
 	b.t.Helper()
 	b.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// beyond are the demands that an actuator's interface leaves no room for, each with what it is that it lacks. They are made all
-// the same, and fail: one that is met is none of these.
+// beyond are the checks that an actuator's interface cannot pass, each with what the interface lacks. The
+// suite runs them nevertheless, and they must fail.
 var beyond = map[string]string{
 	"found by provider ID": "an actuator tells no name of an instance: it goes by that of the machine",
 	"owner unknown":        "an actuator writes no namespace on an instance",

@@ -19,7 +19,7 @@ type timedError struct{ RequeueAfter string }
 
 func (timedError) Error() string { return "soon" }
 
-// reasonedError has a field of the name that is none of the API's reasons.
+// reasonedError has a field Reason without one of the API's reasons.
 type reasonedError struct{ Reason string }
 
 func (reasonedError) Error() string { return "InvalidConfiguration" }

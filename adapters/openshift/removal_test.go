@@ -73,7 +73,7 @@ func TestWhatIsNotGivenStays(t *testing.T) {
 	})
 }
 
-// TestAMachineThatIsTakenAway is found by what it was: its instance is listed as one that nobody has, and goes.
+// TestAMachineThatIsTakenAway is remembered: its instance is listed without a machine, and is collected.
 func TestAMachineThatIsTakenAway(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		p := b.start()
@@ -156,7 +156,8 @@ func TestOneCallAtATime(t *testing.T) {
 	})
 }
 
-// TestNoMachineToPatch: an actuator takes down what it does, and the machine was taken away. Whether the instance is gone, Exists tells.
+// TestNoMachineToPatch: an actuator patches the machine in Delete, and the machine was deleted before. Exists
+// decides whether the instance is deleted.
 func TestNoMachineToPatch(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		exists := true

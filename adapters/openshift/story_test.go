@@ -64,7 +64,8 @@ func TestNoCallHoldsAWorker(t *testing.T) {
 	})
 }
 
-// TestWhatTheActuatorWritesIsToldAsItIs: the engine writes what it is told, so that nothing differs from what the actuator wrote.
+// TestWhatTheActuatorWritesIsToldAsItIs: the engine writes the status that the actuator wrote, without a
+// difference.
 func TestWhatTheActuatorWritesIsToldAsItIs(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		s, r := b.open(b.start()), b.declared("m")
@@ -129,7 +130,8 @@ func TestTheWholeMachineIsHandedOn(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldByTheNextCall: what comes of a call that nobody waited for reaches whoever asks next, once.
+// TestFailureIsToldByTheNextCall: the next caller gets the outcome of a call for which no caller waited,
+// once.
 func TestFailureIsToldByTheNextCall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		a := &stub{create: func(context.Context, *machinev1.Machine) error {
@@ -244,7 +246,7 @@ func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	})
 }
 
-// TestOneInstanceForTheLifeOfAMachine: one that has died is told as such, and not made again.
+// TestOneInstanceForTheLifeOfAMachine: a dead instance is reported as such, and not created again.
 func TestOneInstanceForTheLifeOfAMachine(t *testing.T) {
 	inBubble(t, reference.Habits{NoProviderID: true}, func(b *bench) {
 		s, r := b.open(b.start()), b.declared("m")
@@ -279,7 +281,8 @@ func TestWhatIsThereIsAdopted(t *testing.T) {
 	})
 }
 
-// TestOnlyTheMachineThatIsMeant: another machine has its name by now. Nothing is made for the one that is gone.
+// TestOnlyTheMachineThatIsMeant: another machine has the name by now. No instance is created for the deleted
+// one.
 func TestOnlyTheMachineThatIsMeant(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		a := &stub{}
@@ -304,7 +307,8 @@ func TestOnlyTheMachineThatIsMeant(t *testing.T) {
 	})
 }
 
-// TestWhatUpdateFailsWith: until there is a node the machine waits and says so; after that it is told, and harms nothing.
+// TestWhatUpdateFailsWith: before the node joins, the machine waits and reports the error; after that the
+// error is reported, and has no other effect.
 func TestWhatUpdateFailsWith(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		said := errors.New("no such subnet")

@@ -1,5 +1,5 @@
-// Package test plays the life of a fleet with the reference driver: its program stands in the place of a machine
-// controller, on a real control plane, over a played OpenStack.
+// Package test runs a fleet with the reference driver: its program replaces a machine controller, on a real
+// control plane, with a simulated OpenStack.
 package test
 
 import (

@@ -130,7 +130,8 @@ func (b *bench) survivesACrash() {
 	b.SurvivesACrash(func() { b.change(func(d *v1alpha1.MachineDeployment) { d.Spec.Replicas = 5 }) })
 }
 
-// collectsOrphans: a server that nobody has a machine for goes after its quarantine. One whose node works stays until a person names it.
+// collectsOrphans: a server without a machine is deleted after its quarantine. If its node works, it stays
+// until a user allows its deletion.
 func (b *bench) collectsOrphans() {
 	b.T.Helper()
 	stray := b.makeServer("stray")

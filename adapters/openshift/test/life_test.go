@@ -119,8 +119,8 @@ func (b *bench) survivesACrash() {
 	b.SurvivesACrash(func() { b.change(func(d *v1beta1.MachineDeployment) { d.Spec.Replicas = ptr.To[int32](5) }) })
 }
 
-// collectsOrphans: a machine is taken away around its finalizer while the process that knows it runs. What its node says for it keeps
-// its server until that is switched off; then it goes after its quarantine.
+// collectsOrphans: a machine is deleted without its finalizer while the process that remembers it runs. While
+// its node is Ready, the server stays; after the server is stopped, it is deleted after its quarantine.
 func (b *bench) collectsOrphans() {
 	b.T.Helper()
 	lost := b.machine(b.Ready()[0])

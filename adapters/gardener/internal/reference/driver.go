@@ -129,7 +129,7 @@ func (d *Driver) CreateMachine(ctx context.Context, r *driver.CreateMachineReque
 	return out, coded(err)
 }
 
-// discard removes a server that was accepted and given up, and says why.
+// discard deletes a server that was accepted and then failed, and returns its fault.
 func (d *Driver) discard(ctx context.Context, c *nova.Cloud, s nova.Server) error {
 	if _, err := c.Call(ctx, http.MethodDelete, c.Services["compute"]+"/servers/"+s.ID, nil, nil); err != nil && !nova.Gone(err) {
 		return err
@@ -175,7 +175,8 @@ func (d *Driver) InitializeMachine(ctx context.Context, r *driver.InitializeMach
 	return &driver.InitializeMachineResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: r.Machine.Name, Addresses: there[0].NodeAddresses()}, nil
 }
 
-// DeleteMachine removes the server that the provider ID names, or else those of the name, and waits until they are gone.
+// DeleteMachine deletes the server of the provider ID, or else those of the name, and waits until they are
+// deleted.
 func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
 	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
 	if err != nil {

@@ -70,7 +70,7 @@ func (a *Actuator) Create(ctx context.Context, m *machinev1.Machine) error {
 	return a.failed(ctx, m, a.await(ctx, s, id))
 }
 
-// await waits until the server is up. One that is given up is removed.
+// await waits until the server is running. It deletes a server that failed.
 func (a *Actuator) await(ctx context.Context, s *site, id string) error {
 	tick := time.NewTicker(max(a.Poll, time.Second))
 	defer tick.Stop()

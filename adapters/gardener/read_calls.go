@@ -11,37 +11,38 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 const (
-	// lookTimeout bounds a call that changes nothing, lookPatience is how long a worker waits for one.
+	// lookTimeout limits a read call, lookPatience is how long a worker waits for one.
 	lookTimeout, lookPatience = 10 * time.Minute, 20 * time.Second
-	// stale is how old an answer may be that nobody has waited for.
+	// stale is the maximum age of an answer for which no caller waited.
 	stale = time.Minute
 )
 
-// looks are what drivers are asked that changes nothing, beside the workers: some take minutes for it. It is safe for
-// concurrent use.
-type looks struct {
+// readCalls are the drivers' read calls, in the background: some drivers take minutes for them. It is safe
+// for concurrent use.
+type readCalls struct {
 	clock clock.WithTicker
-	calls *beside.Calls
+	calls *background.Calls
 
 	mu       sync.Mutex
 	answered map[string]answered
-	// changes counts what was changed, changed has by what it is for how many that were when a call for it last began or ended.
+	// changes counts changes. changed has, by subject, the count when the last change of the subject began or
+	// ended.
 	changes uint64
 	changed map[string]change
 }
 
-// change is one that began or ended.
+// change is the beginning or the end of a change.
 type change struct {
 	number uint64
 	at     time.Time
 }
 
-// answered is what came of a look; changes is how many there were when it began.
+// answered is the result of a read; changes is the count of changes when it began.
 type answered struct {
 	found   []provider.Instance
 	err     error
@@ -49,15 +50,16 @@ type answered struct {
 	at      time.Time
 }
 
-func newLooks(life context.Context, clk clock.WithTicker) *looks {
-	return &looks{
-		clock: clk, calls: beside.New(life, clk, lookTimeout, "driver"),
+func newReadCalls(life context.Context, clk clock.WithTicker) *readCalls {
+	return &readCalls{
+		clock: clk, calls: background.New(life, clk, lookTimeout, "driver"),
 		answered: map[string]answered{}, changed: map[string]change{},
 	}
 }
 
-// touch notes that something is being changed, or was, of what the key is for: a look that began before tells of what was.
-func (l *looks) touch(key string) {
+// touch records the beginning or the end of a change of the key's subject: a read that began before it is out
+// of date.
+func (l *readCalls) touch(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
@@ -66,14 +68,14 @@ func (l *looks) touch(key string) {
 	l.changed[key] = change{number: l.changes, at: now}
 }
 
-// sofar is how many changes there were.
-func (l *looks) sofar() uint64 {
+// sofar is the count of changes.
+func (l *readCalls) sofar() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changes
 }
 
-func (l *looks) answer(key string, a answered) {
+func (l *readCalls) answer(key string, a answered) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.at = l.clock.Now()
@@ -81,8 +83,8 @@ func (l *looks) answer(key string, a answered) {
 	l.answered[key] = a
 }
 
-// last is what was answered, unless that was too long ago, or something was changed since it was asked.
-func (l *looks) last(key string) (answered, bool) {
+// last is the last result, unless it is too old or the subject has changed since the read began.
+func (l *readCalls) last(key string) (answered, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a, ok := l.answered[key]
@@ -90,17 +92,17 @@ func (l *looks) last(key string) (answered, bool) {
 	return a, ok && l.clock.Now().Sub(a.at) < stale && l.changed[key].number <= a.changes
 }
 
-// ask asks the driver by look about what the key is for, and waits a while for the answer. Who asks the same meanwhile waits for the same
-// answer. What the driver has not answered yet is a Transient error, and is told to who asks next.
-func (l *looks) ask(ctx context.Context, key string, t beside.Task, look func(context.Context) ([]provider.Instance, error)) ([]provider.Instance, error) {
+// ask reads with look, and waits a while for the result. Concurrent callers for the same key share a call. If
+// the driver has not answered yet, ask returns a Transient error, and the next caller gets the result.
+func (l *readCalls) ask(ctx context.Context, key string, t background.Task, look func(context.Context) ([]provider.Instance, error)) ([]provider.Instance, error) {
 	for {
 		c := l.calls.Begin(key, t, func(ctx context.Context) error { return l.see(ctx, key, look) })
 		if c.Task != t {
-			return nil, provider.Errorf(provider.Transient, "the %s with another spec, other credentials or for another machine of the name is under way", c.Verb)
+			return nil, provider.Errorf(provider.Transient, "the %s with another spec, other credentials or for another machine of the name is in progress", c.Verb)
 		}
 		patience := lookPatience
 		if l.clock.Since(c.Began) >= lookPatience {
-			patience = beside.Patience / 2 // it was waited for before
+			patience = background.Patience / 2 // an earlier caller has waited for it
 		}
 		ended, err := l.calls.Ends(ctx, c, patience)
 		switch {
@@ -118,15 +120,15 @@ func (l *looks) ask(ctx context.Context, key string, t beside.Task, look func(co
 	}
 }
 
-// see looks, and keeps what is answered.
-func (l *looks) see(ctx context.Context, key string, look func(context.Context) ([]provider.Instance, error)) error {
+// see calls look, and stores the result.
+func (l *readCalls) see(ctx context.Context, key string, look func(context.Context) ([]provider.Instance, error)) error {
 	a := answered{changes: l.sofar()}
 	a.found, a.err = look(ctx)
 	l.answer(key, a)
 	return ctx.Err()
 }
 
-// digest tells specs with their credentials apart.
+// digest distinguishes specs and credentials.
 func digest(c provider.Class) string {
 	h := sha256.New()
 	h.Write(c.Spec)

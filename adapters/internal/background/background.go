@@ -1,6 +1,6 @@
-// Package beside makes calls of others' code beside the workers: a driver and an actuator block for
-// as long as it takes, and the engine's calls return promptly.
-package beside
+// Package background runs calls of third-party code in the background: a driver or an actuator blocks until a
+// call is complete, and the engine's calls must return promptly.
+package background
 
 import (
 	"context"
@@ -15,50 +15,49 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Task is what a call is for.
+// Task describes a call.
 type Task struct {
 	// Verb is a noun for messages: "creation".
 	Verb string
-	// UID is that of the machine; empty: it is for an instance by itself.
+	// UID is the UID of the machine; empty: the call is for an instance alone.
 	UID string
-	// What is changed, where that is not the machine's instance as a whole.
+	// What is changed, if it is not the machine's instance as a whole.
 	What string
 }
 
-// Calls run beside the workers, one at a time for each key: what is under way for a machine is
-// waited for, and never joined by another. It is safe for concurrent use.
+// Calls runs calls in the background, one at a time for each key. It is safe for concurrent use.
 type Calls struct {
 	clock clock.WithTicker
-	// life ends all calls, timeout each of them. A call that does not heed its context stays
-	// under way until it returns.
+	// life ends all calls, timeout each of them. A call that ignores its context stays in progress until it
+	// returns.
 	life    context.Context
 	timeout time.Duration
-	// whose are the calls, for messages: "driver".
+	// whose names the callee in messages: "driver".
 	whose string
 
 	mu  sync.Mutex
 	all map[string]*Call
 }
 
-// Call is one that is under way, or whose outcome nobody has taken yet.
+// Call is a call in progress, or a finished one whose outcome no caller has taken yet.
 type Call struct {
 	Task
 	Began time.Time
 	ended chan struct{}
-	err   error // once ended
+	err   error // after the end
 	stop  context.CancelCauseFunc
 }
 
-// untaken is for how long the outcome of a call is kept that nobody asks for.
+// untaken is how long the outcome of a call is kept for a caller.
 const untaken = time.Hour
 
-// New returns calls of whose code they are, a noun for messages: "driver". They end with life, and each after the timeout, as far as
-// they heed their contexts.
+// New returns Calls. whose names the callee in messages: "driver". The calls end with life, and each after
+// the timeout, if they respect their contexts.
 func New(life context.Context, clk clock.WithTicker, timeout time.Duration, whose string) *Calls {
 	return &Calls{clock: clk, life: life, timeout: timeout, whose: whose, all: map[string]*Call{}}
 }
 
-// Of is the call that is under way for the key; nil where there is none.
+// Of returns the call in progress for the key, or nil.
 func (c *Calls) Of(key string) *Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +67,9 @@ func (c *Calls) Of(key string) *Call {
 	return nil
 }
 
-// Do begins a call and waits a moment for it, and reports whether it has ended. What comes of one that has not is told by the next Do
-// for the same. While the key has another call it is a Conflict; what names the instance in messages: "an instance named m-1".
+// Do begins a call, waits a moment for it, and reports whether it has ended. If it has not, the next Do for
+// the same task returns the outcome. Another call of the key is a Conflict. what names the instance in
+// messages: "an instance named m-1".
 func (c *Calls) Do(ctx context.Context, key, what string, t Task, do func(context.Context) error) (one *Call, ended bool, err error) {
 	one = c.Begin(key, t, do)
 	if one.Task != t {
@@ -78,18 +78,19 @@ func (c *Calls) Do(ctx context.Context, key, what string, t Task, do func(contex
 	ended, err = c.Ends(ctx, one, Patience)
 	switch {
 	case err != nil:
-		c.GiveUp(key, one, err)
+		c.Abandon(key, one, err)
 	case ended:
 		err = c.Take(key, one)
 	}
 	return one, ended, err
 }
 
-// ErrLeft is what a removal returns that was accepted while the instance is still there: it is asked for again.
-var ErrLeft = errors.New("it is still there")
+// ErrLeft is the result of a deletion that was accepted while the instance still exists: the call is
+// repeated.
+var ErrLeft = errors.New("it still exists")
 
-// Remove is Do for a removal, and reports whether that is done. It calls off what else is under way for the machine: a removal must
-// not be followed by what a creation still makes.
+// Remove is Do for a deletion, and reports whether it is complete. It stops other calls for the machine, so
+// that no creation continues after a deletion.
 func (c *Calls) Remove(ctx context.Context, key, what string, t Task, do func(context.Context) error) (done bool, err error) {
 	if err := c.callOff(ctx, key, t); err != nil {
 		return false, err
@@ -104,7 +105,7 @@ func (c *Calls) Remove(ctx context.Context, key, what string, t Task, do func(co
 	}
 	err = c.Take(key, one)
 	if errors.Is(err, ErrLeft) || one.Task != t {
-		return false, nil // it is asked for again
+		return false, nil // the call is repeated
 	}
 	return err == nil, err
 }
@@ -117,17 +118,17 @@ func (c *Calls) callOff(ctx context.Context, key string, removal Task) error {
 	one.Stop(errors.New("its machine is being deleted"))
 	ended, err := c.Ends(ctx, one, Patience)
 	if err == nil && !ended {
-		err = provider.Errorf(provider.Conflict, "the %s was told to stop the %s of the instance, and has not returned yet", c.whose, one.Verb)
+		err = provider.Errorf(provider.Conflict, "the %s has not yet stopped the %s of the instance", c.whose, one.Verb)
 	}
 	return err
 }
 
 func (one *Call) conflict(what string) error {
-	return provider.Errorf(provider.Conflict, "the %s of %s is under way", one.Verb, what)
+	return provider.Errorf(provider.Conflict, "the %s of %s is in progress", one.Verb, what)
 }
 
-// Begin begins a call, unless there is one of the key already, which it returns: under way, or with
-// an outcome for the same that was not taken yet.
+// Begin begins a call, unless the key has one: then it returns that, in progress or with an untaken outcome
+// of the same task.
 func (c *Calls) Begin(key string, t Task, do func(context.Context) error) *Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +144,7 @@ func (c *Calls) Begin(key string, t Task, do func(context.Context) error) *Call 
 	return one
 }
 
-// run makes the call. One that panics has failed, and takes nothing else with it.
+// run makes the call. A panic is an error of this call alone.
 func (c *Calls) run(ctx context.Context, one *Call, do func(context.Context) error) {
 	defer one.stop(nil)
 	late := c.clock.NewTimer(c.timeout)
@@ -172,7 +173,7 @@ func sheltered(ctx context.Context, do func(context.Context) error) (err error) 
 	return do(ctx)
 }
 
-// Take forgets the call, whose outcome the caller passes on.
+// Take forgets the call; the caller reports its outcome.
 func (c *Calls) Take(key string, one *Call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,11 +183,11 @@ func (c *Calls) Take(key string, one *Call) error {
 	return one.err
 }
 
-// Patience is how long a worker waits for a call that changes something: what fails does so at once.
+// Patience is how long a worker waits for a changing call: failures usually return at once.
 const Patience = 2 * time.Second
 
-// Ends waits until the call has ended, for so long, and reports whether it has. An error is that of
-// a caller who gave up.
+// Ends waits up to patience until the call has ended, and reports whether it has. It returns an error if ctx
+// ends first.
 func (c *Calls) Ends(ctx context.Context, one *Call, patience time.Duration) (bool, error) {
 	late := c.clock.NewTimer(patience)
 	defer late.Stop()
@@ -196,15 +197,16 @@ func (c *Calls) Ends(ctx context.Context, one *Call, patience time.Duration) (bo
 	case <-late.C():
 		return false, nil
 	case <-ctx.Done():
-		return false, &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("the %s is under way, its outcome is not known: %w", one.Verb, context.Cause(ctx))}
+		return false, &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("the %s is in progress, its outcome is unknown: %w", one.Verb, context.Cause(ctx))}
 	}
 }
 
-// Stop tells the call to end, and why.
+// Stop cancels the call with a cause.
 func (one *Call) Stop(why error) { one.stop(why) }
 
-// GiveUp stops the call of a caller who has gone. What comes of it was told: its outcome is not known.
-func (c *Calls) GiveUp(key string, one *Call, why error) {
+// Abandon stops the call after its caller was canceled. The caller got an error, so the outcome stays
+// unknown.
+func (c *Calls) Abandon(key string, one *Call, why error) {
 	one.stop(why)
 	select {
 	case <-one.ended:

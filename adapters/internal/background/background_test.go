@@ -1,4 +1,4 @@
-package beside_test
+package background_test
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 var (
-	creation = beside.Task{Verb: "creation", UID: "m"}
-	removal  = beside.Task{Verb: "removal", UID: "m"}
+	creation = background.Task{Verb: "creation", UID: "m"}
+	removal  = background.Task{Verb: "removal", UID: "m"}
 )
 
 // inBubble runs a test over calls that end after a minute.
-func inBubble(t *testing.T, run func(*testing.T, *beside.Calls)) {
+func inBubble(t *testing.T, run func(*testing.T, *background.Calls)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
 		defer end()
-		run(t, beside.New(life, clock.RealClock{}, time.Minute, "driver"))
+		run(t, background.New(life, clock.RealClock{}, time.Minute, "driver"))
 	})
 }
 
@@ -40,9 +40,10 @@ func after(d time.Duration, err error) func(context.Context) error {
 	}
 }
 
-// TestOneAtATime: what is under way for a key is returned to whoever would begin another, also for something else; keys do not wait for each other.
+// TestOneAtATime: a second call for a key returns the call in progress, also for another task; keys do not
+// wait for each other.
 func TestOneAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *beside.Calls) {
+	inBubble(t, func(t *testing.T, c *background.Calls) {
 		one := c.Begin("a", creation, after(10*time.Second, nil))
 		if c.Begin("a", creation, after(0, nil)) != one || c.Begin("a", removal, after(0, nil)) != one || c.Of("a") != one {
 			t.Error("another call was begun beside the one that is under way")
@@ -57,9 +58,9 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestAnOutcomeIsKept for whoever asks for the same, once; something else begins anew.
+// TestAnOutcomeIsKept for the next caller of the same task, once; another task begins a new call.
 func TestAnOutcomeIsKept(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *beside.Calls) {
+	inBubble(t, func(t *testing.T, c *background.Calls) {
 		failed := errors.New("no stock")
 		one := c.Begin("a", creation, after(time.Second, failed))
 		time.Sleep(2 * time.Second)
@@ -81,17 +82,17 @@ func TestAnOutcomeIsKept(t *testing.T) {
 
 // TestHowCallsEnd: in time, by being stopped, with their callers, by a panic.
 func TestHowCallsEnd(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *beside.Calls) {
+	inBubble(t, func(t *testing.T, c *background.Calls) {
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		for name, one := range map[string]struct {
 			do   func(context.Context) error
-			act  func(*beside.Call)
+			act  func(*background.Call)
 			want string
 		}{
-			"too long": {after(time.Hour, nil), func(*beside.Call) {}, "the creation has taken longer than 1m0s"},
-			"stopped":  {after(time.Hour, nil), func(o *beside.Call) { o.Stop(errors.New("its machine goes")) }, "its machine goes"},
-			"panic":    {func(context.Context) error { panic("no such map") }, func(*beside.Call) {}, "no such map"},
+			"too long": {after(time.Hour, nil), func(*background.Call) {}, "the creation has taken longer than 1m0s"},
+			"stopped":  {after(time.Hour, nil), func(o *background.Call) { o.Stop(errors.New("its machine goes")) }, "its machine goes"},
+			"panic":    {func(context.Context) error { panic("no such map") }, func(*background.Call) {}, "no such map"},
 		} {
 			o := c.Begin(name, creation, one.do)
 			one.act(o)
@@ -111,16 +112,16 @@ func TestHowCallsEnd(t *testing.T) {
 
 // TestWhoGivesUp waits no longer than patience for a call that does not heed its context, which stays under way.
 func TestWhoGivesUp(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *beside.Calls) {
+	inBubble(t, func(t *testing.T, c *background.Calls) {
 		free := make(chan struct{})
 		deaf := func(context.Context) error { <-free; return nil }
 		one, began := c.Begin("a", creation, deaf), time.Now()
-		if c.GiveUp("a", one, errors.New("gone")); time.Since(began) != beside.Patience || c.Of("a") != one {
+		if c.Abandon("a", one, errors.New("gone")); time.Since(began) != background.Patience || c.Of("a") != one {
 			t.Errorf("after %v the call under way is %v", time.Since(began), c.Of("a"))
 		}
 		close(free)
 		heeds := c.Begin("b", creation, after(time.Hour, nil))
-		if c.GiveUp("b", heeds, errors.New("gone")); c.Begin("b", creation, after(0, nil)) == heeds {
+		if c.Abandon("b", heeds, errors.New("gone")); c.Begin("b", creation, after(0, nil)) == heeds {
 			t.Error("the outcome of a call that was given up is told")
 		}
 	})
