@@ -18,7 +18,7 @@ import (
 // imageSize is that of every image, in bytes. The kubelet believes no image that has none.
 const imageSize = 64 << 20
 
-// run is one life of the kubelet: until ctx ends (nil) or the kubelet gives up.
+// run is one life of the kubelet: until ctx ends (nil) or the kubelet fails.
 func run(ctx context.Context, o *options) error {
 	root, err := prepareRoot(o.rootDir)
 	if err != nil {

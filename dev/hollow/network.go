@@ -17,9 +17,9 @@ const (
 	lastPort  = 32767
 )
 
-// choosePort returns a port on address that nobody listens on. Its claim keeps the hollow nodes of this machine from
-// choosing the same one in the second between here and the kubelet listening on it; with 100 nodes starting at once and
-// 12,768 ports to draw from that would happen in one start of three.
+// choosePort returns a free port on address. It reserves the port, so that other hollow nodes of this machine
+// do not choose it in the second until the kubelet listens on it; with 100 nodes starting at once and 12,768
+// ports to choose from, that would happen in one of three starts.
 func choosePort(address string) (int32, error) {
 	count := lastPort - firstPort + 1
 	start := rand.IntN(count)

@@ -53,7 +53,7 @@ func (c *call) serve() {
 	}
 	api, fake := c.route()
 	if fake == nil {
-		refuse(http.StatusNotFound, "InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s' for this double.", c.kind, c.provider).write(c.w)
+		refuse(http.StatusNotFound, "InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s' for this simulator.", c.kind, c.provider).write(c.w)
 		return
 	}
 	c.pass(api, fake)
@@ -131,7 +131,8 @@ func (c *call) named(client, put, remove, list string) string {
 	return client + ".Get"
 }
 
-// pass has a fake server read the request and write the answer. It goes on when the caller gives up, as Azure does.
+// pass lets a fake server read the request and write the answer. It continues when the caller is canceled, as
+// Azure does.
 func (c *call) pass(api string, fake doer) {
 	ctx := context.WithValue(context.WithoutCancel(c.r.Context()), runtime.CtxAPINameKey{}, api)
 	resp, err := fake.Do(c.r.WithContext(ctx))
@@ -173,7 +174,7 @@ func begun[T any](status int, result T, err *apiError) (p azfake.PollerResponder
 	return p, e
 }
 
-// done is the answer to a call, or why there is none.
+// done is the answer to a call: its result or its error.
 func done[T any](result T, err *apiError) (r azfake.Responder[T], e azfake.ErrorResponder) {
 	if err != nil {
 		return r, failed(err)

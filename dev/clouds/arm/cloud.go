@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options are what a double is made with.
+// Options are the options of a simulator.
 type Options struct {
 	Inventory Inventory
 	// AcceptAny: applications, tenants, subscriptions, locations, zones, sizes, resource groups, networks, images and whatever else is referred
@@ -25,7 +25,7 @@ type Options struct {
 	PageSize int
 }
 
-// Cloud is a double of Azure behind a [double.Server]. It is safe for concurrent use.
+// Cloud is a simulator of Azure behind a [double.Server]. It is safe for concurrent use.
 type Cloud struct {
 	clock *double.Clock
 	Options
@@ -161,7 +161,7 @@ func (c *Cloud) RestrictAtSubscription(client string, actions ...string) {
 	}
 }
 
-// settle does what is due: machines that were deleted are gone, with what goes with them.
+// settle does what is due: it removes deleted machines, and their dependants.
 func (c *Cloud) settle() {
 	now := c.clock.Now()
 	for _, m := range c.vms.All() {

@@ -13,7 +13,8 @@ import (
 	gfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph/fake"
 )
 
-// powerQuery is the only query that this double knows: the power states of virtual machines, of one resource group or of all.
+// powerQuery is the only supported query: the power states of virtual machines, of one resource group or of
+// all.
 var powerQuery = regexp.MustCompile(`^Resources \| where type =~ 'microsoft\.compute/virtualmachines'(?: and resourceGroup =~ '([^']*)')? \| ` +
 	`project id, power = tostring\(properties\.extended\.instanceView\.powerState\.code\) \| order by id asc$`)
 
@@ -25,7 +26,7 @@ func (c graphCalls) server() *gfake.Server {
 		Resources: func(_ context.Context, q resourcegraph.QueryRequest, _ *resourcegraph.ClientResourcesOptions) (azfake.Responder[resourcegraph.ClientResourcesResponse], azfake.ErrorResponder) {
 			match := powerQuery.FindStringSubmatch(deref(q.Query))
 			if match == nil {
-				return done(resourcegraph.ClientResourcesResponse{}, refuse(http.StatusBadRequest, "BadRequest", "Please provide below info when asking for support: this double does not know the query: %s", deref(q.Query)))
+				return done(resourcegraph.ClientResourcesResponse{}, refuse(http.StatusBadRequest, "BadRequest", "Please provide below info when asking for support: this simulator does not support the query: %s", deref(q.Query)))
 			}
 			return done(resourcegraph.ClientResourcesResponse{QueryResponse: c.powers(q, match[1])}, nil)
 		},

@@ -132,12 +132,12 @@ func (c *Cloud) Holds(key, value string) (machines, others int) {
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{
-		{Name: "interrupt", On: "a spot machine's ID: it is told, and taken back half a minute later"},
+		{Name: "interrupt", On: "a spot machine's ID: it gets a notice, and is evicted half a minute later"},
 		{Name: "terminate", On: "a machine's ID: it is deleted, with what goes with it"},
 		{Name: "stop", On: "a machine's ID: it is deallocated"},
 		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
 		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
-		{Name: "untag", On: "a machine's ID, a space, and the name of a tag, which is taken away"},
+		{Name: "untag", On: "a machine's ID, a space, and the name of a tag to remove"},
 		{Name: "unbalance", On: "a machine's ID: its interfaces leave the pools of load balancers"},
 		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk, which is to outlive it"},
 		{Name: "spoil", On: "the ID of a disk that was made by itself: its provisioning fails"},

@@ -23,7 +23,7 @@ type machine struct {
 	// ready is when it is made, or when it turns out that it is not: fault.
 	created, ready time.Time
 	fault          *apiError
-	// deleted is when its deletion was asked for, evicted when it is told that it is taken back.
+	// deleted is the time of the deletion request, evicted the time of the eviction notice.
 	deleted, evicted time.Time
 	// power is "running", "stopped" or "deallocated" once it is made.
 	power string

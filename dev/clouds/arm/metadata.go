@@ -13,11 +13,11 @@ const (
 	consolePath  = "/console/"
 )
 
-// notice is how long before it is taken back an instance is told so:
+// notice is how long before its eviction an instance gets a notice:
 // https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 const notice = 30 * time.Second
 
-// metadata answers with the events of all machines: on this double nobody knows which one asks.
+// metadata returns the events of all machines: this simulator cannot tell which machine asks.
 func metadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Metadata") != "true" {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "Bad request. Required metadata header not specified"})

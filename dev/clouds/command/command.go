@@ -1,5 +1,5 @@
-// Package command makes a program of a double: it listens on loopback, stands for every host to whom it is the proxy,
-// boots instances, and says where it is.
+// Package command is the program of a simulator: it listens on loopback, answers for every host as an HTTP
+// proxy, boots instances, and writes its address.
 package command
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Options are those of any double.
 type Options struct {
-	// Inventory is a YAML document of what the cloud has before anybody asks: images, networks, types. Nil: a sample.
+	// Inventory is a YAML document of what the cloud has initially: images, networks, types. Nil: a sample.
 	Inventory []byte
 	// AcceptAny takes credentials, regions, images, networks and so on as if they were there, whatever they are called.
 	AcceptAny bool
@@ -32,7 +32,7 @@ type Options struct {
 	Boot time.Duration
 }
 
-// Place is where a double is, as its program writes it.
+// Place has the addresses of a simulator, as its program writes them.
 type Place struct {
 	// URL is its address, as API and as proxy.
 	URL string `json:"url"`
@@ -52,7 +52,7 @@ type program struct {
 	listen, inventory, dir, guests, nodes, fallback string
 }
 
-// Main runs the double of a cloud until it is told to stop, and ends the process.
+// Main runs the simulator of a cloud until the process receives a signal to stop, and exits.
 func Main(name string, cloud func(*double.Clock, Options) (double.Cloud, error)) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := Run(ctx, name, os.Args[1:], cloud)
@@ -96,7 +96,7 @@ func Run(ctx context.Context, name string, args []string, cloud func(*double.Clo
 func (p *program) parse(name string, args []string) error {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen at")
-	f.StringVar(&p.dir, "dir", "", "folder for place.json, which says where the double is, and for its guests; required")
+	f.StringVar(&p.dir, "dir", "", "folder for place.json, which has the simulator's addresses, and for its guests; required")
 	f.StringVar(&p.inventory, "inventory", "", "YAML file of what the cloud has; a sample without it")
 	f.BoolVar(&p.AcceptAny, "accept-any", false, "take whatever is named as if it were there: credentials, regions, images, networks, types")
 	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")

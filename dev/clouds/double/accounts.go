@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Account is one of a cloud that has a double of its own.
+// Account is an account of a cloud with a simulator of its own.
 type Account struct {
 	// Name begins the IDs that people see of what another account than the first has.
 	Name  string
@@ -177,7 +177,7 @@ func (a *Accounts) PlantLike(id string, rename func(string) string) error {
 	account, id := a.owner(id)
 	planter, ok := account.Cloud.(Planter)
 	if !ok {
-		return errors.New("nobody else makes instances in this double")
+		return errors.New("this simulator cannot plant instances")
 	}
 	return planter.PlantLike(id, rename)
 }

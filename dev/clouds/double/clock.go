@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Clock is the time of a double: real time, and what [Clock.Advance] added. The zero value is ready for use.
+// Clock is the time of a simulator: real time, and what [Clock.Advance] added. The zero value is ready for
+// use.
 type Clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
 }
 
-// Now is the double's time.
+// Now is the simulator's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -68,7 +68,8 @@ type state struct {
 
 // Lender is a [Cloud] whose credentials can be taken back and issued anew, as its administrators do.
 type Lender interface {
-	// Revoke lets nobody in any more: keys and passwords, and what was given for them, tokens and sessions.
+	// Revoke revokes all credentials: keys and passwords, and the tokens and sessions that were issued for
+	// them.
 	Revoke()
 	// Restore lets those in again with what they had.
 	Restore()
@@ -77,7 +78,7 @@ type Lender interface {
 	Issue(account string) (map[string]string, error)
 }
 
-// Planter is a [Cloud] in which somebody else can make an instance.
+// Planter is a [Cloud] in which tests can create an instance of another client.
 type Planter interface {
 	// PlantLike makes one that runs, in the image of the one with the ID. rename makes its name, and keys and values of its tags,
 	// out of those of the other.
@@ -93,9 +94,9 @@ func Renamed(tags map[string]string, rename func(string) string) map[string]stri
 	return out
 }
 
-var errNoLender = errors.New("this double issues no credentials")
+var errNoLender = errors.New("this simulator issues no credentials")
 
-var errNoConsole = errors.New("this double has no console")
+var errNoConsole = errors.New("this simulator has no console")
 
 func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, ConsolePath)
@@ -191,7 +192,7 @@ func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 // verbs are those of [Server.do].
 func (s *Server) verbs() (all []Verb) {
 	if _, ok := s.cloud.(Lender); ok {
-		all = append(all, Verb{Name: "revoke", On: "everybody who may log in: nobody is let in any more"}, Verb{Name: "restore", On: "those who were revoked"})
+		all = append(all, Verb{Name: "revoke", On: "all users: no user may log in any more"}, Verb{Name: "restore", On: "those who were revoked"})
 	}
 	return all
 }

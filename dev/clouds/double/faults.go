@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Failure is why a double does not do what it was asked for. Its cloud finds the words.
+// Failure is why a simulator fails a request. Its cloud finds the words.
 type Failure struct {
 	// Kind is one of those that package provider has: "Throttled", "Exhausted", "Invalid", "Denied",
 	// "Conflict" or "Transient". "Garbage" is an answer that is no API's: a page of HTML.
@@ -33,7 +33,7 @@ type Fault struct {
 	Share float64 `json:"share,omitempty"`
 	// Done: what was asked for is done, and the reply is lost.
 	Done bool `json:"done,omitempty"`
-	// Stall: no reply comes until the caller gives up.
+	// Stall: no reply comes until the caller is canceled.
 	Stall bool `json:"stall,omitempty"`
 	// Delay comes before whatever else happens. A fault without a kind that does not stall is only slow.
 	Delay time.Duration `json:"delay,omitempty"`

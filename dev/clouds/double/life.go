@@ -41,8 +41,8 @@ type Hypervisor interface {
 	Stop(id string)
 }
 
-// Live starts guests as the host has them and stops those that it has no more, until ctx ends; then it stops
-// all. report is told what a hypervisor could not do; it may be nil.
+// Live starts the guests of the host and stops those that the host no longer has, until ctx ends; then it
+// stops all. report gets the errors of the hypervisor; it may be nil.
 func Live(ctx context.Context, h Host, v Hypervisor, report func(Guest, error)) {
 	running := map[string]Guest{}
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Life is that of an instance, as the cloud had it and not as anybody was told.
+// Life is the life of an instance as the cloud knows it, without the lag of listings.
 type Life struct {
 	// Listed is how it was seen last.
 	Listed
@@ -23,8 +23,8 @@ var ended = []string{"terminated", "deleted", "gone"}
 // Ended reports whether the instance is listed only because it was there.
 func (l Listed) Ended() bool { return slices.Contains(ended, strings.ToLower(l.State)) }
 
-// lives are those of all instances, from the moment on at which somebody asked for them: they cost a look at all instances around
-// every request that writes. The zero value remembers nothing.
+// lives are the lives of all instances, from the first request for them on: they cost a listing of all
+// instances around every request that writes. The zero value records nothing.
 type lives struct {
 	mu    sync.Mutex
 	asked bool
@@ -85,7 +85,7 @@ func (l *lives) all() []Life {
 	return out
 }
 
-// look notes what there is now, if somebody asked for lives.
+// look records the current instances, if lives are recorded.
 func (s *Server) look() {
 	if inspected, ok := s.cloud.(Inspected); ok && s.lives.begun() {
 		// One at a time, or an older listing could be noted after a newer one.
@@ -95,8 +95,9 @@ func (s *Server) look() {
 	}
 }
 
-// Remember keeps the lives of instances from now on, which [Server.Lives] tells. It looks before and after each request that writes:
-// what comes later by itself is seen before anybody can take it away.
+// Remember records the lives of instances from now on, for [Server.Lives]. It lists instances before and
+// after each request that writes: so an instance that appears by itself is recorded before a client can
+// delete it.
 func (s *Server) Remember() {
 	s.lives.begin()
 	s.look()

@@ -67,7 +67,8 @@ func (f *farm) PlantLike(id string, rename func(string) string) error {
 	return nil
 }
 
-// lives are the IDs of the instances that a double remembers, with a dagger behind those that have ended.
+// lives are the IDs of the instances that a simulator has recorded, with a dagger behind those that have
+// ended.
 func lives(t *testing.T, s *double.Server) string {
 	t.Helper()
 	_, answer := ask(t, s, "GET", "/_double/lives", "")

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Proxy answers in the place of every host: an HTTP proxy, in front of which a cloud's own addresses are the
-// double's. A client needs no other address than usual, only HTTPS_PROXY, and to trust [Authority.PEM]
-// (SSL_CERT_FILE). Requests that are not for a proxy go to the double as they are.
+// Proxy answers for every host: it is an HTTP proxy that sends requests for a cloud's own addresses to the
+// simulator. A client uses the usual addresses, with HTTPS_PROXY, and must trust [Authority.PEM]
+// (SSL_CERT_FILE). Requests that are not proxy requests go to the simulator unchanged.
 type Proxy struct {
 	authority *Authority
 	server    *http.Server
@@ -104,7 +104,7 @@ type Authority struct {
 	issued map[string]*tls.Certificate
 }
 
-// NewAuthority makes an authority, which nobody trusts yet.
+// NewAuthority creates a certificate authority, which no client trusts yet.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Recorder keeps what a double received, whole: "POST /path?query body". Queries are unescaped. The log of a [Server] has no bodies.
+// Recorder keeps the requests to a simulator, whole: "POST /path?query body". Queries are unescaped. The log
+// of a [Server] has no bodies.
 type Recorder struct {
 	mu   sync.Mutex
 	sent []string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Cloud is what one cloud's double is besides a [Server]. Its methods are called at any time, several at once.
+// Cloud is the part of a simulator that is particular to one cloud. Its methods are called concurrently.
 type Cloud interface {
 	// Operation names what r asks for by the API's own name ("RunInstances") or by method and resource ("PUT
 	// virtualMachines"), and says whether it may change something. The body is read already, and may be read
@@ -131,7 +131,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, ope
 	return fault.Kind == "Throttled"
 }
 
-// wait lets d pass in real time, or less if the caller gives up.
+// wait lets d pass in real time, or less if the caller is canceled.
 func (s *Server) wait(r *http.Request, d time.Duration) {
 	if d <= 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Table keeps what a double has, by ID, and what it had a while ago, so that reads may lag. It is safe for
-// concurrent use. Values are not copied: put a new one rather than change one that was put.
+// Table stores a simulator's objects by ID, and their former versions, so that reads may lag. It is safe for
+// concurrent use. Values are not copied: do not change a stored value, store a new one.
 type Table[T any] struct {
 	clock *Clock
 
@@ -47,8 +47,8 @@ func (t *Table[T]) add(id string, v version[T]) {
 	t.rows[id] = append(old, v)
 }
 
-// Update stores what change makes of the value under id, while nobody else writes. It reports false where
-// there is none.
+// Update atomically replaces the value under id by the result of change. It returns false if there is no
+// value.
 func (t *Table[T]) Update(id string, change func(T) T) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -274,7 +274,7 @@ func (c gate) refuses(known Credential, s signed, in *call, r *http.Request, bod
 	case s.service != in.service.signingName():
 		return in.unknown("SignatureDoesNotMatch", fmt.Sprintf("Credential should be scoped to service %s, not to %s", in.service.signingName(), s.service))
 	case s.region != c.options.Inventory.Region:
-		return refuse("InvalidParameterValue", "Invalid region: [%s]. What answers here is no AWS but a double of it, which has the region %s only: "+
+		return refuse("InvalidParameterValue", "Invalid region: [%s]. This is a simulator of AWS, not AWS, with the only region %s: "+
 			"give it an inventory with the other one (--inventory), or let it take any (--accept-any).", s.region, c.options.Inventory.Region)
 	case !s.holds(r, body, known.SecretAccessKey):
 		return in.unknown("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
@@ -322,7 +322,7 @@ func (c gate) remember(in *call) {
 	c.received[in.operation()] = all[max(0, len(all)-mostReceived):]
 }
 
-// Received are the parameters of the last requests for an operation that were from somebody known.
+// Received are the parameters of the last authenticated requests for an operation.
 func (c *Cloud) Received(operation string) []url.Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -68,7 +68,7 @@ func publicName(address string) string {
 // reserved is how many addresses of a subnet AWS keeps for itself at its beginning.
 const reserved = 4
 
-// freeAddress is the first of a subnet that nobody in its network has; the caller holds the lock.
+// freeAddress is the first unused address of a subnet in its network; the caller holds the lock.
 func (c launcher) freeAddress(s Subnet) (string, bool) {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {

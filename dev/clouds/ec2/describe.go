@@ -110,7 +110,7 @@ func (c teller) instanceNodes(i instance, at time.Time) []node {
 	return append(nodes, i.options()...)
 }
 
-// options are what was asked for and is told as it was asked for.
+// options are the options of the request, which the answer repeats.
 func (i instance) options() []node {
 	meta, cpu := i.Request.in("MetadataOptions"), i.Request.in("CpuOptions")
 	or := func(value, usual string) string {

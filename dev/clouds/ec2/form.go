@@ -46,7 +46,7 @@ func (f form) list(key string) (all []string) {
 }
 
 func (f form) number(key string) int64 {
-	n, _ := strconv.ParseInt(f.get(key), 10, 64) // what is no number is none
+	n, _ := strconv.ParseInt(f.get(key), 10, 64) // an invalid number is 0
 	return n
 }
 

@@ -95,7 +95,7 @@ func (c *Cloud) Verbs() []double.Verb {
 	}
 }
 
-// notice is how long before it is taken back an instance is told.
+// notice is how long before its interruption an instance gets a notice.
 const notice = 2 * time.Minute
 
 // Do implements [double.Inspected].
@@ -177,7 +177,7 @@ func (c *store) update(id string, change func(*instance)) {
 	})
 }
 
-// Plant makes an instance in the image of the parameters of a RunInstances request, without asking anybody.
+// Plant creates an instance from the parameters of a RunInstances request, without a request.
 func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id string, err error) {
 	in := call{form: form{values: map[string][]string{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account, region: c.options.Inventory.Region}
 	for k, v := range parameters {
@@ -230,7 +230,7 @@ func (c *Cloud) Attach(id string, device int64) {
 	c.update(id, func(i *instance) { i.Interfaces = append(slices.Clone(i.Interfaces), n.ID) })
 }
 
-// Allocate makes a dedicated host with tags, without asking anybody.
+// Allocate allocates a dedicated host with tags, without a request.
 func (c *Cloud) Allocate(zone, instanceType string, tags map[string]string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

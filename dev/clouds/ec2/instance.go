@@ -20,7 +20,7 @@ type instance struct {
 	Since time.Time
 	// Doomed is the reason for which it ends instead of running, Reason the one for which it is what it is.
 	Doomed, Reason reason
-	// Interrupted is when it will be taken back; zero while nobody says so.
+	// Interrupted is when it will be interrupted; zero: no interruption is announced.
 	Interrupted time.Time
 	Host        string
 	Boots       int

@@ -56,7 +56,8 @@ func (c Administered) Restore() {
 // otherAccount is the number of an account that has no name but its own.
 const otherAccount = "210987654321"
 
-// Issue implements [double.Lender]. Any other account is the same one: in this double accounts differ by their instances only.
+// Issue implements [double.Lender]. Any other account is the same one: in this simulator accounts differ by
+// their instances only.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -102,7 +102,7 @@ func (c launcher) checkCounts(o *order) *failure {
 		}
 	}
 	if o.number("MinCount") != 1 || o.number("MaxCount") != 1 {
-		return refuse("InvalidParameterValue", "This double makes one instance at a time")
+		return refuse("InvalidParameterValue", "This simulator creates one instance at a time")
 	}
 	return nil
 }

@@ -175,8 +175,8 @@ func verifies(public string, sum, signature []byte) bool {
 	return err == nil && ok && rsa.VerifyPKCS1v15(key, crypto.SHA256, sum, signature) == nil
 }
 
-// IssueKey makes a key of a service account, and returns it as the JSON that Google Cloud gives for it: base is the URL at
-// which the double is served.
+// IssueKey creates a key of a service account, and returns the JSON that Google Cloud issues for it: base is
+// the URL of the simulator.
 func (c *Cloud) IssueKey(email, base string) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -28,7 +28,7 @@ func newBalancers(v Inventory) balancers {
 	return b
 }
 
-// forget takes an instance that is gone out of groups. Target pools keep its name.
+// forget removes a deleted instance from groups. Target pools keep its name.
 func (b balancers) forget(i instance) {
 	for key, g := range b.groups {
 		b.groups[key] = g.with(resource{"_members": slices.DeleteFunc(slices.Clone(g.texts("_members")), func(m string) bool {
@@ -89,7 +89,7 @@ func edited(list []string, links []resource, add bool) []string {
 	return list
 }
 
-// poolMember adds instances to a pool or takes them out. Nobody looks whether they exist.
+// poolMember adds instances to a pool or removes them. It does not check whether they exist.
 func poolMember(c *Cloud, q request) (any, *failure) {
 	pool, err := getPool(c, q)
 	if err != nil {

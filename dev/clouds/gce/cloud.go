@@ -14,18 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options say what a double is like.
+// Options are the options of a simulator.
 type Options struct {
 	Inventory Inventory
 	// AcceptAny: service accounts, keys, projects, regions, zones, images, networks, subnetworks, machine types and accelerators that the inventory does not have are taken as if it had.
 	AcceptAny bool
-	// Boot is how long an instance takes to run, Delete how long to be gone; 0 for 15 and 20 s.
+	// Boot is the time until an instance runs, Delete the time until it is deleted; 0 means 15 and 20 s.
 	Boot, Delete time.Duration
 	// PageSize bounds pages, 0 for 500.
 	PageSize int
 }
 
-// Cloud is the double of one project: a [double.Cloud].
+// Cloud is the simulator of one project: a [double.Cloud].
 type Cloud struct {
 	clock   *double.Clock
 	options Options
@@ -53,7 +53,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New returns a double of a project that has no instance yet.
+// New returns a simulator of a project without instances.
 func New(clock *double.Clock, o Options) *Cloud {
 	if o.Boot == 0 {
 		o.Boot = 15 * time.Second
@@ -157,7 +157,7 @@ func serveOther(c *Cloud, w http.ResponseWriter, r *http.Request, body []byte) b
 	return true
 }
 
-// compute answers a request of the compute API, whoever sends it.
+// answer answers a request of the compute API, without checking its credentials.
 func answer(c *Cloud, t target, r *http.Request, body []byte) (any, *failure) {
 	who, err := c.access.bearer(r, c.clock.Now())
 	if err != nil {

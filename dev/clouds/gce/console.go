@@ -37,7 +37,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	return all
 }
 
-// Orphans implements [double.Inspected]: disks that nobody uses.
+// Orphans implements [double.Inspected]: disks without an instance.
 func (c *Cloud) Orphans() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,14 +107,14 @@ type verb struct {
 
 func verbsOf(c *Cloud) []verb {
 	return []verb{
-		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it is told of its preemption, and off half a minute later"}, onInstance(c, interruptInstance)},
-		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is gone at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
+		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it gets a preemption notice, and stops half a minute later"}, onInstance(c, interruptInstance)},
+		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is deleted at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
 		{double.Verb{Name: "stop", On: "an instance's ID or name"}, onInstance(c, func(c *Cloud, i instance) error {
 			haltInstance(c, i, newOperation(c, "stop", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 			return nil
 		})},
 		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation ends for want of room"}, onInstance(c, failInstance)},
-		{double.Verb{Name: "exhaust", On: "zone[/type]: what is made there is given up for want of room"}, func(on string) error { c.exhausted[on] = true; return nil }},
+		{double.Verb{Name: "exhaust", On: "zone[/type]: instances that are created there fail for lack of capacity"}, func(on string) error { c.exhausted[on] = true; return nil }},
 		{double.Verb{Name: "restock", On: "zone[/type]: there is room again"}, func(on string) error { delete(c.exhausted, on); return nil }},
 		{double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag"}, func(on string) error { return untag(c, on) }},
 		{double.Verb{Name: "deregister", On: "an instance's ID or name: load balancers lose it"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
@@ -153,7 +153,7 @@ func onInstance(c *Cloud, do func(*Cloud, instance) error) func(string) error {
 	}
 }
 
-// interrupt preempts a spot instance: it is told, and stopped 30 s later.
+// interruptInstance preempts a spot instance: it gets a notice, and is stopped 30 s later.
 func interruptInstance(c *Cloud, i instance) error {
 	if !spot(i.is.part("scheduling")) {
 		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
@@ -198,7 +198,8 @@ func setQuota(c *Cloud, on string) error {
 	return nil
 }
 
-// Plant makes an instance that runs, around the API, of the request that would have made it; Leave a disk that nobody uses.
+// Plant creates a running instance from the body of a creation request, without a request; Leave creates a
+// disk without an instance.
 func (c *Cloud) Plant(zone string, body map[string]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,7 +214,7 @@ func (c *Cloud) Plant(zone string, body map[string]any) error {
 	return nil
 }
 
-// Leave makes a disk that nobody uses, around the API.
+// Leave creates a disk without an instance, without a request.
 func (c *Cloud) Leave(zone, name string, labels map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -104,7 +104,7 @@ func wordsOf(c *Cloud, r *http.Request, f double.Failure) *failure {
 	case "Exhausted":
 		return failed(http.StatusForbidden, "quotaExceeded", "Quota 'CPUS_ALL_REGIONS' exceeded.  Limit: 24.0 globally.")
 	case "Invalid":
-		return invalid("resource.disks[0].initializeParams.sourceImage", "'projects/nobody/global/images/none'. The referenced image resource cannot be found.")
+		return invalid("resource.disks[0].initializeParams.sourceImage", "'projects/other/global/images/none'. The referenced image resource cannot be found.")
 	case "Denied":
 		return failed(http.StatusUnauthorized, "authError", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.")
 	case "Conflict":

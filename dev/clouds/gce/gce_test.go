@@ -75,7 +75,7 @@ func TestOperationsAreNamedAsTheAPIDoes(t *testing.T) {
 	}
 }
 
-// TestTokensAreSigned: nobody comes in without a key of a service account.
+// TestTokensAreSigned: a token request without a key of a service account is refused.
 func TestTokensAreSigned(t *testing.T) {
 	clock := &double.Clock{}
 	c := New(clock, Options{Inventory: Sample()})

@@ -71,7 +71,7 @@ func (c Administered) StandFor(key []byte, project string) {
 	c.sample = sample{string(key), project}
 }
 
-// Issue implements [double.Lender], for the project of the double alone: another account is another double.
+// Issue implements [double.Lender], for the simulator's project alone: another account is another simulator.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	v := c.options.Inventory
 	if account != "" {

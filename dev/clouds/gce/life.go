@@ -43,11 +43,11 @@ func becomes(c *Cloud, id, status string, also resource) {
 	})
 }
 
-// launch has an accepted instance run in time, or be given up half way for the cause.
+// launch starts an accepted instance after its boot time, or lets it fail before with the cause.
 func launch(c *Cloud, id string, op, cause resource) {
 	c.after(c.options.Boot/2, func() {
 		if i, ok := c.instances.Get(id); !ok || i.status() != "PROVISIONING" {
-			return // it was deleted, or given up
+			return // it was deleted, or has failed
 		}
 		if cause != nil {
 			giveUp(c, id, op, cause)

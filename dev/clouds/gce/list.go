@@ -61,7 +61,8 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	return answer, nil
 }
 
-// cutOff is a zone that aggregated lists do not reach, and in which form they say so; the zero value is none.
+// cutOff is a zone that aggregated lists do not reach, and the form of the warning; the zero value is no
+// zone.
 type cutOff struct {
 	zone string
 	form Unreached

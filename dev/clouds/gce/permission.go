@@ -39,7 +39,8 @@ func backendPermissions(body resource) []string {
 	return all
 }
 
-// bindTag is the permission on the value of a tag that whoever owns it grants, with the role roles/resourcemanager.tagUser.
+// bindTag is the permission on a tag value that the owner of the value grants with the role
+// roles/resourcemanager.tagUser.
 const bindTag = "resourcemanager.tagValueBindings.create"
 
 // insertPermissions are those for everything that a new instance uses.

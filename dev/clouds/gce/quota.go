@@ -59,7 +59,7 @@ func metricOf(accelerator string) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.Replace(accelerator, "-tesla", "", 1), "-", "_")) + "_GPUS"
 }
 
-// unaffordable is why an accepted instance will be given up: a quota, or no room; nil where there is none.
+// unaffordable is why an accepted instance will fail: a quota or a lack of capacity; nil: it will not fail.
 func unaffordable(c *Cloud, i instance) resource {
 	kind := tail(i.body.text("machineType"))
 	switch {

@@ -157,7 +157,7 @@ func (h *Hypervisor) run(ctx context.Context, dir string, flags []string) error 
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	c := exec.CommandContext(ctx, h.Command[0], append(slices.Clone(h.Command[1:]), flags...)...) //nolint:gosec // Whoever starts the double chooses.
+	c := exec.CommandContext(ctx, h.Command[0], append(slices.Clone(h.Command[1:]), flags...)...) //nolint:gosec // The user who starts the simulator chooses the command.
 	c.Dir, c.Stdout, c.Stderr = dir, log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c.Run()

@@ -20,9 +20,9 @@ import (
 // elsewhere.
 var ErrNoKubeconfig = errors.New("the user data has no bootstrap kubeconfig")
 
-// Kubeconfig returns the bootstrap kubeconfig that user data leaves on a machine: the user data itself, a file of a
-// cloud-config, of an Ignition config, of a part of a MIME message, or what a script writes by a here-document.
-// Gzip and base64 are seen through. It is [ErrNoKubeconfig] where there is none.
+// Kubeconfig returns the bootstrap kubeconfig that user data writes on a machine: the user data itself, a
+// file of a cloud-config, of an Ignition config, of a part of a MIME message, or of a script's here-document.
+// It decodes gzip and base64. Without a kubeconfig, the error is [ErrNoKubeconfig].
 func Kubeconfig(userData []byte) ([]byte, error) {
 	userData, err := unpacked(userData)
 	if err != nil {

@@ -17,7 +17,7 @@ type Memory struct {
 	Clock     *double.Clock
 	Objects   *double.Table[Object]
 	Resources []Resource
-	// Made and Buried are told of what was made and of what went away; nil: nobody is.
+	// Made and Buried get each created and each deleted object; nil: they are not called.
 	Made, Buried func(Object)
 
 	seq int // orders what was made and changed

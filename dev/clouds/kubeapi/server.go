@@ -90,7 +90,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	})
 }
 
-// While does something to what is in memory, while nobody else does, once time has done its part, which it does again after it.
+// While runs do with exclusive access to the objects. Changes that are due by time are applied before and
+// after it.
 func (s *Server) While(do func(now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +149,7 @@ func (s *Server) Create(path string, raw []byte) {
 	}
 }
 
-// Object is an object as it is now; nil where there is none.
+// Object is the current object, or nil.
 func (s *Server) Object(resource, namespace, name string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // Resource is a kind of objects that a server has.
 type Resource struct{ Group, Version, Name, Kind string }
 
-// Namespaces are those of the inventory: nobody makes one.
+// Namespaces are those of the inventory: no request creates one.
 var namespaces = Resource{"", "v1", "namespaces", "Namespace"}
 
 func (r Resource) apiVersion() string { return strings.TrimPrefix(r.Group+"/"+r.Version, "/") }

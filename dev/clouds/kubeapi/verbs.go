@@ -135,7 +135,7 @@ func patch(k *call) {
 		return
 	}
 	if got := k.r.Header.Get("Content-Type"); got != "application/merge-patch+json" {
-		k.fail(status{code: http.StatusUnsupportedMediaType, reason: "UnsupportedMediaType", message: "the double knows no patches of type " + got})
+		k.fail(status{code: http.StatusUnsupportedMediaType, reason: "UnsupportedMediaType", message: "the simulator does not support patches of type " + got})
 		return
 	}
 	var changes map[string]any

@@ -21,7 +21,7 @@ type Options struct {
 	Without []string
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	*kubeapi.Server
 	*controller
@@ -78,7 +78,7 @@ func (m *memory) begin(o object) {
 	}
 }
 
-// ended notes that an instance is gone.
+// ended records the end of an instance.
 func (m *memory) ended(o object) {
 	if o.Kind() != "VirtualMachineInstance" {
 		return

@@ -137,7 +137,7 @@ func (m *memory) strategy(o object, is string) {
 	m.Keep(m.Named("virtualmachines"), o)
 }
 
-// Planted is a virtual machine that somebody else makes.
+// Planted is a virtual machine that another client creates.
 type Planted struct {
 	Name, Namespace, Zone string
 	Labels, Annotations   map[string]string

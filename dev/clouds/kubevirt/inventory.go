@@ -2,7 +2,7 @@ package kubevirt
 
 import "github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 
-// Inventory is what a cluster has before anybody makes anything.
+// Inventory is what a cluster has initially.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`

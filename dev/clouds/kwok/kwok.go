@@ -113,8 +113,8 @@ func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
 	return nil
 }
 
-// again lets kwok play the Node that an earlier boot of the guest left. That of another instance of that name is in its
-// way: it joins once somebody has taken that away.
+// again lets kwok manage the Node of an earlier boot of the guest. A Node of another instance with that name
+// blocks it: the instance joins after that Node has been deleted.
 func (h *Hypervisor) again(ctx context.Context, g double.Guest) error {
 	_, err := h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/json-patch+json", []map[string]any{
 		mine(g.ID), {"op": "add", "path": pointer(fakeAnnotation), "value": "fake"},
@@ -143,8 +143,9 @@ func (h *Hypervisor) Stop(id string) {
 	}
 }
 
-// silence keeps a Node silent until it is gone, another instance's, or its own boots again. Once is not enough: kwok renews
-// the lease of a Node that it does not play any more, and calls it Ready minutes later.
+// silence keeps a Node silent until it is deleted, belongs to another instance, or its own instance boots
+// again. Once is not enough: kwok renews the lease of a Node that it no longer manages, and marks it Ready
+// minutes later.
 func (h *Hypervisor) silence(id, name string) {
 	for h.ended(id) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -163,7 +164,8 @@ func (h *Hypervisor) ended(id string) bool {
 	return h.nodes[id] == ""
 }
 
-// hush lets the Node of an instance say that it is not well. speaks is false where there is none that could say otherwise.
+// hush marks the Node of an instance as not ready. speaks is false if there is no Node that could become
+// ready again.
 func (h *Hypervisor) hush(ctx context.Context, id, name string) (speaks bool, err error) {
 	var n struct {
 		Metadata struct {

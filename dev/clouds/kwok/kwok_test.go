@@ -46,7 +46,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show is what reads of a Node are answered with from now on: as it is played, or not any more.
+// show sets the Node that reads return from now on: managed by kwok, or not.
 func (a *api) show(instance string, played bool, ready string) {
 	annotations := map[string]string{instanceAnnotation: instance}
 	if played {

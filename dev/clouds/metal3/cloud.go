@@ -28,7 +28,7 @@ type Options struct {
 	Without []string
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	*kubeapi.Server
 	*controller
@@ -160,7 +160,7 @@ func (c *controller) free(namespace string, labels map[string]string) (n int) {
 	return n
 }
 
-// settle takes a host one step further; nil: there is none, or it is gone.
+// settle moves a host one step further; nil: it does not exist, or was deleted.
 func (c *controller) settle(o object, now time.Time) object {
 	version := o.Text("metadata", "resourceVersion")
 	if c.rests[o.UID()] == version {
@@ -227,7 +227,7 @@ func (c *controller) guests() (all []double.Guest) {
 	return all
 }
 
-// consumed are the hosts that somebody has.
+// consumed are the hosts with a consumer.
 func (c *controller) consumed() []object {
 	return slices.DeleteFunc(c.Of(hostKind), func(o object) bool { return o.At("spec", "consumerRef") == nil })
 }

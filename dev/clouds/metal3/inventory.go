@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Inventory is what a cluster has before anybody makes anything.
+// Inventory is what a cluster has initially.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`

@@ -67,7 +67,7 @@ func (b *bench) settle() {
 	}
 }
 
-// free counts the hosts of a role that nobody has, and that work.
+// free counts the working hosts of a role without a consumer.
 func (b *bench) free(role string) (n int) {
 	b.t.Helper()
 	var list struct {

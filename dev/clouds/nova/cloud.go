@@ -29,7 +29,7 @@ type Options struct {
 	PlainLinks bool
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	clock *double.Clock
 	Options

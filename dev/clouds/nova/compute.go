@@ -43,7 +43,7 @@ func (k compute) recent() bool {
 	_, _ = fmt.Sscanf(asked, "%d.%d", &major, &minor)
 	k.w.Header().Set("OpenStack-API-Version", "compute "+asked)
 	if major != 2 || minor < 53 || minor > 93 {
-		k.fail(http.StatusNotAcceptable, "computeFault", "Version "+asked+" is not supported by this double. Minimum is 2.53 and maximum is 2.93.")
+		k.fail(http.StatusNotAcceptable, "computeFault", "Version "+asked+" is not supported by this simulator. Minimum is 2.53 and maximum is 2.93.")
 		return false
 	}
 	return true

@@ -83,7 +83,8 @@ func TestPortsOutliveServers(t *testing.T) {
 	}
 }
 
-// TestOnePortOneServer: the second server is refused once the port is bound, and given up if it came before.
+// TestOnePortOneServer: a second server is refused after the port is bound, and fails if it was accepted
+// before.
 func TestOnePortOneServer(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")

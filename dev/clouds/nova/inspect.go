@@ -68,7 +68,7 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "open", On: "a zone: they are enabled again"},
 		{Name: "lose", On: "a server's ID: its cell is down"},
 		{Name: "recover", On: "a server's ID: its cell is there again"},
-		{Name: "tear", On: "a server's ID: it is gone, and Neutron was not there to be told, so that its ports say that they are bound"},
+		{Name: "tear", On: "a server's ID: it is deleted while Neutron is unreachable, so its ports stay bound"},
 		{Name: "strand", On: "a server's ID: its host dies"},
 		{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end"},
 		{Name: "replace", On: "a name: whatever image, flavor and security group is called so is removed, and made anew with another ID"},
@@ -152,7 +152,7 @@ func plug(c *Cloud, on string) error {
 	return nil
 }
 
-// Planted is a server that somebody else makes.
+// Planted is a server that another client creates.
 type Planted struct {
 	Name, Project, Flavor, Zone string
 	Metadata                    map[string]string

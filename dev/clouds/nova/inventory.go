@@ -2,7 +2,7 @@ package nova
 
 import "slices"
 
-// Inventory is what a cloud has before anybody makes anything.
+// Inventory is what a cloud has initially.
 type Inventory struct {
 	// Region and further Regions are those of the catalog. All show the same.
 	Region  string   `json:"region"`
@@ -104,7 +104,7 @@ type Network struct {
 	// Project is the name of the owner's; empty for the first one.
 	Project     string `json:"project,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Shared networks belong to somebody else: MAC addresses are not to be chosen there.
+	// Shared networks belong to another project: MAC addresses must not be chosen there.
 	Shared   bool `json:"shared,omitempty"`
 	External bool `json:"external,omitempty"`
 }
@@ -139,7 +139,7 @@ type FloatingIP struct {
 	Address string `json:"address"`
 }
 
-// Quota is of each project; 0 is none at all, negative is unlimited.
+// Quota is the quota of each project; 0 allows none, negative is unlimited.
 type Quota struct {
 	Instances int `json:"instances"`
 	Cores     int `json:"cores"`

@@ -17,7 +17,7 @@ type token struct {
 	issued  time.Time
 	// app is the application credential that it was given for; nil: it was for a password.
 	app *ApplicationCredential
-	// stranger says that it was given to somebody whom the inventory does not have.
+	// stranger: the token was issued to a user who is not in the inventory.
 	stranger bool
 }
 
@@ -163,8 +163,8 @@ func (k keystone) login(a ask) (token, bool) {
 	return token{}, false
 }
 
-// stranger is a token for whoever asks, in the project that is asked for. Where that is given by its ID or not at all, as with an application
-// credential, its name is made up.
+// stranger issues a token to an unknown user, in the requested project. If the project is given by its ID or
+// not at all, as with an application credential, its name is generated.
 func (k keystone) stranger(a ask) token {
 	t := token{methods: a.Identity.Methods, stranger: true}
 	who := a.Identity.Password.User

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// TestCredentialsAreLent: whom nobody knows any more Keystone refuses, and who was issued instead is let in, into its own project.
+// TestCredentialsAreLent: Keystone refuses a revoked user, and accepts an issued one, in its own project.
 func TestCredentialsAreLent(t *testing.T) {
 	clock := &double.Clock{}
 	cloud := nova.Administered{Cloud: nova.New(clock, nova.Options{Inventory: nova.Sample()})}

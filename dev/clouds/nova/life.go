@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// place finds a host with room. Where there is none, Nova has accepted the server by then, and gives it up.
+// place finds a host with capacity. Without one, Nova has accepted the server, and lets it fail.
 func (k buying) place(s *server) {
 	if k.closed[s.zone] {
 		s.fault = &fault{500, "No valid host was found. ", k.now}
@@ -86,7 +86,7 @@ func end(c *Cloud, s server, now time.Time) {
 	}
 }
 
-// attach binds ports and volumes: a server whose port is gone, or another's by now, is given up.
+// attach binds ports and volumes: a server whose port was deleted, or belongs to another server, fails.
 func (c *Cloud) attach(id string, now time.Time) {
 	c.change(id, func(s *server) {
 		for _, p := range s.ports {

@@ -80,7 +80,7 @@ func (s server) status(c *Cloud, now time.Time) string {
 	return "ACTIVE"
 }
 
-// updated is when something was last written of a server, as far as anybody here looks.
+// updated is the time of the last write to a server that a caller can observe.
 func (s server) updated() time.Time {
 	switch {
 	case !s.deleting.IsZero():

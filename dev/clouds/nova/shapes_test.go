@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// caller asks the double as curl would.
+// caller calls the simulator as curl would.
 type caller struct {
 	t     *testing.T
 	url   string
@@ -194,7 +194,7 @@ func decoded(t *testing.T, raw []byte) any {
 	return v
 }
 
-// free are objects whose keys are anybody's.
+// free are objects with arbitrary keys.
 var free = []string{".metadata", ".extra_specs", ".profile", ".addresses"}
 
 // alike demands the same keys, and values of the same kind. Of lists the first entries are compared; what is null may be anything.

@@ -94,7 +94,7 @@ func TestWhatWentMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWedgedVolume: Cinder cannot delete it, and lets nobody try again.
+// TestWedgedVolume: Cinder cannot delete the volume, and refuses another deletion.
 func TestWedgedVolume(t *testing.T) {
 	c := newCaller(t)
 	_, raw := c.send("POST", "/volume/v3/p/volumes", `{"volume":{"size":1,"name":"v"}}`)

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// agenda is what happens at its time, when somebody looks.
+// agenda has scheduled events, which happen when the time has come and a caller reads.
 type agenda struct {
 	clock *double.Clock
 
@@ -21,7 +21,7 @@ type due struct {
 	do func()
 }
 
-// now is the double's time.
+// now is the simulator's time.
 func (a *agenda) now() time.Time { return a.clock.Now() }
 
 func (a *agenda) after(d time.Duration, do func()) {

@@ -16,8 +16,8 @@ import (
 // supplier is a builder of what is asked for.
 type supplier struct{ *builder }
 
-// findAny finds, and makes what it does not find: by inventory path datacenters and what is below them, and
-// templates as children of folders, which whoever asks for a folder's child by its name looks for.
+// findAny finds objects, and creates missing ones: datacenters and their contents by inventory path, and
+// templates as children of folders, since clients search for templates as children of a folder.
 func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
 	b.making.Lock()
@@ -49,7 +49,7 @@ func (b supplier) provideCustomization(name string) {
 	b.making.Lock()
 	defer b.making.Unlock()
 	if there, err := object.NewCustomizationSpecManager(b.vim).DoesCustomizationSpecExist(context.Background(), name); err == nil && !there {
-		_ = b.addCustomization(context.Background(), name) // that there is none will be told
+		_ = b.addCustomization(context.Background(), name) // a missing object will be reported
 	}
 }
 

@@ -49,7 +49,7 @@ type Cloud struct {
 	tags    foreignTags
 }
 
-// internal is the user that the double itself is.
+// internal is the simulator's own user.
 var internal = login{name: "double@internal", password: rand.Text()}
 
 // New returns a vCenter with the inventory, which has to make sense: it panics where, say, a template has no
@@ -86,7 +86,7 @@ func (c *Cloud) build(clock *double.Clock) error {
 	return b.furnish(context.Background(), c.options.Inventory)
 }
 
-// connect opens the double's own session.
+// connect opens the simulator's own session.
 func connect(handler http.Handler) (*builder, error) {
 	ctx := context.Background()
 	u := &url.URL{Scheme: "http", Host: "vcenter.invalid", Path: vim25.Path}

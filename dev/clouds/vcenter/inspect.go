@@ -113,7 +113,7 @@ func (c *Cloud) Cloning() (all []map[string]string) {
 	return all
 }
 
-// Plant is what somebody else makes.
+// Plant is a virtual machine that another client creates.
 type Plant struct {
 	// Folder and Template are inventory paths; a folder that is not there is made.
 	Name, Folder, Template string
@@ -158,7 +158,7 @@ func (c *Cloud) Plant(p Plant) (Machine, error) {
 			return m, nil
 		}
 	}
-	return Machine{}, errors.New("it is gone")
+	return Machine{}, errors.New("it does not exist")
 }
 
 func (b *builder) mark(ctx context.Context, ref types.ManagedObjectReference, p Plant) error {

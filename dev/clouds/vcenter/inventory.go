@@ -1,8 +1,8 @@
 package vcenter
 
-// Inventory is what a vCenter has before anybody asks for anything.
+// Inventory is what a vCenter has initially.
 type Inventory struct {
-	// Users may log in; anybody with a name and a password may if there are none.
+	// Users may log in; without users, any name with a password may log in.
 	Users       []User       `json:"users,omitempty"`
 	Datacenters []Datacenter `json:"datacenters"`
 	// Tags are those of the tagging service.
@@ -15,7 +15,7 @@ type Inventory struct {
 type User struct {
 	Name     string `json:"name"`
 	Password string `json:"password"`
-	// Roles are what the user may do, besides reading; everything if there are none.
+	// Roles are the user's permissions besides reading; without roles, the user has all.
 	Roles Roles `json:"roles,omitempty"`
 }
 

@@ -18,7 +18,7 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// Revoke implements [double.Lender]: nobody may log in, and sessions have ended.
+// Revoke implements [double.Lender]: no user may log in, and sessions have ended.
 func (c Administered) Revoke() {
 	c.people.mu.Lock()
 	c.people.locked = true

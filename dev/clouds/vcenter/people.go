@@ -20,10 +20,10 @@ type people struct {
 	users    map[string]string
 	roles    map[string]Roles
 	sessions map[string]login // by cookie or session ID
-	// locked: nobody is let in but those that were issued.
+	// locked: only issued users may log in.
 	locked bool
 	issued []login
-	// any: whoever has a name and a password is let in, unless locked.
+	// any: any user with a name and a password may log in, unless locked.
 	any bool
 }
 

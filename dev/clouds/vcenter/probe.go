@@ -19,7 +19,7 @@ type Probe struct{ cloud *Cloud }
 // Probe returns one.
 func (c *Cloud) Probe() Probe { return Probe{c} }
 
-// NameOf is the name of an object; empty if there is none.
+// NameOf is the name of an object; empty if it does not exist.
 func (p Probe) NameOf(r types.ManagedObjectReference) string {
 	e, ok := p.cloud.world.own().Map.Get(r).(mo.Entity)
 	if !ok {
@@ -37,7 +37,7 @@ func (p Probe) SwitchUUID(datacenter string) string {
 	return p.cloud.world.own().Map.Get(*ref).(*simulator.DistributedVirtualSwitch).Uuid
 }
 
-// TagID is that of a tag; empty if there is none.
+// TagID is the ID of a tag; empty if it does not exist.
 func (p Probe) TagID(category, name string) string {
 	t, err := tags.NewManager(p.cloud.builder.rest).GetTagForCategory(context.Background(), name, category)
 	if err != nil {

@@ -130,7 +130,8 @@ func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectRefer
 	return nil, false
 }
 
-// serveInstead answers what the double does in place of the simulator, for those who have a session.
+// serveInstead answers the requests that the simulator of govmomi does not answer, for callers with a
+// session.
 func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if _, holds := c.people.of(r); !holds || isREST(r) {
 		return false
@@ -176,8 +177,8 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. Throttling is told by
-// the proxy in front of both, which knows no API.
+// Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. The proxy in front
+// of both reports throttling, in the form of neither API.
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	if f.Kind == "Throttled" {
 		if f.After > 0 {

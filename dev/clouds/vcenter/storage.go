@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Volume is a disk that somebody else has made, as drivers of storage do.
+// Volume is a disk that another client, such as a storage driver, has created.
 type Volume struct {
 	// File is where it is: "[ds1] fcd/a.vmdk". A folder that is not there is made.
 	File string

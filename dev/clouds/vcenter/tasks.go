@@ -277,7 +277,7 @@ func reconfigure(w *world, cluster *simulator.ClusterComputeResource, req *types
 	})
 }
 
-// ungroup takes what is gone out of the groups of a cluster.
+// ungroup removes deleted virtual machines from the groups of a cluster.
 func ungroup(ctx *simulator.Context, cluster *simulator.ClusterComputeResource, vm types.ManagedObjectReference) {
 	ctx.WithLock(cluster, func() {
 		config, ok := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)

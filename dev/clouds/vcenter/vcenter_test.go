@@ -373,7 +373,7 @@ func TestSessionsAndReading(t *testing.T) {
 	}
 }
 
-// What is asked for is there, if the double is told to.
+// With AcceptAny, every requested object exists.
 func TestAcceptAny(t *testing.T) {
 	s := start(t, vcenter.Options{AcceptAny: true, Inventory: vcenter.Inventory{Datacenters: []vcenter.Datacenter{}}})
 	c, err := s.login(t, "anybody", "anything")

@@ -20,7 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/hollow"
 )
 
-// Gateway is where the API server is reached from a guest: somebody listens there for it.
+// Gateway is the address at which a guest reaches the API server: a proxy listens there.
 const Gateway = "192.168.126.1:6443"
 
 // Boot starts everything and returns what the node is called.

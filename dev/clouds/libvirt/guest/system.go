@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts are those that whoever starts first has to make. /proc, /sys and /dev are there.
+// mounts mounts the file systems that an init process must mount. /proc, /sys and /dev are mounted already.
 func mounts() (err error) {
 	for _, m := range []struct{ what, where, kind string }{
 		{"tmpfs", "/run", "tmpfs"},

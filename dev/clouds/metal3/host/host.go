@@ -1,5 +1,6 @@
-// Package host plays hosts of Metal3: what the operator of bare metal would make of a BareMetalHost, as a function of the object and the
-// time. So the same hosts live in the double's memory and in a real API server.
+// Package host simulates hosts of Metal3: what the baremetal-operator would do with a BareMetalHost, as a
+// function of the object and the time. So the same hosts can be in the simulator's memory and in a real API
+// server.
 package host
 
 import (
@@ -109,14 +110,14 @@ func (n *next) after(d time.Duration) bool {
 	return n.Status.LastUpdated == nil || n.now.Sub(n.Status.LastUpdated.Time) >= d
 }
 
-// health tells of what is broken, and of what is mended.
+// health reports errors and their end.
 func (n *next) health() {
 	broken := n.Annotations[BreakAnnotation]
 	_, detached := n.Annotations[metal3.DetachedAnnotation]
 	switch {
 	case broken != "":
 		n.Status.ErrorType, n.Status.OperationalStatus = metal3.ErrorType(broken), metal3.OperationalStatusError
-		n.Status.ErrorMessage, n.Status.ErrorCount = "the double was asked for a "+broken, 1
+		n.Status.ErrorMessage, n.Status.ErrorCount = "the simulator was asked for a "+broken, 1
 		return
 	case detached:
 		n.Status.OperationalStatus = metal3.OperationalStatusDetached

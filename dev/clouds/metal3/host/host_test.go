@@ -134,7 +134,7 @@ func TestBeginnings(t *testing.T) {
 	}
 }
 
-// TestErrors: what is broken is told, in the words of Metal3, and is over when it is mended.
+// TestErrors: an error is reported in the words of Metal3, and ends when it is repaired.
 func TestErrors(t *testing.T) {
 	for _, kind := range []metal3.ErrorType{
 		metal3.RegistrationError, metal3.InspectionError, metal3.PreparationError, metal3.ProvisioningError, metal3.PowerManagementError,

@@ -21,7 +21,7 @@ import (
 //go:embed crd.yaml
 var CRD []byte
 
-// Run looks at all hosts again and again until ctx ends. report is told what could not be done; it is tried again.
+// Run reconciles all hosts again and again until ctx ends. report gets errors; the next round retries.
 func Run(ctx context.Context, c client.Client, k host.Knobs, report func(error)) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -47,7 +47,7 @@ func Step(ctx context.Context, c client.Client, now time.Time, k host.Knobs) err
 	}
 	var errs []error
 	for i := range all.Items {
-		// Somebody else may have written it since it was listed.
+		// Another client may have written it since it was listed.
 		if err := step(ctx, c, &all.Items[i], now, k); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}
