@@ -15,7 +15,7 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
@@ -56,7 +56,7 @@ var specFields = []struct {
 
 func (r reaches) check(t *testing.T, b *bench, api string, n int) {
 	class := b.class(api, "fields")
-	class.Spec = admittest.Patched(t, string(class.Spec), r.patch)
+	class.Spec = admissiontest.Patched(t, string(class.Spec), r.patch)
 	s, err := b.start().Open(t.Context(), class)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
@@ -66,7 +66,7 @@ func (r record) play(t *testing.T, on *stage) (map[string]recordtest.Parameters,
 		var text *string
 		switch {
 		case json.Unmarshal(change, &text) != nil:
-			class.Credentials[key] = admittest.Patched(t, string(b.login), string(change))
+			class.Credentials[key] = admissiontest.Patched(t, string(b.login), string(change))
 		case text == nil:
 			delete(class.Credentials, key)
 		default:

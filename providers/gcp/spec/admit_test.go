@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
@@ -42,7 +42,7 @@ func TestAdmit(t *testing.T) {
 		placeRows, policyRows, shieldedRows, confidentialRows(), listRows, gpuRows, accountRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := admit.Request{Spec: admissiontest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -180,7 +180,7 @@ var accountRows = []row{
 
 // TestWarnings: without a service account a machine is accepted.
 func TestWarnings(t *testing.T) {
-	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"serviceAccounts": null}`)))
+	warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"serviceAccounts": null}`)))
 	if len(faults) > 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0], "providerSpec.serviceAccounts: ") {
 		t.Errorf("got %v, %q", faults, warnings)
 	}
@@ -190,7 +190,7 @@ func TestWarnings(t *testing.T) {
 func TestFaultsAreBounded(t *testing.T) {
 	list := `[{"sizeGb": 1}` + strings.Repeat(`,{"sizeGb": 1}`, 10000) + `]`
 	long := `{"disks": ` + list + `, "networkInterfaces": ` + list + `, "zone": "` + strings.Repeat("x", 100000) + `"}`
-	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, long)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, long)))
 	if n := len(faults.ToAggregate().Error()); len(faults) < 100 || len(faults) > 110 || n > 20000 {
 		t.Errorf("%d faults in %d bytes", len(faults), n)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
@@ -69,7 +69,7 @@ func TestDecodeGardener(t *testing.T) {
 		{"two accounts", `{"serviceAccounts": [{"email": "a"}, {"email": "b"}]}`, []string{"serviceAccounts"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := spec.DecodeGardener(admittest.Patched(t, wholeGardener, r.patch))
+			_, err := spec.DecodeGardener(admissiontest.Patched(t, wholeGardener, r.patch))
 			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
 				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
 			}
@@ -102,7 +102,7 @@ func TestDecodeOpenShift(t *testing.T) {
 		{"another word for maintenance", `{"onHostMaintenance": "SUSPEND"}`, []string{"onHostMaintenance"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
+			_, err := spec.DecodeOpenShift(admissiontest.Patched(t, whole, r.patch))
 			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
 				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
 			}

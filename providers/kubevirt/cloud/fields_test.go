@@ -16,7 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/kubevirt"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
@@ -358,7 +358,7 @@ func rowOf(api, path string) (found row, ok bool) {
 
 func TestNames(t *testing.T) {
 	b := newBench(t)
-	raw := admittest.Patched(t, gardenerSpec, `{"additionalVolumes":[{"dataVolume":{"source":{"blank":{}},"storage":{"resources":{"requests":{"storage":"1Gi"}}}}}]}`)
+	raw := admissiontest.Patched(t, gardenerSpec, `{"additionalVolumes":[{"dataVolume":{"source":{"blank":{}},"storage":{"resources":{"requests":{"storage":"1Gi"}}}}}]}`)
 	var document any
 	_ = json.Unmarshal(raw, &document)
 	machine := made(t, b, provider.Gardener, document)
@@ -380,7 +380,7 @@ func TestNetworks(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			var document any
-			_ = json.Unmarshal(admittest.Patched(t, gardenerSpec, `{"networks":`+r.networks+`}`), &document)
+			_ = json.Unmarshal(admissiontest.Patched(t, gardenerSpec, `{"networks":`+r.networks+`}`), &document)
 			machine := made(t, newBench(t), r.api, document)
 			if is := under(machine, template+".networks[default].pod") != nil; is != r.pods {
 				t.Errorf("the network of pods is there: %t, want %t", is, r.pods)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 )
 
 func replaceOnce(t *testing.T, text string, patch [2]string) string {
@@ -127,17 +127,17 @@ func (b *bench) arrived(where string) string {
 
 // TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
 func TestFieldsPage(t *testing.T) {
-	fieldstest.Page(t, fieldsPage, fieldsHead,
+	fieldsdoc.Page(t, fieldsPage, fieldsHead,
 		page("machine.openshift.io: LibvirtMachineProviderConfig, in providerSpec.value", "", append(common[:len(common):len(common)], ofOpenShift...)),
 		page("machine.sapcloud.io: MachineProviderConfig, in providerSpec of a MachineClass",
 			"There is no original. The fields are those of OpenShift's; the kind is ours, of `libvirt.machine.millwright.dev/v1alpha1`. Other fields are refused.",
 			append(common[:len(common):len(common)], ofGardener...)))
 }
 
-func page(title, note string, fields []field) fieldstest.Spec {
-	of := fieldstest.Spec{Title: title, Note: note}
+func page(title, note string, fields []field) fieldsdoc.Spec {
+	of := fieldsdoc.Spec{Title: title, Note: note}
 	for _, f := range fields {
-		of.Fields = append(of.Fields, fieldstest.Field{Path: f.path, Type: f.kind, Becomes: f.becomes})
+		of.Fields = append(of.Fields, fieldsdoc.Field{Path: f.path, Type: f.kind, Becomes: f.becomes})
 	}
 	return of
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
@@ -166,17 +166,17 @@ var testName = regexp.MustCompile(`: Test\w+$`)
 
 // TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
 func TestFieldsPage(t *testing.T) {
-	page := func(api, kind string) fieldstest.Spec {
-		of := fieldstest.Spec{Title: api + ": " + kind}
+	page := func(api, kind string) fieldsdoc.Spec {
+		of := fieldsdoc.Spec{Title: api + ": " + kind}
 		for path, kind := range leaves(shapes[api], "") {
 			becomes := testName.ReplaceAllString(rows[path].why, "")
 			if becomes == "" {
 				becomes = "`" + rows[path].at + "`"
 			}
-			of.Fields = append(of.Fields, fieldstest.Field{Path: path, Type: kind, Becomes: becomes})
+			of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: kind, Becomes: becomes})
 		}
 		return of
 	}
-	fieldstest.Page(t, "../../../docs/providers/metal3-fields.md", fieldsHead,
+	fieldsdoc.Page(t, "../../../docs/providers/metal3-fields.md", fieldsHead,
 		page(provider.OpenShift, "BareMetalMachineProviderSpec, in providerSpec.value"), page(provider.Gardener, "providerSpec of a MachineClass"))
 }

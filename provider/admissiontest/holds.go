@@ -1,6 +1,6 @@
-// Package admittest has what the tests of admitters share: checks that apply to each of them, and specs to
+// Package admissiontest has what the tests of admitters share: checks that apply to each of them, and specs to
 // test with.
-package admittest
+package admissiontest
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package fieldstest
+package fieldsdoc
 
 import (
 	"os"

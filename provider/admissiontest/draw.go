@@ -1,4 +1,4 @@
-package admittest
+package admissiontest
 
 import (
 	"encoding/json"

@@ -1,5 +1,5 @@
-// Package fieldstest keeps the page of a provider's fields in step with the provider's tests of fields.
-package fieldstest
+// Package fieldsdoc keeps the page of a provider's fields in step with the provider's tests of fields.
+package fieldsdoc
 
 import (
 	"cmp"
