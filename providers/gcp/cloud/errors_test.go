@@ -19,9 +19,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// answers are what the API says, and what the engine is to do about it.
+// answers are answers of the API, and the engine's reactions.
 var answers = []struct {
-	reason       string // why this row is here
+	reason       string // why the row is here
 	code         int
 	why, message string
 	kind         provider.Kind
@@ -110,7 +110,7 @@ func TestEndsOfOperationsByReaction(t *testing.T) {
 	}
 }
 
-// TestMetricBesidesTheWords: where the words name no quota, what is said besides does.
+// TestMetricBesidesTheWords: if the message names no quota, the error details do.
 func TestMetricBesidesTheWords(t *testing.T) {
 	for metric, scope := range map[string]provider.Scope{
 		"compute.googleapis.com/cpus_all_regions": provider.ScopeAccount, "compute.googleapis.com/cpus": provider.ScopeType, "compute.googleapis.com/cpus_per_vm_family": provider.ScopeType, "": provider.ScopeType,
@@ -189,8 +189,8 @@ func TestRefusalsNameTheField(t *testing.T) {
 	}
 }
 
-// TestPolicyIsNoConflict: what a policy of the organization forbids is not asked for again and again, and no field is blamed for
-// the place that the policy's words name.
+// TestPolicyIsNoConflict: a request that an organization policy forbids is not repeated, and the place in the
+// policy's message is not taken for a field.
 func TestPolicyIsNoConflict(t *testing.T) {
 	b := newBench(t, func(o *gce.Options) { o.Inventory.InsideOnly = true })
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"subnetwork": "prod-worker-subnet"`, `"subnetwork": "prod-worker-subnet", "publicIP": true`))
@@ -210,7 +210,8 @@ func TestMissingTypeIsAShortage(t *testing.T) {
 	}
 }
 
-// TestProjectThatIsNot: a machine whose project was never there can be deleted, and one that had an instance says what is wrong.
+// TestProjectThatIsNot: a machine whose project never existed can be deleted, and one that had an instance
+// reports the error.
 func TestProjectThatIsNot(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"projectID": "rehearsal"`, `"projectID": "typo"`))
@@ -241,7 +242,7 @@ func TestWhatIsNoAPI(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "prod"))
-	if _, err := s.Account(t.Context()); err != nil { // with a token for what comes
+	if _, err := s.Account(t.Context()); err != nil { // gets a token for the next calls
 		t.Fatal(err)
 	}
 	b.server.Inject(double.Fault{Stall: true, Operation: "instances.*", Times: 1})

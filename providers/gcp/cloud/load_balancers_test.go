@@ -12,7 +12,7 @@ const cluster = "prod"
 
 var asMaster = provider.Want{Role: "master", UserData: []byte("{}")}
 
-// kept does the upkeep that is due for an instance, and returns what it is then.
+// kept maintains an instance, and returns its state afterwards.
 func (b *bench) kept(s *session, r provider.Ref) provider.Instance {
 	b.t.Helper()
 	if i := b.find(s, r); s.Unkept(r, i) {
@@ -41,7 +41,8 @@ func TestTargetPool(t *testing.T) {
 	}
 }
 
-// TestQuirkTargetPoolBeforeExistence: the original asks its pools first, and fails to delete what does not exist where a pool does not.
+// TestQuirkTargetPoolBeforeExistence: the original reads its pools first, and cannot delete a machine without
+// an instance if a pool does not exist.
 func TestQuirkTargetPoolBeforeExistence(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["typo"], "tags"`))
@@ -58,7 +59,7 @@ func TestQuirkTargetPoolBeforeExistence(t *testing.T) {
 	}
 }
 
-// TestPoolForgetsWhatSomebodyElseRemoved, but not the instance of another machine which has the name by now.
+// TestPoolForgetsWhatSomebodyElseRemoved: but not the instance of another machine that has the name by now.
 func TestPoolForgetsWhatSomebodyElseRemoved(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`))
@@ -103,7 +104,7 @@ func TestControlPlane(t *testing.T) {
 	}
 }
 
-// TestControlPlaneWithoutService: where there is no internal load balancer, there is nothing to register with.
+// TestControlPlaneWithoutService: without an internal load balancer, nothing is registered.
 func TestControlPlaneWithoutService(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "user-provisioned"))
@@ -114,7 +115,8 @@ func TestControlPlaneWithoutService(t *testing.T) {
 	}
 }
 
-// TestControlPlaneCostsTwoReads: an instance that its load balancer knows costs no more, however often it is looked after.
+// TestControlPlaneCostsTwoReads: an instance that is registered with its load balancer costs two reads in
+// each pass.
 func TestControlPlaneCostsTwoReads(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, cluster))
@@ -156,7 +158,8 @@ func TestBalancersAreRegisteredAgain(t *testing.T) {
 	}
 }
 
-// TestBalancersThatDenyAreTold, are no reason to take a machine back to its creation, and keep the others from nothing.
+// TestBalancersThatDenyAreTold: a denied registration is reported, does not return a machine to its creation,
+// and does not stop other repairs.
 func TestBalancersThatDenyAreTold(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["missing", "prod-api"], "tags"`))

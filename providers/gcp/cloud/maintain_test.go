@@ -20,7 +20,8 @@ func network(i provider.Instance) (tags string) {
 	return strings.Join(all, " ")
 }
 
-// TestLabelsOfTheClusterAreMended, and those of users and of identity are left alone.
+// TestLabelsOfTheClusterAreMended: labels of the cluster are restored, and those of users and of identity are
+// not changed.
 func TestLabelsOfTheClusterAreMended(t *testing.T) {
 	b := newBench(t)
 	class := with(b.class(provider.OpenShift, cluster), `"tags"`, `"labels": {"cost": "mine", "`+uidLabel+`": "forged"}, "tags"`)
@@ -81,7 +82,7 @@ func TestTagsAreMended(t *testing.T) {
 	}
 }
 
-// TestAdoptedAreMarked: an instance that the original made says from then on whose it is, and stays of the control plane.
+// TestAdoptedAreMarked: an original's instance gets the labels of its owner, and stays in the control plane.
 func TestAdoptedAreMarked(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"prod-worker"`, `"prod-master"`))
@@ -102,7 +103,8 @@ func TestAdoptedAreMarked(t *testing.T) {
 	}
 }
 
-// TestTagsOfAnotherMachineStay: one that was restored from a backup has an instance with its former UID.
+// TestTagsOfAnotherMachineStay: a machine that was restored from a backup has an instance with its former
+// UID.
 func TestTagsOfAnotherMachineStay(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, cluster))
@@ -159,7 +161,7 @@ func TestMendingOverwritesNothing(t *testing.T) {
 	}
 }
 
-// TestMendingLeavesASuccessorAlone: an instance of the same name, made since, is another.
+// TestMendingLeavesASuccessorAlone: an instance of the same name that was created since is not changed.
 func TestMendingLeavesASuccessorAlone(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, cluster))

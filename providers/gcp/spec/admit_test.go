@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// whole is a spec that has nothing wrong with it.
+// whole is a valid spec.
 const whole = `{"apiVersion": "machine.openshift.io/v1beta1", "kind": "GCPMachineProviderSpec", "machineType": "n1-standard-4", "region": "us-east1",
 	"zone": "us-east1-b", "projectID": "proj", "disks": [{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "projects/x/global/images/y"}],
 	"networkInterfaces": [{"network": "c1-network", "subnetwork": "c1-worker-subnet"}],
@@ -110,7 +110,7 @@ var shieldedRows = []row{
 	},
 }
 
-// confidentialRows: each technology with each series that can do it, and with each that cannot.
+// confidentialRows has each technology with each series that supports it, and with each that does not.
 func confidentialRows() []row {
 	rows := []row{
 		{"confidentialCompute/Disabled", "nothing is asked for", `{"confidentialCompute": "Disabled"}`, nil},
@@ -210,7 +210,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// told are the types and paths of faults.
+// told are the types and paths of errors.
 func told(faults field.ErrorList) (out []string) {
 	for _, f := range faults {
 		out = append(out, string(f.Type)+" "+strings.TrimPrefix(strings.TrimPrefix(f.Field, "providerSpec"), "."))

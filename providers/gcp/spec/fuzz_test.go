@@ -35,7 +35,7 @@ func FuzzAdmit(f *testing.F) {
 		f.Add([]byte(raw), "m", "c1")
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, machine, id string) {
-		id = strings.ToValidUTF8(id, "") // as an API server has it
+		id = strings.ToValidUTF8(id, "") // as in an API server
 		at := time.Now()
 		a := admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Machine: machine, Platform: admit.Platform{ID: id}}
 		faults, _ := admissiontest.Holds(t, spec.Admitter{}, a, admissiontest.EmptyAndKnown)

@@ -11,13 +11,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// wholeGardener is a spec that has nothing wrong with it.
+// wholeGardener is a valid spec.
 const wholeGardener = `{"region": "europe-west1", "zone": "europe-west1-b", "machineType": "n2-standard-4",
 	"disks": [{"boot": true, "sizeGb": 50, "type": "pd-ssd", "image": "projects/x/global/images/y", "labels": {"name": "shoot--a--b"}}],
 	"networkInterfaces": [{"subnetwork": "shoot--a--b"}], "scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE", "preemptible": false},
 	"serviceAccounts": [{"email": "n@p.iam.gserviceaccount.com", "scopes": ["compute"]}], "tags": ["kubernetes-io-cluster-shoot--a--b", "kubernetes-io-role-node"]}`
 
-// faultyFields are those that an error is about.
+// faultyFields are the fields in an error.
 func faultyFields(t *testing.T, err error) (fields []string) {
 	t.Helper()
 	all := []error{err}

@@ -90,7 +90,7 @@ func unwrap(err error) error {
 	return nil
 }
 
-// TestNotInstalled: where a part of KubeVirt is missing, nothing is taken for gone.
+// TestNotInstalled: if a part of KubeVirt is missing, no object counts as deleted.
 func TestNotInstalled(t *testing.T) {
 	for _, resource := range []string{"virtualmachines", "datavolumes"} {
 		t.Run(resource, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 }
 
-// TestKubeconfigs: what a secret may have, and what of it would be the host's.
+// TestKubeconfigs: the valid kubeconfigs, and those that would use files or programs of the host.
 func TestKubeconfigs(t *testing.T) {
 	b := newBench(t)
 	good := string(kubeconfig(b.http, "demo", "secret"))
@@ -149,8 +149,8 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
-// TestFrugal: looking at a machine that runs are two calls, and at what two originals have made is one listing each. A machine that is
-// listed is not read once more to be deleted.
+// TestFrugal: reading a running machine takes two calls, and reading those of the two originals one listing
+// each. A listed machine is not read again to be deleted.
 func TestFrugal(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")

@@ -18,13 +18,14 @@ brackets say which elements are meant. The tests that make this page send each f
 [How to use them](kubevirt.md).
 `
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page has the results of the tests of fields. With UPDATE_GOLDEN set it is written
+// again.
 func TestFieldsPage(t *testing.T) {
 	fieldsdoc.Page(t, "../../../docs/providers/kubevirt-fields.md", fieldsHead,
 		page(provider.OpenShift, "KubevirtMachineProviderSpec, in providerSpec.value"), page(provider.Gardener, "providerSpec of a MachineClass"))
 }
 
-// which are elements of lists that the names are of which tests give.
+// which matches elements of lists by the names that the tests use.
 var which = regexp.MustCompile(`(volumes|networks|dataVolumeTemplates)\[(?:claim|map|secret|net-0|1)]`)
 
 var testName = regexp.MustCompile(`: Test\w+$`)

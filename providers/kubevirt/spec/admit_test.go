@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// whole is a spec that says much.
+// whole is a spec with many fields.
 const whole = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kind":"KubevirtMachineProviderSpec",` +
 	`"userDataSecret":{"name":"u"},"credentialsSecret":{"name":"c"},"region":"r","zone":"z",` +
 	`"resources":{"requests":{"cpu":"2","memory":"4Gi"},"limits":{"cpu":"4","memory":"4Gi"}},` +
@@ -23,7 +23,7 @@ const whole = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kin
 	`"sshKeys":["ssh-ed25519 AAAA me"],"cpu":{"cores":2},"memory":{"guest":"4Gi"},"dnsPolicy":"None","dnsConfig":{"nameservers":["10.0.0.1"]},` +
 	`"tags":{"mcm.gardener.cloud/cluster":"shoot--a--b"}}`
 
-// old is what specs for the original of OpenShift look like.
+// old is a spec for OpenShift's original provider.
 const old = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kind":"KubevirtMachineProviderSpec","sourcePvcName":"rhcos",` +
 	`"credentialsSecretName":"c","requestedMemory":"8192M","requestedCPU":4,"requestedStorage":"50Gi","storageClassName":"fast",` +
 	`"ignitionSecretName":"u","networkName":"net","persistentVolumeAccessMode":"ReadWriteOnce"}`
@@ -85,7 +85,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// kinds are the fields that warnings are about, and the first words of what is wrong with them: "zone Invalid".
+// kinds returns the fields of warnings, and the first words of the errors: "zone Invalid".
 func kinds(t *testing.T, warnings []string) (short []string) {
 	for i, path := range admissiontest.Warned(t, warnings) {
 		_, text, _ := strings.Cut(warnings[i], path+": ")
@@ -94,7 +94,7 @@ func kinds(t *testing.T, warnings []string) (short []string) {
 	return short
 }
 
-// notSecret leaves out what Open does not ask for: the secrets were read by then.
+// notSecret filters out errors that Open does not return: the secrets were read by then.
 func notSecret(fault string) bool {
 	return !strings.HasPrefix(fault, "userDataSecret") && !strings.HasPrefix(fault, "credentialsSecret")
 }
@@ -155,7 +155,7 @@ func read(t *testing.T, raw []byte) (value any) {
 	return value
 }
 
-// TestOriginal: the fields of the original describe a machine as the present ones do.
+// TestOriginal: the original's fields describe a machine as the current fields do.
 func TestOriginal(t *testing.T) {
 	m, err := spec.DecodeOpenShift([]byte(old))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the properties of every spec.
 func holds(t rapid.TB, a admit.Request) {
 	_, filled := admissiontest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return was == nil && (path == ".userDataSecret" || path == ".credentialsSecret")
@@ -31,7 +31,7 @@ func holds(t rapid.TB, a admit.Request) {
 	}
 }
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some fields replaced: few random ones are valid.
 func TestWhateverTheSpecSays(t *testing.T) {
 	texts := strings.Fields("z ns/net data root-disk None 4Gi ssh-ed25519 https://images.example.com/a")
 	rapid.Check(t, func(r *rapid.T) {

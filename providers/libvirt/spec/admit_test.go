@@ -16,7 +16,8 @@ import (
 const good = `{"uri":"qemu:///system","domainMemory":4096,"domainVcpu":2,"volume":{"poolName":"default","baseVolumeID":"rhcos-base"},` +
 	`"networkInterfaceName":"default","networkInterfaceAddress":"192.168.122.0/24","ignition":{"userDataSecret":"worker-user-data"},"autostart":false}`
 
-// wrong are changes to the good spec (merge patches), and the fields that they make wrong: of one API, or of both.
+// wrong are changes to a valid spec (merge patches), and the fields that they make invalid, in one API or in
+// both.
 var wrong = []struct{ reason, api, patch, path string }{
 	{"no memory", "", `{"domainMemory":0}`, "domainMemory"},
 	{"bytes for MiB", "", `{"domainMemory":4294967296}`, "domainMemory"},
@@ -68,7 +69,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestAdmit: nothing that can be read is refused, since nothing was; what cannot work, or has no effect, is a warning.
+// TestAdmit: admission refuses no spec that can be decoded, as the original; invalid fields and fields
+// without an effect are warnings.
 func TestAdmit(t *testing.T) {
 	for _, r := range wrong {
 		if r.api == provider.Gardener {
@@ -115,7 +117,7 @@ func TestFaultsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestAdmitHolds: whatever a spec says, judging it ends, and filling in changes nothing.
+// TestAdmitHolds: admission of any spec ends, and Default changes nothing.
 func TestAdmitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := encoded(t, admissiontest.Draw(t, &spec.Config{}, "qemu:///system", "10.0.0.0/8"))

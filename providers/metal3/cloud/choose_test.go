@@ -40,7 +40,8 @@ func TestOneHostForTwo(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: machines that come at once get a host each, and none two, however many processes ask for each.
+// TestManyAtOnce: each of many concurrent machines gets one host, and none gets two, with any number of
+// processes.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.Gardener, "c1")
@@ -70,7 +71,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestMeant: the host that a secret means is taken as long as it is free, and another if it is not.
+// TestMeant: the host in the secret is claimed if it is free, and otherwise another one.
 func TestMeant(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		b := newBench(t)

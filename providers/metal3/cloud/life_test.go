@@ -32,7 +32,7 @@ func (b *bench) only(class provider.Class, ref provider.Ref) provider.Instance {
 	return found[0]
 }
 
-// running makes the instance of a machine, and waits for it.
+// running creates the instance of a machine, and waits until it runs.
 func (b *bench) running(class provider.Class, ref provider.Ref) provider.Instance {
 	b.t.Helper()
 	if _, err := b.create(class, ref, "#cloud-config"); err != nil {
@@ -69,7 +69,7 @@ func (b *bench) host(id string) kubeapi.Object {
 	return b.cloud.Object("baremetalhosts", b.namespace(), id)
 }
 
-// change merges something into a host.
+// change merges a patch into a host.
 func (b *bench) change(name string, merge map[string]any) {
 	b.t.Helper()
 	if err := b.cloud.Change("baremetalhosts", b.namespace(), name, merge); err != nil {
@@ -149,7 +149,7 @@ func TestStates(t *testing.T) {
 			class, ref := b.class(provider.Gardener, "c1"), machineRef("m")
 			i := b.running(class, ref)
 			name := strings.TrimPrefix(i.ID, "demo/")
-			// Paused, a host stays as it is said to be.
+			// A paused host keeps its state.
 			b.change(name, map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{"baremetalhost.metal3.io/paused": ""}},
 				"status":   map[string]any{"provisioning": map[string]any{"state": r.state, "image": map[string]any{"url": ""}}},
@@ -159,7 +159,7 @@ func TestStates(t *testing.T) {
 			}
 			i = b.only(class, ref)
 			if i.Fault != nil && strings.Contains(i.Fault.Error(), "paused") {
-				i.State = provider.Pending // which it would be
+				i.State = provider.Pending // the state it would have
 			}
 			if i.State != r.want {
 				t.Errorf("%s is %s, want %s", r.state, i.State, r.want)
@@ -168,7 +168,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestGivenBack: nothing of a machine stays on a host, and what people wrote does.
+// TestGivenBack: a released host keeps nothing of the machine, and keeps the user's fields.
 func TestGivenBack(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -192,7 +192,8 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// TestHeldBack: a host that is paused is not given back, and says why; one that may not be switched off stays on.
+// TestHeldBack: a paused host is not released, and the error says why; a host that must not be powered off
+// stays on.
 func TestHeldBack(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -233,7 +234,8 @@ func TestDeletedHost(t *testing.T) {
 	b.removed(class, ref, i)
 }
 
-// TestReboot: by the annotation of one reboot, once for each request; and what the original held off is let go.
+// TestReboot: a reboot uses the annotation for a single reboot, once for each request; and the original's
+// power-off annotation is removed.
 func TestReboot(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -308,7 +310,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRole: the rights in the documentation are enough for everything, and each of them is needed.
+// TestRole: the permissions in the documentation are enough for all calls, and each of them is needed.
 func TestRole(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/providers/metal3-role.yaml")
 	if err != nil {
@@ -356,7 +358,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestFrugal: looking at a machine is one call, taking a host four, and giving it back begins with two.
+// TestFrugal: reading a machine takes one call, claiming a host four, and its release begins with two.
 func TestFrugal(t *testing.T) {
 	b := newBench(t, func(o *metal3.Options) { o.PageSize = 0 })
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -393,7 +395,7 @@ func TestFrugal(t *testing.T) {
 	}
 }
 
-// TestNotInstalled: where there is no Metal3, nothing is taken for gone.
+// TestNotInstalled: without Metal3, no host counts as deleted.
 func TestNotInstalled(t *testing.T) {
 	b := newBench(t, func(o *metal3.Options) { o.Without = []string{"baremetalhosts"} })
 	done, err := b.session(b.class(provider.OpenShift, "c1")).Delete(t.Context(), machineRef("m"), nil)
@@ -402,7 +404,7 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestNoCluster: hosts are beside the machines only where there is a cluster of these.
+// TestNoCluster: hosts can be in the machines' cluster only if the provider has access to it.
 func TestNoCluster(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")

@@ -13,14 +13,14 @@ import (
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// whole is a spec that says everything.
+// whole is a spec with all fields.
 const whole = `{"apiVersion":"baremetal.cluster.k8s.io/v1alpha1","kind":"BareMetalMachineProviderSpec","metadata":{"creationTimestamp":null},` +
 	`"image":{"url":"http://images.example.com/rhcos.qcow2","checksum":"http://images.example.com/rhcos.qcow2.sha256"},` +
 	`"customDeploy":{"method":"install_coreos"},"userData":{"name":"worker-user-data","namespace":"machines"},` +
 	`"hostSelector":{"matchLabels":{"role":"worker"},"matchExpressions":[{"key":"rack","operator":"In","values":["r1","r2"]},{"key":"broken","operator":"DoesNotExist"}]},` +
 	`"credentialsSecret":{"name":"hosts"}}`
 
-// installed is what installers write.
+// installed is the spec that installers write.
 const installed = `{"apiVersion":"baremetal.cluster.k8s.io/v1alpha1","kind":"BareMetalMachineProviderSpec","image":{"url":"","checksum":""},` +
 	`"customDeploy":{"method":"install_coreos"},"userData":{"name":"worker-user-data-managed"},"hostSelector":{}}`
 
@@ -59,7 +59,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: the original refuses them, so that no selector that is misspelt chooses any host; webhooks leave them to their caller.
+// TestUnknownFields: the original refuses them, so that a misspelt selector does not select any host;
+// webhooks leave them to their caller.
 func TestUnknownFields(t *testing.T) {
 	raw := admissiontest.Patched(t, whole, `{"hostSelectr":{"matchLabels":{"a":"b"}}}`)
 	warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(raw))

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the properties of every spec.
 func holds(t rapid.TB, a admit.Request) {
 	_, filled := admissiontest.Holds(t, spec.Admitter{}, a, func(string, any) bool { return false })
 	if filled == nil {
@@ -33,7 +33,7 @@ func holds(t rapid.TB, a admit.Request) {
 	}
 }
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some fields replaced: few random ones are valid.
 func TestWhateverTheSpecSays(t *testing.T) {
 	texts := strings.Fields("role worker In notin Exists != gt 5 install_coreos http://images.example.com/a")
 	rapid.Check(t, func(r *rapid.T) {
