@@ -19,14 +19,14 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// Advance lets time pass.
+// Advance advances the clock.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
 }
 
-// Or is how long something takes: d, or other if d is not positive.
+// Or is a duration: d, or other if d is not positive.
 func Or(d, other time.Duration) time.Duration {
 	if d <= 0 {
 		return other

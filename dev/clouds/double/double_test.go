@@ -62,7 +62,7 @@ func TestInsertKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// echo is a cloud whose operations are methods, and which counts what it did.
+// echo is a cloud whose operations are methods, and which counts its changes.
 type echo struct{ did int }
 
 func (e *echo) Operation(r *http.Request, _ []byte) (string, bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// farm is a cloud whose instances are made by PUT /name and ended by DELETE /name, for those who have its key.
+// farm is a cloud whose instances are created by PUT /name and deleted by DELETE /name, with a key.
 type farm struct {
 	echo
 	key     string
@@ -153,7 +153,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestAccounts: each is a cloud of its own, and IDs of the second begin with its name.
+// TestAccounts: each account is a cloud of its own, and IDs of the second begin with its name.
 func TestAccounts(t *testing.T) {
 	first, second := newFarm("k"), newFarm("k")
 	all := double.NewAccounts(func(r *http.Request, _ []byte) string { return r.Host }, double.Account{Name: "one", Cloud: first}, double.Account{Name: "two", Cloud: second})

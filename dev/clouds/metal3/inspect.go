@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// id is what a host is called, in any namespace.
+// id is the name of a host, with its namespace.
 func id(o object) string { return o.Namespace() + "/" + o.Name() }
 
 // Instances implements [double.Inspected]: hosts with a consumer. Free hosts are not instances.
@@ -46,13 +46,13 @@ func (c *controller) instances() (all []double.Listed) {
 	return all
 }
 
-// Secret is one with user data.
+// Secret is a secret with user data.
 type Secret struct {
 	Name, Namespace string
 	Labels          map[string]string
 }
 
-// Secrets are all of them.
+// Secrets are all secrets.
 func (c *Cloud) Secrets() (all []Secret) {
 	c.While(func(time.Time) {
 		for _, s := range c.controller.Of("Secret") {
@@ -74,7 +74,7 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// breaks are the verbs that break a host, by what befalls it.
+// breaks are the verbs that break a host, with the errors.
 var breaks = map[string]metal3.ErrorType{
 	"fail":               metal3.ProvisioningError,
 	"break-registration": metal3.RegistrationError,
@@ -158,7 +158,7 @@ func (c *controller) do(verb, on string, now time.Time) error {
 
 // Planted is a running host of another machine.
 type Planted struct {
-	// Name is where its own begins.
+	// Name is the prefix of its name.
 	Name, Namespace     string
 	Labels, Annotations map[string]string
 	// Consumer is its consumerRef.

@@ -1,4 +1,5 @@
-// Package operator does in a real API server what the operator of bare metal does there: hosts become what package host says.
+// Package operator does in a real API server what the baremetal-operator does: hosts change as package host
+// computes.
 package operator
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// CRD is that of BareMetalHosts, as YAML, with the fields that matter; others are kept.
+// CRD is that of BareMetalHosts, as YAML, with the used fields; other fields are preserved.
 //
 //go:embed crd.yaml
 var CRD []byte
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c client.Client, k host.Knobs, report func(error))
 	}
 }
 
-// Step takes each host one step further.
+// Step moves each host one step further.
 func Step(ctx context.Context, c client.Client, now time.Time, k host.Knobs) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetAPIVersion("metal3.io/v1alpha1")

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(l.Close(), os.WriteFile(filepath.Join(share, "stop"), nil, 0o600))
 }
 
-// share is the folder in which hack/libvirt has its sockets.
+// share is the folder of hack/libvirt's sockets.
 func share() (string, error) {
 	if dir := os.Getenv("MILLWRIGHT_LIBVIRT"); dir != "" {
 		return filepath.Join(dir, "share"), nil
