@@ -18,7 +18,7 @@ import (
 var powerQuery = regexp.MustCompile(`^Resources \| where type =~ 'microsoft\.compute/virtualmachines'(?: and resourceGroup =~ '([^']*)')? \| ` +
 	`project id, power = tostring\(properties\.extended\.instanceView\.powerState\.code\) \| order by id asc$`)
 
-// graphCalls are queries.
+// graphCalls are the calls of Resource Graph.
 type graphCalls struct{ *call }
 
 func (c graphCalls) server() *gfake.Server {
@@ -33,7 +33,7 @@ func (c graphCalls) server() *gfake.Server {
 	}
 }
 
-// powers answers with the machines that the caller may read. Of others nothing is said: Resource Graph leaves out what may not be seen.
+// powers answers with the machines that the caller may read: Resource Graph omits the others.
 func (c graphCalls) powers(q resourcegraph.QueryRequest, group string) resourcegraph.QueryResponse {
 	var rows []any
 	then := c.clock.Now().Add(-c.lag)

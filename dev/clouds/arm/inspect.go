@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]: the names are those that Azure's cloud controller gives to nodes.
+// Guests implements [double.Host]: the node names are those of Azure's cloud controller manager.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	return all
 }
 
-// dependant is something that costs money, and the machine that has it.
+// dependant is a resource that costs money, with its machine.
 type dependant struct {
 	id, vm string
 	tags   map[string]*string
@@ -111,7 +111,7 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// Holds counts machines with a tag, and whatever else has it.
+// Holds counts the machines, and the other resources, with a tag.
 func (c *Cloud) Holds(key, value string) (machines, others int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +216,7 @@ func spoil(c *Cloud, id string) error {
 	return nil
 }
 
-// unbalance takes a machine's interfaces out of the pools of load balancers.
+// unbalance removes a machine's interfaces from the pools of load balancers.
 func unbalance(c *Cloud, m *machine) {
 	for _, ref := range m.nics() {
 		n, ok := c.nics.Get(strings.ToLower(deref(ref.ID)))

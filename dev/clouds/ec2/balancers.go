@@ -2,14 +2,14 @@ package ec2
 
 import "slices"
 
-// target is what a load balancer knows: an instance or an address.
+// target is a target of a load balancer: an instance or an address.
 type target struct{ ID, Port string }
 
 func (c balancers) balancer(kind, name string) bool {
 	return slices.ContainsFunc(acceptor(c).balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
 }
 
-// add puts a target in; the caller holds the lock.
+// add adds a target; the caller holds the lock.
 func (c balancers) add(group string, t target) {
 	if !slices.Contains(c.targets[group], t) {
 		c.targets[group] = append(c.targets[group], t)
@@ -20,7 +20,8 @@ func (c balancers) drop(group string, t target) {
 	c.targets[group] = slices.DeleteFunc(slices.Clone(c.targets[group]), func(o target) bool { return o == t })
 }
 
-// Targets are the instances and addresses that a classic load balancer, or a target group, knows by its name.
+// Targets are the instances and addresses that are registered with a classic load balancer, or a target
+// group, by its name.
 func (c balancers) Targets(name string) (ids []string) {
 	keeper(c).settle()
 	c.mu.Lock()

@@ -59,7 +59,7 @@ func (c teller) instanceAttributes(i instance, at time.Time) attributes {
 	})
 }
 
-// primary is the first network interface; none once the instance has ended.
+// primary is the first network interface; empty once the instance has ended.
 func (c *store) primary(i instance) networkInterface {
 	for _, id := range i.Interfaces {
 		if n, ok := c.interfaces.Get(id); ok && n.Instance == i.ID {
@@ -69,7 +69,7 @@ func (c *store) primary(i instance) networkInterface {
 	return networkInterface{}
 }
 
-// privateName is the name that an instance gives itself: of its address, or of its ID where that was asked for.
+// privateName is the private DNS name of an instance: from its address, or from its ID if requested.
 func (c *store) privateName(i instance) string {
 	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
 		return i.ID + "." + domainOf(c.region(i.Zone))
@@ -77,7 +77,7 @@ func (c *store) privateName(i instance) string {
 	return dnsName(c.primary(i).Address, c.region(i.Zone))
 }
 
-// reservation is what RunInstances and each entry of DescribeInstances tell.
+// reservation is the answer of RunInstances, and each entry of DescribeInstances.
 func (c teller) reservation(i instance, at time.Time) []node {
 	return []node{
 		el("reservationId", i.Reservation), el("ownerId", i.Account), set("groupSet"), set("instancesSet", c.instanceNodes(i, at)),
@@ -134,7 +134,7 @@ func monitoring(i instance) string {
 	return "disabled"
 }
 
-// transition is the older text of why an instance is in its state.
+// transition is the former text field about the state of an instance.
 func (i instance) transition(state string) string {
 	if i.Reason.Code == "Client.UserInitiatedShutdown" && state != running && state != pending {
 		return "User initiated (" + i.Since.UTC().Format("2006-01-02 15:04:05") + " GMT)"

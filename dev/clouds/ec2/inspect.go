@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]. Nodes have the names and provider IDs that the cloud controller manager of AWS and
-// kubelets on it give: the private DNS name, and the zone before the instance.
+// Guests implements [double.Host]. Nodes have the names and provider IDs of the cloud controller manager and
+// of kubelets on AWS: the private DNS name, and the zone before the instance.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.settle()
 	for _, i := range c.instances.All() {
@@ -21,7 +21,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 			continue
 		}
 		t, _ := c.typeNamed(i.Type)
-		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // was checked
+		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // it was validated
 		all = append(all, double.Guest{
 			ID: i.ID, NodeName: c.privateName(i), ProviderID: "aws:///" + i.Zone + "/" + i.ID, Addresses: []string{c.primary(i).Address},
 			UserData: data, Boots: i.Boots, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, Region: c.region(i.Zone), Zone: i.Zone, Type: i.Type,
@@ -207,7 +207,7 @@ func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id 
 	return i.ID, nil
 }
 
-// Vanish ends an instance at once, as if that had been long ago.
+// Vanish ends an instance at once, as if it had ended long ago.
 func (c *Cloud) Vanish(id string) bool {
 	c.mu.Lock()
 	c.wish(id, "terminate", byUser)
@@ -218,7 +218,7 @@ func (c *Cloud) Vanish(id string) bool {
 	return ok
 }
 
-// Attach attaches another network interface to an instance, as a network plug-in of its cluster does.
+// Attach attaches another network interface to an instance, like a network plug-in.
 func (c *Cloud) Attach(id string, device int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +239,7 @@ func (c *Cloud) Allocate(zone, instanceType string, tags map[string]string) stri
 	return h.ID
 }
 
-// Hosts are the dedicated ones that were allocated by requests, with their tags by ID.
+// Hosts are the dedicated hosts that requests allocated, with their tags by ID.
 func (c *Cloud) Hosts() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, h := range c.hosts.All() {

@@ -50,14 +50,14 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// Disk is a persistent disk as tests see it.
+// Disk is a persistent disk in a form for tests.
 type Disk struct {
 	Zone, Name string
 	Labels     map[string]string
 	Used       bool
 }
 
-// Disks are all that there are.
+// Disks are all disks.
 func (c *Cloud) Disks() (all []Disk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Cloud) Disks() (all []Disk) {
 	return all
 }
 
-// Asked is the request that made an instance, as JSON of it was read; nil if there is no such instance.
+// Asked is the request that created an instance, as decoded JSON; nil if the instance does not exist.
 func (c *Cloud) Asked(id string) map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +79,8 @@ func (c *Cloud) Asked(id string) map[string]any {
 	return i.body
 }
 
-// Members are those of a load balancer, "targetPools", "instanceGroups" or "backendServices", in a region or zone: paths from
-// "projects" on.
+// Members are the members of a load balancer, "targetPools", "instanceGroups" or "backendServices", in a
+// region or zone: paths from "projects" on.
 func (c *Cloud) Members(collection, place, name string) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Cloud) Members(collection, place, name string) (all []string) {
 	return all
 }
 
-// verb is one that people may ask for.
+// verb is a verb of the console.
 type verb struct {
 	double.Verb
 	do func(on string) error
@@ -221,7 +221,7 @@ func (c *Cloud) Leave(zone, name string, labels map[string]string) {
 	makeDisk(c, c.options.Inventory.Project, zone, name, 20, resource{"labels": labels})
 }
 
-// SetLabels changes the labels of an instance around the API.
+// SetLabels changes the labels of an instance without a request.
 func (c *Cloud) SetLabels(id string, change func(map[string]string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +238,7 @@ func relabel(c *Cloud, id string, change func(map[string]string)) {
 	})
 }
 
-// untag takes a label and a network tag of that name away from an instance.
+// untag removes a label and a network tag of that name from an instance.
 func untag(c *Cloud, on string) error {
 	name, key, _ := strings.Cut(on, "=")
 	return onInstance(c, func(c *Cloud, i instance) error {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// disk is a persistent one.
+// disk is a persistent disk.
 type disk struct {
 	id, project, zone, name string
 	is                      resource
@@ -38,7 +38,7 @@ func makeDisk(c *Cloud, project, zone, name string, size int64, init resource) d
 	return d
 }
 
-// useDisk attaches the disk of that name to an instance: one that is there is taken as it is.
+// useDisk attaches the disk of that name to an instance: an existing one is used as it is.
 func useDisk(c *Cloud, i instance, name string, size int64, init resource) {
 	d, ok := diskNamed(c, i.project, i.zone, name)
 	if !ok {
