@@ -14,7 +14,7 @@ func bodyOf(r *http.Request) []byte {
 	return body
 }
 
-func (c gate) credentials() []Credential {
+func (c authenticator) credentials() []Credential {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Credential{}, c.options.Inventory.Credentials...)
@@ -55,7 +55,7 @@ const lent = time.Hour
 
 func assumeRoleWithWebIdentity(c *Cloud, in *call) ([]node, *failure) {
 	arn, token, roles := in.get("RoleArn"), in.get("WebIdentityToken"), c.options.Inventory.Roles
-	if (acceptor{c.store}).stranger() {
+	if (generator{c.store}).stranger() {
 		roles = []Role{{ARN: arn, Token: token}}
 	}
 	for _, role := range roles {

@@ -22,7 +22,7 @@ type foreign struct {
 }
 
 // stranger reports whether callers that are not in the inventory are accepted, with any secret.
-func (c acceptor) stranger() bool {
+func (c generator) stranger() bool {
 	if !c.options.AcceptAny {
 		return false
 	}
@@ -45,7 +45,7 @@ func (c *store) region(zone string) string {
 }
 
 // elsewhere reports whether a call is for another region than the inventory's.
-func (c acceptor) elsewhere(region string) bool {
+func (c generator) elsewhere(region string) bool {
 	return c.options.AcceptAny && region != "" && region != c.options.Inventory.Region
 }
 
@@ -122,7 +122,7 @@ func (f *foreign) subnetLike(key, region string, s Subnet) Subnet {
 }
 
 // subnetsOf are the subnets of a region.
-func (c acceptor) subnetsOf(region string) (all []Subnet) {
+func (c generator) subnetsOf(region string) (all []Subnet) {
 	if !c.elsewhere(region) {
 		all = slices.Clone(c.options.Inventory.Subnets)
 	}
@@ -137,7 +137,7 @@ func (c acceptor) subnetsOf(region string) (all []Subnet) {
 }
 
 // subnetAsked is the subnet that the filters of a call describe.
-func (c acceptor) subnetAsked(in *call) Subnet {
+func (c generator) subnetAsked(in *call) Subnet {
 	return c.foreign.subnetLike(keyOf(in), in.region, Subnet{
 		ID: asks(in, "subnet-id"), Network: asks(in, "vpc-id"), Zone: asks(in, "availabilityZone", "availability-zone"),
 		CIDR: asks(in, "cidrBlock", "cidr-block", "cidr"), Tags: tagsAsked(in),
@@ -197,7 +197,7 @@ func networkNamed(region, id string) Network {
 }
 
 // networksNamed are the VPCs of a region, and generated ones for unknown IDs.
-func (c acceptor) networksNamed(in *call, ids []string, id func(Network) string) []Network {
+func (c generator) networksNamed(in *call, ids []string, id func(Network) string) []Network {
 	if !c.options.AcceptAny {
 		return c.options.Inventory.Networks
 	}
@@ -214,7 +214,7 @@ func (c acceptor) networksNamed(in *call, ids []string, id func(Network) string)
 }
 
 // zonesNamed are the zones of a region, and generated ones for unknown names.
-func (c acceptor) zonesNamed(in *call, names []string) []Zone {
+func (c generator) zonesNamed(in *call, names []string) []Zone {
 	if !c.options.AcceptAny {
 		return c.options.Inventory.Zones
 	}
@@ -233,7 +233,7 @@ func (c acceptor) zonesNamed(in *call, names []string) []Zone {
 }
 
 // balancersOf are the load balancers, and generated ones for unknown names of a kind.
-func (c acceptor) balancersOf(kind string, names ...string) []LoadBalancer {
+func (c generator) balancersOf(kind string, names ...string) []LoadBalancer {
 	c.foreign.mu.Lock()
 	defer c.foreign.mu.Unlock()
 	all := slices.Concat(c.options.Inventory.LoadBalancers, c.foreign.balancers)

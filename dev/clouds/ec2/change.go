@@ -30,7 +30,7 @@ func (c *store) known(in *call, ids []string) *failure {
 }
 
 // changeStates changes the requested state of the instances of a request, of all or none of them.
-func (c keeper) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
+func (c reconciler) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := in.list("InstanceId")
@@ -120,7 +120,7 @@ func createTags(c *Cloud, in *call) ([]node, *failure) {
 	return []node{el("return", true)}, nil
 }
 
-func (c keeper) tag(id string, tags map[string]string) bool {
+func (c reconciler) tag(id string, tags map[string]string) bool {
 	merged := func(old map[string]string) map[string]string { return instance{Tags: old}.tagged(tags).Tags }
 	return c.instances.Update(id, func(i instance) instance { return i.tagged(tags) }) ||
 		c.volumes.Update(id, func(v volume) volume {

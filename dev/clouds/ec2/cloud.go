@@ -49,24 +49,24 @@ func (o Options) complete() Options {
 // Cloud is one region of AWS.
 type Cloud struct {
 	*store
-	gate
+	authenticator
 	launcher
-	teller
+	describer
 	balancers
-	keeper
+	reconciler
 	imds
 }
 
 // The methods of a cloud are on types of their own, by subject. Each is the store.
 type (
-	gate      struct{ *store } // authenticates callers
-	launcher  struct{ *store } // creates instances
-	teller    struct{ *store } // describes instances
-	balancers struct{ *store } // load balancers
-	keeper    struct{ *store } // applies the effects of changes
-	imds      struct{ *store } // metadata for guests
-	memory    struct{ *store } // of the tokens of launches
-	acceptor  struct{ *store } // generates objects that requests name and the inventory does not have
+	authenticator struct{ *store } // authenticates callers
+	launcher      struct{ *store } // creates instances
+	describer     struct{ *store } // describes instances
+	balancers     struct{ *store } // load balancers
+	reconciler    struct{ *store } // applies the effects of changes
+	imds          struct{ *store } // metadata for guests
+	launchTokens  struct{ *store } // finds the instances of tokens
+	generator     struct{ *store } // generates objects that requests name and the inventory does not have
 )
 
 // store has the state of a cloud.
@@ -118,7 +118,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 	for _, h := range o.Inventory.Hosts {
 		c.hosts.Put(h.ID, host{ID: h.ID, Zone: h.Zone, Type: h.Type, Tags: h.Tags, Allocated: clock.Now(), AutoPlacement: "on"})
 	}
-	return &Cloud{store: c, gate: gate{c}, launcher: launcher{c}, teller: teller{c}, balancers: balancers{c}, keeper: keeper{c}, imds: imds{c}}
+	return &Cloud{store: c, authenticator: authenticator{c}, launcher: launcher{c}, describer: describer{c}, balancers: balancers{c}, reconciler: reconciler{c}, imds: imds{c}}
 }
 
 // service is a service of AWS.
@@ -241,7 +241,7 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure)
 func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation(), "+") }
 
 // authenticate identifies the caller, with the error of the requested service.
-func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
+func (c authenticator) authenticate(r *http.Request, body []byte, in *call) *failure {
 	in.account, in.region = c.options.Inventory.Account, c.options.Inventory.Region
 	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
 		return nil // the only credentials are the token
@@ -260,14 +260,14 @@ func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
 		}
 		break
 	}
-	if acceptor(c).stranger() {
+	if generator(c).stranger() {
 		in.caller.AccessKeyID, in.region, no = s.key, s.region, nil
 	}
 	return no
 }
 
 // refuses returns why a request that is signed by known is refused; nil: it is accepted.
-func (c gate) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
+func (c authenticator) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
 	switch {
 	case s.stale(time.Now()):
 		return refuse("RequestExpired", "Request has expired. Timestamp date is %s", s.at)
@@ -315,7 +315,7 @@ func (c call) permitted() *failure {
 // mostReceived is the number of kept requests of each operation.
 const mostReceived = 200
 
-func (c gate) remember(in *call) {
+func (c authenticator) remember(in *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := append(c.received[in.operation()], in.values)

@@ -44,7 +44,7 @@ func describeInstances(c *Cloud, in *call) ([]node, *failure) {
 	return []node{set("reservationSet", reservations...), next}, nil
 }
 
-func (c teller) instanceAttributes(i instance, at time.Time) attributes {
+func (c describer) instanceAttributes(i instance, at time.Time) attributes {
 	lifecycle := "scheduled"
 	if i.spot() {
 		lifecycle = "spot"
@@ -78,13 +78,13 @@ func (c *store) privateName(i instance) string {
 }
 
 // reservation is the answer of RunInstances, and each entry of DescribeInstances.
-func (c teller) reservation(i instance, at time.Time) []node {
+func (c describer) reservation(i instance, at time.Time) []node {
 	return []node{
 		el("reservationId", i.Reservation), el("ownerId", i.Account), set("groupSet"), set("instancesSet", c.instanceNodes(i, at)),
 	}
 }
 
-func (c teller) instanceNodes(i instance, at time.Time) []node {
+func (c describer) instanceNodes(i instance, at time.Time) []node {
 	state, why, first := c.stateAt(i, at), c.reasonAt(i, at), c.primary(i)
 	image, _ := c.image(i.Request.get("ImageId"))
 	nodes := []node{
@@ -142,7 +142,7 @@ func (i instance) transition(state string) string {
 	return ""
 }
 
-func (c teller) placementOf(i instance) node {
+func (c describer) placementOf(i instance) node {
 	p := i.Request.in("Placement")
 	tenancy := p.get("Tenancy")
 	if tenancy == "" {
@@ -160,7 +160,7 @@ func groupSet(ids []string) node {
 	return set("groupSet", items...)
 }
 
-func (c teller) mappings(i instance) node {
+func (c describer) mappings(i instance) node {
 	var items [][]node
 	for _, a := range i.Volumes {
 		if v, ok := c.volumes.Get(a.ID); ok && v.Instance == i.ID {
@@ -171,7 +171,7 @@ func (c teller) mappings(i instance) node {
 	return set("blockDeviceMapping", items...)
 }
 
-func (c teller) interfaceSet(i instance, state string, at time.Time) node {
+func (c describer) interfaceSet(i instance, state string, at time.Time) node {
 	var items [][]node
 	lag := c.clock.Now().Sub(at)
 	for n, id := range i.Interfaces {
@@ -186,7 +186,7 @@ func (c teller) interfaceSet(i instance, state string, at time.Time) node {
 	return set("networkInterfaceSet", items...)
 }
 
-func (c teller) interfaceNodes(n networkInterface) []node {
+func (c describer) interfaceNodes(n networkInterface) []node {
 	var sixes, prefixes [][]node
 	for k, a := range n.IPv6 {
 		sixes = append(sixes, []node{el("ipv6Address", a), el("isPrimaryIpv6", n.PrimaryIPv6 && k == 0)})

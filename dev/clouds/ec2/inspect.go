@@ -120,7 +120,7 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.trouble(verb, i)
 }
 
-func (c keeper) trouble(verb string, i instance) error {
+func (c reconciler) trouble(verb string, i instance) error {
 	state := c.state(i)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c keeper) trouble(verb string, i instance) error {
 	return nil
 }
 
-func (c keeper) untag(on string) error {
+func (c reconciler) untag(on string) error {
 	id, key, _ := strings.Cut(on, "=")
 	c.mu.Lock()
 	defer c.mu.Unlock()

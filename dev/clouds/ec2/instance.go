@@ -109,7 +109,7 @@ func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 
 // settle applies the effects of ended instances: dependants are deleted, hosts have capacity again, and load
 // balancers deregister instances, but not addresses.
-func (c keeper) settle() {
+func (c reconciler) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range c.instances.All() {
@@ -132,7 +132,7 @@ func (c keeper) settle() {
 	}
 }
 
-func (c keeper) detachVolume(id string) {
+func (c reconciler) detachVolume(id string) {
 	v, ok := c.volumes.Get(id)
 	if !ok {
 		return
@@ -145,7 +145,7 @@ func (c keeper) detachVolume(id string) {
 	c.volumes.Put(id, v)
 }
 
-func (c keeper) detachInterface(id string) {
+func (c reconciler) detachInterface(id string) {
 	n, ok := c.interfaces.Get(id)
 	if !ok {
 		return

@@ -26,8 +26,8 @@ type order struct {
 func runInstances(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := memory{c.store}.tokenOf(in)
-	if i, ok, no := (memory{c.store}).repeated(in, token); ok || no != nil {
+	token := launchTokens{c.store}.tokenOf(in)
+	if i, ok, no := (launchTokens{c.store}).repeated(in, token); ok || no != nil {
 		return c.told(i, no)
 	}
 	o, no := c.check(in)
@@ -54,7 +54,7 @@ func (c *Cloud) told(i instance, no *failure) ([]node, *failure) {
 
 // tokenOf is the key of a launch's token. A token is valid in the zone of the request, or of its subnet: in
 // another zone it is another launch.
-func (c memory) tokenOf(in *call) string {
+func (c launchTokens) tokenOf(in *call) string {
 	zone, subnet := in.get("Placement.AvailabilityZone"), in.get("SubnetId")
 	for _, n := range in.each("NetworkInterface") {
 		subnet = cmp.Or(subnet, n.get("SubnetId"))
@@ -67,7 +67,7 @@ func (c memory) tokenOf(in *call) string {
 
 // repeated is the instance that was created with the token. A token of another request is refused, also if
 // that request was refused for lack of capacity.
-func (c memory) repeated(in *call, token string) (instance, bool, *failure) {
+func (c launchTokens) repeated(in *call, token string) (instance, bool, *failure) {
 	before, ok := c.tokens[token]
 	if !ok || in.get("ClientToken") == "" {
 		return instance{}, false, nil
@@ -197,7 +197,7 @@ func (c launcher) checkNetwork(o *order) *failure {
 
 // subnet is the subnet with an ID in a region. A generated one is in the zone, if there is one.
 func (c *store) subnet(region, zone, id string) (Subnet, bool) {
-	for _, s := range (acceptor{c}).subnetsOf(region) {
+	for _, s := range (generator{c}).subnetsOf(region) {
 		if s.ID == id {
 			return s, true
 		}
@@ -209,7 +209,7 @@ func (c *store) subnet(region, zone, id string) (Subnet, bool) {
 }
 
 func (c *store) defaultSubnet(region, zone string) (Subnet, bool) {
-	for _, s := range (acceptor{c}).subnetsOf(region) {
+	for _, s := range (generator{c}).subnetsOf(region) {
 		if s.Default && (zone == "" || s.Zone == zone) {
 			return s, true
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// people are those who may log in, and who did.
-type people struct {
+// logins has the users, and their sessions.
+type logins struct {
 	mu       sync.Mutex
 	users    map[string]string
 	roles    map[string]Roles
@@ -27,18 +27,18 @@ type people struct {
 	any bool
 }
 
-// login is what a session was opened with.
+// login is the name and password of a session.
 type login struct{ name, password string }
 
-func newPeople(users []User, anybody bool) *people {
-	p := &people{any: anybody, users: map[string]string{}, roles: map[string]Roles{}, sessions: map[string]login{}}
+func newLogins(users []User, anybody bool) *logins {
+	p := &logins{any: anybody, users: map[string]string{}, roles: map[string]Roles{}, sessions: map[string]login{}}
 	for _, u := range users {
 		p.users[u.Name], p.roles[u.Name] = u.Password, u.Roles
 	}
 	return p
 }
 
-func (p *people) valid(u login) bool {
+func (p *logins) valid(u login) bool {
 	if u == internal {
 		return true
 	}
@@ -54,20 +54,20 @@ func (p *people) valid(u login) bool {
 	return ok && password == u.password
 }
 
-func (p *people) set(u User) {
+func (p *logins) set(u User) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.users[u.Name], p.roles[u.Name] = u.Password, u.Roles
 }
 
-// rolesOf are those of whose session a request has; nil: no bounds.
-func (p *people) rolesOf(r *http.Request) Roles {
+// rolesOf are the roles of a request's user; nil: all privileges.
+func (p *logins) rolesOf(r *http.Request) Roles {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.roles[p.sessions[sessionID(r)].name]
 }
 
-func (p *people) endSessions() {
+func (p *logins) endSessions() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.sessions {
@@ -75,8 +75,8 @@ func (p *people) endSessions() {
 	}
 }
 
-// of is whose session a request has; false if it has none that holds.
-func (p *people) of(r *http.Request) (known, holds bool) {
+// of finds the user of a request; holds is false without a valid session.
+func (p *logins) of(r *http.Request) (known, holds bool) {
 	id := sessionID(r)
 	p.mu.Lock()
 	u, ok := p.sessions[id]
@@ -100,8 +100,8 @@ var loginBody = struct{ user, password *regexp.Regexp }{
 	regexp.MustCompile(`<userName>([^<]*)</userName>`), regexp.MustCompile(`<password>([^<]*)</password>`),
 }
 
-// remember notes who opened which session.
-func (p *people) remember(r *http.Request, body []byte, answer *httptest.ResponseRecorder) {
+// remember records the user of a new session.
+func (p *logins) remember(r *http.Request, body []byte, answer *httptest.ResponseRecorder) {
 	var id string
 	var u login
 	if name, password, ok := r.BasicAuth(); ok && isREST(r) && answer.Code == http.StatusOK {
@@ -124,8 +124,8 @@ func (p *people) remember(r *http.Request, body []byte, answer *httptest.Respons
 	p.sessions[id] = u
 }
 
-// forget ends the session of who logs out.
-func (p *people) forget(r *http.Request, body []byte) {
+// forget ends the session of a user who logs out.
+func (p *logins) forget(r *http.Request, body []byte) {
 	if isREST(r) && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/session") || !isREST(r) && soapMethod(body) == "Logout" {
 		p.mu.Lock()
 		defer p.mu.Unlock()

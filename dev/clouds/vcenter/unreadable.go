@@ -7,13 +7,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// veil hides configurations that cannot be read.
-type veil struct {
+// unreadable hides configurations that the vCenter cannot read.
+type unreadable struct {
 	mu  sync.Mutex
 	off map[string]bool // virtual machines
 }
 
-func (v *veil) set(vm types.ManagedObjectReference, unreadable bool) {
+func (v *unreadable) set(vm types.ManagedObjectReference, unreadable bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.off == nil {
@@ -22,14 +22,14 @@ func (v *veil) set(vm types.ManagedObjectReference, unreadable bool) {
 	v.off[vm.Value] = unreadable
 }
 
-// What a property collector says of a virtual machine, and what of that is its configuration.
+// A virtual machine in a property collector's answer, and the properties of its configuration.
 var (
 	saidOfMachine = regexp.MustCompile(`(?s)<obj type="VirtualMachine">([^<]*)</obj>.*?(?:</objects>|</returnval>)`)
 	saidOfConfig  = regexp.MustCompile(`(?s)<propSet><name>config[.<[].*?</propSet>`)
 )
 
-// over leaves configurations out of an answer that cannot be read: that is no error, they are not there.
-func (v *veil) over(answer []byte) []byte {
+// over removes unreadable configurations from an answer: they are missing, without an error.
+func (v *unreadable) over(answer []byte) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.off) == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// agenda has scheduled events, which happen when the time has come and a caller reads.
-type agenda struct {
+// schedule has scheduled events, which happen when the time has come and a caller reads.
+type schedule struct {
 	clock *double.Clock
 
-	doing sync.Mutex // held while it is worked on
+	doing sync.Mutex // held while events happen
 	mu    sync.Mutex
 	list  []due
 }
@@ -22,16 +22,16 @@ type due struct {
 }
 
 // now is the simulator's time.
-func (a *agenda) now() time.Time { return a.clock.Now() }
+func (a *schedule) now() time.Time { return a.clock.Now() }
 
-func (a *agenda) after(d time.Duration, do func()) {
+func (a *schedule) after(d time.Duration, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list = append(a.list, due{a.clock.Now().Add(d), do})
 }
 
-// settle does what is due.
-func (a *agenda) settle() {
+// settle runs the events that are due.
+func (a *schedule) settle() {
 	a.doing.Lock()
 	defer a.doing.Unlock()
 	for do := a.next(); do != nil; do = a.next() {
@@ -39,7 +39,7 @@ func (a *agenda) settle() {
 	}
 }
 
-func (a *agenda) next() func() {
+func (a *schedule) next() func() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, first := a.clock.Now(), -1
