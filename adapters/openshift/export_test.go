@@ -2,7 +2,7 @@ package openshift
 
 import "github.com/millwright-dev/millwright/adapters/internal/background"
 
-// Settle lets the process be one that has worked for as long as Exists runs behind.
+// Settle makes the process one that has worked for longer than the read lag.
 func (p *Provider) Settle() {
 	p.startupLag = background.NewStartupLag(p.config.Clock, 0)
 }

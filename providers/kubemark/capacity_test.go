@@ -28,7 +28,7 @@ func amounts(list corev1.ResourceList) quantities {
 	return out
 }
 
-// declaring is a class that says outside its spec what its nodes have.
+// declaring is a class that declares its capacity outside its spec.
 func declaring(spec string, says quantities) provider.Class {
 	class := gardener(spec)
 	class.NodeCapacity = corev1.ResourceList{}
@@ -38,7 +38,7 @@ func declaring(spec string, says quantities) provider.Class {
 	return class
 }
 
-// target is a cluster that takes one Node, and a kwok provider for it.
+// target is a cluster that accepts one Node, and a kwok provider for it.
 func target(t *testing.T) (p *kubemark.Provider, made *corev1.Node) {
 	t.Helper()
 	made = &corev1.Node{}
@@ -151,7 +151,7 @@ func TestDeclaredCapacity(t *testing.T) {
 	}
 }
 
-// TestDeclaredCapacityThatCannotBe: nothing is made, and what was made is found and removed.
+// TestDeclaredCapacityThatCannotBe: nothing is created, and existing instances are found and deleted.
 func TestDeclaredCapacityThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		reason, spec string

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { fleettest.Main(m) }
 // bench is a fleet in which one machine controller runs the driver.
 type bench struct{ *fleettest.Bench }
 
-// start starts a fleet whose timers are short: a driver's listing runs two seconds behind at the most.
+// start starts a fleet with short timers: a driver's listing lags by two seconds at most.
 func start(t *testing.T) *bench {
 	t.Helper()
 	return &bench{fleettest.Start(t, "machine.sapcloud.io", "--driver-read-lag=2s", "--driver-owns-scope", "--node-conditions=KernelDeadlock")}

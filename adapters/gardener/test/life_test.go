@@ -151,7 +151,7 @@ func (b *bench) collectsOrphans() {
 	b.Settled("its machine is replaced", 5)
 }
 
-// takeAway deletes a machine behind the controller's back, as a wrong restore does.
+// takeAway deletes a machine without the controller, like a wrong restore.
 func (b *bench) takeAway(m *v1alpha1.Machine) {
 	b.T.Helper()
 	b.Kill()
@@ -162,7 +162,7 @@ func (b *bench) takeAway(m *v1alpha1.Machine) {
 	b.Restart()
 }
 
-// adopts makes a machine whose server is there already, made by the driver in other hands.
+// adopts creates a machine whose server already exists, created by the driver in another controller.
 func (b *bench) adopts() {
 	b.T.Helper()
 	b.Kill()
@@ -177,7 +177,7 @@ func (b *bench) adopts() {
 	}
 }
 
-// makeServer has the driver make a server as another controller would.
+// makeServer lets the driver create a server as another controller would.
 func (b *bench) makeServer(name string) (providerID string) {
 	b.T.Helper()
 	ca, err := os.ReadFile(b.Cloud.CA)

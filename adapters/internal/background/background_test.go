@@ -19,7 +19,7 @@ var (
 	removal  = background.Task{Verb: "removal", UID: "m"}
 )
 
-// inBubble runs a test over calls that end after a minute.
+// inBubble runs a test with calls that end after a minute.
 func inBubble(t *testing.T, run func(*testing.T, *background.Calls)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAnOutcomeIsKept(t *testing.T) {
 	})
 }
 
-// TestHowCallsEnd: in time, by being stopped, with their callers, by a panic.
+// TestHowCallsEnd: by themselves, by being stopped, with their callers, by a panic.
 func TestHowCallsEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *background.Calls) {
 		gone, leave := context.WithCancel(t.Context())
@@ -110,7 +110,8 @@ func TestHowCallsEnd(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUp waits no longer than patience for a call that does not heed its context, which stays under way.
+// TestWhoGivesUp: a caller waits no longer than patience for a call that ignores its context, and the call
+// stays in progress.
 func TestWhoGivesUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *background.Calls) {
 		free := make(chan struct{})

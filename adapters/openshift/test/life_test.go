@@ -70,7 +70,8 @@ func (b *bench) machine(name string) *machinev1.Machine {
 	return m
 }
 
-// keepsWhatTheActuatorSaid: provider ID, labels and provider status are the actuator's, and a machine that runs is not written again and again.
+// keepsWhatTheActuatorSaid: provider ID, labels and provider status are the actuator's, and a running machine
+// is not written repeatedly.
 func (b *bench) keepsWhatTheActuatorSaid() {
 	b.T.Helper()
 	versions := map[string]string{}
@@ -133,7 +134,8 @@ func (b *bench) collectsOrphans() {
 	b.Settled("its machine is replaced", 5)
 }
 
-// adopts takes a machine's object away while no process runs, and declares it again: the server is there, and gets its machine.
+// adopts deletes a machine's object while no process runs, and creates it again: the existing server gets its
+// machine.
 func (b *bench) adopts() {
 	b.T.Helper()
 	b.Kill()
