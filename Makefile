@@ -324,6 +324,10 @@ lint-dev: ## Run the linters on the module of the development control plane (com
 screens: build box ## Draw the terminals that README and docs show from a real fleet, into docs/images: one minute
 	KUBEBUILDER_ASSETS="$(ASSETS)" go run ./hack/screens
 
+.PHONY: dashboards
+dashboards: build box ## Draw the dashboards from a fleet of this machine, into docs/images: 50 minutes
+	KUBEBUILDER_ASSETS="$(ASSETS)" hack/dashboards
+
 .PHONY: prose
 prose: ## Check the English of pages, comments and messages; go run ./hack/prose -list internal/engine says where
 	go run ./hack/prose

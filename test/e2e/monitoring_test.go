@@ -176,7 +176,7 @@ func watchedFleet(t *testing.T) (addresses []string) {
 	if err := f.ApplySamples(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"gardener-machinedeployment.yaml", "openshift-machinehealthcheck.yaml"} {
+	for _, file := range []string{"gardener-machinedeployment.yaml", "openshift-machinedeployment.yaml", "openshift-machinehealthcheck.yaml"} {
 		raw, err := examples.FS.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
