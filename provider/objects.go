@@ -29,8 +29,8 @@ type Objects interface {
 	Object(ctx context.Context, ref ObjectRef) ([]byte, error)
 }
 
-// Keeper is [Objects] that also stores an object for a machine: the claim of an address.
-type Keeper interface {
+// ObjectStore is [Objects] that also stores an object for a machine: the claim of an address.
+type ObjectStore interface {
 	// Keep creates the object, unless one of its name exists. The object is JSON with its apiVersion, kind
 	// and name, and has its machine as an owner. If the cluster does not serve the kind, the error is
 	// [ErrNoObject]; if a permission is missing, [Denied].

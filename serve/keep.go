@@ -15,9 +15,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-var _ provider.Keeper = &objects{}
+var _ provider.ObjectStore = &objects{}
 
-// Keep implements [provider.Keeper].
+// Keep implements [provider.ObjectStore].
 func (o *objects) Keep(ctx context.Context, object []byte) error {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(object); err != nil {
@@ -33,7 +33,7 @@ func (o *objects) Keep(ctx context.Context, object []byte) error {
 	return answered("make", u, err)
 }
 
-// Release implements [provider.Keeper].
+// Release implements [provider.ObjectStore].
 func (o *objects) Release(ctx context.Context, ref provider.ObjectRef, machine, finalizer string) error {
 	u, err := unknown(ref)
 	if err != nil {

@@ -207,5 +207,5 @@ func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheu
 	if rate > 0 {
 		p = decorate.Limit(p, clock.RealClock{}, limitsAt(l, rate))
 	}
-	return decorate.Discreet(decorate.Fallback(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{}))), nil
+	return decorate.Redact(decorate.Fallback(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{}))), nil
 }

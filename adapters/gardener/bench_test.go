@@ -28,7 +28,7 @@ const (
 	lag  = 30 * time.Second
 )
 
-// bench is the reference driver over a played cloud, in the time of a bubble: minutes pass at once.
+// bench is the reference driver with a simulated cloud, in a synctest bubble: minutes pass at once.
 type bench struct {
 	t       *testing.T
 	life    context.Context
@@ -36,12 +36,12 @@ type bench struct {
 	server  *double.Server
 	driver  driver.Driver
 	objects objects
-	// settings of the processes that are started; settled: they have worked for a while.
+	// settings of the started processes; settled: they have worked for longer than the read lag.
 	settings gardener.Settings
 	settled  bool
 }
 
-// inBubble runs a test over a bench.
+// inBubble runs a test on a bench.
 func inBubble(t *testing.T, h reference.Habits, run func(*bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,8 @@ func inBubble(t *testing.T, h reference.Habits, run func(*bench)) {
 	})
 }
 
-// inProcess hands requests to a handler without a network, which a bubble's time would not wait for.
+// inProcess passes requests to a handler without a network, since the clock of a bubble does not wait for
+// one.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -72,7 +73,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// objects are those of the control cluster.
+// objects are the objects of the control cluster.
 type objects map[provider.ObjectRef]any
 
 func (o objects) Object(_ context.Context, ref provider.ObjectRef) ([]byte, error) {
@@ -82,7 +83,7 @@ func (o objects) Object(_ context.Context, ref provider.ObjectRef) ([]byte, erro
 	return nil, provider.ErrNoObject
 }
 
-// start is a fresh process.
+// start returns the provider of a new process.
 func (b *bench) start() *gardener.Provider {
 	p := gardener.New(b.life, gardener.Config{Name: "reference", Driver: b.driver, Clock: clock.RealClock{}, Objects: b.objects, Settings: b.settings})
 	if b.settled {
@@ -115,14 +116,14 @@ func (b *bench) open(p *gardener.Provider) provider.Session {
 	return s
 }
 
-// plant makes a server of the cluster around the driver.
+// plant creates a server of the cluster without the driver.
 func (b *bench) plant(cluster, name string) {
 	b.cloud.Plant(nova.Planted{
 		Name: name, Project: "demo", Flavor: "m1.test", Metadata: map[string]string{"kubernetes.io-cluster-" + cluster: "1", "kubernetes.io-role-node": "1"},
 	})
 }
 
-// servers are the IDs of the cluster's servers by name; those on their way out are left out.
+// servers are the IDs of the cluster's servers by name, without those under deletion.
 func (b *bench) servers(cluster string) (all map[string][]string) {
 	all = map[string][]string{}
 	for _, i := range b.cloud.Instances() {
@@ -153,7 +154,7 @@ func (b *bench) find(s provider.Session, r provider.Ref) []provider.Instance {
 	return all
 }
 
-// shape is what matters of instances, in one line.
+// shape is a summary of instances, in one line.
 func shape(all []provider.Instance) string {
 	var out []string
 	for _, i := range all {

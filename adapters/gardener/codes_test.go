@@ -65,7 +65,7 @@ func TestCodesAreReactions(t *testing.T) {
 	}
 }
 
-// TestCodesOfEachCall: what is no failure, or another one, depends on what was asked.
+// TestCodesOfEachCall: for some calls, a code is no failure or another failure.
 func TestCodesOfEachCall(t *testing.T) {
 	code := func(c codes.Code) error { return status.Error(c, "said") }
 	full := &driver.GetMachineStatusResponse{ProviderID: "x:///1", NodeName: "m"}

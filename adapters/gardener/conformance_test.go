@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// beyond are the demands that a driver's interface leaves no room for, each with what it is that it lacks. They are made all
-// the same, and fail: one that is met is none of these.
+// beyond are the checks that a driver's interface cannot pass, each with what the interface lacks. The suite
+// runs them nevertheless, and they must fail.
 var beyond = map[string]string{
 	"owner":         "a driver writes no owner on an instance",
 	"owner unknown": "a driver writes no namespace on an instance",
@@ -23,15 +23,15 @@ var beyond = map[string]string{
 	"class gone":    "a driver is given all that it knows with each call, and can do nothing without the spec",
 }
 
-// chance is what is met or not as it happens.
+// chance are the checks that pass or fail by chance.
 var chance = map[string]string{
 	"create concurrently": "a driver has no token, and Nova no unique names: the lease alone keeps processes apart",
 }
 
-// fresh are the checks of what a process has left: the one after it has just begun.
+// fresh are the checks that restart the process: the new one has just begun.
 var fresh = map[string]bool{"crash after create": true, "listing lag": true, "delete repeated": true, "reply lost": true}
 
-// TestConformance: what the engine relies on, over a driver that blocks for minutes.
+// TestConformance: the contract of the engine, with a driver that blocks for minutes.
 func TestConformance(t *testing.T) {
 	for name, habits := range map[string]reference.Habits{
 		"all calls": {}, "without a status": {NoStatus: true}, "with an initialization": {Initializes: true},
@@ -66,7 +66,8 @@ func (b *bench) conforms(c providertest.Check) {
 	}
 }
 
-// harness is that of the bench. Where processes are fresh, one ends when the next begins, which has seen nothing yet.
+// harness is the bench's harness. If processes are fresh, one ends when the next begins, which has read
+// nothing yet.
 func (b *bench) harness(fresh bool) providertest.Harness {
 	all, end := b.life, context.CancelFunc(func() {})
 	return providertest.Harness{
@@ -87,7 +88,7 @@ func (b *bench) harness(fresh bool) providertest.Harness {
 			c.Spec = []byte(strings.ReplaceAll(string(c.Spec), `"keyName":"k",`, ``))
 			return c
 		},
-		Incomparable: true, // only the driver knows
+		Incomparable: true, // only the driver can compare
 		PageSize:     pageSize, Patience: time.Hour,
 		Knobs: providertest.Knobs{
 			Advance: time.Sleep,
@@ -121,7 +122,7 @@ func (b *bench) harness(fresh bool) providertest.Harness {
 	}
 }
 
-// operations are those of the cloud that serve a verb.
+// operations maps a verb to the cloud's operations that serve it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "nova.GET.servers.detail", providertest.Create: "nova.POST.servers", providertest.Delete: "nova.DELETE.servers.id",
 	providertest.List: "nova.GET.servers.detail",

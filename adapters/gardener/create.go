@@ -9,20 +9,20 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Create implements [provider.Session]. The driver is asked beside the workers: what is not done within a moment is Pending, and what
-// comes of it is told by the next call.
+// Create implements [provider.Session]. It calls the driver in the background: a call that takes longer than
+// a moment leaves the instance Pending, and the next call reports its outcome.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return provider.Instance{}, classified(err)
 	}
-	s.doubt.Met()
-	task := beside.Task{Verb: creating, UID: ref.UID}
+	s.startupLag.Remaining()
+	task := background.Task{Verb: creating, UID: ref.UID}
 	c, ended, err := s.calls.Do(ctx, s.key(ref.Name), named(ref.Name), task, func(ctx context.Context) error {
-		return s.make(ctx, ref, slices.Clone(want.UserData))
+		return s.create(ctx, ref, slices.Clone(want.UserData))
 	})
 	switch {
 	case err != nil:
@@ -30,11 +30,11 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	case !ended:
 		return s.expected(ref, c), nil
 	}
-	return s.madeFor(ctx, ref)
+	return s.createdFor(ctx, ref)
 }
 
-// madeFor is the instance that there is after a creation.
-func (s *session) madeFor(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
+// createdFor is the instance after its creation.
+func (s *session) createdFor(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
 	if one, ok := s.memory.of(ref.UID); ok && one.providerID != "" {
 		i := s.instance(one.name, one.providerID)
 		if one.gone {
@@ -47,22 +47,22 @@ func (s *session) madeFor(ctx context.Context, ref provider.Ref) (provider.Insta
 		return provider.Instance{}, err
 	}
 	if len(found) == 0 {
-		return provider.Instance{}, provider.Errorf(provider.Transient, "the instance of %s was there a moment ago, and is not listed", ref.Name)
+		return provider.Instance{}, provider.Errorf(provider.Transient, "the instance of %s existed a moment ago and is not listed", ref.Name)
 	}
 	i := found[0]
 	if i.UID != "" && i.UID != ref.UID && identify(i.ProviderID) != identify(ref.ProviderID) {
-		return provider.Instance{}, provider.Errorf(provider.Conflict, "instance %s, named %s, was made for another machine", i.ProviderID, i.Name)
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "instance %s, named %s, was created for another machine", i.ProviderID, i.Name)
 	}
 	return i, nil
 }
 
-var errUnnamed = errors.New("the driver made an instance and returned no provider ID")
+var errUnnamed = errors.New("the driver created an instance and returned no provider ID")
 
-// work is what the driver does beside the workers.
-type work struct{ sight }
+// executor calls the driver in the background.
+type executor struct{ reader }
 
-// make has the driver make an instance for ref, if there is none. It takes as long as that takes.
-func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
+// create lets the driver create an instance for ref, unless it exists. It blocks until the driver returns.
+func (s *executor) create(ctx context.Context, ref provider.Ref, boot []byte) error {
 	defer s.changing(ref.Name)()
 	there, err := s.exists(ctx, ref)
 	if there || err != nil {
@@ -80,7 +80,7 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 	case err != nil:
 		return classified(err)
 	case r == nil || r.ProviderID == "":
-		return &provider.Error{Kind: provider.Transient, After: seldom, Err: errUnnamed}
+		return &provider.Error{Kind: provider.Transient, After: slowRetry, Err: errUnnamed}
 	}
 	s.memory.note(ref.UID, func(one *made) {
 		one.name, one.namespace, one.owner = ref.Name, ref.Namespace, s.class.Owner
@@ -91,34 +91,36 @@ func (s *work) make(ctx context.Context, ref provider.Ref, boot []byte) error {
 	return s.finish(ctx, ref, boot)
 }
 
-// exists reports whether nothing has to be made: the driver knows an instance, or this process has made one. An empty answer is
-// doubted as long as a process before this one may have asked for what is not shown yet.
-func (s *work) exists(ctx context.Context, ref provider.Ref) (bool, error) {
+// exists reports whether there is nothing to create: the driver shows an instance, or this process has
+// created one. An empty answer does not count while an earlier process may have requested an instance that is
+// not shown yet.
+func (s *executor) exists(ctx context.Context, ref provider.Ref) (bool, error) {
 	for {
 		found, err := s.look(ctx, ref)
-		found = slices.DeleteFunc(found, func(i provider.Instance) bool { // a former machine's, of the same name
+		found = slices.DeleteFunc(found, func(i provider.Instance) bool { // of a former machine with the same name
 			return !i.Exists() && identify(i.ProviderID) != identify(ref.ProviderID)
 		})
 		if err != nil || len(found) > 0 {
 			return len(found) > 0, err
 		}
 		if one, ok := s.memory.of(ref.UID); ok && one.providerID != "" {
-			// A machine gets one instance: what is not shown any more has died.
+			// A machine gets one instance: an instance that is not shown any more has died.
 			s.memory.note(ref.UID, func(one *made) { one.gone = s.config.Clock.Now().Sub(one.at) >= s.config.ReadLag })
 			return true, nil
 		}
-		doubt := s.doubt.Met()
-		if doubt <= 0 {
+		lag := s.startupLag.Remaining()
+		if lag <= 0 {
 			return false, nil
 		}
-		if err := beside.Sleep(ctx, s.config.Clock, doubt); err != nil {
+		if err := background.Sleep(ctx, s.config.Clock, lag); err != nil {
 			return false, classified(err)
 		}
 	}
 }
 
-// finish does what the driver does once an instance is there. That it failed is remembered: some drivers do not say it by their status.
-func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error {
+// finish calls the driver's initialization of an instance. It stores a failure, because some drivers do not
+// report it in their status.
+func (s *executor) finish(ctx context.Context, ref provider.Ref, boot []byte) error {
 	defer s.changing(ref.Name)()
 	sub, err := s.about(ctx, ref, boot)
 	if err != nil {
@@ -141,11 +143,11 @@ func (s *work) finish(ctx context.Context, ref provider.Ref, boot []byte) error 
 // Initialize implements [provider.Initializer].
 func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	ref.ProviderID = i.ProviderID
-	task := beside.Task{Verb: initializing, UID: ref.UID}
-	// As long as it is under way, the instance is Pending.
+	task := background.Task{Verb: initializing, UID: ref.UID}
+	// While the call is in progress, the instance is Pending.
 	_, _, err := s.calls.Do(ctx, s.key(ref.Name), named(ref.Name), task, func(ctx context.Context) error { return s.finish(ctx, ref, nil) })
 	return err
 }
 
-// named is an instance in messages.
+// named names an instance in messages.
 func named(name string) string { return "an instance named " + name }

@@ -11,20 +11,20 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Delete implements [provider.Session]. The driver is asked beside the workers, until it says that nothing is left and its status says
-// the same.
+// Delete implements [provider.Session]. It calls the driver in the background, until the driver returns that
+// nothing is left and its status shows the same.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, classified(err)
 	}
-	s.doubt.Met()
+	s.startupLag.Remaining()
 	targets := map[string][]provider.Instance{}
 	if ref.UID != "" {
-		targets[ref.Name] = nil // what a creation left that was never completed goes by the name
+		targets[ref.Name] = nil // leftovers of an incomplete creation are deleted by name
 	}
 	for _, i := range instances {
 		targets[i.Name] = append(targets[i.Name], i)
@@ -35,7 +35,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 		done = done && gone
 		faults = append(faults, err)
 	}
-	if err := worst(faults); err != nil {
+	if err := firstError(faults); err != nil {
 		return false, err
 	}
 	if done {
@@ -44,8 +44,8 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return done, nil
 }
 
-// worst is the error that is told of several: the first.
-func worst(faults []error) error {
+// firstError is the error to report of several.
+func firstError(faults []error) error {
 	for _, err := range faults {
 		if err != nil {
 			return err
@@ -54,10 +54,10 @@ func worst(faults []error) error {
 	return nil
 }
 
-// remove removes the instances of one name, and reports whether that is done.
+// remove deletes the instances of one name, and reports whether they are deleted.
 func (s *session) remove(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) (bool, error) {
-	task := beside.Task{Verb: deleting, UID: ref.UID, What: idsOf(targets)}
-	return s.calls.Remove(ctx, s.key(name), named(name), task, func(ctx context.Context) error { return s.end(ctx, ref, name, targets) })
+	task := background.Task{Verb: deleting, UID: ref.UID, What: idsOf(targets)}
+	return s.calls.Remove(ctx, s.key(name), named(name), task, func(ctx context.Context) error { return s.deleteTargets(ctx, ref, name, targets) })
 }
 
 func idsOf(targets []provider.Instance) string {
@@ -69,9 +69,9 @@ func idsOf(targets []provider.Instance) string {
 	return strings.Join(ids, " ")
 }
 
-// end has the driver remove the targets, or, where there are none, what is left of ref by its name. What the driver has removed is
-// asked for again only after a while: it shows some instances long after their end.
-func (s *work) end(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) error {
+// deleteTargets lets the driver delete the targets or, without targets, ref's leftovers by name. It waits
+// before it repeats a deletion: drivers show some instances long after their end.
+func (s *executor) deleteTargets(ctx context.Context, ref provider.Ref, name string, targets []provider.Instance) error {
 	defer s.changing(name)()
 	if targets = s.known(ref, name, targets); len(targets) == 0 {
 		return s.sweep(ctx, ref)
@@ -95,8 +95,9 @@ func (s *work) end(ctx context.Context, ref provider.Ref, name string, targets [
 	return nil
 }
 
-// known are the targets, with what this process made for ref in place of none, and of one that was being made when it was seen.
-func (s *work) known(ref provider.Ref, name string, targets []provider.Instance) []provider.Instance {
+// known returns the targets. The instance that this process created for ref replaces an empty list, and a
+// target that was still being created when it was read.
+func (s *executor) known(ref provider.Ref, name string, targets []provider.Instance) []provider.Instance {
 	one, ok := s.memory.of(ref.UID)
 	if !ok || one.name != name || one.providerID == "" {
 		return targets
@@ -107,17 +108,18 @@ func (s *work) known(ref provider.Ref, name string, targets []provider.Instance)
 	return targets
 }
 
-// refOf is ref with the instance in place of what is recorded.
-func (s *work) refOf(ref provider.Ref, i provider.Instance) provider.Ref {
+// refOf is ref with the given instance as the recorded one.
+func (s *executor) refOf(ref provider.Ref, i provider.Instance) provider.Ref {
 	ref.ProviderID = i.ProviderID
-	if i.Name != ref.Name || ref.UID == "" { // the machine is another, or gone
+	if i.Name != ref.Name || ref.UID == "" { // the machine is another one, or deleted
 		ref = provider.Ref{Namespace: s.class.Object.Namespace, Name: i.Name, ProviderID: i.ProviderID}
 	}
 	return ref
 }
 
-// sweep removes what a creation has left that made no instance. What merely has the machine's name stays.
-func (s *work) sweep(ctx context.Context, ref provider.Ref) error {
+// sweep deletes the leftovers of a creation without an instance. An instance that only has the machine's name
+// stays.
+func (s *executor) sweep(ctx context.Context, ref provider.Ref) error {
 	ref.ProviderID = ""
 	found, err := s.look(ctx, ref)
 	if err != nil || len(found) > 0 {
@@ -126,8 +128,8 @@ func (s *work) sweep(ctx context.Context, ref provider.Ref) error {
 	return s.delete(ctx, ref)
 }
 
-// delete asks the driver, which returns once nothing is left, or fails.
-func (s *work) delete(ctx context.Context, ref provider.Ref) error {
+// delete calls the driver, which returns once nothing is left, or fails.
+func (s *executor) delete(ctx context.Context, ref provider.Ref) error {
 	sub, err := s.about(ctx, ref, nil)
 	if err != nil {
 		return err
@@ -142,16 +144,17 @@ func (s *work) delete(ctx context.Context, ref provider.Ref) error {
 	return classified(err)
 }
 
-// left is [beside.ErrLeft] where the driver still shows what it has removed, as long as that is no reason to believe it. One that has
-// neither status nor listing is believed at once.
+// left returns [background.ErrLeft] while the driver still shows a deleted instance, unless there is a reason
+// not to rely on that. A driver with neither status nor listing is relied on at once.
 //
-// A driver's contract is that DeleteMachine succeeds once nothing is left. Some succeed earlier, so that what they show is waited
-// for; and some show what has ended, or fail when they are asked for its status, for as long as the infrastructure remembers it.
-// So a removal that succeeded twice is done where the listing lacks the instance for as long as it may run behind, and after
-// the patience of the settings whatever is shown. Credentials that are refused say nothing of it: that is told, and waited for.
-func (s *work) left(ctx context.Context, ref provider.Ref) error {
+// The contract of a driver is that DeleteMachine succeeds once nothing is left. Some drivers return earlier,
+// so the adapter waits until they show no instance. Some show ended instances, or fail when they are asked
+// for the status, for as long as the cloud remembers the instance. So a deletion that succeeded twice is
+// complete if the listing has lacked the instance for the read lag, and in any case after RemovalPatience.
+// Refused credentials prove nothing: the error is reported, and the adapter waits.
+func (s *executor) left(ctx context.Context, ref provider.Ref) error {
 	found, a, err := s.status(ctx, ref)
-	if err == nil && a == told && !shows(found, ref) {
+	if err == nil && a == complete && !shows(found, ref) {
 		return nil
 	}
 	if provider.KindOf(err) == provider.Denied {
@@ -159,21 +162,21 @@ func (s *work) left(ctx context.Context, ref provider.Ref) error {
 	}
 	listed, unlisted := s.listed(ctx)
 	switch {
-	case errors.Is(unlisted, errNoListing) && err == nil && a != told:
+	case errors.Is(unlisted, errNoListing) && err == nil && a != complete:
 		return nil
 	case errors.Is(unlisted, errNoListing):
 	case provider.KindOf(unlisted) == provider.Denied:
 		return unlisted
-	case unlisted == nil && !shows(listed, ref) && (err == nil && a != told || s.removals.repeated(ref.ProviderID, s.config.ReadLag)):
+	case unlisted == nil && !shows(listed, ref) && (err == nil && a != complete || s.removals.repeated(ref.ProviderID, s.config.ReadLag)):
 		return nil
 	}
 	if s.removals.repeated(ref.ProviderID, s.config.RemovalPatience) {
 		return nil
 	}
-	return cmp.Or(ctx.Err(), beside.ErrLeft)
+	return cmp.Or(ctx.Err(), background.ErrLeft)
 }
 
-// shows reports whether the instance of ref is among those that the driver shows.
+// shows reports whether the driver shows the instance of ref.
 func shows(found []provider.Instance, ref provider.Ref) bool {
 	return slices.ContainsFunc(found, func(i provider.Instance) bool { return identify(i.ProviderID) == identify(ref.ProviderID) })
 }

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Driver is as much of the original's interface as all of its versions since v0.49.0 have. InitializeMachine came with v0.53.0: it is
-// called where a driver has it. Addresses in answers came with v0.60.0, and count where they are there. So this package can be
-// built with the version that a driver was written against.
+// Driver is the part of the original's interface that all versions since v0.49.0 have. InitializeMachine was
+// added in v0.53.0: it is called if a driver has it. Addresses in responses were added in v0.60.0, and are
+// used if present. So this package builds with the version that a driver was written against.
 type Driver interface {
 	CreateMachine(context.Context, *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error)
 	DeleteMachine(context.Context, *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error)
@@ -21,17 +21,17 @@ type Driver interface {
 	GetVolumeIDs(context.Context, *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error)
 }
 
-// uninitialized is codes.Uninitialized, which versions before v0.53.0 do not have.
+// uninitialized is codes.Uninitialized, which versions before v0.53.0 lack.
 const uninitialized codes.Code = 17
 
-// initialized is what InitializeMachine answers.
+// initialized is the result of InitializeMachine.
 type initialized struct {
 	nodeName  string
 	addresses []corev1.NodeAddress
 }
 
-// initialize calls the driver's InitializeMachine. It is looked up when it is called, since older versions of the original have no types for
-// it. A driver without it answers as one does that does not implement it.
+// initialize calls the driver's InitializeMachine. It looks the method up at run time, since older versions
+// of the original lack its types. A driver without the method returns Unimplemented.
 func initialize(ctx context.Context, d Driver, sub subject) (*initialized, error) {
 	call := reflect.ValueOf(d).MethodByName("InitializeMachine")
 	request, ok := requestOf(call, sub)
@@ -47,7 +47,8 @@ func initialize(ctx context.Context, d Driver, sub subject) (*initialized, error
 	return &initialized{nodeName: node, addresses: addressesOf(out[0].Interface())}, err
 }
 
-// requestOf is the request of a call of InitializeMachine; false where the method is another one, or is not there.
+// requestOf is the request of an InitializeMachine call; false if the method does not exist or has another
+// signature.
 func requestOf(call reflect.Value, sub subject) (reflect.Value, bool) {
 	if !call.IsValid() {
 		return reflect.Value{}, false
@@ -67,7 +68,7 @@ func requestOf(call reflect.Value, sub subject) (reflect.Value, bool) {
 	return request, true
 }
 
-// addressesOf are those of a driver's answer; none where its type has no such field.
+// addressesOf are the addresses in a driver's response; none if its type has no such field.
 func addressesOf(answer any) []corev1.NodeAddress {
 	field := reflect.Indirect(reflect.ValueOf(answer)).FieldByName("Addresses")
 	if !field.IsValid() {

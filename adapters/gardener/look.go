@@ -14,18 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sight asks the driver what there is.
-type sight struct{ request }
+// reader reads instances from the driver.
+type reader struct{ request }
 
-// look asks the driver for the instances that may be ref's. Where its status does not show the instance that is recorded, its
-// listing is asked as well: that nothing is there is concluded from both, as far as the driver has both.
-func (s *sight) look(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+// look asks the driver for the instances that may be ref's. If the status does not show the recorded
+// instance, it reads the listing too: "not found" requires both, as far as the driver has both.
+func (s *reader) look(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	found, answer, err := s.status(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	recorded := func(i provider.Instance) bool { return identify(i.ProviderID) == identify(ref.ProviderID) }
-	if answer == told && (ref.ProviderID == "" || slices.ContainsFunc(found, recorded)) {
+	if answer == complete && (ref.ProviderID == "" || slices.ContainsFunc(found, recorded)) {
 		return found, nil
 	}
 	listed, err := s.listed(ctx)
@@ -37,60 +37,61 @@ func (s *sight) look(ctx context.Context, ref provider.Ref) ([]provider.Instance
 	}
 	for _, i := range listed {
 		again := func(f provider.Instance) bool { return identify(f.ProviderID) == identify(i.ProviderID) }
-		if (recorded(i) || answer != told && i.Name == ref.Name) && !slices.ContainsFunc(found, again) {
+		if (recorded(i) || answer != complete && i.Name == ref.Name) && !slices.ContainsFunc(found, again) {
 			found = append(found, i)
 		}
 	}
 	if answer == several && len(found) == 0 {
-		return nil, provider.Errorf(provider.Transient, "the driver says that there are several instances of %s, and lists none", ref.Name)
+		return nil, provider.Errorf(provider.Transient, "the driver reports several instances of %s, and lists none", ref.Name)
 	}
 	return found, nil
 }
 
-// unlisted is what is found by a driver that has no listing. One that has no status either is believed to have what is
-// recorded, or what it made, until its removal is done, as by the original.
-func (s *sight) unlisted(ref provider.Ref, found []provider.Instance, a answer) []provider.Instance {
+// unlisted completes the result of a driver without a listing. If the driver has no status either, the
+// recorded instance, or the one that this process created, counts as existing until its deletion is complete,
+// as in the original.
+func (s *reader) unlisted(ref provider.Ref, found []provider.Instance, a answer) []provider.Instance {
 	one, _ := s.memory.of(ref.UID)
 	id := cmp.Or(ref.ProviderID, one.providerID)
-	if a == told || id == "" {
+	if a == complete || id == "" {
 		return found
 	}
 	return []provider.Instance{s.instance(ref.Name, id)}
 }
 
-// answer is what a driver's status has to say of a machine.
+// answer is the kind of a driver's status response.
 type answer int
 
 const (
-	// told: what is found is all that the status knows of.
-	told answer = iota
-	// untold: the driver has no such call.
-	untold
-	// several: there are several instances, of which it shows none.
+	// complete: the found instances are all that the status knows.
+	complete answer = iota
+	// unsupported: the driver has no such call.
+	unsupported
+	// several: there are several instances, and the status shows none of them.
 	several
 )
 
-// status is what the driver's status says of ref.
-func (s *sight) status(ctx context.Context, ref provider.Ref) ([]provider.Instance, answer, error) {
+// status reads the driver's status of ref.
+func (s *reader) status(ctx context.Context, ref provider.Ref) ([]provider.Instance, answer, error) {
 	sub, err := s.about(ctx, ref, nil)
 	if err != nil {
-		return nil, untold, err
+		return nil, unsupported, err
 	}
 	r, err := s.config.Driver.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: sub.machine, MachineClass: sub.class, Secret: sub.secret})
 	code := codeOf(err)
 	switch {
 	case code == codes.NotFound:
-		return nil, told, nil
+		return nil, complete, nil
 	case code == codes.Unimplemented:
-		return nil, untold, nil
+		return nil, unsupported, nil
 	case code == codes.OutOfRange:
 		return nil, several, nil
 	case err != nil && code != uninitialized && s.removals.ended(ref.ProviderID) && provider.KindOf(classified(err)) != provider.Denied:
-		return nil, untold, nil // it fails for what has ended
+		return nil, unsupported, nil // the status fails for ended instances
 	case err != nil && code != uninitialized:
-		return nil, untold, classified(err)
+		return nil, unsupported, classified(err)
 	case r == nil || r.ProviderID == "":
-		return nil, untold, provider.Errorf(provider.Transient, "the driver tells the status of %s without a provider ID: %w", ref.Name, cmp.Or(err, errEmpty))
+		return nil, unsupported, provider.Errorf(provider.Transient, "the driver returned the status of %s without a provider ID: %w", ref.Name, cmp.Or(err, errEmpty))
 	}
 	if s.recorded(ref, r.ProviderID) {
 		s.memory.note(ref.UID, func(one *made) { one.name, one.namespace, one.providerID = ref.Name, ref.Namespace, r.ProviderID })
@@ -98,7 +99,7 @@ func (s *sight) status(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	i := s.instance(ref.Name, r.ProviderID)
 	i.NodeName, i.Addresses = cmp.Or(r.NodeName, i.NodeName), addressesOf(r)
 	i.Uninitialized = i.Uninitialized || code == uninitialized
-	return []provider.Instance{i}, told, nil
+	return []provider.Instance{i}, complete, nil
 }
 
 var (
@@ -106,14 +107,15 @@ var (
 	errNoListing = errors.New("the driver has no listing")
 )
 
-// recorded reports whether the machine's own record says that the instance of its name is its, and nobody else is known to have made it.
-func (s *sight) recorded(ref provider.Ref, providerID string) bool {
-	_, known := s.memory.whose(providerID)
+// recorded reports whether the machine has recorded the instance of its name, and no other machine is known
+// to have created it.
+func (s *reader) recorded(ref provider.Ref, providerID string) bool {
+	_, known := s.memory.machineOf(providerID)
 	return !known && ref.UID != "" && identify(ref.ProviderID) == identify(providerID)
 }
 
-// instance is one that the driver tells of by name and provider ID.
-func (s *sight) instance(name, providerID string) provider.Instance {
+// instance is an instance with the name and the provider ID in a driver's response.
+func (s *reader) instance(name, providerID string) provider.Instance {
 	i := provider.Instance{ID: name, Name: name, ProviderID: providerID, State: provider.Running, RawState: "reported by the driver"}
 	if s.config.Exclusive {
 		i.Owner, i.Namespace = s.class.Owner, s.class.Object.Namespace
@@ -121,7 +123,7 @@ func (s *sight) instance(name, providerID string) provider.Instance {
 	if s.removals.ended(providerID) {
 		i.State, i.RawState = provider.Terminated, "removed by the driver"
 	}
-	one, ok := s.memory.whose(providerID)
+	one, ok := s.memory.machineOf(providerID)
 	if !ok {
 		return i
 	}
@@ -130,8 +132,9 @@ func (s *sight) instance(name, providerID string) provider.Instance {
 	return i
 }
 
-// listed is the driver's listing, by provider ID. Instances go by their names; several of one name, by their provider IDs.
-func (s *sight) listed(ctx context.Context) ([]provider.Instance, error) {
+// listed is the driver's listing, by provider ID. The names of instances are those of the listing; several of
+// one name get their provider IDs as names.
+func (s *reader) listed(ctx context.Context) ([]provider.Instance, error) {
 	class, err := s.machineClass(ctx)
 	if err != nil {
 		return nil, err

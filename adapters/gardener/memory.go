@@ -9,39 +9,39 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// made is what this process knows of a machine's instance that the driver does not tell again.
+// made is what this process knows of a machine's instance, and the driver does not return again.
 type made struct {
 	uid, namespace, owner, name string
 	providerID, nodeName        string
 	addresses                   []corev1.NodeAddress
 	lastKnownState              string
-	// uninitialized says that the step after creation has failed.
+	// uninitialized: the step after the creation has failed.
 	uninitialized bool
-	// at is when it was made, gone that it is not shown any more, longer than listings run behind.
+	// at is the time of the creation. gone: the instance has not been shown for longer than the read lag.
 	at   time.Time
 	gone bool
 	used time.Time
 }
 
-// memory is what this process made, by machine. Losing it costs the UID on an instance, and
-// nothing that was decided. It is safe for concurrent use.
+// memory has the instances that this process created, by machine. Without it, the UID of an instance is
+// unknown, and nothing else changes. It is safe for concurrent use.
 type memory struct {
 	clock provider.Clock
 
 	mu  sync.Mutex
 	all map[string]made
-	// byID has the UIDs of machines by what their provider IDs are identified by.
+	// byID has the UIDs of machines by their identified provider IDs.
 	byID map[string]string
 }
 
-// unused is for how long what nobody asks for is remembered.
+// unused is how long an entry is kept without a call.
 const unused = 24 * time.Hour
 
 func newMemory(clk provider.Clock) *memory {
 	return &memory{clock: clk, all: map[string]made{}, byID: map[string]string{}}
 }
 
-// note changes what is known of a machine.
+// note changes the entry of a machine.
 func (m *memory) note(uid string, change func(*made)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +61,7 @@ func (m *memory) note(uid string, change func(*made)) {
 	}
 }
 
-// drop forgets a machine; the lock is held.
+// drop deletes the entry of a machine; the caller holds the lock.
 func (m *memory) drop(uid string) {
 	if id := identify(m.all[uid].providerID); m.byID[id] == uid {
 		delete(m.byID, id)
@@ -80,8 +80,8 @@ func (m *memory) of(uid string) (made, bool) {
 	return one, ok
 }
 
-// whose is the machine that the instance was made for; false where this process did not make it.
-func (m *memory) whose(providerID string) (made, bool) {
+// machineOf is the machine of an instance that this process created; false for other instances.
+func (m *memory) machineOf(providerID string) (made, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	one, ok := m.all[m.byID[identify(providerID)]]

@@ -10,22 +10,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Settings are what is not known of drivers.
+// Settings are the properties of drivers that the adapter cannot detect.
 type Settings struct {
-	// ReadLag is how far a driver's status and listing may run behind; 0 for 30 s. For so long after its
-	// first call a process creates nothing: another before it may have asked.
+	// ReadLag is how far a driver's status and listing may lag; 0 means 30 s. For this time after its first
+	// call a process creates nothing, because an earlier process may have requested the instance.
 	ReadLag time.Duration
-	// CallTimeout bounds a call that changes something; 0 for 20 minutes.
+	// CallTimeout limits a call that changes something; 0 means 20 minutes.
 	CallTimeout time.Duration
-	// RemovalPatience is for how long an instance is waited for that the driver has removed and still shows in
-	// its listing, or, where it has none, in its status; 0 for 5 minutes.
+	// RemovalPatience is how long the adapter waits for an instance that the driver has deleted and still
+	// shows in its listing or, without a listing, in its status; 0 means 5 minutes.
 	RemovalPatience time.Duration
-	// Exclusive says that what the driver lists is all this control plane's: no other makes machines with
-	// the tags of its classes. Else what no machine has is only reported, as drivers tell no owner.
+	// Exclusive: all instances in the driver's listing are this control plane's, because no other one uses
+	// the tags of its classes. Otherwise instances without a machine are only reported, since drivers report
+	// no owner.
 	Exclusive bool
 }
 
@@ -42,57 +43,57 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Config is what a provider is made with.
+// Config has the dependencies of a provider.
 type Config struct {
-	// Name is the provider's, a short lower-case word.
+	// Name is the provider's name, a short lower-case word.
 	Name   string
 	Driver Driver
 	Clock  clock.WithTicker
-	// Objects reads the Machine and MachineClass that a driver is given. Nil: drivers are given what is
-	// known without, which leaves out labels, annotations and the class's provider.
+	// Objects reads the Machine and the MachineClass for the driver. Nil: the driver gets only the known
+	// fields, without labels, annotations and the class's provider.
 	Objects provider.Objects
 	Settings
 }
 
 // Provider runs a driver.
 type Provider struct {
-	config Config
-	calls  *beside.Calls
-	doubt  *beside.Doubt
-	memory *memory
-	// removals is what the driver has removed, looks what it is asked and has not answered yet.
+	config     Config
+	calls      *background.Calls
+	startupLag *background.StartupLag
+	memory     *memory
+	// removals are the deletions by the driver, looks its read calls in progress.
 	removals *removals
-	looks    *looks
+	looks    *readCalls
 }
 
 var _ provider.Provider = &Provider{}
 
-// New returns a provider whose calls beside the workers end with life at the latest.
+// New returns a provider. Its background calls end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
 	return &Provider{
-		config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "driver"), doubt: beside.NewDoubt(c.Clock, c.ReadLag),
-		memory: newMemory(c.Clock), removals: newRemovals(c.Clock), looks: newLooks(life, c.Clock),
+		config: c, calls: background.New(life, c.Clock, c.CallTimeout, "driver"), startupLag: background.NewStartupLag(c.Clock, c.ReadLag),
+		memory: newMemory(c.Clock), removals: newRemovals(c.Clock), looks: newReadCalls(life, c.Clock),
 	}
 }
 
 // Name implements [provider.Provider].
 func (p *Provider) Name() string { return p.config.Name }
 
-// Open implements [provider.Provider]. What is in the spec only the driver knows: that it is JSON is all that is looked at.
+// Open implements [provider.Provider]. Only the driver interprets the spec; Open checks that it is JSON.
 func (p *Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	switch {
 	case class.API != provider.Gardener:
-		return nil, provider.Errorf(provider.Invalid, "drivers make machines of %s only, not of %s", provider.Gardener, class.API)
+		return nil, provider.Errorf(provider.Invalid, "drivers support machines of %s only, not of %s", provider.Gardener, class.API)
 	case len(class.Spec) == 0:
-		return nil, provider.Errorf(provider.Invalid, "the class has no provider spec: a driver can do nothing without, not even delete")
+		return nil, provider.Errorf(provider.Invalid, "the class has no provider spec, which a driver needs for every call, also to delete")
 	case !json.Valid(class.Spec):
-		return nil, provider.Errorf(provider.Invalid, "the provider spec is no JSON")
+		return nil, provider.Errorf(provider.Invalid, "the provider spec is not valid JSON")
 	}
-	return &session{work: work{sight{request{Provider: p, class: class, digest: digest(class)}}}}, nil
+	return &session{executor: executor{reader{request{Provider: p, class: class, digest: digest(class)}}}}, nil
 }
 
-// VolumeIDs returns what node.status.volumesAttached has of the names of the volume: drains wait for it.
+// VolumeIDs returns the names of the volume in node.status.volumesAttached: a drain waits for them.
 func (p *Provider) VolumeIDs(ctx context.Context, volume *corev1.PersistentVolumeSpec) ([]string, error) {
 	r, err := p.config.Driver.GetVolumeIDs(ctx, &driver.GetVolumeIDsRequest{PVSpecs: []*corev1.PersistentVolumeSpec{volume}})
 	if err != nil || r == nil {
@@ -101,7 +102,8 @@ func (p *Provider) VolumeIDs(ctx context.Context, volume *corev1.PersistentVolum
 	return r.VolumeIDs, nil
 }
 
-// identify tells instances apart by their provider IDs. Those of some drivers are no URLs: then all of the text counts.
+// identify identifies instances by their provider IDs. If a driver's provider ID is not a URL, the whole text
+// identifies the instance.
 func identify(providerID string) string {
 	if scheme, _, ok := strings.Cut(providerID, "://"); ok && scheme != "" {
 		if tail := provider.Tail(providerID); tail != "" {

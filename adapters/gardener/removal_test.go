@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// ended is how long a removal takes that a driver says is done, and what it shows of it stays.
+// ended is the duration of a deletion that the driver reports as complete, and the instances that the driver
+// still shows.
 func (b *bench) ended(s provider.Session, r provider.Ref, all []provider.Instance) time.Duration {
 	b.t.Helper()
 	began := time.Now()
@@ -21,7 +22,7 @@ func (b *bench) ended(s provider.Session, r provider.Ref, all []provider.Instanc
 	return time.Since(began)
 }
 
-// made creates a machine's instance, and returns what is found of it once it is recorded.
+// made creates a machine's instance, and returns the found instance after it is recorded.
 func (b *bench) made(s provider.Session, name string) (provider.Ref, []provider.Instance) {
 	b.t.Helper()
 	r := ref(name)
@@ -36,8 +37,9 @@ func (b *bench) made(s provider.Session, name string) (provider.Ref, []provider.
 	return r, nil
 }
 
-// TestARemovalEndsThatTheDriverStillShows: a driver whose DeleteMachine succeeds has removed the instance, also where its status or its
-// listing shows the instance for an hour. The status is no reason to delete again and again, nor is the listing one to collect it.
+// TestARemovalEndsThatTheDriverStillShows: a driver whose DeleteMachine succeeds has deleted the instance,
+// also if its status or its listing shows the instance for an hour. The status does not cause repeated
+// deletions, nor does the listing cause a collection.
 func TestARemovalEndsThatTheDriverStillShows(t *testing.T) {
 	for name, c := range map[string]struct {
 		habits reference.Habits
@@ -77,7 +79,7 @@ func TestARemovalEndsThatTheDriverStillShows(t *testing.T) {
 	}
 }
 
-// shownAsEnded: what was removed costs nothing any more, whoever looks, until the driver has forgotten it.
+// shownAsEnded: a deleted instance costs nothing more, even if it is read, until the driver has forgotten it.
 func (b *bench) shownAsEnded(s provider.Session, r provider.Ref) {
 	b.t.Helper()
 	if all, err := s.Find(b.t.Context(), r); err == nil && len(provider.Existing(all)) > 0 {
@@ -97,7 +99,7 @@ func (b *bench) shownAsEnded(s provider.Session, r provider.Ref) {
 	b.holds(1)
 }
 
-// counting is a driver whose removals are counted.
+// counting is a driver whose deletions are counted.
 type counting struct {
 	driver.Driver
 	removals int
@@ -108,7 +110,7 @@ func (c *counting) DeleteMachine(ctx context.Context, r *driver.DeleteMachineReq
 	return c.Driver.DeleteMachine(ctx, r)
 }
 
-// TestARemovalIsNotDoneForARefusal: what a driver refuses or fails to do says nothing of what is left.
+// TestARemovalIsNotDoneForARefusal: an error of a driver does not prove that an instance is deleted.
 func TestARemovalIsNotDoneForARefusal(t *testing.T) {
 	failed := func(c codes.Code) func() error { return func() error { return status.Error(c, "said") } }
 	accepted := func() error { return nil }
@@ -153,14 +155,14 @@ func TestARemovalIsNotDoneForARefusal(t *testing.T) {
 	}
 }
 
-// TestASlowDriverIsWaitedFor: one whose status takes minutes holds no worker, and what it says counts.
+// TestASlowDriverIsWaitedFor: a driver whose status takes minutes holds no worker, and its result counts.
 func TestASlowDriverIsWaitedFor(t *testing.T) {
 	inBubble(t, reference.Habits{Slow: 3 * time.Minute}, func(b *bench) {
 		s := b.open(b.start())
 		found := func(r provider.Ref) (all []provider.Instance, longest time.Duration) {
 			for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(time.Second) {
 				began := time.Now()
-				ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute) // as the process gives it
+				ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute) // as in the process
 				all, err := s.Find(ctx, r)
 				cancel()
 				longest = max(longest, time.Since(began))

@@ -7,16 +7,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removal is how far the driver is with the removal of one instance.
+// removal is the progress of the deletion of one instance.
 type removal struct {
-	// since is when DeleteMachine first succeeded and has not failed since, last when it last did; times is how often.
+	// since is the time of the first success of DeleteMachine after the last failure, last that of the last
+	// success; times counts the successes.
 	since, last time.Time
 	times       int
-	// ended: it is done, whatever the driver shows of the instance.
+	// ended: the deletion is complete, even if the driver still shows the instance.
 	ended bool
 }
 
-// removals is what this process had the driver remove, by what provider IDs are identified by. Losing it costs that DeleteMachine
+// removals are the deletions of this process, by identified provider ID. Without this memory, DeleteMachine
 // is called again. It is safe for concurrent use.
 type removals struct {
 	clock provider.Clock
@@ -25,15 +26,15 @@ type removals struct {
 	all map[string]removal
 }
 
-// remembered is for how long a removal that is done counts against what the driver shows. EC2 shows instances for an hour after their
-// end. What is shown longer than this is an instance again, which the collector reports.
+// remembered is how long a completed deletion overrides the driver's listing. EC2 shows instances for an hour
+// after their end. An instance that is shown for longer counts as existing, and the collector reports it.
 const remembered = 2 * time.Hour
 
 func newRemovals(clk provider.Clock) *removals {
 	return &removals{clock: clk, all: map[string]removal{}}
 }
 
-// due reports whether DeleteMachine is to be called: for the first time, or again after the pause.
+// due reports whether to call DeleteMachine: for the first time, or again after the pause.
 func (r *removals) due(providerID string, pause time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +42,7 @@ func (r *removals) due(providerID string, pause time.Duration) bool {
 	return !ok || one.times == 0 || r.clock.Now().Sub(one.last) >= pause
 }
 
-// accepted notes that DeleteMachine has succeeded.
+// accepted records a success of DeleteMachine.
 func (r *removals) accepted(providerID string) {
 	r.change(providerID, func(one *removal) {
 		one.last = r.clock.Now()
@@ -51,12 +52,12 @@ func (r *removals) accepted(providerID string) {
 	})
 }
 
-// failed notes that it has failed: what succeeded before says nothing any more.
+// failed records a failure: earlier successes do not count any more.
 func (r *removals) failed(providerID string) {
 	r.change(providerID, func(one *removal) { *one = removal{last: r.clock.Now()} })
 }
 
-// end notes that the removal is done.
+// end records the completion of the deletion.
 func (r *removals) end(providerID string) {
 	r.change(providerID, func(one *removal) { one.ended = true })
 }
@@ -79,7 +80,7 @@ func (r *removals) change(providerID string, change func(*removal)) {
 	r.all[id] = one
 }
 
-// repeated reports whether DeleteMachine has succeeded twice at least, over so long.
+// repeated reports whether DeleteMachine has succeeded at least twice, over this time.
 func (r *removals) repeated(providerID string, over time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +88,7 @@ func (r *removals) repeated(providerID string, over time.Duration) bool {
 	return one.times > 1 && one.last.Sub(one.since) >= over
 }
 
-// ended reports whether the instance was removed, so that what the driver shows of it is what was.
+// ended reports whether the instance was deleted, so that the driver's listing is out of date.
 func (r *removals) ended(providerID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,28 +16,28 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// userData is the key of the boot data in the secret that a driver is given.
+// userData is the key of the boot data in the secret for the driver.
 const userData = "userData"
 
-// noUserData stands in for boot data where nothing boots: many drivers refuse a secret without.
+// noUserData replaces the boot data in calls that boot nothing: many drivers refuse a secret without it.
 const noUserData = "#cloud-config\n"
 
-// request makes what a driver is asked with, for one class.
+// request builds the requests to a driver for one class.
 type request struct {
 	*Provider
 	class provider.Class
-	// digest is that of the spec and the credentials.
+	// digest is the digest of the spec and the credentials.
 	digest string
 }
 
-// subject is what a driver is asked about: every request of it has these three.
+// subject has the three parts of every request to a driver.
 type subject struct {
 	machine *v1alpha1.Machine
 	class   *v1alpha1.MachineClass
 	secret  *corev1.Secret
 }
 
-// about is the subject of a machine. Nothing of it is shared: drivers may change what they get.
+// about builds the subject of a machine. It shares nothing: drivers may change their input.
 func (s *request) about(ctx context.Context, ref provider.Ref, boot []byte) (subject, error) {
 	m, err := s.machine(ctx, ref)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *request) about(ctx context.Context, ref provider.Ref, boot []byte) (sub
 	return subject{machine: m, class: class, secret: s.secret(boot)}, nil
 }
 
-// machine is the object itself, or, where that is gone or another's, as much of it as is known.
+// machine is the Machine object. If it was deleted or belongs to another machine, its known fields are filled
+// in.
 func (s *request) machine(ctx context.Context, ref provider.Ref) (*v1alpha1.Machine, error) {
 	m := &v1alpha1.Machine{}
 	if ref.UID != "" {
@@ -70,7 +71,7 @@ func (s *request) machine(ctx context.Context, ref provider.Ref) (*v1alpha1.Mach
 	return m, nil
 }
 
-// machineClass is the object itself with the spec that the session was opened with, or as much of it as is known.
+// machineClass is the MachineClass object with the session's spec, or only its known fields.
 func (s *request) machineClass(ctx context.Context) (*v1alpha1.MachineClass, error) {
 	c := &v1alpha1.MachineClass{}
 	if s.class.Object.Name != "" {
@@ -87,7 +88,7 @@ func (s *request) machineClass(ctx context.Context) (*v1alpha1.MachineClass, err
 	return c, nil
 }
 
-// read decodes an object of the control cluster; one that does not exist leaves it empty.
+// read decodes an object of the control cluster; into stays empty if the object does not exist.
 func (s *request) read(ctx context.Context, ref provider.ObjectRef, into any) error {
 	if s.config.Objects == nil {
 		return nil
@@ -106,7 +107,7 @@ func (s *request) read(ctx context.Context, ref provider.ObjectRef, into any) er
 	return nil
 }
 
-// secret is the merged data of the class's secrets with the boot data.
+// secret has the data of the class's secrets and the boot data.
 func (s *request) secret(boot []byte) *corev1.Secret {
 	data := make(map[string][]byte, len(s.class.Credentials)+1)
 	for key, value := range s.class.Credentials {

@@ -5,14 +5,14 @@ import (
 	"context"
 	"iter"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// session is a class opened. What it asks of a driver is in its parts: who only looks, and who works beside the workers.
+// session is an open class. Its reader only reads; its executor calls the driver in the background.
 type session struct {
 	provider.Base
-	work
+	executor
 }
 
 var (
@@ -25,15 +25,15 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{ReadLag: s.config.ReadLag, Identify: identify}
 }
 
-// Status implements [provider.Session]: what the driver last said of the machine's state.
+// Status implements [provider.Session] with the driver's last state of the machine.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
-	if one, ok := s.memory.whose(i.ProviderID); ok && one.lastKnownState != "" {
+	if one, ok := s.memory.machineOf(i.ProviderID); ok && one.lastKnownState != "" {
 		return []byte(one.lastKnownState), nil
 	}
 	return nil, nil
 }
 
-// What a driver's call changes.
+// The subjects that a driver's call changes.
 const (
 	looking      = "look"
 	creating     = "creation"
@@ -41,16 +41,17 @@ const (
 	deleting     = "removal"
 )
 
-// key is what one call at a time is made for: instances go by the machine's name.
-func (s *work) key(name string) string { return s.class.Cluster + "/" + name }
+// key is the key of changing calls, of which one runs at a time: instances are identified by the machine's
+// name.
+func (s *executor) key(name string) string { return s.class.Cluster + "/" + name }
 
-// listKey is what one listing at a time is asked for.
-func (s *work) listKey() string {
+// listKey is the key of listings, of which one runs at a time.
+func (s *executor) listKey() string {
 	return s.key(s.class.Object.Namespace + "/" + s.class.Object.Name + " listing")
 }
 
-// changing notes that the driver begins to change something of the name; what is returned, that it has ended.
-func (s *work) changing(name string) (ended func()) {
+// changing records the beginning of a change to the name; the returned function records its end.
+func (s *executor) changing(name string) (ended func()) {
 	touch := func() { s.looks.touch(s.key(name)); s.looks.touch(s.listKey()) }
 	touch()
 	return touch
@@ -58,8 +59,8 @@ func (s *work) changing(name string) (ended func()) {
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	s.doubt.Met()
-	task := beside.Task{Verb: looking, UID: ref.UID, What: ref.ProviderID + " " + s.digest}
+	s.startupLag.Remaining()
+	task := background.Task{Verb: looking, UID: ref.UID, What: ref.ProviderID + " " + s.digest}
 	found, err := s.looks.ask(ctx, s.key(ref.Name), task, func(ctx context.Context) ([]provider.Instance, error) { return s.look(ctx, ref) })
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	}
 	for n := range found {
 		if found[n].Exists() && found[n].Name == ref.Name && (found[n].UID == ref.UID || found[n].UID == "") {
-			found[n] = during(c, found[n])
+			found[n] = inProgress(c, found[n])
 		}
 	}
 	if len(found) == 0 && c.Verb == creating && c.UID == ref.UID {
@@ -79,8 +80,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return found, nil
 }
 
-// during is an instance with which the driver is at work.
-func during(c *beside.Call, i provider.Instance) provider.Instance {
+// inProgress is an instance during a call of the driver.
+func inProgress(c *background.Call, i provider.Instance) provider.Instance {
 	i.State, i.RawState = provider.Pending, c.Verb
 	if c.Verb == deleting {
 		i.State = provider.Stopping
@@ -92,8 +93,8 @@ func during(c *beside.Call, i provider.Instance) provider.Instance {
 	return i
 }
 
-// expected is the instance that the driver is about to make.
-func (s *session) expected(ref provider.Ref, c *beside.Call) provider.Instance {
+// expected is the instance that the driver is creating.
+func (s *session) expected(ref provider.Ref, c *background.Call) provider.Instance {
 	return provider.Instance{
 		ID: ref.Name, UID: ref.UID, Name: ref.Name, Owner: s.class.Owner, Namespace: ref.Namespace,
 		State: provider.Pending, RawState: c.Verb, Created: c.Began,
@@ -103,14 +104,14 @@ func (s *session) expected(ref provider.Ref, c *beside.Call) provider.Instance {
 // List implements [provider.Session].
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
-		listed, err := s.looks.ask(ctx, s.listKey(), beside.Task{Verb: looking, What: s.digest}, s.listed)
+		listed, err := s.looks.ask(ctx, s.listKey(), background.Task{Verb: looking, What: s.digest}, s.listed)
 		if err != nil {
 			yield(provider.Instance{}, err)
 			return
 		}
 		for _, i := range listed {
 			if c := s.calls.Of(s.key(i.Name)); c != nil && c.UID == i.UID && i.Exists() {
-				i = during(c, i)
+				i = inProgress(c, i)
 			}
 			if !yield(i, nil) {
 				return

@@ -18,7 +18,7 @@ import (
 
 var want = provider.Want{UserData: []byte("#cloud-config\nhostname: m\n")}
 
-// create asks for an instance, and says how long that took.
+// create creates an instance, and returns the duration of the call.
 func (b *bench) create(s provider.Session, r provider.Ref) (provider.Instance, time.Duration, error) {
 	b.t.Helper()
 	began := time.Now()
@@ -26,7 +26,7 @@ func (b *bench) create(s provider.Session, r provider.Ref) (provider.Instance, t
 	return i, time.Since(began), err
 }
 
-// removed deletes until it is done, and says for how long the longest call held its caller.
+// removed deletes until it is done, and returns the duration of the longest call.
 func (b *bench) removed(s provider.Session, r provider.Ref, all []provider.Instance) (longest time.Duration) {
 	b.t.Helper()
 	for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(time.Second) {
@@ -44,7 +44,7 @@ func (b *bench) removed(s provider.Session, r provider.Ref, all []provider.Insta
 	return 0
 }
 
-// TestNoCallHoldsAWorker: the driver blocks for a minute and a half, its callers for two seconds.
+// TestNoCallHoldsAWorker: the driver blocks for a minute and a half, its callers wait for two seconds.
 func TestNoCallHoldsAWorker(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		s := b.open(b.start())
@@ -76,7 +76,8 @@ func TestNoCallHoldsAWorker(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldByTheNextCall: what comes of a call that nobody waited for reaches whoever asks next, once.
+// TestFailureIsToldByTheNextCall: the next caller gets the outcome of a call for which no caller waited,
+// once.
 func TestFailureIsToldByTheNextCall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		refuse := time.Minute
@@ -107,7 +108,8 @@ func TestFailureIsToldByTheNextCall(t *testing.T) {
 	})
 }
 
-// TestNoRoomIsAShortage: Nova accepts the server and gives it up. The driver removes it, and the machine waits for capacity.
+// TestNoRoomIsAShortage: Nova accepts the server, which then fails. The driver deletes it, and the machine
+// waits for capacity.
 func TestNoRoomIsAShortage(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		if err := b.cloud.Do("exhaust", "nova"); err != nil {
@@ -122,7 +124,8 @@ func TestNoRoomIsAShortage(t *testing.T) {
 	})
 }
 
-// TestCrashIsFoundAgain: a process ends while the driver waits for a server. The next finds it by name, and makes no other.
+// TestCrashIsFoundAgain: a process ends while the driver waits for a server. The next process finds the
+// server by name, and creates no other.
 func TestCrashIsFoundAgain(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		all := b.life
@@ -151,7 +154,8 @@ func TestCrashIsFoundAgain(t *testing.T) {
 	})
 }
 
-// TestAFreshProcessDoubtsEmptiness: what the process before it asked for is not shown yet. It is waited for, beside the workers.
+// TestAFreshProcessDoubtsEmptiness: an instance that an earlier process has requested is not shown yet. The
+// adapter waits for it in the background.
 func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		if err := b.cloud.Do("lag", "20s"); err != nil {
@@ -174,7 +178,7 @@ func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	})
 }
 
-// TestDeletionStopsACreation: nothing is left of what was being made, whoever is faster.
+// TestDeletionStopsACreation: a concurrent creation leaves nothing behind, whichever call is faster.
 func TestDeletionStopsACreation(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		s := b.open(b.start())
@@ -187,7 +191,8 @@ func TestDeletionStopsACreation(t *testing.T) {
 	})
 }
 
-// TestADeafDriverIsWaitedFor: one that does not heed its context is not joined by another call, neither when it is late nor when its machine goes.
+// TestADeafDriverIsWaitedFor: while a driver ignores its context, no other call is made for the machine,
+// neither after the timeout nor for a deletion.
 func TestADeafDriverIsWaitedFor(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		free, calls := make(chan struct{}), 0
@@ -223,7 +228,7 @@ func TestADeafDriverIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAPanicEndsACall and nothing else.
+// TestAPanicEndsACall: and no other call.
 func TestAPanicEndsACall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.driver = &stub{
@@ -240,8 +245,8 @@ func TestAPanicEndsACall(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotShownYetIsNotMadeAgain: the driver has made it, its status does not show it yet, and nobody has recorded it. Later on it
-// has died: a machine gets one instance.
+// TestWhatIsNotShownYetIsNotMadeAgain: the driver has created the instance, its status does not show it yet,
+// and the machine has not recorded it. Later the instance has died: a machine gets one instance.
 func TestWhatIsNotShownYetIsNotMadeAgain(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		calls := 0
@@ -267,7 +272,7 @@ func TestWhatIsNotShownYetIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// TestARemovalIsOverWhenTheStatusAgrees: some drivers return as soon as they were heard.
+// TestARemovalIsOverWhenTheStatusAgrees: some drivers return as soon as the deletion is accepted.
 func TestARemovalIsOverWhenTheStatusAgrees(t *testing.T) {
 	for name, told := range map[string]bool{"by the status": true, "by the listing": false} {
 		inBubble(t, reference.Habits{}, func(b *bench) {
@@ -303,7 +308,7 @@ func TestARemovalIsOverWhenTheStatusAgrees(t *testing.T) {
 	}
 }
 
-// TestACallThatTakesTooLongIsCalledOff, and its outcome is not known.
+// TestACallThatTakesTooLongIsCalledOff: and its outcome is unknown.
 func TestACallThatTakesTooLongIsCalledOff(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.settings.CallTimeout = 10 * time.Minute

@@ -8,7 +8,7 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
 )
 
-// stub is a driver of which a test says what it answers; what it does not say is not implemented.
+// stub is a driver with the test's functions; other calls are not implemented.
 type stub struct {
 	create func(context.Context, *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error)
 	finish func(context.Context, *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error)

@@ -15,7 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestDuplicatesAreSeenAndGoOneByOne: OutOfRange, which the original collects at once, and blindly.
+// TestDuplicatesAreSeenAndGoOneByOne: the code OutOfRange, after which the original deletes instances at
+// once, without a check.
 func TestDuplicatesAreSeenAndGoOneByOne(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.plant("blue", "m")
@@ -32,7 +33,8 @@ func TestDuplicatesAreSeenAndGoOneByOne(t *testing.T) {
 	})
 }
 
-// TestTheEndOfOneIsNotThatOfAnother: a removal that nobody waited for says nothing of the next one of that name.
+// TestTheEndOfOneIsNotThatOfAnother: the outcome of a deletion for which no caller waited is not used for the
+// next deletion of that name.
 func TestTheEndOfOneIsNotThatOfAnother(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.plant("blue", "m")
@@ -48,7 +50,8 @@ func TestTheEndOfOneIsNotThatOfAnother(t *testing.T) {
 	})
 }
 
-// TestWithoutStatusAndListing: a driver that can only create and delete is believed to have what is recorded until that is removed.
+// TestWithoutStatusAndListing: with a driver that can only create and delete, the recorded instance counts as
+// existing until its deletion.
 func TestWithoutStatusAndListing(t *testing.T) {
 	inBubble(t, reference.Habits{NoStatus: true, NoListing: true}, func(b *bench) {
 		s := b.open(b.start())
@@ -75,7 +78,7 @@ func TestWithoutStatusAndListing(t *testing.T) {
 	})
 }
 
-// TestInitializationIsTriedAgain: also where the driver's status does not tell that it has failed.
+// TestInitializationIsTriedAgain: also if the driver's status does not report the failure.
 func TestInitializationIsTriedAgain(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		tries := 0
@@ -118,7 +121,7 @@ func TestInitializationIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestADriverIsGivenTheObjects: the whole Machine and MachineClass, as long as they are there, and copies of all.
+// TestADriverIsGivenTheObjects: the whole Machine and MachineClass, if they exist, as copies.
 func TestADriverIsGivenTheObjects(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		var seen *driver.CreateMachineRequest
@@ -148,12 +151,12 @@ func TestADriverIsGivenTheObjects(t *testing.T) {
 			case string(seen.Secret.Data["userData"]) != string(want.UserData) || string(seen.Secret.Data["password"]) != "secret":
 				b.t.Errorf("the secret has %q", seen.Secret.Data)
 			}
-			m.UID = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11" // made anew under the same name; the object that is read is the former one's
+			m.UID = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11" // created again under the same name; the object that is read is the former one's
 		}
 	})
 }
 
-// TestWhoseIsWhatTheDriverLists: only a person can say that nobody else uses the tags.
+// TestWhoseIsWhatTheDriverLists: only a user can state that no other control plane uses the tags.
 func TestWhoseIsWhatTheDriverLists(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		inBubble(t, reference.Habits{}, func(b *bench) {
@@ -174,7 +177,7 @@ func TestWhoseIsWhatTheDriverLists(t *testing.T) {
 	}
 }
 
-// TestVolumesAreNamed by the driver.
+// TestVolumesAreNamed: the driver returns the names of volumes.
 func TestVolumesAreNamed(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		p := b.start()

@@ -6,16 +6,16 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// Actuator is what out-of-tree providers of machine.openshift.io implement. Each call may patch the
-// Machine in the API server; the object that it was given then is as it was stored.
+// Actuator is the interface of out-of-tree providers of machine.openshift.io. Each call may patch the Machine
+// in the API server; then it also updates the object that it was given.
 type Actuator interface {
-	// Create makes the machine's instance. It may be repeated after any error.
+	// Create creates the machine's instance. The caller may repeat it after any error.
 	Create(ctx context.Context, m *machinev1.Machine) error
-	// Delete asks for the end of the instance. That it succeeds says that this was accepted; Exists
-	// tells when it is done.
+	// Delete requests the deletion of the instance. Success means that the request was accepted; Exists
+	// reports when the instance is deleted.
 	Delete(ctx context.Context, m *machinev1.Machine) error
-	// Update refreshes what the Machine says of its instance, and changes nothing there.
+	// Update refreshes the Machine's status of its instance, and does not change the instance.
 	Update(ctx context.Context, m *machinev1.Machine) error
-	// Exists reports whether there is an instance. It may run behind Create.
+	// Exists reports whether the instance exists. It may lag behind Create.
 	Exists(ctx context.Context, m *machinev1.Machine) (bool, error)
 }

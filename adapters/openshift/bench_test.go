@@ -29,14 +29,14 @@ import (
 
 const (
 	pageSize = 5
-	// boot is how long a server is not up.
+	// boot is the boot time of a server.
 	boot      = 90 * time.Second
 	lag       = 30 * time.Second
 	namespace = "machines"
 	cluster   = "machine.openshift.io/cluster-api-cluster"
 )
 
-// bench is an actuator over a played cloud and an API server, in the time of a bubble: minutes pass at once.
+// bench is an actuator with a simulated cloud and an API server, in a synctest bubble: minutes pass at once.
 type bench struct {
 	t        *testing.T
 	life     context.Context
@@ -44,16 +44,16 @@ type bench struct {
 	server   *double.Server
 	api      client.Client
 	actuator openshift.Actuator
-	// settled: processes that are started have worked for a while.
+	// settled: started processes have worked for longer than the read lag.
 	settled bool
 
 	mu sync.Mutex
-	// word is the password of today, in the namespaces that there are.
+	// word is the current password, in all namespaces.
 	word       string
 	namespaces map[string]bool
 }
 
-// inBubble runs a test over a bench with the reference actuator.
+// inBubble runs a test on a bench with the reference actuator.
 func inBubble(t *testing.T, h reference.Habits, run func(*bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,8 @@ func apiServer() client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&machinev1.Machine{}).Build()
 }
 
-// inProcess hands requests to a handler without a network, which a bubble's time would not wait for.
+// inProcess passes requests to a handler without a network, since the clock of a bubble does not wait for
+// one.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -94,7 +95,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// password stores the secrets that actuators read, in all namespaces that there are.
+// password stores the actuators' secrets in all namespaces.
 func (b *bench) password(word string) {
 	b.t.Helper()
 	b.word = word
@@ -126,7 +127,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// start is a fresh process.
+// start returns the provider of a new process.
 func (b *bench) start() *openshift.Provider {
 	p := openshift.New(b.life, openshift.Config{
 		Name: "reference", Actuator: b.actuator, Clock: clock.RealClock{}, Machines: b.api, Settings: openshift.Settings{ReadLag: lag},
@@ -151,7 +152,7 @@ func (b *bench) open(p provider.Provider) provider.Session {
 	return s
 }
 
-// declare stores ref's machine, as users and sets do; a former one of its name is gone.
+// declare stores ref's machine, as users and sets do; it replaces a former machine of the name.
 func (b *bench) declare(ref provider.Ref, c provider.Class) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -187,12 +188,12 @@ func (b *bench) machine(ref provider.Ref) *machinev1.Machine {
 	return m
 }
 
-// plant makes a server of the cluster around the actuator.
+// plant creates a server of the cluster without the actuator.
 func (b *bench) plant(cluster, name string) {
 	b.cloud.Plant(nova.Planted{Name: name, Project: "demo", Flavor: "m1.test", Metadata: map[string]string{"openshiftClusterID": cluster}})
 }
 
-// servers are the IDs of the cluster's servers by name; those on their way out are left out.
+// servers are the IDs of the cluster's servers by name, without those under deletion.
 func (b *bench) servers(cluster string) (all map[string][]string) {
 	all = map[string][]string{}
 	for _, i := range b.cloud.Instances() {
@@ -234,7 +235,7 @@ func (b *bench) list(s provider.Session) (all []provider.Instance) {
 	return all
 }
 
-// shape is what matters of instances, in one line.
+// shape is a summary of instances, in one line.
 func shape(all []provider.Instance) string {
 	var out []string
 	for _, i := range all {

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// beyond are the demands that an actuator's interface leaves no room for, each with what it is that it lacks. They are made all
-// the same, and fail: one that is met is none of these.
+// beyond are the checks that an actuator's interface cannot pass, each with what the interface lacks. The
+// suite runs them nevertheless, and they must fail.
 var beyond = map[string]string{
 	"found by provider ID": "an actuator tells no name of an instance: it goes by that of the machine",
 	"owner unknown":        "an actuator writes no namespace on an instance",
@@ -30,15 +30,16 @@ var beyond = map[string]string{
 
 const unlisted = "actuators have no listing: what nobody has asked about is not listed"
 
-// chance is what is met or not as it happens.
+// chance are the checks that pass or fail by chance.
 var chance = map[string]string{
 	"create concurrently": "an actuator has no token, and Nova no unique names: the lease alone keeps processes apart",
 }
 
-// fresh are the checks of what a process has left: the one after it has just begun.
+// fresh are the checks that restart the process: the new one has just begun.
 var fresh = map[string]bool{"crash after create": true, "listing lag": true, "delete repeated": true, "reply lost": true}
 
-// TestConformance: what the engine relies on, over an actuator that blocks for minutes and over one that does not.
+// TestConformance: the contract of the engine, with an actuator that blocks for minutes and with one that
+// does not.
 func TestConformance(t *testing.T) {
 	for name, habits := range map[string]reference.Habits{"returns at once": {}, "blocks": {Blocks: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +70,8 @@ func (b *bench) conforms(c providertest.Check) {
 	}
 }
 
-// declaring is a provider in a control cluster that has a Machine for each ref that is asked about: actuators are asked about Machines.
+// declaring is a provider in a control cluster that has a Machine for each ref of a call: actuators need
+// Machines.
 type declaring struct {
 	provider.Provider
 	b *bench
@@ -106,7 +108,8 @@ func (d declared) declare(ref provider.Ref) {
 	}
 }
 
-// harness is that of the bench. Where processes are fresh, one ends when the next begins, which has seen nothing yet.
+// harness is the bench's harness. If processes are fresh, one ends when the next begins, which has read
+// nothing yet.
 func (b *bench) harness(fresh bool) providertest.Harness {
 	all, end := b.life, context.CancelFunc(func() {})
 	return providertest.Harness{
@@ -127,7 +130,7 @@ func (b *bench) harness(fresh bool) providertest.Harness {
 			c.Spec = []byte(strings.ReplaceAll(string(c.Spec), `"nova"`, `""`))
 			return c
 		},
-		Incomparable: true, // only the actuator knows
+		Incomparable: true, // only the actuator can compare
 		PageSize:     pageSize, Patience: time.Hour,
 		Knobs: providertest.Knobs{
 			Advance: time.Sleep,
@@ -160,7 +163,7 @@ func (b *bench) harness(fresh bool) providertest.Harness {
 	}
 }
 
-// operations are those of the cloud that serve a verb.
+// operations maps a verb to the cloud's operations that serve it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "nova.GET.servers.detail", providertest.Create: "nova.POST.servers", providertest.Delete: "nova.DELETE.servers.id",
 	providertest.List: "nova.GET.servers.detail",

@@ -7,33 +7,34 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Create implements [provider.Session]. The actuator is asked beside the workers: what is not done within a moment is Pending, and what
-// comes of it is told by the next call. It reads the user data itself.
+// Create implements [provider.Session]. It calls the actuator in the background: a call that takes longer
+// than a moment leaves the instance Pending, and the next call reports its outcome. The actuator reads the
+// user data itself.
 func (s *session) Create(ctx context.Context, ref provider.Ref, _ provider.Want) (provider.Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return provider.Instance{}, classified(err)
 	}
-	s.doubt.Met()
-	task := beside.Task{Verb: creating, UID: ref.UID}
-	c, ended, err := s.calls.Do(ctx, key(ref.Namespace, ref.Name), named(ref.Name), task, func(ctx context.Context) error { return s.make(ctx, ref) })
+	s.startupLag.Remaining()
+	task := background.Task{Verb: creating, UID: ref.UID}
+	c, ended, err := s.calls.Do(ctx, key(ref.Namespace, ref.Name), named(ref.Name), task, func(ctx context.Context) error { return s.create(ctx, ref) })
 	switch {
 	case err != nil:
 		return provider.Instance{}, err
 	case !ended:
-		return s.during(ref, c), nil
+		return s.inProgress(ref, c), nil
 	}
-	return s.madeFor(ref), nil
+	return s.createdFor(ref), nil
 }
 
-// named is an instance in messages.
+// named names an instance in messages.
 func named(machine string) string { return "an instance for a machine named " + machine }
 
-// madeFor is the instance that there is after a creation.
-func (s *session) madeFor(ref provider.Ref) provider.Instance {
+// createdFor is the instance after its creation.
+func (s *session) createdFor(ref provider.Ref) provider.Instance {
 	k := s.memory.of(ref.UID)
 	i := s.instance(ref, k)
 	switch {
@@ -45,9 +46,10 @@ func (s *session) madeFor(ref provider.Ref) provider.Instance {
 	return i
 }
 
-// make has the actuator make an instance for ref, if there is none. It takes as long as that takes.
-func (w *work) make(ctx context.Context, ref provider.Ref) error {
-	if err := w.calm(ctx, ref); err != nil {
+// create lets the actuator create an instance for ref, unless it exists. It blocks until the actuator
+// returns.
+func (w *executor) create(ctx context.Context, ref provider.Ref) error {
+	if err := w.waitForReads(ctx, ref); err != nil {
 		return err
 	}
 	m, err := w.wanted(ctx, ref)
@@ -58,7 +60,7 @@ func (w *work) make(ctx context.Context, ref provider.Ref) error {
 	if there || err != nil {
 		return err
 	}
-	if m.Status.Phase == nil { // the original has written that by now
+	if m.Status.Phase == nil { // the original has written the phase by now
 		m.Status.Phase = ptr.To(machinev1.PhaseProvisioning)
 	}
 	if err := w.config.Actuator.Create(ctx, m); err != nil {
@@ -68,22 +70,23 @@ func (w *work) make(ctx context.Context, ref provider.Ref) error {
 	return nil
 }
 
-// wanted is the machine, which has to be there and to stay.
-func (w *work) wanted(ctx context.Context, ref provider.Ref) (*machinev1.Machine, error) {
+// wanted is the machine, which must exist and not be under deletion.
+func (w *executor) wanted(ctx context.Context, ref provider.Ref) (*machinev1.Machine, error) {
 	m, there, err := w.machine(ctx, ref)
 	if err == nil && (!there || m.DeletionTimestamp != nil) {
-		err = provider.Errorf(provider.Conflict, "machine %s/%s is gone, or on its way out: nothing is made for it", ref.Namespace, ref.Name)
+		err = provider.Errorf(provider.Conflict, "machine %s/%s does not exist or is being deleted: no instance is created for it", ref.Namespace, ref.Name)
 	}
 	return m, err
 }
 
-// exists reports whether nothing has to be made: Exists says so, or this process has made it. An empty answer is doubted as long as a
-// process before this one may have asked for what is not shown yet.
-func (w *work) exists(ctx context.Context, ref provider.Ref, m *machinev1.Machine) (bool, error) {
+// exists reports whether there is nothing to create: Exists returns true, or this process has created the
+// instance. An empty answer does not count while an earlier process may have requested an instance that is
+// not shown yet.
+func (w *executor) exists(ctx context.Context, ref provider.Ref, m *machinev1.Machine) (bool, error) {
 	for {
 		exists, err := w.config.Actuator.Exists(ctx, m)
-		if later := read(err); later.later { // it cannot tell yet
-			if err := beside.Sleep(ctx, w.config.Clock, max(later.after, time.Second)); err != nil {
+		if later := read(err); later.later { // Exists asks to be called again later
+			if err := background.Sleep(ctx, w.config.Clock, max(later.after, time.Second)); err != nil {
 				return false, classified(err)
 			}
 			continue
@@ -91,16 +94,16 @@ func (w *work) exists(ctx context.Context, ref provider.Ref, m *machinev1.Machin
 		if err != nil {
 			return false, classified(err)
 		}
-		// A machine gets one instance: what is not shown any more has died.
+		// A machine gets one instance: an instance that is not shown any more has died.
 		if exists || !w.memory.of(ref.UID).made.IsZero() {
 			w.note(ref.UID, m, func(k *known) { k.exists = exists })
 			return true, nil
 		}
-		doubt := w.doubt.Met()
-		if doubt <= 0 {
+		lag := w.startupLag.Remaining()
+		if lag <= 0 {
 			return false, nil
 		}
-		if err := beside.Sleep(ctx, w.config.Clock, doubt); err != nil {
+		if err := background.Sleep(ctx, w.config.Clock, lag); err != nil {
 			return false, classified(err)
 		}
 	}

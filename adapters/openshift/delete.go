@@ -9,16 +9,17 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Delete implements [provider.Session]. The actuator is asked beside the workers, until Exists says that nothing is left.
+// Delete implements [provider.Session]. It calls the actuator in the background, until Exists returns that no
+// instance is left.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, classified(err)
 	}
-	s.doubt.Met()
+	s.startupLag.Remaining()
 	done, first := true, error(nil)
 	for _, t := range s.targets(ref, instances) {
 		gone, err := s.remove(ctx, t)
@@ -31,13 +32,14 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	return true, nil
 }
 
-// target is a machine whose instance is to go. Sweeping, none is given: then only what has nobody's instance goes.
+// target is a machine whose instance is to be deleted. In a sweep no instance is given: then only an instance
+// without an owner is deleted.
 type target struct {
 	provider.Ref
 	sweeping bool
 }
 
-// targets are the machines by which the instances go: actuators remove by machine.
+// targets are the machines of the instances: actuators delete by machine.
 func (s *session) targets(ref provider.Ref, instances []provider.Instance) (all []target) {
 	if ref.UID != "" {
 		all = append(all, target{s.memory.resolve(ref), !slices.ContainsFunc(instances, func(i provider.Instance) bool { return i.Name == ref.Name })})
@@ -52,16 +54,16 @@ func (s *session) targets(ref provider.Ref, instances []provider.Instance) (all 
 	return all
 }
 
-// remove removes the instance of one machine, and reports whether that is done.
+// remove deletes the instance of one machine, and reports whether it is deleted.
 func (s *session) remove(ctx context.Context, t target) (bool, error) {
-	task := beside.Task{Verb: deleting, UID: t.UID, What: t.ProviderID}
-	return s.calls.Remove(ctx, key(t.Namespace, t.Name), named(t.Name), task, func(ctx context.Context) error { return s.end(ctx, t) })
+	task := background.Task{Verb: deleting, UID: t.UID, What: t.ProviderID}
+	return s.calls.Remove(ctx, key(t.Namespace, t.Name), named(t.Name), task, func(ctx context.Context) error { return s.delete(ctx, t) })
 }
 
-// end has the actuator remove the machine's instance. That it is refused for its configuration before there was anything to remove, or
-// because the machine is not there to be patched, is no failure.
-func (w *work) end(ctx context.Context, t target) error {
-	if err := w.calm(ctx, t.Ref); err != nil {
+// delete lets the actuator delete the machine's instance. It is no failure if the actuator refuses an invalid
+// configuration before anything was created, or cannot patch a machine that does not exist.
+func (w *executor) delete(ctx context.Context, t target) error {
+	if err := w.waitForReads(ctx, t.Ref); err != nil {
 		return err
 	}
 	m, there, err := w.machine(ctx, t.Ref)
@@ -84,13 +86,14 @@ func (w *work) end(ctx context.Context, t target) error {
 		w.note(t.UID, m, func(k *known) { k.exists, k.leaving = exists, exists })
 	}
 	if exists {
-		return beside.ErrLeft
+		return background.ErrLeft
 	}
 	return nil
 }
 
-// stays reports whether what the actuator takes for the machine's instance is not to go: nobody has given it, and this process did not make it.
-func (w *work) stays(ctx context.Context, t target, m *machinev1.Machine) (bool, error) {
+// stays reports whether the actuator's instance of the machine must not be deleted: no caller has given it,
+// and this process did not create it.
+func (w *executor) stays(ctx context.Context, t target, m *machinev1.Machine) (bool, error) {
 	if k := w.memory.of(t.UID); !t.sweeping || !k.made.IsZero() || k.leaving {
 		return false, nil
 	}
@@ -98,10 +101,11 @@ func (w *work) stays(ctx context.Context, t target, m *machinev1.Machine) (bool,
 	return exists, classified(err)
 }
 
-// calm waits until no look at the machine is under way: actuators are asked one thing at a time about a machine.
-func (w *work) calm(ctx context.Context, ref provider.Ref) error {
+// waitForReads waits until no read of the machine is in progress: actuators get one call at a time for a
+// machine.
+func (w *executor) waitForReads(ctx context.Context, ref provider.Ref) error {
 	for w.calls.Of(lookKey(ref.Namespace, ref.Name)) != nil {
-		if err := beside.Sleep(ctx, w.config.Clock, 100*time.Millisecond); err != nil {
+		if err := background.Sleep(ctx, w.config.Clock, 100*time.Millisecond); err != nil {
 			return classified(err)
 		}
 	}

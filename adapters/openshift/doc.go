@@ -1,16 +1,16 @@
 // Package openshift runs an actuator of OpenShift's machine controller as a provider.
 //
-// An actuator is given the whole Machine, which it changes by itself, and asked four things: whether
-// the machine's instance exists, to create it, to refresh what the Machine says of it, and to delete it.
-// It tells neither whose an instance is nor which others there are. So the adapter
+// An actuator gets the whole Machine, which it changes itself, and has four calls: whether the machine's
+// instance exists, to create it, to refresh the Machine's status, and to delete it. It reports neither the
+// owner of an instance nor other instances. So the adapter
 //
-//   - reads the Machine past all caches for each call, and hands it on only if it is the one that is meant, by its UID;
-//   - asks Exists and then Update when the engine looks, and tells the engine what the Machine says
-//     then: what the actuator has written is never written otherwise;
-//   - asks for an instance only when Exists says that there is none, and has said so for as long as it may run behind;
-//   - makes all calls beside the workers, one at a time for each machine, with a deadline;
-//   - remembers the machines that it was asked about: one that is taken away around its finalizer is
-//     still found by what it was, and its instance collected.
+//   - reads the Machine from the API server, without a cache, for each call, and passes it on only if the UID matches;
+//   - calls Exists and then Update when the engine reads, and returns the Machine's status to the engine:
+//     the adapter never changes what the actuator has written;
+//   - creates an instance only if Exists returns false, and has done so for the read lag;
+//   - runs all calls in the background, one at a time for each machine, with a deadline;
+//   - remembers the machines of its calls: the instance of a machine that was deleted without its
+//     finalizer is still found, and collected.
 //
-// Package serve makes a machine controller of it.
+// Package serve runs an actuator as a machine controller.
 package openshift

@@ -11,31 +11,31 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// said is what an actuator's error asks for. The types of these errors belong to the original's own
-// packages, in several versions: they are known by their fields.
-type said struct {
-	// reason is the field Reason of an error that has one of the API's reasons; empty: there is none.
+// errorFields are the fields of an actuator's error. The types of these errors are in the original's own
+// packages, in several versions, so they are recognized by their fields.
+type errorFields struct {
+	// reason is the field Reason of an error that has one of the API's reasons; empty: no such error.
 	reason machinev1.MachineStatusError
-	// later says that there is a field RequeueAfter, which after is.
+	// later: there is a field RequeueAfter, whose value is after.
 	later bool
 	after time.Duration
 }
 
-// read finds what err, or one that it wraps, asks for.
-func read(err error) said {
+// read reads the fields of err, or of an error that it wraps.
+func read(err error) errorFields {
 	for _, one := range chain(err) {
 		v := reflect.Indirect(reflect.ValueOf(one))
 		if v.Kind() != reflect.Struct {
 			continue
 		}
 		if d, ok := field(v, "RequeueAfter", reflect.Int64); ok && d.Type() == reflect.TypeFor[time.Duration]() {
-			return said{later: true, after: time.Duration(d.Int())}
+			return errorFields{later: true, after: time.Duration(d.Int())}
 		}
 		if r, ok := field(v, "Reason", reflect.String); ok && r.Type().Name() == reflect.TypeFor[machinev1.MachineStatusError]().Name() {
-			return said{reason: machinev1.MachineStatusError(r.String())}
+			return errorFields{reason: machinev1.MachineStatusError(r.String())}
 		}
 	}
-	return said{}
+	return errorFields{}
 }
 
 func field(v reflect.Value, name string, kind reflect.Kind) (reflect.Value, bool) {
@@ -43,13 +43,13 @@ func field(v reflect.Value, name string, kind reflect.Kind) (reflect.Value, bool
 	return f, f.IsValid() && f.Kind() == kind
 }
 
-// chain is err with all that it wraps, outermost first.
+// chain returns err and all errors that it wraps, outermost first.
 func chain(err error) (all []error) {
 	if err == nil {
 		return nil
 	}
 	all = []error{err}
-	switch w := err.(type) { //nolint:errorlint // each error of the chain is looked at by itself
+	switch w := err.(type) { //nolint:errorlint // each error of the chain is checked by itself
 	case interface{ Unwrap() error }:
 		all = append(all, chain(w.Unwrap())...)
 	case interface{ Unwrap() []error }:
@@ -60,14 +60,14 @@ func chain(err error) (all []error) {
 	return all
 }
 
-// kinds are the reactions to an actuator's reasons. Whatever is not named here leaves the outcome open: the instance is
-// looked for before it is asked for again.
+// kinds maps an actuator's reasons to reactions. After other reasons the outcome is open: the engine searches
+// for the instance before it creates another.
 var kinds = map[machinev1.MachineStatusError]provider.Kind{
 	machinev1.InvalidConfigurationMachineError:  provider.Invalid,
 	machinev1.InsufficientResourcesMachineError: provider.Exhausted,
 }
 
-// classified is an actuator's error as the engine reads it. What is classified already stays so.
+// classified converts an actuator's error for the engine. A classified error stays the same.
 func classified(err error) error {
 	if err == nil {
 		return nil

@@ -14,17 +14,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// timed has a field of the name that is no duration.
+// timedError has a field RequeueAfter that is not a duration.
 type timedError struct{ RequeueAfter string }
 
 func (timedError) Error() string { return "soon" }
 
-// reasonedError has a field of the name that is none of the API's reasons.
+// reasonedError has a field Reason without one of the API's reasons.
 type reasonedError struct{ Reason string }
 
 func (reasonedError) Error() string { return "InvalidConfiguration" }
 
-// TestErrorsAreReadByTheirFields, whose types belong to packages of the original, however deep they are wrapped.
+// TestErrorsAreReadByTheirFields: the types of the errors belong to packages of the original, and may be
+// wrapped.
 func TestErrorsAreReadByTheirFields(t *testing.T) {
 	reason := func(r machinev1.MachineStatusError) error { return &reference.MachineError{Reason: r, Message: "m"} }
 	for _, c := range []struct {

@@ -1,10 +1,10 @@
 package openshift
 
-import "github.com/millwright-dev/millwright/adapters/internal/beside"
+import "github.com/millwright-dev/millwright/adapters/internal/background"
 
-// Settle lets the process be one that has worked for as long as Exists runs behind.
+// Settle makes the process one that has worked for longer than the read lag.
 func (p *Provider) Settle() {
-	p.doubt = beside.NewDoubt(p.config.Clock, 0)
+	p.startupLag = background.NewStartupLag(p.config.Clock, 0)
 }
 
 // Classified is [classified].

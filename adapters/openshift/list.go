@@ -15,13 +15,13 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// List implements [provider.Session]. Actuators have no listing: these are the instances of machines that this process was asked about. Of
-// one that is there the last answer counts, and it is told without a UID once it is old, so that whoever needs to know asks; about one that
-// was taken away the actuator is asked.
+// List implements [provider.Session]. Actuators have no listing: List returns the instances of the machines
+// of earlier calls. For a machine that exists it returns the last answer, without a UID once that answer is
+// old, so that the engine reads the instance again. For a machine that was deleted it asks the actuator.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		uids := s.memory.in(s.class.Cluster)
-		living, err := s.living(ctx, uids)
+		living, err := s.liveMachines(ctx, uids)
 		if err != nil {
 			yield(provider.Instance{}, err)
 			return
@@ -29,7 +29,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 		for _, uid := range uids {
 			k := s.memory.of(uid)
 			if k.machine == nil {
-				continue // forgotten meanwhile
+				continue // it was forgotten meanwhile
 			}
 			found, err := s.listed(ctx, k, living[k.machine.UID])
 			if err != nil {
@@ -45,11 +45,12 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// fresh is how old an answer may be that is taken for the answer to a question.
+// fresh is the maximum age of an answer that needs no new call.
 const fresh = 10 * time.Second
 
-// living are the UIDs of all machines in the namespaces of those, as a cache of the API server has them.
-func (s *session) living(ctx context.Context, uids []string) (map[types.UID]bool, error) {
+// liveMachines are the UIDs of all machines in the namespaces of the given ones, from a cache of the API
+// server.
+func (s *session) liveMachines(ctx context.Context, uids []string) (map[types.UID]bool, error) {
 	all, read := map[types.UID]bool{}, map[string]bool{}
 	for _, uid := range uids {
 		m := s.memory.of(uid).machine
@@ -70,7 +71,7 @@ func (s *session) living(ctx context.Context, uids []string) (map[types.UID]bool
 	return all, nil
 }
 
-// listed is what the listing has of a machine.
+// listed returns the instances of a machine for the listing.
 func (s *session) listed(ctx context.Context, k known, lives bool) ([]provider.Instance, error) {
 	ref := provider.Ref{UID: string(k.machine.UID), Namespace: k.machine.Namespace, Name: k.machine.Name, ProviderID: ptr.Deref(k.machine.Spec.ProviderID, "")}
 	if lives {
@@ -82,7 +83,7 @@ func (s *session) listed(ctx context.Context, k known, lives bool) ([]provider.I
 	}
 	found, err := s.Find(ctx, ref)
 	if err != nil {
-		return nil, fmt.Errorf("ask about machine %s/%s, which was taken away: %w", ref.Namespace, ref.Name, err)
+		return nil, fmt.Errorf("read the instance of machine %s/%s, which was deleted: %w", ref.Namespace, ref.Name, err)
 	}
 	if len(found) == 0 && s.config.Clock.Since(k.made) >= s.config.ReadLag {
 		s.memory.forget(ref.UID)

@@ -9,47 +9,48 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// work is what is asked of the actuator, for one class.
-type work struct {
+// executor calls the actuator for one class.
+type executor struct {
 	*Provider
 	class provider.Class
 }
 
-// What a call of the actuator is for.
+// The verbs of an actuator's calls.
 const (
 	looking  = "look"
 	creating = "creation"
 	deleting = "removal"
 )
 
-// key is what one call at a time is made for.
+// key is the key of calls, of which one runs at a time.
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// lookKey is where looks are: they may be left behind, and must not hide what came of a change.
+// lookKey is the key of reads: they may be abandoned, and must not hide the outcome of a change.
 func lookKey(namespace, name string) string { return key(namespace, name) + " " + looking }
 
 const (
-	// lookPatience is how long a worker waits for Exists and Update, which each ask a cloud several times.
+	// lookPatience is how long a worker waits for Exists and Update, which each make several calls to a
+	// cloud.
 	lookPatience = 20 * time.Second
-	// stale is how old what a look found may be that nobody has waited for.
+	// stale is the maximum age of a result for which no caller waited.
 	stale = time.Minute
 )
 
-// look asks the actuator about ref, beside the workers. What it finds is in the memory.
-func (w *work) look(ctx context.Context, ref provider.Ref) error {
-	task, k := beside.Task{Verb: looking, UID: ref.UID}, lookKey(ref.Namespace, ref.Name)
+// look reads the instance of ref from the actuator, in the background. The result is in the memory.
+func (w *executor) look(ctx context.Context, ref provider.Ref) error {
+	task, k := background.Task{Verb: looking, UID: ref.UID}, lookKey(ref.Namespace, ref.Name)
 	for {
 		c := w.calls.Begin(k, task, func(ctx context.Context) error { return w.see(ctx, ref) })
 		if c.Task != task {
-			return provider.Errorf(provider.Conflict, "the %s at another machine named %s is under way", c.Verb, ref.Name)
+			return provider.Errorf(provider.Conflict, "the %s of another machine named %s is in progress", c.Verb, ref.Name)
 		}
 		patience := lookPatience
 		if w.config.Clock.Since(c.Began) >= lookPatience {
-			patience = beside.Patience / 2 // it was waited for before
+			patience = background.Patience / 2 // an earlier caller has waited for it
 		}
 		ended, err := w.calls.Ends(ctx, c, patience)
 		switch {
@@ -64,8 +65,8 @@ func (w *work) look(ctx context.Context, ref provider.Ref) error {
 	}
 }
 
-// see asks whether there is an instance and, as long as the machine is to live, has the machine say what it is like.
-func (w *work) see(ctx context.Context, ref provider.Ref) error {
+// see calls Exists and, unless the machine is being deleted, Update.
+func (w *executor) see(ctx context.Context, ref provider.Ref) error {
 	m, there, err := w.machine(ctx, ref)
 	if err != nil {
 		return err
@@ -85,14 +86,14 @@ func (w *work) see(ctx context.Context, ref provider.Ref) error {
 	return ctx.Err()
 }
 
-// early reports whether Exists asks for patience with an instance that this process has just made.
-func (w *work) early(ref provider.Ref, err error) bool {
+// early reports whether Exists asks to be called later about an instance that this process has just created.
+func (w *executor) early(ref provider.Ref, err error) bool {
 	k := w.memory.of(ref.UID)
 	return read(err).later && !k.made.IsZero() && !k.leaving && w.config.Clock.Since(k.made) < w.config.ReadLag
 }
 
-// note changes what is known of a machine, which is as the actuator has left it.
-func (w *work) note(uid string, m *machinev1.Machine, change func(*known)) {
+// note changes the memory of a machine, with the object as the actuator has left it.
+func (w *executor) note(uid string, m *machinev1.Machine, change func(*known)) {
 	w.memory.note(uid, func(k *known) {
 		k.machine, k.cluster, k.owner, k.at = m.DeepCopy(), w.class.Cluster, w.class.Owner, w.config.Clock.Now()
 		k.id = identify(ptr.Deref(m.Spec.ProviderID, ""))
@@ -100,8 +101,8 @@ func (w *work) note(uid string, m *machinev1.Machine, change func(*known)) {
 	})
 }
 
-// instance is the machine's instance, as the machine says. What the actuator has written there stays as it is.
-func (w *work) instance(ref provider.Ref, k known) provider.Instance {
+// instance is the machine's instance, from the machine's status. It is not changed.
+func (w *executor) instance(ref provider.Ref, k known) provider.Instance {
 	m := k.machine
 	id := ptr.Deref(m.Spec.ProviderID, "")
 	i := provider.Instance{
@@ -111,19 +112,19 @@ func (w *work) instance(ref provider.Ref, k known) provider.Instance {
 		Type:      m.Labels[labelType], Region: m.Labels[labelRegion], Zone: m.Labels[labelZone], Created: k.made,
 	}
 	_, i.Interruptible = m.Labels[labelInterruptible]
-	switch maker := w.memory.maker(id); {
+	switch maker := w.memory.machineOf(id); {
 	case maker.machine != nil && string(maker.machine.UID) != ref.UID:
 		i.UID, i.ID, i.Name, i.Namespace, i.Owner = string(maker.machine.UID), maker.machine.Name, maker.machine.Name, maker.machine.Namespace, maker.owner
 	case !k.made.IsZero():
 		i.UID, i.Namespace, i.Owner = ref.UID, m.Namespace, k.owner
-	case records(m): // only an actuator that has an instance for it writes that
+	case records(m): // only an actuator that has an instance writes that
 		i.UID = ref.UID
 	}
 	said := read(k.refresh)
 	switch {
 	case k.leaving:
 		i.State = provider.Stopping
-	case m.Status.NodeRef != nil || m.DeletionTimestamp != nil: // it has proved itself, or is no longer to
+	case m.Status.NodeRef != nil || m.DeletionTimestamp != nil: // it has joined, or is being deleted
 	case said.later || k.refresh == nil && !records(m):
 		i.State = provider.Pending
 	case k.refresh != nil:
@@ -132,7 +133,7 @@ func (w *work) instance(ref provider.Ref, k known) provider.Instance {
 	return i
 }
 
-// What actuators write on machines besides their specs and statuses.
+// The annotations and labels that actuators write on machines.
 const (
 	labelType          = "machine.openshift.io/instance-type"
 	labelRegion        = "machine.openshift.io/region"

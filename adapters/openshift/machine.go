@@ -18,15 +18,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// clusterLabel is the one without which actuators refuse machines.
+// clusterLabel is the label that actuators require.
 const clusterLabel = "machine.openshift.io/cluster-api-cluster"
 
-// machine is ref's object, from the API server; there says whether it is. Where it is gone, or another has its name, it is what is
-// remembered of it, or else as much as can be told.
-func (w *work) machine(ctx context.Context, ref provider.Ref) (m *machinev1.Machine, there bool, err error) {
+// machine is the Machine object of ref from the API server; there reports whether it exists. If it does not
+// exist, or its name belongs to another machine, machine is the remembered object, or else a minimal one.
+func (w *executor) machine(ctx context.Context, ref provider.Ref) (m *machinev1.Machine, there bool, err error) {
 	was := w.memory.of(ref.UID).machine
-	if ref.UID == "" || ref.Namespace == "" { // it stands for no machine, or for one that is long gone
-		return w.stranger(ref), false, nil
+	if ref.UID == "" || ref.Namespace == "" { // ref names no machine, or one that was deleted long ago
+		return w.minimalMachine(ref), false, nil
 	}
 	m = &machinev1.Machine{}
 	err = w.config.Machines.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
@@ -40,12 +40,13 @@ func (w *work) machine(ctx context.Context, ref provider.Ref) (m *machinev1.Mach
 	if was != nil {
 		return was.DeepCopy(), false, nil
 	}
-	return w.stranger(ref), false, nil
+	return w.minimalMachine(ref), false, nil
 }
 
-// complete puts the spec of the class into the machine, which may have less of its own: what its cluster says, or what stands in for what
-// is exhausted. An actuator's patches do not carry it, since they are made against what it was given.
-func (w *work) complete(m *machinev1.Machine) {
+// complete sets the spec of the class in the machine, whose own spec may lack defaults of its cluster, or be
+// replaced by a fallback. An actuator's patches do not contain it, since they are computed from the given
+// object.
+func (w *executor) complete(m *machinev1.Machine) {
 	if len(w.class.Spec) > 0 && (m.Spec.ProviderSpec.Value == nil || !sameJSON(m.Spec.ProviderSpec.Value.Raw, w.class.Spec)) {
 		m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: bytes.Clone(w.class.Spec)}
 	}
@@ -56,8 +57,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// stranger is a machine of which nothing is known but its name, its provider ID and its class.
-func (w *work) stranger(ref provider.Ref) *machinev1.Machine {
+// minimalMachine is a machine of which only the name, the provider ID and the class are known.
+func (w *executor) minimalMachine(ref provider.Ref) *machinev1.Machine {
 	m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{
 		Namespace: ref.Namespace, Name: ref.Name, UID: types.UID(ref.UID), Labels: map[string]string{clusterLabel: w.class.Cluster},
 	}}
@@ -68,7 +69,7 @@ func (w *work) stranger(ref provider.Ref) *machinev1.Machine {
 	return m
 }
 
-// records reports whether the machine says something of an instance.
+// records reports whether the machine's status has an instance.
 func records(m *machinev1.Machine) bool {
 	return ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0
 }

@@ -11,25 +11,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// known is what this process knows of a machine.
+// known is what this process remembers about a machine.
 type known struct {
-	// machine is the object as the last call left it; others only read it.
+	// machine is the object after the last call; other functions only read it.
 	machine *machinev1.Machine
-	// id is what its provider ID is identified by; empty: it has none.
+	// id identifies its provider ID; empty: it has none.
 	id string
 	// cluster and owner are those of the class.
 	cluster, owner string
-	// exists is what Exists said last, at that time; made is when Create succeeded.
+	// exists is the last result of Exists, at that time; made is when Create succeeded.
 	exists   bool
 	at, made time.Time
-	// refresh is what came of the last Update, and leaving says that a Delete was accepted.
+	// refresh is the result of the last Update; leaving: a Delete was accepted.
 	refresh error
 	leaving bool
 	used    time.Time
 }
 
-// memory is what this process knows, by the UIDs of machines. Losing it costs the machines that are taken
-// away around their finalizers, and nothing that was decided. It is safe for concurrent use.
+// memory is what this process remembers, by the UIDs of machines. Without it, the instances of machines that
+// were deleted without their finalizer are not found, and nothing else changes. It is safe for concurrent
+// use.
 type memory struct {
 	clock provider.Clock
 
@@ -37,14 +38,14 @@ type memory struct {
 	all map[string]known
 }
 
-// unused is for how long what nobody asks for is remembered: machines are looked at every few minutes.
+// unused is how long an entry is kept without a call: machines are read every few minutes.
 const unused = 24 * time.Hour
 
 func newMemory(clk provider.Clock) *memory {
 	return &memory{clock: clk, all: map[string]known{}}
 }
 
-// note changes what is known of a machine.
+// note changes the entry of a machine.
 func (m *memory) note(uid string, change func(*known)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +57,7 @@ func (m *memory) note(uid string, change func(*known)) {
 	m.all[uid] = k
 }
 
-// of is what is known of a machine; without a machine where that is nothing.
+// of is the entry of a machine; without a machine if the memory has no entry.
 func (m *memory) of(uid string) known {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +69,8 @@ func (m *memory) of(uid string) known {
 	return k
 }
 
-// resolve completes ref by what is known: machines that are gone are asked for by their UIDs, and those that live by name and provider ID.
+// resolve completes ref from the memory: by UID for deleted machines, and by name and provider ID for live
+// ones.
 func (m *memory) resolve(ref provider.Ref) provider.Ref {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,14 +88,16 @@ func (m *memory) resolve(ref provider.Ref) provider.Ref {
 	return ref
 }
 
-// is reports whether what is known is of the machine that ref names without a UID.
+// is reports whether the entry is of the machine that ref names without a UID.
 func (k known) is(ref provider.Ref) bool {
 	return k.machine != nil && k.machine.Name == ref.Name && (ref.Namespace == "" || ref.Namespace == k.machine.Namespace) &&
 		(ref.ProviderID == "" || identify(ref.ProviderID) == k.id)
 }
 
-// maker is what is known of the machine for which this process made the instance; without a machine where it made none of that provider ID.
-func (m *memory) maker(providerID string) known {
+// machineOf is the entry of the machine for which this process created the instance of a provider ID; without
+// machineOf is the entry of the machine for which this process created the instance of a provider ID; without
+// a machine if it created no such instance.
+func (m *memory) machineOf(providerID string) known {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := identify(providerID)
@@ -105,7 +109,7 @@ func (m *memory) maker(providerID string) known {
 	return known{}
 }
 
-// in are the UIDs of the cluster's machines that an instance was seen of, in order.
+// in are the UIDs of the cluster's machines with an instance, in order.
 func (m *memory) in(cluster string) (uids []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

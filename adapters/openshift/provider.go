@@ -8,16 +8,16 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Settings are what is not known of actuators.
+// Settings are the properties of actuators that the adapter cannot detect.
 type Settings struct {
-	// ReadLag is how far Exists may run behind; 0 for 30 s. For so long after its first call a process
-	// creates nothing: another before it may have asked.
+	// ReadLag is how far Exists may lag; 0 means 30 s. For this time after its first call a process creates
+	// nothing, because an earlier process may have requested the instance.
 	ReadLag time.Duration
-	// CallTimeout bounds a call of the actuator; 0 for 20 minutes.
+	// CallTimeout limits a call of the actuator; 0 means 20 minutes.
 	CallTimeout time.Duration
 }
 
@@ -31,23 +31,23 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Config is what a provider is made with.
+// Config has the dependencies of a provider.
 type Config struct {
-	// Name is the provider's, a short lower-case word.
+	// Name is the provider's name, a short lower-case word.
 	Name     string
 	Actuator Actuator
 	Clock    clock.WithTicker
-	// Machines reads Machines from the API server itself: actuators patch what they are given.
+	// Machines reads Machines from the API server itself: actuators patch the given object.
 	Machines client.Reader
 	Settings
 }
 
 // Provider runs an actuator.
 type Provider struct {
-	config Config
-	calls  *beside.Calls
-	doubt  *beside.Doubt
-	memory *memory
+	config     Config
+	calls      *background.Calls
+	startupLag *background.StartupLag
+	memory     *memory
 }
 
 var (
@@ -55,34 +55,35 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New returns a provider whose calls beside the workers end with life at the latest.
+// New returns a provider. Its background calls end with life at the latest.
 func New(life context.Context, c Config) *Provider {
 	c.Settings = c.withDefaults()
-	return &Provider{config: c, calls: beside.New(life, c.Clock, c.CallTimeout, "actuator"), doubt: beside.NewDoubt(c.Clock, c.ReadLag), memory: newMemory(c.Clock)}
+	return &Provider{config: c, calls: background.New(life, c.Clock, c.CallTimeout, "actuator"), startupLag: background.NewStartupLag(c.Clock, c.ReadLag), memory: newMemory(c.Clock)}
 }
 
 // Name implements [provider.Provider].
 func (p *Provider) Name() string { return p.config.Name }
 
-// Open implements [provider.Provider]. What is in the spec only the actuator knows, which reads it with the Machine.
+// Open implements [provider.Provider]. The actuator reads the spec from the Machine; Open does not interpret
+// it.
 func (p *Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	if class.API != provider.OpenShift {
-		return nil, provider.Errorf(provider.Invalid, "actuators make machines of %s only, not of %s", provider.OpenShift, class.API)
+		return nil, provider.Errorf(provider.Invalid, "actuators support machines of %s only, not of %s", provider.OpenShift, class.API)
 	}
 	if err := legible(class.Spec); err != nil {
 		return nil, err
 	}
-	return &session{work: work{Provider: p, class: class}}, nil
+	return &session{executor: executor{Provider: p, class: class}}, nil
 }
 
-// ReadSpec implements [provider.SpecReader]: actuators read their secrets themselves, so that nothing is read for them.
+// ReadSpec implements [provider.SpecReader]: actuators read their secrets themselves.
 func (p *Provider) ReadSpec(_ string, spec []byte) (provider.SpecNames, error) {
 	return provider.SpecNames{}, legible(spec)
 }
 
 func legible(spec []byte) error {
 	if len(spec) > 0 && !json.Valid(spec) {
-		return provider.Errorf(provider.Invalid, "the provider spec is no JSON")
+		return provider.Errorf(provider.Invalid, "the provider spec is not valid JSON")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removed deletes until it is done, and says for how long the longest call held its caller.
+// removed deletes until it is done, and returns the duration of the longest call.
 func (b *bench) removed(s provider.Session, r provider.Ref, all []provider.Instance) (longest time.Duration) {
 	b.t.Helper()
 	for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(time.Second) {
@@ -32,7 +32,7 @@ func (b *bench) removed(s provider.Session, r provider.Ref, all []provider.Insta
 	return 0
 }
 
-// TestDeletionStopsACreation, and removes what it made.
+// TestDeletionStopsACreation: and deletes what the creation has created.
 func TestDeletionStopsACreation(t *testing.T) {
 	inBubble(t, reference.Habits{Blocks: true}, func(b *bench) {
 		s, r := b.open(b.start()), b.declared("m")
@@ -44,7 +44,8 @@ func TestDeletionStopsACreation(t *testing.T) {
 	})
 }
 
-// TestARefusedRemovalOfNothing: with a configuration that nothing was made of, a machine goes; with addresses it had something.
+// TestARefusedRemovalOfNothing: a machine with an invalid configuration is deleted if it never had an
+// instance; with addresses it had one.
 func TestARefusedRemovalOfNothing(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		refused := &reference.MachineError{Reason: machinev1.InvalidConfigurationMachineError, Message: "no such region"}
@@ -62,7 +63,8 @@ func TestARefusedRemovalOfNothing(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotGivenStays: the actuator takes it for the machine's, and the engine does not.
+// TestWhatIsNotGivenStays: an instance that belongs to the machine by the actuator, and not by the engine,
+// stays.
 func TestWhatIsNotGivenStays(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		a := &stub{exists: there}
@@ -73,7 +75,7 @@ func TestWhatIsNotGivenStays(t *testing.T) {
 	})
 }
 
-// TestAMachineThatIsTakenAway is found by what it was: its instance is listed as one that nobody has, and goes.
+// TestAMachineThatIsTakenAway is remembered: its instance is listed without a machine, and is collected.
 func TestAMachineThatIsTakenAway(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		p := b.start()
@@ -109,7 +111,8 @@ func TestAMachineThatIsTakenAway(t *testing.T) {
 	})
 }
 
-// TestAcceptedIsOnItsWayOut: Delete has succeeded, and Exists still says yes. It is asked for again until that is over.
+// TestAcceptedIsOnItsWayOut: Delete has succeeded, and Exists still returns true. The deletion is repeated
+// until Exists returns false.
 func TestAcceptedIsOnItsWayOut(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		gone := false
@@ -132,7 +135,7 @@ func TestAcceptedIsOnItsWayOut(t *testing.T) {
 	})
 }
 
-// TestOneCallAtATime: while a look is under way, a removal waits, although its caller does not.
+// TestOneCallAtATime: a deletion waits during a read, and its caller does not.
 func TestOneCallAtATime(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		looking := make(chan struct{})
@@ -156,7 +159,8 @@ func TestOneCallAtATime(t *testing.T) {
 	})
 }
 
-// TestNoMachineToPatch: an actuator takes down what it does, and the machine was taken away. Whether the instance is gone, Exists tells.
+// TestNoMachineToPatch: an actuator patches the machine in Delete, and the machine was deleted before. Exists
+// decides whether the instance is deleted.
 func TestNoMachineToPatch(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		exists := true

@@ -4,14 +4,14 @@ import (
 	"context"
 	"strings"
 
-	"github.com/millwright-dev/millwright/adapters/internal/beside"
+	"github.com/millwright-dev/millwright/adapters/internal/background"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// session is a class opened.
+// session is an open class.
 type session struct {
 	provider.Base
-	work
+	executor
 }
 
 var (
@@ -20,12 +20,13 @@ var (
 	_ provider.Maintainer  = &session{}
 )
 
-// Traits implements [provider.Session]. What is listed does not depend on the spec.
+// Traits implements [provider.Session]. The listing does not depend on the spec.
 func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: provider.WholeAccount, ReadLag: s.config.ReadLag, Identify: identify}
 }
 
-// identify reads provider IDs. Those of some actuators are no URLs: then all of the text counts.
+// identify reads provider IDs. If an actuator's provider ID is not a URL, the whole text identifies the
+// instance.
 func identify(providerID string) string {
 	scheme, _, ok := strings.Cut(providerID, "://")
 	switch tail := provider.Tail(providerID); {
@@ -38,15 +39,15 @@ func identify(providerID string) string {
 	}
 }
 
-// Find implements [provider.Session]. As long as the actuator is at work on the machine, it is asked nothing else about it.
+// Find implements [provider.Session]. During a call for the machine, it makes no other call.
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	s.doubt.Met()
+	s.startupLag.Remaining()
 	ref = s.memory.resolve(ref)
 	if c := s.calls.Of(key(ref.Namespace, ref.Name)); c != nil {
 		if c.UID != ref.UID {
-			return nil, provider.Errorf(provider.Conflict, "the %s of the instance of another machine named %s is under way", c.Verb, ref.Name)
+			return nil, provider.Errorf(provider.Conflict, "the %s of the instance of another machine named %s is in progress", c.Verb, ref.Name)
 		}
-		return []provider.Instance{s.during(ref, c)}, nil
+		return []provider.Instance{s.inProgress(ref, c)}, nil
 	}
 	if err := s.look(ctx, ref); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return []provider.Instance{s.instance(ref, k)}, nil
 }
 
-// during is an instance on which the actuator is at work.
-func (w *work) during(ref provider.Ref, c *beside.Call) provider.Instance {
+// inProgress is an instance during a call of the actuator.
+func (w *executor) inProgress(ref provider.Ref, c *background.Call) provider.Instance {
 	i := provider.Instance{ID: ref.Name, UID: ref.UID, Name: ref.Name, Owner: w.class.Owner, Namespace: ref.Namespace, Created: c.Began}
 	if k := w.memory.of(ref.UID); k.machine != nil && k.exists {
 		i = w.instance(ref, k)
@@ -72,7 +73,7 @@ func (w *work) during(ref provider.Ref, c *beside.Call) provider.Instance {
 	return i
 }
 
-// Initialize implements [provider.Initializer]: it tells what came of the last Update, or tries again.
+// Initialize implements [provider.Initializer]: it returns the result of the last Update, or repeats it.
 func (s *session) Initialize(ctx context.Context, ref provider.Ref, _ provider.Instance) error {
 	if err := s.refreshed(ref.UID); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, _ provider.I
 	return s.refreshed(ref.UID)
 }
 
-// refreshed is what came of the last Update, once; nil: nothing that somebody has to be told.
+// refreshed returns the error of the last Update, once; nil: there is no error to report.
 func (s *session) refreshed(uid string) error {
 	err := s.memory.of(uid).refresh
 	if err == nil || read(err).later {
@@ -93,7 +94,7 @@ func (s *session) refreshed(uid string) error {
 	return classified(err)
 }
 
-// Unkept implements [provider.Maintainer]: an Update that failed is tried again, and told.
+// Unkept implements [provider.Maintainer]: a failed Update is repeated, and its error reported.
 func (s *session) Unkept(ref provider.Ref, _ provider.Instance) bool {
 	err := s.memory.of(ref.UID).refresh
 	return err != nil && !read(err).later

@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// create asks for an instance, and says how long that took.
+// create creates an instance, and returns the duration of the call.
 func (b *bench) create(s provider.Session, r provider.Ref) (provider.Instance, time.Duration, error) {
 	b.t.Helper()
 	began := time.Now()
@@ -41,7 +41,7 @@ func (b *bench) joined(r provider.Ref) {
 	b.must(b.api.Status().Update(b.t.Context(), m))
 }
 
-// TestNoCallHoldsAWorker: the actuator blocks for a minute and a half, its callers for two seconds.
+// TestNoCallHoldsAWorker: the actuator blocks for a minute and a half, its callers wait for two seconds.
 func TestNoCallHoldsAWorker(t *testing.T) {
 	inBubble(t, reference.Habits{Blocks: true}, func(b *bench) {
 		s, m := b.open(b.start()), b.declared("m")
@@ -64,7 +64,8 @@ func TestNoCallHoldsAWorker(t *testing.T) {
 	})
 }
 
-// TestWhatTheActuatorWritesIsToldAsItIs: the engine writes what it is told, so that nothing differs from what the actuator wrote.
+// TestWhatTheActuatorWritesIsToldAsItIs: the engine writes the status that the actuator wrote, without a
+// difference.
 func TestWhatTheActuatorWritesIsToldAsItIs(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		s, r := b.open(b.start()), b.declared("m")
@@ -98,14 +99,15 @@ func TestWhatTheActuatorWritesIsToldAsItIs(t *testing.T) {
 		}
 		b.find(s, r)
 		again := b.machine(r)
-		again.ResourceVersion = m.ResourceVersion // which the fake counts up for patches that change nothing
+		again.ResourceVersion = m.ResourceVersion // the fake increments it for patches without a change
 		if !reflect.DeepEqual(again, m) {
 			b.t.Errorf("another look changes the machine from %+v to %+v", m, again)
 		}
 	})
 }
 
-// TestTheWholeMachineIsHandedOn, as it is in the API server, with the spec of the class, which is not stored.
+// TestTheWholeMachineIsHandedOn: the actuator gets the Machine of the API server, with the spec of the class,
+// which is not stored.
 func TestTheWholeMachineIsHandedOn(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.actuator = &stub{exists: func(ctx context.Context, m *machinev1.Machine) (bool, error) {
@@ -129,7 +131,8 @@ func TestTheWholeMachineIsHandedOn(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldByTheNextCall: what comes of a call that nobody waited for reaches whoever asks next, once.
+// TestFailureIsToldByTheNextCall: the next caller gets the outcome of a call for which no caller waited,
+// once.
 func TestFailureIsToldByTheNextCall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		a := &stub{create: func(context.Context, *machinev1.Machine) error {
@@ -154,7 +157,7 @@ func TestFailureIsToldByTheNextCall(t *testing.T) {
 	})
 }
 
-// TestADeafActuatorIsWaitedFor, and holds up nothing but its own machine.
+// TestADeafActuatorIsWaitedFor: an actuator that ignores its context delays only its own machine.
 func TestADeafActuatorIsWaitedFor(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		free := make(chan struct{})
@@ -186,7 +189,7 @@ func TestADeafActuatorIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAPanicEndsACall, and the process goes on.
+// TestAPanicEndsACall: and the process continues.
 func TestAPanicEndsACall(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.actuator = &stub{create: func(context.Context, *machinev1.Machine) error { panic("no such map") }}
@@ -223,7 +226,7 @@ func TestCrashIsFoundAgain(t *testing.T) {
 	})
 }
 
-// TestAFreshProcessDoubtsEmptiness: the one before has ordered what no listing shows yet.
+// TestAFreshProcessDoubtsEmptiness: the earlier process has created an instance that no listing shows yet.
 func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		r := b.declared("m")
@@ -244,7 +247,7 @@ func TestAFreshProcessDoubtsEmptiness(t *testing.T) {
 	})
 }
 
-// TestOneInstanceForTheLifeOfAMachine: one that has died is told as such, and not made again.
+// TestOneInstanceForTheLifeOfAMachine: a dead instance is reported as such, and not created again.
 func TestOneInstanceForTheLifeOfAMachine(t *testing.T) {
 	inBubble(t, reference.Habits{NoProviderID: true}, func(b *bench) {
 		s, r := b.open(b.start()), b.declared("m")
@@ -267,7 +270,7 @@ func TestOneInstanceForTheLifeOfAMachine(t *testing.T) {
 	})
 }
 
-// TestWhatIsThereIsAdopted: another controller has made it, by the same name.
+// TestWhatIsThereIsAdopted: another controller has created the instance, with the same name.
 func TestWhatIsThereIsAdopted(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		b.plant("blue", "m")
@@ -279,7 +282,8 @@ func TestWhatIsThereIsAdopted(t *testing.T) {
 	})
 }
 
-// TestOnlyTheMachineThatIsMeant: another machine has its name by now. Nothing is made for the one that is gone.
+// TestOnlyTheMachineThatIsMeant: another machine has the name by now. No instance is created for the deleted
+// one.
 func TestOnlyTheMachineThatIsMeant(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		a := &stub{}
@@ -304,7 +308,8 @@ func TestOnlyTheMachineThatIsMeant(t *testing.T) {
 	})
 }
 
-// TestWhatUpdateFailsWith: until there is a node the machine waits and says so; after that it is told, and harms nothing.
+// TestWhatUpdateFailsWith: before the node joins, the machine waits and reports the error; after that the
+// error is reported, and has no other effect.
 func TestWhatUpdateFailsWith(t *testing.T) {
 	inBubble(t, reference.Habits{}, func(b *bench) {
 		said := errors.New("no such subnet")

@@ -8,7 +8,8 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// stub is an actuator of which a test says what it does; it notes which calls were made. What a test does not say succeeds, and nothing exists.
+// stub is an actuator with the test's functions; it records its calls. By default a call succeeds, and
+// nothing exists.
 type stub struct {
 	create func(context.Context, *machinev1.Machine) error
 	remove func(context.Context, *machinev1.Machine) error
@@ -25,14 +26,14 @@ func (s *stub) note(call string) {
 	s.calls = append(s.calls, call)
 }
 
-// asked are the calls that were made.
+// asked are the calls so far.
 func (s *stub) asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// count is how often a call was made.
+// count is the number of calls of a kind.
 func (s *stub) count(call string) (n int) {
 	for _, c := range s.asked() {
 		if c == call {

@@ -24,8 +24,8 @@ import (
 	"k8s.io/mount-utils"
 )
 
-// dependencies are what the kubelet reaches the machine through, all of it fake. The API clients are left out: the
-// kubelet makes real ones itself, after its real TLS bootstrap.
+// dependencies are the kubelet's interfaces to the machine, all of them fake. The API clients are left out:
+// the kubelet creates real ones itself, after its real TLS bootstrap.
 func (o *options) dependencies(tls *server.TLSOptions) *kubelet.Dependencies {
 	return &kubelet.Dependencies{
 		TLSOptions:                tls,
@@ -55,7 +55,7 @@ func volumePlugins() []volume.VolumePlugin {
 	return plugins
 }
 
-// machine is the hardware the node reports.
+// machine is the hardware that the node reports.
 type machine struct {
 	cadvisortest.Fake
 	cores  int
@@ -77,18 +77,18 @@ func (m *machine) MachineInfo(klog.Logger) (*cadvisorapi.MachineInfo, error) {
 	}, nil
 }
 
-// manager is a container manager that manages nothing and says what the machine has.
+// manager is a container manager that manages nothing and reports the machine's capacity.
 type manager struct {
 	cm.ContainerManager
-	capacity v1.ResourceList // but for extended resources, which the stub knows
+	capacity v1.ResourceList // except extended resources, which the stub reports
 }
 
 func newManager(has further) manager {
 	return manager{ContainerManager: cm.NewStubContainerManagerWithDevicePluginResource(has.devices), capacity: has.storage}
 }
 
-// GetCapacity implements cm.ContainerManager. The ephemeral storage is as declared, although the kubelet does not account
-// for it.
+// GetCapacity implements cm.ContainerManager. The ephemeral storage is the declared one, although the kubelet
+// does not account for it.
 func (m manager) GetCapacity(klog.Logger, bool) v1.ResourceList { return m.capacity }
 
 // VersionInfo implements cadvisor.Interface.

@@ -14,13 +14,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// restartDelay is how long a node waits after its kubelet gave up (an expired token, a CSR nobody approved) before it
-// starts over, as a service manager would on a real machine.
+// restartDelay is how long a node waits after its kubelet failed (an expired token, a CSR that was not
+// approved) before it starts again, as a service manager would do on a real machine.
 const restartDelay = 10 * time.Second
 
-// Main runs a hollow node with the process's arguments until SIGTERM or SIGINT, and returns the exit code: 0 after
-// a signal, 2 for a command line that cannot work. When the kubelet gives up, the process executes itself again: its
-// process ID, by which its owner knows it, stays.
+// Main runs a hollow node with the process's arguments until SIGTERM or SIGINT, and returns the exit code: 0
+// after a signal, 2 for an invalid command line. When the kubelet fails, the process executes itself again:
+// it keeps its process ID, by which its owner identifies it.
 func Main() int {
 	o, err := parseOptions(os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {
@@ -44,8 +44,8 @@ func Main() int {
 	return startOver(ctx)
 }
 
-// outliveStarter lets the node live on when the process that started it is gone: neither the hang-up of its terminal
-// nor a log nobody reads any more ends it.
+// outliveStarter lets the node run on after the process that started it has ended: the hang-up of its
+// terminal does not end it, nor does a log without a reader.
 func outliveStarter() {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 }

@@ -15,10 +15,10 @@ import (
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 )
 
-// imageSize is that of every image, in bytes. The kubelet believes no image that has none.
+// imageSize is the size of every image, in bytes. The kubelet rejects an image without a size.
 const imageSize = 64 << 20
 
-// run is one life of the kubelet: until ctx ends (nil) or the kubelet gives up.
+// run is one life of the kubelet: until ctx ends (nil) or the kubelet fails.
 func run(ctx context.Context, o *options) error {
 	root, err := prepareRoot(o.rootDir)
 	if err != nil {
@@ -51,7 +51,7 @@ func run(ctx context.Context, o *options) error {
 	return app.Run(ctx, server, o.dependencies(tlsOptions), utilfeature.DefaultFeatureGate)
 }
 
-// placeOnNetwork settles the node's address and port where the command line left them open.
+// placeOnNetwork sets the node's address and port, unless the command line has them.
 func (o *options) placeOnNetwork() error {
 	if o.nodeIP == "" && o.cloudProvider == "" {
 		o.nodeIP = chooseNodeIP()
@@ -101,8 +101,8 @@ func (o *options) configuration(root root) (*kubeletconfig.KubeletConfiguration,
 	return config, nil
 }
 
-// secure sets the server up as production nodes have it: certificates by CSR, no anonymous caller, every caller checked
-// with the API server.
+// secure configures the server like a production node: certificates by CSR, no anonymous callers,
+// authentication and authorization by the API server.
 func (o *options) secure(config *kubeletconfig.KubeletConfiguration) {
 	config.Address, config.Port = o.address, o.port
 	config.ReadOnlyPort, config.HealthzPort = 0, 0
@@ -113,7 +113,7 @@ func (o *options) secure(config *kubeletconfig.KubeletConfiguration) {
 	config.Authorization.Mode = kubeletconfig.KubeletAuthorizationModeWebhook
 }
 
-// leaveHostAlone turns off what reads or changes the machine the process runs on: cgroups, swap, iptables (which a
+// leaveHostAlone disables everything that reads or changes this machine: cgroups, swap, iptables (which a
 // kubelet run by root would edit), disk accounting, resolv.conf and the OOM score.
 func leaveHostAlone(config *kubeletconfig.KubeletConfiguration) {
 	config.CgroupsPerQOS, config.CgroupRoot, config.EnforceNodeAllocatable = false, "", nil

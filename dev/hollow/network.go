@@ -10,16 +10,16 @@ import (
 	"strconv"
 )
 
-// The kubelet insists on a port of its own choosing (0 is refused) and ends when it is taken, so a free one is chosen
-// here, below the range from which Linux serves outgoing connections (32768 and up).
+// The kubelet needs a fixed port (0 is refused) and ends if it is in use, so a free one is chosen here, below
+// the range of Linux's ephemeral ports (32768 and up).
 const (
 	firstPort = 20000
 	lastPort  = 32767
 )
 
-// choosePort returns a port on address that nobody listens on. Its claim keeps the hollow nodes of this machine from
-// choosing the same one in the second between here and the kubelet listening on it; with 100 nodes starting at once and
-// 12,768 ports to draw from that would happen in one start of three.
+// choosePort returns a free port on address. It reserves the port, so that other hollow nodes of this machine
+// do not choose it in the second until the kubelet listens on it; with 100 nodes starting at once and 12,768
+// ports to choose from, that would happen in one of three starts.
 func choosePort(address string) (int32, error) {
 	count := lastPort - firstPort + 1
 	start := rand.IntN(count)
@@ -32,8 +32,8 @@ func choosePort(address string) (int32, error) {
 	return 0, fmt.Errorf("no free port on %s between %d and %d", address, firstPort, lastPort)
 }
 
-// claimPort takes a machine-wide claim that ends with the process. Abstract sockets, which leave no file, exist on
-// Linux only; elsewhere the claim is always granted.
+// claimPort takes a machine-wide claim that ends with the process. Abstract sockets, which leave no file,
+// exist on Linux only; elsewhere the claim is always granted.
 func claimPort(port int) bool {
 	if runtime.GOOS != "linux" {
 		return true
@@ -46,7 +46,7 @@ func claimPort(port int) bool {
 	return true
 }
 
-// claims holds the listeners for the life of the process: a collected listener is a closed one.
+// claims keeps the listeners open for the life of the process: the garbage collector would close them.
 var claims []net.Listener
 
 func portIsFree(address string, port int) bool {
@@ -80,8 +80,8 @@ func chooseNodeIP() string {
 	return fallback
 }
 
-// refuseNameServers makes every question to a name server fail at once. A kubelet without a node IP looks its own name
-// up with each status report, 10 s each time where no server answers. /etc/hosts is still consulted.
+// refuseNameServers makes every DNS query fail at once. A kubelet without a node IP looks its own name up
+// with each status report, which takes 10 s if no server answers. /etc/hosts is still used.
 func refuseNameServers() {
 	net.DefaultResolver = &net.Resolver{
 		PreferGo: true,

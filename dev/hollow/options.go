@@ -37,7 +37,7 @@ type options struct {
 	labels map[string]string
 	taints []string
 
-	// Filled by complete.
+	// Set by complete.
 	memoryBytes  uint64
 	further      further
 	parsedTaints []v1.Taint
@@ -84,7 +84,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.AddGoFlagSet(logging)
 }
 
-// complete checks what was given and fills what can be derived from it.
+// complete validates the options and sets those that can be derived.
 func (o *options) complete() error {
 	if o.name == "" || o.rootDir == "" {
 		return errors.New("--name and --root-dir are required")
@@ -124,7 +124,7 @@ func (o *options) complete() error {
 	return nil
 }
 
-// absolutePaths makes every given path independent of the working folder, which prepareRoot may change.
+// absolutePaths makes every path independent of the working folder, which prepareRoot may change.
 func (o *options) absolutePaths() error {
 	for _, path := range []*string{&o.kubeconfig, &o.bootstrapKubeconfig, &o.clientCAFile} {
 		if *path == "" {

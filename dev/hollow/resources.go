@@ -12,14 +12,15 @@ import (
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
-// further is what the node has besides cores, memory and pods, by who in the kubelet knows of it.
+// further are the node's resources besides cores, memory and pods, by the part of the kubelet that reports
+// them.
 type further struct {
 	pages   []cadvisorapi.HugePagesInfo // of the machine
 	devices v1.ResourceList             // extended resources, as from device plugins
 	storage v1.ResourceList             // ephemeral-storage, or nothing
 }
 
-// parseResources reads quantities by the names of their resources. An error names the resource.
+// parseResources parses quantities by the names of their resources. An error names the resource.
 func parseResources(given map[string]string) (further, error) {
 	f := further{devices: v1.ResourceList{}, storage: v1.ResourceList{}}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -54,7 +55,7 @@ func (f *further) add(name v1.ResourceName, q resource.Quantity) error {
 	return nil
 }
 
-// addPages counts huge pages, whose size the machine knows in KiB.
+// addPages adds huge pages, whose size the machine has in KiB.
 func (f *further) addPages(name v1.ResourceName, q resource.Quantity) error {
 	size, err := v1helper.HugePageSizeFromResourceName(name)
 	if err != nil {

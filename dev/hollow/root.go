@@ -10,13 +10,13 @@ import (
 // the longest name below the root, pod-resources/kubelet.sock, is bound under a temporary name first.
 const maxRootPath = 64
 
-// root is where the kubelet keeps its state.
+// root is the folder of the kubelet's state.
 type root struct {
 	dir string
 }
 
-// prepareRoot creates the root folder. A path too long for sockets is replaced by a short alias of the same folder, the
-// process's working folder.
+// prepareRoot creates the root folder. A path too long for sockets is replaced by a short alias of the same
+// folder, the process's working folder.
 func prepareRoot(dir string) (root, error) {
 	for _, sub := range []string{"static", "logs", "pki"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
@@ -38,7 +38,7 @@ func prepareRoot(dir string) (root, error) {
 
 func (r root) path(name string) string { return filepath.Join(r.dir, name) }
 
-// runtimeEndpoint is the socket of the fake container runtime, free of what a killed predecessor left.
+// runtimeEndpoint is the socket of the fake container runtime. It removes a killed predecessor's socket.
 func (r root) runtimeEndpoint() (string, error) {
 	socket := r.path("cri.sock")
 	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {

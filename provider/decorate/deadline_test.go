@@ -350,7 +350,7 @@ func power[T any](t *testing.T, s provider.Session) T {
 func TestEverythingEnds(t *testing.T) {
 	w := newWorld()
 	class := w.cloud.Class(provider.OpenShift, "c")
-	s := open(t, w, decorate.Discreet(decorate.Deadline(hung{w.provider(), true}, w.clock, limits)))
+	s := open(t, w, decorate.Redact(decorate.Deadline(hung{w.provider(), true}, w.clock, limits)))
 	var i provider.Instance
 	calls := map[string]func(ctx context.Context, r provider.Ref) error{
 		"Provider.Open": func(ctx context.Context, _ provider.Ref) error {
@@ -410,7 +410,7 @@ func TestEverythingEnds(t *testing.T) {
 }
 
 // elsewhere are interfaces that the engine implements and providers call.
-var elsewhere = []string{"Objects", "Keeper"}
+var elsewhere = []string{"Objects", "ObjectStore"}
 
 // takesContext returns the methods of the contract that take a context, as "Interface.Method".
 func takesContext(t *testing.T) (out []string) {

@@ -7,7 +7,7 @@
 //	p = decorate.Limit(p, clock, limits)          // spends only on what is not answered from a snapshot
 //	p = decorate.Coalesce(p, clock, reads)
 //
-// [Discreet] makes errors fit to be shown, and [Guard] goes around all of them, one for each process that
+// [Redact] makes errors fit to be shown, and [Guard] goes around all of them, one for each process that
 // acts under a lease.
 //
 // Optional capabilities stay reachable by [provider.As], and calls of those that reach the infrastructure

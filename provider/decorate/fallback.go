@@ -29,7 +29,7 @@ func (p falling) Open(ctx context.Context, class provider.Class) (provider.Sessi
 	if err != nil || len(fallbacks) == 0 {
 		return base, err
 	}
-	s := &fallen{Session: base, named: []named{{session: base}}}
+	s := &fallbackSession{Session: base, named: []named{{session: base}}}
 	for n, patch := range fallbacks {
 		other, err := p.fallback(ctx, class, base, patch)
 		if err != nil {
@@ -69,8 +69,8 @@ type named struct {
 	session provider.Session
 }
 
-// fallen is a session of a class with fallbacks: its own spec's, then one of each fallback.
-type fallen struct {
+// fallbackSession is a session of a class with fallbacks: its own spec's, then one of each fallback.
+type fallbackSession struct {
 	provider.Session
 	named  []named
 	traits provider.Traits
@@ -78,10 +78,10 @@ type fallen struct {
 	unusable []error
 }
 
-func (s *fallen) Unwrap() any { return s.Session }
+func (s *fallbackSession) Unwrap() any { return s.Session }
 
 // Traits implements [provider.Session].
-func (s *fallen) Traits() provider.Traits { return s.traits }
+func (s *fallbackSession) Traits() provider.Traits { return s.traits }
 
 // withChoices are the traits of the class's own session with the choices of all specs. Of two choices with
 // the same capacity the first stays.
@@ -103,7 +103,7 @@ func withChoices(own provider.Traits, all []named) provider.Traits {
 }
 
 // Create calls the session that the choice belongs to.
-func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+func (s *fallbackSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	of, choice := named{session: s.Session}, want.Choice
 	for _, n := range s.named {
 		for _, c := range n.session.Traits().Choices {
@@ -118,7 +118,7 @@ func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 }
 
 // explain adds to an Exhausted error why fallbacks are left out.
-func (s *fallen) explain(err error) error {
+func (s *fallbackSession) explain(err error) error {
 	e, ok := errors.AsType[*provider.Error](err)
 	if !ok || e.Kind != provider.Exhausted || len(s.unusable) == 0 {
 		return err
@@ -129,7 +129,7 @@ func (s *fallen) explain(err error) error {
 }
 
 // Differences is empty if the instance matches any of the specs.
-func (s *fallen) Differences(ref provider.Ref, i provider.Instance) (own []string) {
+func (s *fallbackSession) Differences(ref provider.Ref, i provider.Instance) (own []string) {
 	for n, of := range s.named {
 		differences := of.session.Differences(ref, i)
 		if len(differences) == 0 {
@@ -143,15 +143,15 @@ func (s *fallen) Differences(ref provider.Ref, i provider.Instance) (own []strin
 }
 
 // As answers [provider.As] for capabilities that depend on all specs.
-func (s *fallen) As(target any) bool {
+func (s *fallbackSession) As(target any) bool {
 	t, ok := target.(*provider.Sizer)
-	return ok && stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallenSizer{s} })
+	return ok && stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallbackSizer{s} })
 }
 
-type fallenSizer struct{ s *fallen }
+type fallbackSizer struct{ s *fallbackSession }
 
 // Size is the spec's own, limited to the smallest size of all fallbacks.
-func (c fallenSizer) Size(ctx context.Context) (least provider.Size, err error) {
+func (c fallbackSizer) Size(ctx context.Context) (least provider.Size, err error) {
 	for n, of := range c.s.named {
 		sizer, ok := provider.As[provider.Sizer](of.session)
 		if !ok {

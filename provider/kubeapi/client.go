@@ -118,7 +118,7 @@ func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T
 	out := new(T)
 	switch err := c.send(ctx, k.at(c.rest.Get(), namespace, url.PathEscape(name)), k.Name, out); {
 	case IsGone(err):
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // It does not exist.
 	case err != nil:
 		return nil, fmt.Errorf("get %s %s: %w", k.Resource, name, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -64,8 +64,8 @@ func TestDocumentOfWhatIsNoJSON(t *testing.T) {
 // TestFillingLosesNothing: in any spec, each value that was set is read, and everything else is unchanged.
 func TestFillingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw := []byte(written(t, admittest.Draw(t, new(kinds))))
-		admittest.Holds(t, filling{}, admit.Request{Spec: raw, Path: root}, admittest.EmptyAndKnown)
+		raw := []byte(written(t, admissiontest.Draw(t, new(kinds))))
+		admissiontest.Holds(t, filling{}, admit.Request{Spec: raw, Path: root}, admissiontest.EmptyAndKnown)
 		once, err := filling{}.Default(admit.Request{Spec: raw})
 		if err != nil {
 			return

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
@@ -94,7 +94,7 @@ func TestDecodeReadsWhatTheOriginalsRead(t *testing.T) {
 
 func tries[T any](t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		agrees[T](t, []byte(written(t, admittest.Draw(t, new(T)))))
+		agrees[T](t, []byte(written(t, admissiontest.Draw(t, new(T)))))
 	})
 }
 

@@ -268,7 +268,7 @@ func (b *bench) promptly(call func() error) error {
 // inject sets a fault, or skips the check.
 func (b *bench) inject(v Verb, f Fault) error {
 	if b.Inject == nil {
-		return Skip("the double cannot inject faults (Knobs.Inject)")
+		return Skip("the infrastructure cannot inject faults (Knobs.Inject)")
 	}
 	return b.Inject(v, f)
 }

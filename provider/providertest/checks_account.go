@@ -69,7 +69,7 @@ func checkAccountRotated(ctx context.Context, b *bench) error {
 		return err
 	}
 	if b.Rotate == nil {
-		return Skip("the double cannot rotate credentials (Knobs.Rotate)")
+		return Skip("the infrastructure cannot rotate credentials (Knobs.Rotate)")
 	}
 	was := b.class
 	if b.class, err = b.Rotate(b.class); err != nil {
@@ -97,7 +97,7 @@ func checkOtherAccount(ctx context.Context, b *bench) error {
 		return err
 	}
 	if b.Elsewhere == nil {
-		return Skip("the double has one account (Knobs.Elsewhere)")
+		return Skip("the infrastructure has only one account (Knobs.Elsewhere)")
 	}
 	s, err := b.Elsewhere(ctx, b.class)
 	if err != nil {

@@ -64,7 +64,7 @@ func checkMaintainer(ctx context.Context, b *bench) error {
 		return err
 	}
 	if b.Strip == nil {
-		return Skip("the double can take nothing away from an instance")
+		return Skip("the infrastructure cannot strip an instance (Knobs.Strip)")
 	}
 	ref := b.ref("m")
 	i, err := b.running(ctx, ref)
@@ -244,7 +244,7 @@ func checkRebootsOnce(ctx context.Context, b *bench) error {
 // to the instance, and if it never changes.
 func checkIdentifiesNodes(ctx context.Context, b *bench) error {
 	if !b.session.Traits().IdentifiesNodes {
-		return Skip("somebody else gives nodes of the class their provider ID")
+		return Skip("another component sets the provider IDs of the class's nodes")
 	}
 	ref := b.ref("m")
 	before, err := b.running(ctx, ref)

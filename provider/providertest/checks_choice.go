@@ -13,7 +13,7 @@ func choiceChecks() []Check {
 	return []Check{
 		check("asked again", "what had no room is asked for again later, and some infrastructures remember what they refused", checkAskedAgain),
 		check("choices named", "what one machine finds exhausted is remembered for others by name and place", onChoices(checkChoicesNamed)),
-		check("choices made", "whoever pays sees what was chosen, and a class that names it is no drift", onChoices(checkChoicesMade)),
+		check("choices made", "the instance shows the choice, and a class that names the choice is no drift", onChoices(checkChoicesMade)),
 		check("choice exhausted", "the next choice is asked for as soon as one is exhausted", onChoices(checkChoiceExhausted)),
 		check("choice exhausted for all", "how far a shortage reaches decides what else is tried", onChoices(checkChoiceScope)),
 		check("choice lost", "a lost reply and another choice make no second instance", onChoices(checkChoiceLost)),

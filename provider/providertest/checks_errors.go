@@ -101,7 +101,7 @@ func checkThrottled(ctx context.Context, b *bench) error {
 
 func checkRotated(ctx context.Context, b *bench) error {
 	if b.Rotate == nil {
-		return Skip("the double cannot rotate credentials (Knobs.Rotate)")
+		return Skip("the infrastructure cannot rotate credentials (Knobs.Rotate)")
 	}
 	ref := b.ref("m")
 	i, err := b.running(ctx, ref)

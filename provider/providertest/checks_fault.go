@@ -17,7 +17,7 @@ func faultChecks() []Check {
 // checkGivenUp lets the infrastructure fail an instance that it has accepted.
 func checkGivenUp(ctx context.Context, b *bench) error {
 	if b.GiveUp == nil {
-		return Skip("the double cannot give up an instance (Knobs.GiveUp)")
+		return Skip("the infrastructure cannot fail an instance (Knobs.GiveUp)")
 	}
 	ref := b.ref("m")
 	made, err := b.session.Create(ctx, ref, b.want())
@@ -56,7 +56,7 @@ func (b *bench) awaitFault(ctx context.Context, ref provider.Ref) (i provider.In
 		case len(all) != 1:
 			return false, fmt.Errorf("find reports %d instances", len(all))
 		case all[0].State == provider.Running:
-			return false, errors.New("an instance that was given up runs")
+			return false, errors.New("an instance that failed runs")
 		}
 		i = all[0]
 		return i.Fault != nil, carryOn(ctx, b.session, ref, i)
@@ -68,7 +68,7 @@ func (b *bench) awaitFault(ctx context.Context, ref provider.Ref) (i provider.In
 	case i.Fault.Kind != provider.Exhausted || i.Fault.Err == nil || i.Fault.Error() == "":
 		return i, fmt.Errorf("the fault is %q of kind %s: want Exhausted, with a cause", i.Fault.Error(), i.Fault.Kind)
 	case i.State == provider.Pending:
-		return i, errors.New("an instance that was given up is Pending: it would be waited for")
+		return i, errors.New("an instance that failed is Pending: the engine would wait for it")
 	}
 	return i, describes(i, ref)
 }
@@ -89,7 +89,7 @@ func (b *bench) faultyEverywhere(ctx context.Context, ref provider.Ref, i provid
 		}
 	}
 	if again, err := b.session.Create(ctx, ref, b.want()); err == nil && again.ID != i.ID {
-		return fmt.Errorf("create makes %s beside %s, which was given up", again.ID, i.ID)
+		return fmt.Errorf("create creates %s beside %s, which failed", again.ID, i.ID)
 	}
 	return b.holds(1)
 }

@@ -23,7 +23,7 @@ func identityChecks() []Check {
 // plant creates an instance around the provider, or skips the check.
 func (b *bench) plant(class provider.Class, uid, name string) error {
 	if b.Plant == nil {
-		return Skip("the double cannot make instances around the provider (Knobs.Plant)")
+		return Skip("the infrastructure cannot create instances without the provider (Knobs.Plant)")
 	}
 	if err := b.Plant(class, provider.Instance{UID: uid, Name: name, State: provider.Running}); err != nil {
 		return fmt.Errorf("plant %s: %w", name, err)

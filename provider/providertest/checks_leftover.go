@@ -18,7 +18,7 @@ func leftoverChecks() []Check {
 
 func (b *bench) leave(ref provider.Ref) error {
 	if b.Leave == nil || b.Count == nil {
-		return Skip("the double cannot leave, or not count, dependants (Knobs.Leave, Knobs.Count)")
+		return Skip("the infrastructure cannot leave or count dependants (Knobs.Leave, Knobs.Count)")
 	}
 	return b.Leave(b.class, ref)
 }

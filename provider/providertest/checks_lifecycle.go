@@ -19,7 +19,7 @@ func lifecycleChecks() []Check {
 		check("provider ID format", "the engine links nodes by provider ID, in the format of the API", checkProviderID),
 		check("delete the missing", "a machine whose instance never came to be must go at once", checkDeleteMissing),
 		check("delete repeated", "a delete is repeated after every crash and change of leader", checkDeleteRepeated),
-		check("deleted outside", "an instance that somebody removed must be seen as gone", checkDeletedOutside),
+		check("deleted outside", "an instance that another client deleted must not be reported as existing", checkDeletedOutside),
 		check("class gone", "a machine whose class was deleted first can still be deleted", checkClassGone),
 		check("arguments untouched", "classes and wants are shared by callers", checkArguments),
 		check("listing abandoned", "a caller that has seen enough stops ranging", checkListAbandoned),
@@ -143,7 +143,7 @@ func checkDeleteMissing(ctx context.Context, b *bench) error {
 	}
 	done, err = b.session.Delete(ctx, ref, []provider.Instance{i})
 	if err != nil || !done {
-		return fmt.Errorf("delete of what is gone: done %t, error %w", done, orNone(err))
+		return fmt.Errorf("delete of a deleted instance: done %t, error %w", done, orNone(err))
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func checkDeleteRepeated(ctx context.Context, b *bench) error {
 
 func checkDeletedOutside(ctx context.Context, b *bench) error {
 	if b.Remove == nil {
-		return Skip("the double cannot remove an instance (Knobs.Remove)")
+		return Skip("the infrastructure cannot remove an instance (Knobs.Remove)")
 	}
 	ref := b.ref("m")
 	i, err := b.running(ctx, ref)

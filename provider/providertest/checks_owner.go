@@ -11,7 +11,7 @@ import (
 func ownerChecks() []Check {
 	return []Check{
 		check("owner", "an instance tells which control plane made it, and in which namespace its machine is", checkOwner),
-		check("owner unknown", "what nobody has written on an instance must not be read from it", checkNoOwner),
+		check("owner unknown", "an owner that is not recorded on an instance must not be reported", checkNoOwner),
 		check("another owner", "a machine that moved to another control plane finds its instance, and gets no second one", checkOtherOwner),
 	}
 }

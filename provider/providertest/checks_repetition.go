@@ -19,12 +19,12 @@ func repetitionChecks() []Check {
 		check("reply to delete lost", "the infrastructure may remove what it did not answer for", checkDeleteReplyLost),
 		check("listing lag", "reads that run behind must not lead to a second instance", checkLag),
 		check("cancelled before", "a cancelled call returns promptly and does no harm", checkCancelledBefore),
-		check("cancelled midway", "a caller that gives up is not held, and what was begun can be found", checkCancelledMidway),
+		check("cancelled midway", "a call that is canceled returns, and what it created can be found", checkCancelledMidway),
 	}
 }
 
 // lookingIsNotEnough is the message for providers whose only protection is to look before they create.
-const lookingIsNotEnough = "looking first does not help where nobody sees the other's yet; " +
+const lookingIsNotEnough = "to look first does not help while neither sees the other's instance; " +
 	"make it of something that the infrastructure refuses to have twice (docs/write-a-provider.md, Creating once)"
 
 // again checks that another create returns the instance with the given ID and that there is no second one.
@@ -137,7 +137,7 @@ func checkDeleteReplyLost(ctx context.Context, b *bench) error {
 func checkLag(ctx context.Context, b *bench) error {
 	const lag = 5 * time.Second
 	if b.Lag == nil {
-		return Skip("the double cannot let reads run behind (Knobs.Lag)")
+		return Skip("the infrastructure cannot delay reads (Knobs.Lag)")
 	}
 	if err := errors.Join(b.Lag(lag), b.reopen(ctx)); err != nil {
 		return err

@@ -152,7 +152,7 @@ func (b *bench) lives(ctx context.Context, id string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("instance %s goes, or is gone", id)
+	return fmt.Errorf("instance %s is being deleted, or does not exist", id)
 }
 
 func checkOneOfFormer(ctx context.Context, b *bench) error {

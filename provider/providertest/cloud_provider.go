@@ -290,7 +290,7 @@ func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Ins
 		v := s.cloud.vm(i.ID)
 		switch {
 		case v == nil:
-			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
+			return provider.Errorf(provider.Conflict, "instance %s does not exist", i.ID)
 		case op != provider.Reboot:
 			v.off = op == provider.PowerOff
 		case v.reboot != request || request == "":

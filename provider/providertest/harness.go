@@ -75,8 +75,8 @@ type Harness struct {
 	APIs []string
 	// ProviderID has, by API, the pattern of a whole provider ID; nil leaves the format unchecked.
 	ProviderID map[string]*regexp.Regexp
-	// Spellings are further provider IDs that may name i: former formats, other case. Nil if there are none
-	// but those of the APIs.
+	// Spellings are further provider IDs that may name i: former formats, other case. Nil: only those of the
+	// APIs.
 	Spellings func(i provider.Instance) []string
 	// Changed returns the class with another valid spec, from which another instance would be created; nil
 	// skips the check.

@@ -56,11 +56,11 @@ func checkInstance(w *wire.Instance) (provider.Instance, error) {
 	case !named:
 		return i, lie("a name of instance %s has more than %d bytes", provider.Clip(i.ID, 100), mostName)
 	case i.State == "":
-		return i, lie("instance %s is in state %d, which is none", i.ID, w.GetState())
+		return i, lie("instance %s is in state %d, which is invalid", i.ID, w.GetState())
 	case len(i.Addresses) > mostParts || len(i.Tags) > mostParts:
 		return i, lie("instance %s has %d addresses and %d tags", i.ID, len(i.Addresses), len(i.Tags))
 	case i.Fault != nil && i.State == provider.Running:
-		return i, lie("instance %s was given up, and runs", i.ID)
+		return i, lie("instance %s has a fault, and runs", i.ID)
 	case w.GetCreated() != nil && !w.GetCreated().IsValid():
 		return i, lie("instance %s was created at no time", i.ID)
 	}

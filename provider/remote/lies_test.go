@@ -183,7 +183,7 @@ func TestNoAnswerIsMadeOfNonsense(t *testing.T) {
 		"one without an identifier":                {found(true, instance(func(i *wire.Instance) { i.Id = "" })), find, "identifier"},
 		"one in a state that nobody said":          {found(true, instance(func(i *wire.Instance) { i.State = 0 })), find, "state 0"},
 		"one in a state of another version":        {found(true, instance(func(i *wire.Instance) { i.State = 99 })), find, "state 99"},
-		"one that was given up and runs":           {found(true, instance(func(i *wire.Instance) { i.Fault = &wire.Failure{} })), find, "given up"},
+		"one that was given up and runs":           {found(true, instance(func(i *wire.Instance) { i.Fault = &wire.Failure{} })), find, "has a fault"},
 		"one that was made at no time": {
 			found(true, instance(func(i *wire.Instance) { i.Created = &timestamppb.Timestamp{Nanos: -1} })), find, "no time",
 		},

@@ -141,7 +141,7 @@ func (c changer) Unkept(ref provider.Ref, i provider.Instance) bool {
 	q := &wire.UnkeptRequest{Version: c.s.version, Class: c.s.class, Ref: refOf(ref), Instance: instanceOf(i)}
 	a, err := askKnown(context.Background(), c.s.client, c.s.version, c.s.client.config.Timeouts.Plain, c.s.client.stub.Unkept, q)
 	if err != nil {
-		c.s.client.config.Log.Error(err, "the provider does not say whether something has to be mended", "instance", i.ID)
+		c.s.client.config.Log.Error(err, "the provider failed to report whether the instance needs maintenance", "instance", i.ID)
 	}
 	return a.GetUnkept()
 }

@@ -30,7 +30,7 @@ func open(t *testing.T, p *kubemark.Provider, spec string) provider.Session {
 	return s
 }
 
-// eventually looks every 50 ms, for a minute.
+// eventually checks every 50 ms, for a minute.
 func eventually(t *testing.T, what string, look func() (bool, error)) {
 	t.Helper()
 	var last error
@@ -72,7 +72,7 @@ const boxSpec = `{"zone":"z1","region":"r1","instanceType":"big","numCores":8,"m
 	"gpus":2,"arch":"s390x","resources":{"hugepages-2Mi":"64Mi","ephemeral-storage":"10Gi","example.com/fpga":1},
 	"labels":{"example.com/pool":"blue"},"taints":[{"key":"example.com/t","value":"v","effect":"NoSchedule"}]`
 
-// checkNode compares a node with boxSpec and with what the provider foretold.
+// checkNode compares a node with boxSpec and with the provider's instance.
 func checkNode(t *testing.T, n *corev1.Node, i provider.Instance, size provider.Size) {
 	t.Helper()
 	want := quantities{
@@ -81,7 +81,7 @@ func checkNode(t *testing.T, n *corev1.Node, i provider.Instance, size provider.
 	if diff := cmp.Diff(want, amounts(n.Status.Capacity)); diff != "" {
 		t.Errorf("capacity (-want +got):\n%s", diff)
 	}
-	want["memory"] = "1984Mi" // huge pages are taken from it
+	want["memory"] = "1984Mi" // huge pages reduce the memory
 	if diff := cmp.Diff(want, amounts(n.Status.Allocatable)); diff != "" {
 		t.Errorf("allocatable (-want +got):\n%s", diff)
 	}
@@ -131,8 +131,8 @@ func TestKwokNode(t *testing.T) {
 	}
 	n := awaitReady(t, env.Client, ref.Name, corev1.ConditionTrue)
 	checkNode(t, n, i, sizeOf(t, s))
-	// kwok v0.8.0 fails a node and makes it ready again through stages that
-	// the box may or may not have: what is checked is what the provider does.
+	// kwok v0.8.0 fails a node and makes it ready again through stages that the box may lack: the test checks
+	// only the provider's writes.
 	powerer, ok := provider.As[provider.Powerer](s)
 	if !ok {
 		t.Fatal("no Powerer")
@@ -160,7 +160,7 @@ func deleteNow(t *testing.T, s provider.Session, ref provider.Ref) {
 	eventually(t, "delete is done", func() (bool, error) { return s.Delete(t.Context(), ref, nil) })
 }
 
-// TestKwokForeignNode: a Node that is not the instance's is left alone.
+// TestKwokForeignNode: a Node of another instance is not changed.
 func TestKwokForeignNode(t *testing.T) {
 	env := devplanetest.Start(t)
 	ref := provider.Ref{UID: "kwok-2", Name: "kwok-2"}
@@ -190,8 +190,7 @@ func TestKwokForeignNode(t *testing.T) {
 	}
 }
 
-// TestKwokFleet makes and removes a fleet, through a restart of the provider,
-// with one write each.
+// TestKwokFleet creates and deletes a fleet, through a restart of the provider, with one write each.
 func TestKwokFleet(t *testing.T) {
 	const fleet = 200
 	env := devplanetest.Start(t)
@@ -249,8 +248,8 @@ func TestKwokFleet(t *testing.T) {
 	}
 }
 
-// TestHollowKubelet: a real kubelet joins with the user data, outlives the
-// provider, and goes with its instance.
+// TestHollowKubelet: a real kubelet joins with the user data, outlives the provider, and ends with its
+// instance.
 func TestHollowKubelet(t *testing.T) {
 	env := devplanetest.Start(t)
 	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Programs: []string{devplane.Hollow}, Progress: os.Stderr})
@@ -303,8 +302,7 @@ func showLog(t *testing.T, dir, id string) {
 	t.Logf("kubelet.log (error %v): %s", err, log[max(0, len(log)-4000):])
 }
 
-// approve approves certificates, in the absence of the controller that does so,
-// until the kubelet has both of its own.
+// approve approves certificates, in place of the controller, until the kubelet has both of its own.
 func approve(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	approved := 0

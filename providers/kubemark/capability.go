@@ -25,7 +25,7 @@ var (
 	_ provider.ScopeFinder    = &session{}
 )
 
-// change alters an instance.
+// change changes an instance.
 func (s *session) change(ctx context.Context, i provider.Instance, c cloud.Change) error {
 	if err := s.call(ctx); err != nil {
 		return err
@@ -47,20 +47,20 @@ func (s *session) FindScope(ctx context.Context, ref provider.Ref) (string, erro
 	}
 	cluster, err := cloud.Locate(ctx, s.provider.cloud, ref.UID)
 	if err != nil {
-		return "", fmt.Errorf("look for instances of %s in all clusters: %w", ref.Name, err)
+		return "", fmt.Errorf("find instances of %s in all clusters: %w", ref.Name, err)
 	}
 	return cluster, nil
 }
 
-// Initialize does what the spec's "initialize" asks for.
+// Initialize completes an instance whose spec has "initialize".
 func (s *session) Initialize(ctx context.Context, _ provider.Ref, i provider.Instance) error {
 	return s.change(ctx, i, func(r *cloud.Record, _ time.Time) { r.Initialized = true })
 }
 
-// Size is what nodes have: what instances are made with.
+// Size is the capacity of nodes.
 func (s *session) Size(context.Context) (provider.Size, error) {
 	if s.bare {
-		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec that says a size")
+		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec, so its size is unknown")
 	}
 	if s.capacityErr != nil {
 		return provider.Size{}, s.capacityErr
@@ -81,7 +81,8 @@ func (s *session) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-// Power implements [provider.Powerer]. A reboot ends the body and starts it again; the instance stays what it is.
+// Power implements [provider.Powerer]. A reboot ends the body and starts it again; the instance stays the
+// same.
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	if op == provider.Reboot && request != "" {
 		return s.change(ctx, i, s.provider.cloud.Reboot(request))
@@ -93,8 +94,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	return s.change(ctx, i, s.provider.cloud.SetPower(power))
 }
 
-// Console is the end of the kubelet's log where the instance is a process, and
-// empty where nothing runs for it.
+// Console is the end of the kubelet's log for a hollow instance, and otherwise empty.
 func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
 	if err := s.call(ctx); err != nil {
 		return "", err
@@ -109,14 +109,14 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	return text, nil
 }
 
-// Traits implements [provider.Session]. A spec does not narrow what is listed.
+// Traits implements [provider.Session]. The spec does not narrow the listing.
 func (s *session) Traits() provider.Traits {
 	return provider.Traits{
 		Scope: provider.WholeAccount, ReadLag: duration(s.spec.ReadLag, 0), Choices: s.choices(), RebootsOnce: true, Identify: identify,
 	}
 }
 
-// choices are those of the spec, best first, or its zones, of which none is better.
+// choices are the choices of the spec, best first, or its zones, which are equivalent.
 func (s *session) choices() (out []provider.Choice) {
 	all, equal := s.spec.Choices, false
 	if len(s.spec.Zones) > 1 {
@@ -128,8 +128,7 @@ func (s *session) choices() (out []provider.Choice) {
 	return out
 }
 
-// Differences looks at what instances show of their traits. One that was made of any
-// choice is as the spec says.
+// Differences compares the traits of instances with the spec. An instance of any choice matches the spec.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
 	types, zones, field := []string{s.spec.InstanceType}, s.spec.Zones, "zones"
 	if len(zones) == 0 {
@@ -156,8 +155,7 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string
 	return out
 }
 
-// Account is that of the directory, or of the memory, that has the instances. It
-// costs no call.
+// Account is the account of the directory or of the memory. It makes no call.
 func (s *session) Account(ctx context.Context) (string, error) {
 	if err := s.admitted(ctx); err != nil {
 		return "", err
@@ -174,7 +172,7 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 		}
 		all, err := s.provider.cloud.Leftovers(ctx, s.class.Cluster, s.provider.config.PageSize)
 		if err != nil {
-			yield(provider.Leftover{}, fmt.Errorf("list what is left over: %w", err))
+			yield(provider.Leftover{}, fmt.Errorf("list leftovers: %w", err))
 			return
 		}
 		for _, d := range all {
@@ -185,7 +183,7 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 	}
 }
 
-// leftover says which machine d was made for. The interface carries its name.
+// leftover names the machine of a dependant. The network interface has the machine's name.
 func leftover(d cloud.Dependant) provider.Leftover {
 	l := provider.Leftover{Kind: string(d.Kind), ID: d.Name, UID: d.UID, Owner: d.Owner, Namespace: d.Namespace}
 	if d.Kind == cloud.NIC {
@@ -194,7 +192,7 @@ func leftover(d cloud.Dependant) provider.Leftover {
 	return l
 }
 
-// Status is status.providerStatus of the OpenShift API.
+// Status is the status.providerStatus of the OpenShift API.
 type Status struct {
 	metav1.TypeMeta `json:",inline"`
 	InstanceID      string             `json:"instanceId,omitempty"`
@@ -202,13 +200,13 @@ type Status struct {
 	Conditions      []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// LastKnownState is status.lastKnownState of the Gardener API.
+// LastKnownState is the status.lastKnownState of the Gardener API.
 type LastKnownState struct {
 	InstanceID    string `json:"instanceID"`
 	InstanceState string `json:"instanceState"`
 }
 
-// Status depends on nothing but the instance, so that it changes only with it.
+// Status depends only on the instance, so it changes only with the instance.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
 	d, err := dialectOf(s.class.API)
 	if err != nil {

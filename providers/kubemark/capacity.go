@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// Capacity is the part of a spec that says what nodes have. What it leaves out is as
-// the class declares outside its spec, and else the default.
+// Capacity is the part of a spec about the capacity of nodes. Omitted fields are those that the class
+// declares outside its spec, or else have a default.
 type Capacity struct {
 	// NumCores is the CPU capacity in whole cores. Default: 4.
 	NumCores *resource.Quantity `json:"numCores,omitempty"`
@@ -28,23 +28,23 @@ type Capacity struct {
 	MaxPods *int64 `json:"maxPods,omitempty"`
 	// GPUs counts nvidia.com/gpu. Default: 0.
 	GPUs *int64 `json:"gpus,omitempty"`
-	// Resources are whatever else nodes have, by the name by which pods ask for it:
-	// huge pages ("hugepages-2Mi"), "ephemeral-storage" and extended resources
-	// ("example.com/fpga"). Nodes do not have what there is 0 of.
+	// Resources are further resources of nodes, by the names in pods' requests: huge pages ("hugepages-2Mi"),
+	// "ephemeral-storage" and extended resources ("example.com/fpga"). Nodes do not list resources with the
+	// amount 0.
 	Resources map[corev1.ResourceName]resource.Quantity `json:"resources,omitempty"`
 }
 
-// classGPUs is how a class counts its accelerators outside its spec.
+// classGPUs is the resource in which a class declares accelerators outside its spec.
 const classGPUs corev1.ResourceName = "gpu"
 
-// entry is what is said of one resource, and where.
+// entry is the amount of one resource, and the path of the field.
 type entry struct {
 	path   string
 	amount resource.Quantity
 }
 
-// says are the entries of a spec.
-func (c Capacity) says() map[corev1.ResourceName]entry {
+// entries are the amounts in a spec.
+func (c Capacity) entries() map[corev1.ResourceName]entry {
 	out := map[corev1.ResourceName]entry{}
 	for name, amount := range c.Resources {
 		out[name] = entry{"resources[" + shown(string(name)) + "]", amount}
@@ -73,8 +73,8 @@ func counted(n *int64) *resource.Quantity {
 	return resource.NewQuantity(*n, resource.DecimalSI)
 }
 
-// declared are the entries of what a class says outside its spec. A name that no node
-// of ours can have is somebody else's.
+// declared are the amounts that a class declares outside its spec. Names that no node of kubemark can have
+// are ignored.
 func declared(list corev1.ResourceList) map[corev1.ResourceName]entry {
 	out := map[corev1.ResourceName]entry{}
 	for name, amount := range list {
@@ -90,25 +90,25 @@ func declared(list corev1.ResourceList) map[corev1.ResourceName]entry {
 	return out
 }
 
-// named reports whether a spec has a field of its own for the resource.
+// named reports whether a spec has a separate field for the resource.
 func named(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourcePods
 }
 
-// capacity is what nodes have, in cores, bytes and pieces; nothing of 0.
+// capacity is the capacity of nodes, in cores, bytes and pieces, without amounts of 0.
 type capacity map[corev1.ResourceName]int64
 
-// capacityOf is what the nodes of a class have: as the spec says, else as the class
-// declares, else the default.
+// capacityOf is the capacity of the nodes of a class: that of the spec, or else that declared by the class,
+// or else the default.
 func capacityOf(spec Capacity, class corev1.ResourceList) (capacity, error) {
 	defaults := Capacity{
 		NumCores:       resource.NewQuantity(defaultCores, resource.DecimalSI),
 		MemoryCapacity: resource.NewQuantity(defaultMemory, resource.BinarySI),
 		MaxPods:        ptr.To[int64](defaultMaxPods),
 	}
-	all := defaults.says()
+	all := defaults.entries()
 	maps.Copy(all, declared(class))
-	maps.Copy(all, spec.says())
+	maps.Copy(all, spec.entries())
 	if errs := checkEntries(all); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -121,7 +121,7 @@ func capacityOf(spec Capacity, class corev1.ResourceList) (capacity, error) {
 	return out, nil
 }
 
-// further is the capacity without what every node has.
+// further is the capacity without the resources that every node has.
 func (c capacity) further() map[corev1.ResourceName]int64 {
 	out := maps.Clone(c)
 	maps.DeleteFunc(out, func(name corev1.ResourceName, _ int64) bool { return named(name) })
@@ -131,10 +131,10 @@ func (c capacity) further() map[corev1.ResourceName]int64 {
 	return out
 }
 
-// checkCapacity judges what a spec says, as far as it goes.
+// checkCapacity checks the capacity in a spec.
 func checkCapacity(s Spec) (errs []error) {
 	if _, twice := s.Resources[cloud.GPU]; twice && s.GPUs != nil {
-		errs = append(errs, provider.InvalidField("resources["+string(cloud.GPU)+"]", "cannot be given together with gpus"))
+		errs = append(errs, provider.InvalidField("resources["+string(cloud.GPU)+"]", "must not be set together with gpus"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Resources)) {
 		if len(errs) > mostFaults {
@@ -147,10 +147,10 @@ func checkCapacity(s Spec) (errs []error) {
 	if len(errs) > 0 {
 		return errs
 	}
-	return checkEntries(s.says())
+	return checkEntries(s.entries())
 }
 
-// checkEntries judges amounts, each by itself and huge pages together.
+// checkEntries checks amounts, each alone and huge pages together.
 func checkEntries(all map[corev1.ResourceName]entry) (errs []error) {
 	memory, bounded := all[corev1.ResourceMemory]
 	left, _ := whole(memory.amount)
@@ -162,7 +162,7 @@ func checkEntries(all map[corev1.ResourceName]entry) (errs []error) {
 		n, err := checkAmount(name, e.amount)
 		if err == nil && bounded && strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
 			if left -= n; left < 0 {
-				err = errors.New("huge pages are more than the memory that they are taken from")
+				err = errors.New("huge pages exceed the memory")
 			}
 		}
 		if err != nil {
@@ -172,13 +172,13 @@ func checkEntries(all map[corev1.ResourceName]entry) (errs []error) {
 	return errs
 }
 
-// checkAmount judges how much there is of one resource.
+// checkAmount checks the amount of one resource.
 func checkAmount(name corev1.ResourceName, q resource.Quantity) (int64, error) {
 	n, exact := whole(q)
 	page := pageSize(name)
 	switch {
 	case n == math.MaxInt64:
-		return 0, errors.New("is more than can be counted")
+		return 0, errors.New("is too large")
 	case name == corev1.ResourceCPU && (n < 1 || !exact):
 		return 0, fmt.Errorf("%s is not a whole number of cores, at least 1", &q)
 	case name == corev1.ResourceMemory && n < 1<<20:
@@ -195,10 +195,9 @@ func checkAmount(name corev1.ResourceName, q resource.Quantity) (int64, error) {
 	return n, nil
 }
 
-// whole is an amount, rounded up, and whether it was whole. What is too much to be
-// counted is math.MaxInt64.
+// whole returns an amount, rounded up, and whether it was whole. It returns math.MaxInt64 for larger amounts.
 func whole(q resource.Quantity) (n int64, exact bool) {
-	switch about := q.AsApproximateFloat64(); { // 1e999999999 has a billion digits, which nobody is to compute
+	switch about := q.AsApproximateFloat64(); { // 1e999999999 has a billion digits: do not compute it
 	case about >= math.MaxInt64:
 		return math.MaxInt64, false
 	case about < 0:
@@ -208,13 +207,13 @@ func whole(q resource.Quantity) (n int64, exact bool) {
 	return n, q.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
-// mostPageDigits is how long a size of pages may be written.
+// mostPageDigits is the maximum length of a page size as text.
 const mostPageDigits = 16
 
-// pageSize is that of huge pages of the name, in bytes; 0 where they are none.
+// pageSize is the page size of the huge pages of a name, in bytes; 0: the name is not of huge pages.
 func pageSize(name corev1.ResourceName) int64 {
 	text, is := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	if !is || len(text) > mostPageDigits || strings.ContainsAny(text, "eE") { // what would take long to compute
+	if !is || len(text) > mostPageDigits || strings.ContainsAny(text, "eE") { // it could take long to compute
 		return 0
 	}
 	q, err := resource.ParseQuantity(text)
@@ -225,28 +224,28 @@ func pageSize(name corev1.ResourceName) int64 {
 	return n
 }
 
-// checkResourceName says why nodes have nothing of the name: API servers and kubelets
-// take no other.
+// checkResourceName returns why a node cannot have a resource of the name: API servers and kubelets accept no
+// others.
 func checkResourceName(name corev1.ResourceName) error {
 	text := string(name)
 	switch {
 	case name == corev1.ResourceEphemeralStorage:
 		return nil
 	case named(name):
-		return errors.New("has a field of its own: numCores, memoryCapacity or maxPods")
+		return errors.New("is not allowed here: use numCores, memoryCapacity or maxPods")
 	case strings.HasPrefix(text, corev1.ResourceHugePagesPrefix):
 		page := pageSize(name)
 		written := corev1.ResourceHugePagesPrefix + resource.NewQuantity(page, resource.BinarySI).String()
 		if page <= 0 || page%1024 != 0 || page == math.MaxInt64 || text != written {
-			return errors.New("names no size of pages, such as 2Mi or 1Gi")
+			return errors.New("has no page size such as 2Mi or 1Gi")
 		}
 		return nil
 	case !strings.Contains(text, "/"), strings.Contains(text, "kubernetes.io/"), strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix):
-		return fmt.Errorf("is neither huge pages, nor %s, nor an extended resource such as example.com/fpga", corev1.ResourceEphemeralStorage)
+		return fmt.Errorf("is not one of huge pages, %s, or an extended resource such as example.com/fpga", corev1.ResourceEphemeralStorage)
 	}
-	// A quota is of what is written before the name.
+	// The name of a quota has a prefix, with which the name must be valid too.
 	if why := validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix + text); len(why) > 0 {
-		return fmt.Errorf("is no name of an extended resource: %s", strings.Join(why, "; "))
+		return fmt.Errorf("is not a valid name of an extended resource: %s", strings.Join(why, "; "))
 	}
 	return nil
 }

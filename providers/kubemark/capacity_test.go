@@ -28,7 +28,7 @@ func amounts(list corev1.ResourceList) quantities {
 	return out
 }
 
-// declaring is a class that says outside its spec what its nodes have.
+// declaring is a class that declares its capacity outside its spec.
 func declaring(spec string, says quantities) provider.Class {
 	class := gardener(spec)
 	class.NodeCapacity = corev1.ResourceList{}
@@ -38,7 +38,7 @@ func declaring(spec string, says quantities) provider.Class {
 	return class
 }
 
-// target is a cluster that takes one Node, and a kwok provider for it.
+// target is a cluster that accepts one Node, and a kwok provider for it.
 func target(t *testing.T) (p *kubemark.Provider, made *corev1.Node) {
 	t.Helper()
 	made = &corev1.Node{}
@@ -61,7 +61,7 @@ func target(t *testing.T) (p *kubemark.Provider, made *corev1.Node) {
 	return p, made
 }
 
-// sizeOf is what autoscalers are told.
+// sizeOf is the size that autoscalers get.
 func sizeOf(t *testing.T, s provider.Session) provider.Size {
 	t.Helper()
 	size, err := tellSize(t, s)
@@ -80,8 +80,8 @@ func tellSize(t *testing.T, s provider.Session) (provider.Size, error) {
 	return sizer.Size(t.Context())
 }
 
-// TestDeclaredCapacity: what a class declares outside its spec is what its nodes have,
-// as far as the spec does not say otherwise, and what autoscalers are told.
+// TestDeclaredCapacity: nodes have the capacity that the class declares outside its spec, unless the spec
+// sets it; autoscalers get the same.
 func TestDeclaredCapacity(t *testing.T) {
 	for _, c := range []struct {
 		reason      string
@@ -151,7 +151,7 @@ func TestDeclaredCapacity(t *testing.T) {
 	}
 }
 
-// TestDeclaredCapacityThatCannotBe: nothing is made, and what was made is found and removed.
+// TestDeclaredCapacityThatCannotBe: nothing is created, and existing instances are found and deleted.
 func TestDeclaredCapacityThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		reason, spec string

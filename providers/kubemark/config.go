@@ -17,41 +17,40 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/kwok"
 )
 
-// Config is what all classes of one provider share. The zero Config is that of
-// the "memory" back end with instances that are gone with the process.
+// Config is the configuration that all classes of one provider share. The zero Config uses the "memory" back
+// end, and its instances end with the process.
 type Config struct {
-	// Dir is where instances are kept: made if missing, and shared by all
-	// providers that name it. Empty keeps them in memory.
+	// Dir is the directory of the instances. It is created if missing, and shared by all providers with the
+	// same Dir. Empty: instances are in memory.
 	Dir string
-	// Backend is that of specs that name none. Default: "hollow" if Dir and
-	// HollowBinary are given, else "memory".
+	// Backend is the default back end of specs. Default: "hollow" if Dir and HollowBinary are set, else
+	// "memory".
 	Backend string
-	// HollowBinary is the program of the "hollow" back end, a path or a name
-	// in $PATH; HollowArgs come before the flags that the provider gives it.
+	// HollowBinary is the program of the "hollow" back end, a path or a name in $PATH; HollowArgs precede the
+	// flags that the provider adds.
 	HollowBinary string
 	HollowArgs   []string
 	// NodeIP is the address of hollow nodes. Default: this machine's first
 	// IPv4 address that is neither loopback nor link-local.
 	NodeIP string
-	// Target is the cluster in which the "kwok" back end makes Nodes.
+	// Target is the cluster in which the "kwok" back end creates Nodes.
 	Target *rest.Config
 	// Hooks are called by the "memory" back end.
 	Hooks Hooks
-	// Clock tells the time. Default: the real one.
+	// Clock is the clock. Default: the real one.
 	Clock clock.Clock
-	// MetadataAddress is where ServeMetadata listens; empty for nowhere.
+	// MetadataAddress is where ServeMetadata listens; empty: it does not listen.
 	MetadataAddress string
-	// PageSize is how many machines List reads at once. Default: 500.
+	// PageSize is the number of machines that List reads at once. Default: 500.
 	PageSize int
 }
 
 const defaultPageSize = 500
 
-// AddFlags adds the flags of the provider binary. Their defaults are what the
-// Config holds.
+// AddFlags adds the flags of the provider binary. Their defaults are the values in Config.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "kubemark-dir", c.Dir,
-		"Directory that keeps the instances. Empty keeps them in memory: they are gone with the process.")
+		"Directory that keeps the instances. Empty keeps them in memory: they end with the process.")
 	fs.StringVar(&c.Backend, "kubemark-backend", c.Backend,
 		`Back end of provider specs that name none: "hollow", "kwok" or "memory".`)
 	fs.StringVar(&c.HollowBinary, "hollow-binary", c.HollowBinary,
@@ -61,10 +60,10 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.NodeIP, "hollow-node-ip", c.NodeIP,
 		"Address of hollow nodes, not loopback. Empty chooses this machine's first IPv4 address.")
 	fs.StringVar(&c.MetadataAddress, "kubemark-metadata-address", c.MetadataAddress,
-		"Address (host:port) at which instances have metadata services and can be told to be interrupted, by whoever reaches it. Empty for none.")
+		"Address (host:port) of the metadata services of instances. Any client that reaches it can request interruptions. Empty: it is not served.")
 }
 
-// complete fills in defaults.
+// complete sets defaults.
 func (c Config) complete() Config {
 	if c.Backend == "" && c.Dir != "" && c.HollowBinary != "" {
 		c.Backend = Hollow
@@ -84,7 +83,7 @@ func (c Config) store() (cloud.Store, error) {
 	return cloud.NewDirectory(c.Dir)
 }
 
-// bodies makes the back ends that can be used, and says what the others lack.
+// bodies returns the available back ends, and what the others lack.
 func (c Config) bodies() (have map[string]cloud.Body, missing map[string]error) {
 	have, missing = map[string]cloud.Body{Memory: hooked{c.Hooks}}, map[string]error{}
 	if b, err := c.hollowBody(); err != nil {
@@ -130,8 +129,8 @@ func (c Config) kwokBody() (cloud.Body, error) {
 	return kwok.New(c.Target)
 }
 
-// hostIP is this machine's first IPv4 address that a kubelet registers with;
-// empty if there is none.
+// hostIP is this machine's first IPv4 address that a kubelet would register with; empty: it has no such
+// address.
 func hostIP() string {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

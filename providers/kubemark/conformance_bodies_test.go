@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// nodes is the little of an API server that Node objects need.
+// nodes is the part of an API server that serves Node objects.
 type nodes struct {
 	mu  sync.Mutex
 	all map[string]types.UID
@@ -78,19 +78,19 @@ func answer(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 	_ = json.NewEncoder(w).Encode(status)
 }
 
-// TestConformanceKwok: what runs for an instance is a Node object.
+// TestConformanceKwok: the body of an instance is a Node object.
 func TestConformanceKwok(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		target := httptest.NewServer(&nodes{all: map[string]types.UID{}, of: map[string]string{}})
 		t.Cleanup(target.Close)
 		h := started(t, kubemark.Config{Backend: kubemark.Kwok, Target: &rest.Config{Host: target.URL, QPS: -1}, Dir: t.TempDir()}).harness()
-		// Kwok is the back end that is not configured elsewhere.
+		// Kwok is the back end that is not configured in other tests.
 		h.BadSpecs = slices.DeleteFunc(h.BadSpecs, func(bad providertest.BadSpec) bool { return bad.Field == "backend" })
 		return h
 	})
 }
 
-// started is a cloud on which every start is that of a fresh process.
+// started is a cloud on which every start is that of a new process.
 func started(t *testing.T, config kubemark.Config) cloud {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -104,7 +104,7 @@ func started(t *testing.T, config kubemark.Config) cloud {
 	}}
 }
 
-// TestConformanceHollow: what runs for an instance is a process.
+// TestConformanceHollow: the body of an instance is a process.
 func TestConformanceHollow(t *testing.T) {
 	t.Setenv(roleVariable, "kubelet")
 	providertest.Run(t, func(t *testing.T) providertest.Harness {

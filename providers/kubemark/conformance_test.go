@@ -17,7 +17,7 @@ import (
 
 const pageSize = 5
 
-// spec is a valid spec of each API, slow enough that every pending state shows.
+// spec is a valid spec of each API, slow enough to show every pending state.
 var spec = map[string]string{
 	provider.OpenShift: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v1beta1","kind":"KubemarkMachineProviderConfig",` + slow,
 	provider.Gardener:  `{` + slow,
@@ -29,14 +29,13 @@ func class(api, cluster string) provider.Class {
 	return provider.Class{API: api, Cluster: cluster, Spec: []byte(spec[api])}
 }
 
-// cloud is one infrastructure under test: what outlives a provider process.
+// cloud is one infrastructure under test, which outlives a provider process.
 type cloud struct {
 	clock *clocktesting.FakeClock
 	start func() *kubemark.Provider
 }
 
-// inMemory is a cloud that is gone with its provider, which is therefore never
-// restarted.
+// inMemory is a cloud that ends with its provider, which is therefore never restarted.
 func inMemory(t *testing.T) cloud {
 	t.Helper()
 	c := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -47,7 +46,7 @@ func inMemory(t *testing.T) cloud {
 	return cloud{clock: c, start: func() *kubemark.Provider { return p }}
 }
 
-// inDirectory is a cloud on disk; every start is that of a fresh process.
+// inDirectory is a cloud on disk; every start is that of a new process.
 func inDirectory(t *testing.T) cloud {
 	t.Helper()
 	c := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -94,7 +93,7 @@ func TestConformanceInMemory(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return inMemory(t).harness() })
 }
 
-// TestConformanceOfZones: zones are choices as well, in an order of each machine's own.
+// TestConformanceOfZones: zones are choices too, in an individual order for each machine.
 func TestConformanceOfZones(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		h := inMemory(t).harness()

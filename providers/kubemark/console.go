@@ -9,9 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// Console is the infrastructure as its owner sees it, around the provider: for
-// tests, for the simulator and for whoever wants to know what is there. It
-// serves no machine and obeys no limit of a spec.
+// Console gives tests, the simulator and users access to the infrastructure besides the provider. It serves
+// no machine, and limits of a spec do not apply to it.
 type Console struct{ provider *Provider }
 
 // Console opens the console.
@@ -24,26 +23,25 @@ func (c Console) Instances(ctx context.Context, cluster string) ([]provider.Inst
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, instance(i))
+		out = append(out, toInstance(i))
 	}
 	return out, nil
 }
 
-// Dependants counts the disks and network interfaces of the cluster: two for
-// each instance, and those that were left behind.
+// Dependants counts the disks and network interfaces of the cluster: two for each instance, and leftovers.
 func (c Console) Dependants(cluster string) (int, error) {
 	all, err := c.provider.store.Dependants(cluster)
 	return len(all), err
 }
 
-// Remove makes an instance go, as if somebody had deleted it.
+// Remove deletes an instance, as another client would.
 func (c Console) Remove(ctx context.Context, cluster string, i provider.Instance) error {
 	_, _, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, now time.Time) { r.Deleted = now })
 	return err
 }
 
-// GiveUp lets the infrastructure give up an instance that it accepted, when it would
-// run. It is an error where that is over.
+// GiveUp makes an accepted instance fail at the time when it would start. It returns an error for a running
+// instance.
 func (c Console) GiveUp(ctx context.Context, cluster string, i provider.Instance, kind provider.Kind) error {
 	now, ok, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { r.Traits.Fault = string(kind) })
 	switch {
@@ -55,8 +53,8 @@ func (c Console) GiveUp(ctx context.Context, cluster string, i provider.Instance
 	return err
 }
 
-// Hasten ends all latencies of an instance: it runs, boots and joins at once, or ends at once if it is being deleted. A provider
-// that runs notices that when it next looks at the instance.
+// Hasten ends all latencies of an instance: it starts, boots and joins at once, or ends at once if it is
+// being deleted. A running provider notices that at its next look at the instance.
 func (c Console) Hasten(ctx context.Context, cluster string, i provider.Instance) error {
 	_, _, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { r.Traits.Latencies = cloud.Latencies{} })
 	return err
@@ -68,28 +66,28 @@ func (c Console) PowerOff(ctx context.Context, cluster string, i provider.Instan
 	return err
 }
 
-// Tell lets the infrastructure announce something about an instance. Told to
-// terminate it, the infrastructure takes it back once that time has come.
+// Tell lets the infrastructure announce an event of an instance. An instance that is announced to be
+// terminated is terminated at that time.
 func (c Console) Tell(ctx context.Context, cluster string, i provider.Instance, a Announcement, at time.Time) error {
-	return c.tell(ctx, cluster, i, func(t *cloud.Told) { *a.in(t) = at })
+	return c.tell(ctx, cluster, i, func(t *cloud.Announced) { *a.in(t) = at })
 }
 
-// Withdraw lets the infrastructure take back all that it was told to announce.
+// Withdraw withdraws all announcements.
 func (c Console) Withdraw(ctx context.Context, cluster string, i provider.Instance) error {
-	return c.tell(ctx, cluster, i, func(t *cloud.Told) { *t = cloud.Told{} })
+	return c.tell(ctx, cluster, i, func(t *cloud.Announced) { *t = cloud.Announced{} })
 }
 
-func (c Console) tell(ctx context.Context, cluster string, i provider.Instance, change func(*cloud.Told)) error {
-	_, ok, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { change(&r.Told) })
+func (c Console) tell(ctx context.Context, cluster string, i provider.Instance, change func(*cloud.Announced)) error {
+	_, ok, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { change(&r.Announced) })
 	if err == nil && !ok {
 		err = gone(i)
 	}
 	return err
 }
 
-// Plant makes an instance of the class's owner with the UID, the namespace and
-// the name of i: a second one if there is one already, or, with an empty UID, one as another implementation makes
-// it. With a UID, or if the name is taken, its node name gets a number.
+// Plant creates an instance of the class's owner with the UID, the namespace and the name of i: a second
+// instance if the machine has one or, with an empty UID, an instance of another implementation. With a UID,
+// or if the name is taken, a number is appended to the node name.
 func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Instance) (provider.Instance, error) {
 	spec, err := c.provider.decode(class)
 	if err != nil {
@@ -107,16 +105,16 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 	}
 	if i.UID != "" {
 		r.Owner, r.Namespace = class.Owner, i.Namespace
-		r.Tags = s.birth(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{})
+		r.Tags = s.createTags(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{})
 	}
 	sight, err := c.provider.cloud.Plant(ctx, r)
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("plant an instance of %s: %w", i.Name, err)
 	}
-	return instance(sight), nil
+	return toInstance(sight), nil
 }
 
-// Leave makes what a create leaves behind that failed half way.
+// Leave creates the leftovers of an interrupted creation.
 func (c Console) Leave(class provider.Class, ref provider.Ref) error {
 	return c.provider.cloud.Leave(cloud.Record{
 		ID: cloud.InstanceID(ref.Token(class.Cluster)), Cluster: class.Cluster, UID: ref.UID, Node: ref.Name,
@@ -124,6 +122,6 @@ func (c Console) Leave(class provider.Class, ref provider.Ref) error {
 	})
 }
 
-// SetPassword denies everything to classes whose credentials do not have the
-// password under "password"; an empty one accepts all.
+// SetPassword denies all calls of classes whose credentials do not have the password in the key "password".
+// An empty password accepts all calls.
 func (c Console) SetPassword(password string) error { return c.provider.store.SetPassword(password) }

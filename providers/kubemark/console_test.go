@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// TestHasten: what takes an hour is over at once, on the way up and on the way out.
+// TestHasten: latencies of an hour end at once, during creation and deletion.
 func TestHasten(t *testing.T) {
 	p, err := kubemark.New(kubemark.Config{Backend: kubemark.Memory, Clock: clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))})
 	if err != nil {

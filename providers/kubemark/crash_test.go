@@ -11,17 +11,15 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// TestKilledWhileCreating kills pairs of provider processes that create the
-// same machines, at random moments, and then lets one finish: there is exactly
-// one instance per machine, whole, and nothing besides.
+// TestKilledWhileCreating kills pairs of provider processes that create the same machines, at random moments,
+// and then lets one finish: there is exactly one complete instance per machine, and nothing else.
 func TestKilledWhileCreating(t *testing.T) {
 	const rounds = 15
 	dir := t.TempDir()
 	killed := 0
 	for round := range rounds {
 		first, second := creator(t, dir), creator(t, dir)
-		// An undisturbed run takes some 20 ms. Later rounds find most of the
-		// machines made.
+		// An undisturbed run takes some 20 ms. Later rounds find most of the machines created.
 		time.Sleep(time.Duration(rand.IntN(15)) * time.Millisecond)
 		for _, c := range []*exec.Cmd{first, second} {
 			_ = c.Process.Kill() // it may have finished
@@ -66,7 +64,7 @@ func creator(t *testing.T, dir string) *exec.Cmd {
 	return c
 }
 
-// removeSome makes room for further creating.
+// removeSome deletes some machines, so that later rounds create again.
 func removeSome(t *testing.T, dir string) {
 	t.Helper()
 	p, err := kubemark.New(kubemark.Config{Dir: dir})

@@ -25,13 +25,12 @@ const (
 	defaultMood    = time.Minute
 )
 
-// dialect is what the APIs disagree about.
+// dialect has the differences between the APIs.
 type dialect struct {
-	// versions are the apiVersions in which a spec may be written; untyped says that
-	// it may leave out its apiVersion and kind, or the kind.
+	// versions are the valid apiVersions of a spec. untyped: the spec may omit apiVersion and kind, or kind.
 	versions []string
 	untyped  bool
-	// status is what the API keeps of an instance.
+	// status is the API's status of an instance.
 	status func(provider.Instance) any
 }
 
@@ -55,7 +54,7 @@ func dialectOf(api string) (dialect, error) {
 	return d, nil
 }
 
-// decode decodes and judges the spec of a class, and fills in its defaults.
+// decode decodes and validates the spec of a class, and sets its defaults.
 func (p *Provider) decode(class provider.Class) (spec Spec, err error) {
 	spec, err = p.specs.Get(class.API, class.Spec)
 	if err != nil {
@@ -65,7 +64,7 @@ func (p *Provider) decode(class provider.Class) (spec Spec, err error) {
 	return spec, nil
 }
 
-// judge decodes and judges a spec. The result is shared by all that ask.
+// judge decodes and validates a spec. The result is shared: do not change it.
 func (p *Provider) judge(api string, raw []byte) (spec Spec, err error) {
 	if err := kit.DecodeStrict(raw, &spec); err != nil {
 		return Spec{}, err
@@ -91,12 +90,11 @@ func checkType(api string, t metav1.TypeMeta) error {
 	return errors.Join(errs...)
 }
 
-// fill fills in the defaults of all but capacity, in a copy of what is shared: what
-// pointers and maps lead to stays as it is.
+// fill sets the defaults of all fields but capacity, in a copy: the shared pointers and maps are not changed.
 func (p *Provider) fill(s *Spec, class provider.Class) {
 	s.Backend = cmp.Or(s.Backend, p.config.Backend)
 	s.Arch = cmp.Or(s.Arch, runtime.GOARCH)
-	if s.Backend == Hollow { // a kubelet insists on the host's
+	if s.Backend == Hollow { // a kubelet needs the host's
 		s.Arch = runtime.GOARCH
 	}
 	s.Region = cmp.Or(s.Region, class.Region)
@@ -110,7 +108,7 @@ func (p *Provider) fill(s *Spec, class provider.Class) {
 	}
 }
 
-// choose is the spec as it is for one of its choices, or zones: the first, if none is named.
+// choose returns the spec of one of its choices or zones; by default, of the first.
 func (s Spec) choose(name string) (Spec, error) {
 	all := s.Choices
 	if len(all) == 0 {
@@ -128,7 +126,7 @@ func (s Spec) choose(name string) (Spec, error) {
 	return s, provider.Errorf(provider.Invalid, "the spec has no choice %q", name)
 }
 
-// name tells a choice from the others of a spec.
+// name identifies a choice in a spec.
 func (c Choice) name() string {
 	switch {
 	case c.Zone == "":
@@ -139,7 +137,7 @@ func (c Choice) name() string {
 	return c.InstanceType + " in " + c.Zone
 }
 
-// spread are the zones of the spec as choices.
+// spread returns the zones of the spec as choices.
 func (s Spec) spread() []Choice {
 	out := make([]Choice, 0, len(s.Zones))
 	for _, zone := range s.Zones {
@@ -148,8 +146,8 @@ func (s Spec) spread() []Choice {
 	return out
 }
 
-// nodeLabels are the labels that every node of the class has: of its place and type
-// those that do not depend on the machine.
+// nodeLabels are the labels of all nodes of the class: its region, zone and type, if they do not depend on
+// the machine.
 func (s Spec) nodeLabels() map[string]string {
 	out := maps.Clone(s.Labels)
 	if out == nil {
@@ -177,8 +175,7 @@ func (s Spec) nodeLabels() map[string]string {
 	return out
 }
 
-// traits are what the spec, as it is for one choice, says about an instance, whose node has
-// what is given.
+// traits returns the traits of an instance from the spec of one choice, and the capacity of its node.
 func (s Spec) traits(has capacity) cloud.Traits {
 	t := cloud.Traits{
 		Backend:      s.Backend,
@@ -214,7 +211,7 @@ func (s Spec) traits(has capacity) cloud.Traits {
 	return t
 }
 
-// duration is d, or other when there is none.
+// duration returns d, or other if d is nil.
 func duration(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil {
 		return other

@@ -1,9 +1,8 @@
-// Package kubemark is a provider whose instances are simulated: a real kubelet
-// over a fake container runtime ("hollow"), a Node that kwok keeps ready
-// ("kwok"), or nothing but calls to hooks ("memory"). It is the reference
+// Package kubemark is a provider with simulated instances: a real kubelet over a fake container runtime
+// ("hollow"), a Node that kwok keeps ready ("kwok"), or only calls of hooks ("memory"). It is the reference
 // implementation of package provider and the default of Millwright.
 //
-// Instances are kept in a directory, where they survive a restart of the
-// provider, or in memory. Beyond Config.Dir and the chosen back end, everything
-// is set per class, in the provider spec: see [Spec].
+// Instances are stored in a directory, where they survive a restart of the provider, or in memory. Config.Dir
+// and the back ends are configured for the provider; everything else is configured by class, in the provider
+// spec: see [Spec].
 package kubemark

@@ -13,14 +13,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/hollow"
 )
 
-// haltPoll is how often Halt looks whether processes have ended.
+// haltPoll is the interval at which Halt checks whether processes have ended.
 const haltPoll = 50 * time.Millisecond
 
-// Halt ends all processes that stand for instances kept in dir, as a power cut
-// would: the instances stay, and their processes start again when a provider
-// next looks at them. No provider may use dir meanwhile.
+// Halt ends all processes of the instances in dir, as a power cut would: the instances stay, and a provider
+// starts their processes again when it next reads them. No provider may use dir meanwhile.
 func Halt(ctx context.Context, dir string) error {
-	// Processes are known by the absolute path of their folder.
+	// Processes are identified by the absolute path of their folder.
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("find the instance directory: %w", err)
@@ -43,7 +42,7 @@ func Halt(ctx context.Context, dir string) error {
 	}
 }
 
-// haltOnce asks every process to end and counts those that have not.
+// haltOnce tells every process to end, and counts the running ones.
 func haltOnce(ctx context.Context, store cloud.Store, body *hollow.Body) (left int, err error) {
 	clusters, err := store.Clusters()
 	if err != nil {
@@ -81,8 +80,7 @@ func haltBody(ctx context.Context, store cloud.Store, body *hollow.Body, r cloud
 		return gone, err
 	}
 	if gone && (r.Body.Want == cloud.Up || r.Body.Want == cloud.Silent) {
-		// Nothing runs yet, as after boot; otherwise it would count as a
-		// process that ended by itself.
+		// Nothing runs, as after a boot; otherwise the process would count as crashed.
 		r.Body.Want = cloud.Absent
 	}
 	if r.Body == before {

@@ -21,8 +21,8 @@ func (r *rack) reboot(i provider.Instance, request string) {
 	}
 }
 
-// A kubelet that hangs does not even hear that it is to end: a reboot kills it
-// and starts another, once for each request, and the instance stays the same.
+// A kubelet that hangs ignores signals: a reboot kills it and starts another, once for each request, and the
+// instance stays the same.
 func TestHollowReboot(t *testing.T) {
 	r := newRack(t, "kubelet")
 	i := r.create()
@@ -53,7 +53,7 @@ func TestHollowReboot(t *testing.T) {
 	}
 }
 
-// The console of a process is its log; one that never wrote has an empty one.
+// The console of a process is its log; without output it is empty.
 func TestHollowConsole(t *testing.T) {
 	r := newRack(t, "kubelet")
 	i := r.create()

@@ -33,7 +33,7 @@ type rack struct {
 	dir   string
 	clock *clocktesting.FakeClock
 	spec  string
-	pids  map[int]bool // all that were ever seen
+	pids  map[int]bool // all processes so far
 }
 
 func newRack(t *testing.T, role string) *rack {
@@ -50,7 +50,7 @@ func newRack(t *testing.T, role string) *rack {
 	return r
 }
 
-// session is that of a fresh provider process.
+// session is a session of a new provider process.
 func (r *rack) session() provider.Session {
 	r.t.Helper()
 	p, err := kubemark.New(kubemark.Config{
@@ -77,7 +77,7 @@ func (r *rack) create() provider.Instance {
 	return i
 }
 
-// starts are the processes that were ever started and whose folder is there.
+// starts are the processes so far whose folder exists.
 func (r *rack) starts() (pids []int) {
 	traces, err := filepath.Glob(filepath.Join(r.dir, "bodies", "*", "start-*"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *rack) starts() (pids []int) {
 	return pids
 }
 
-// until waits, in real time, for what a process does.
+// until waits, in real time, for an effect of a process.
 func (r *rack) until(what string, ok func() bool) {
 	r.t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -107,8 +107,8 @@ func (r *rack) until(what string, ok func() bool) {
 	}
 }
 
-// untilStarted looks at the instance, as the engine does: a start may have to
-// wait for the last of the threads of a process before it.
+// untilStarted reads the instance, as the engine does: a start may have to wait for the last thread of an
+// earlier process.
 func (r *rack) untilStarted(n int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d starts", n), func() bool { return r.state() != provider.Pending && len(r.starts()) == n })
@@ -170,7 +170,7 @@ func TestHollowLife(t *testing.T) {
 		t.Errorf("addresses %v", i.Addresses)
 	}
 
-	// Every look is that of a fresh provider process.
+	// Every read is that of a new provider process.
 	for range 3 {
 		if s := r.state(); s != provider.Running {
 			t.Fatalf("the instance is %s", s)
@@ -255,8 +255,8 @@ func TestHollowPower(t *testing.T) {
 	r.deleteUntilDone()
 }
 
-// TestHollowStartedTwice: after a crash between starting the process and
-// recording that, it is found and not started again.
+// TestHollowStartedTwice: after a crash between the start of a process and its recording, the process is
+// found and not started again.
 func TestHollowStartedTwice(t *testing.T) {
 	r := newRack(t, "kubelet")
 	r.create()
@@ -276,7 +276,7 @@ func TestHollowStartedTwice(t *testing.T) {
 	}
 }
 
-// forgetBody turns the record back to what it was before the start.
+// forgetBody resets the record to its state before the start.
 func (r *rack) forgetBody() {
 	r.t.Helper()
 	records, err := filepath.Glob(filepath.Join(r.dir, "clusters", "c", "machines", "*", "*.json"))
@@ -296,7 +296,7 @@ func (r *rack) forgetBody() {
 	}
 }
 
-// TestHollowManyProviders: of many processes that look at once, one starts it.
+// TestHollowManyProviders: of many processes that read concurrently, one starts the body.
 func TestHollowManyProviders(t *testing.T) {
 	const observers = 8
 	r := newRack(t, "kubelet")
@@ -314,15 +314,14 @@ func TestHollowManyProviders(t *testing.T) {
 	}
 	wg.Wait()
 	r.untilStarted(1)
-	time.Sleep(100 * time.Millisecond) // a second one would leave its trace meanwhile
+	time.Sleep(100 * time.Millisecond) // a second process would write its trace meanwhile
 	if n := len(r.starts()); n != 1 {
 		t.Errorf("%d starts", n)
 	}
 	r.deleteUntilDone()
 }
 
-// TestHollowHalt: a power cut ends the processes; instances that were on come
-// back, others stay off.
+// TestHollowHalt: a power cut ends the processes; instances that were on are started again, others stay off.
 func TestHollowHalt(t *testing.T) {
 	r := newRack(t, "kubelet")
 	on := r.create()
@@ -351,7 +350,7 @@ func TestHollowHalt(t *testing.T) {
 	r.deleteUntilDone()
 }
 
-// TestHollowDeaf: what does not end on SIGTERM is killed after the grace.
+// TestHollowDeaf: a process that does not end on SIGTERM is killed after the grace.
 func TestHollowDeaf(t *testing.T) {
 	r := newRack(t, "deaf-kubelet")
 	r.create()
@@ -372,7 +371,7 @@ func TestHollowDeaf(t *testing.T) {
 	}
 }
 
-// TestHollowSilent: a body that is to fall silent is suspended, and goes on.
+// TestHollowSilent: a body that stops answering is suspended, and resumed later.
 func TestHollowSilent(t *testing.T) {
 	r := newRack(t, "kubelet")
 	r.spec = `{"turnUnhealthyPeriodically":true,"healthyDuration":"30s","unhealthyDuration":"10s"}`
@@ -394,7 +393,7 @@ func TestHollowSilent(t *testing.T) {
 	r.clock.Step(30 * time.Second)
 	r.state()
 	r.until("suspended again", suspended)
-	r.deleteUntilDone() // SIGTERM reaches what is suspended, too
+	r.deleteUntilDone() // a suspended process gets SIGTERM too
 }
 
 func TestHollowUserData(t *testing.T) {
@@ -422,8 +421,8 @@ func TestHollowUserData(t *testing.T) {
 	}
 }
 
-// TestHollowRun: bodies start in their time without anybody looking, also those
-// of instances that a process before this one made.
+// TestHollowRun: bodies start on time without a caller that reads the instances, also those of instances of
+// an earlier process.
 func TestHollowRun(t *testing.T) {
 	r := newRack(t, "kubelet")
 	r.spec = `{"createLatency":"100ms","bootLatency":"100ms"}`

@@ -7,17 +7,15 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// Hooks are what the "memory" back end does instead of running something. Each
-// may be nil. They are called by whoever makes the instance change (Create,
-// Find, Delete, List, Sync), once for each change, and must not call the
-// provider. After a crash a hook may be called again.
+// Hooks are called by the "memory" back end instead of running a body. Each may be nil. The call that changes
+// the instance (Create, Find, Delete, List, Sync) calls the hook, once for each change. A hook must not call
+// the provider. After a crash it may be called again.
 type Hooks struct {
-	// OnRunning: the instance runs and answers; its node may join, or is ready
-	// again.
+	// OnRunning: the instance runs and answers; its node may join, or is ready again.
 	OnRunning func(provider.Instance)
-	// OnStopped: it does not answer any more, but is still there.
+	// OnStopped: the instance does not answer any more, but still exists.
 	OnStopped func(provider.Instance)
-	// OnGone: it is removed; called for instances that never ran, too.
+	// OnGone: the instance was deleted; it may never have run.
 	OnGone func(provider.Instance)
 }
 
@@ -28,7 +26,7 @@ func call(hook func(provider.Instance), r cloud.Record, state provider.State) {
 	if hook == nil {
 		return
 	}
-	hook(instance(cloud.Sight{Record: r, State: state, Raw: "running"}))
+	hook(toInstance(cloud.Instance{Record: r, State: state, Raw: "running"}))
 }
 
 func (h hooked) Prepare(cloud.Record, []byte) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// list is n entries, the index of each in the place of %d.
+// list returns n entries, with the index in place of %d.
 func list(n int, entry string) string {
 	entries := make([]string, n)
 	for i := range entries {
@@ -20,13 +20,12 @@ func list(n int, entry string) string {
 	return "[" + strings.Join(entries, ",") + "]"
 }
 
-// Whoever may create a machine writes a spec. However it looks, opening it costs
-// little, and what is said of it can be read.
+// Users who may create machines write specs. Opening any spec is cheap, and its errors are readable.
 func TestHostileSpecsCostLittle(t *testing.T) {
 	cases := []struct {
 		reason, fields string
 		valid          bool
-		field          string // of the first fault
+		field          string // of the first error
 	}{
 		{"20000 valid taints", `"taints":` + list(20_000, `{"key":"k%d","effect":"NoSchedule"}`), true, ""},
 		{"20000 zones", `"zones":` + list(20_000, `"zone-%d"`), true, ""},
@@ -64,8 +63,7 @@ func TestHostileSpecsCostLittle(t *testing.T) {
 	}
 }
 
-// A spec is decoded for its API alone: what a class says besides is not
-// remembered with it.
+// A spec is decoded for its API alone: the other fields of a class are not cached with it.
 func TestSpecsAreRememberedWithoutTheirClass(t *testing.T) {
 	p, err := kubemark.New(kubemark.Config{})
 	if err != nil {
@@ -96,7 +94,7 @@ func TestOneSpecOpensTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Digits that do not fit into an integer are kept in another way.
+	// Numbers that do not fit into an integer are stored in another form.
 	class := provider.Class{API: provider.Gardener, Cluster: "c", Spec: []byte(`{"numCores":2.000,"memoryCapacity":"17179869184.000000000","taints":[{"key":"k","effect":"NoSchedule"}],"labels":{"a":"b"}}`)}
 	var all sync.WaitGroup
 	for range 8 {

@@ -7,8 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// instance says what is seen in the words of the engine.
-func instance(s cloud.Sight) provider.Instance {
+// toInstance converts an instance of the cloud.
+func toInstance(s cloud.Instance) provider.Instance {
 	return provider.Instance{
 		ID:            s.ID,
 		UID:           s.UID,
@@ -31,32 +31,30 @@ func instance(s cloud.Sight) provider.Instance {
 	}
 }
 
-// fault is why an instance was given up; nil where it was not.
-func fault(s cloud.Sight) *provider.Error {
+// fault is why an instance failed to start; nil: it did not fail.
+func fault(s cloud.Instance) *provider.Error {
 	if s.Raw != cloud.RawError {
 		return nil
 	}
-	return provider.Errorf(provider.Kind(s.Traits.Fault), "instance %s was accepted and could not be started (fault: %s)", s.ID, s.Traits.Fault)
+	return provider.Errorf(provider.Kind(s.Traits.Fault), "instance %s was accepted and failed to start (fault: %s)", s.ID, s.Traits.Fault)
 }
 
-func given(i provider.Instance) cloud.Given {
-	return cloud.Given{ID: i.ID, UID: i.UID, Node: i.NodeName}
+func given(i provider.Instance) cloud.InstanceRef {
+	return cloud.InstanceRef{ID: i.ID, UID: i.UID, Node: i.NodeName}
 }
 
-// The tags that say whose an instance is.
+// The tags that record the owner of an instance.
 const (
 	clusterTagPrefix = "kubernetes.io/cluster/"
 	uidTag           = "millwright.dev/machine-uid"
 	roleTag          = "millwright.dev/machine-role"
-	// Whose instance it is within the cluster: of which control plane, and of a
-	// machine in which namespace.
+	// The control plane that owns the instance within the cluster, and the namespace of its machine.
 	ownerTag     = "millwright.dev/owner"
 	namespaceTag = "millwright.dev/machine-namespace"
 )
 
-// birth are the tags of an instance that is made now. The owner is written then,
-// and never again.
-func (s *session) birth(ref provider.Ref, want provider.Want) map[string]string {
+// createTags are the tags of a new instance. The owner is written only then.
+func (s *session) createTags(ref provider.Ref, want provider.Want) map[string]string {
 	tags := s.tags(ref, want)
 	for key, value := range map[string]string{ownerTag: s.class.Owner, namespaceTag: ref.Namespace} {
 		if value != "" {
@@ -66,8 +64,7 @@ func (s *session) birth(ref provider.Ref, want provider.Want) map[string]string 
 	return tags
 }
 
-// tags are those of the spec and of ownership: the latter win, and
-// what says who the owner is comes from nobody else.
+// tags are those of the spec and of ownership. Ownership tags win: a spec cannot set the owner.
 func (s *session) tags(ref provider.Ref, want provider.Want) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, s.spec.Tags)

@@ -17,8 +17,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// TestKwokTargetDown: a target cluster that does not answer delays the node, not
-// the instance, and one that answers again gets one node.
+// TestKwokTargetDown: an unreachable target cluster delays the node, not the instance; once it is reachable
+// again, it gets one node.
 func TestKwokTargetDown(t *testing.T) {
 	var up atomic.Bool
 	var made atomic.Int32

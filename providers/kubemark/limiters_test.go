@@ -8,8 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestLimitersAreForgotten: clusters that are gone are not remembered for ever,
-// and a limit that is in use holds.
+// TestLimitersAreForgotten: limiters of deleted clusters are dropped, and a limiter in use is kept.
 func TestLimitersAreForgotten(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	p, err := New(Config{Clock: clk})

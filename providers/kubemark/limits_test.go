@@ -42,7 +42,7 @@ func TestCreateFailureRate(t *testing.T) {
 		return failures, trace
 	}
 	failures, trace := outcome()
-	// 400 throws at 0.3: 120 expected, a standard deviation of 9.
+	// 400 tries at 0.3: 120 expected, a standard deviation of 9.
 	if failures < 80 || failures > 160 {
 		t.Errorf("%d of %d creates failed", failures, tries)
 	}
@@ -51,8 +51,7 @@ func TestCreateFailureRate(t *testing.T) {
 	}
 }
 
-// TestFault: an instance that is accepted and given up says why, and goes with its
-// parts.
+// TestFault: an instance that was accepted and then failed reports why, and is deleted with its dependants.
 func TestFault(t *testing.T) {
 	c, s := shop(t, `{"createLatency":"5s","fault":"Exhausted"}`)
 	i, err := s.Create(t.Context(), machine(1), provider.Want{})
@@ -72,8 +71,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestFailureRatesPass: what fails by chance works when it is repeated, and
-// leaves nothing.
+// TestFailureRatesPass: a call that failed by chance succeeds when it is repeated, and leaves nothing behind.
 func TestFailureRatesPass(t *testing.T) {
 	c, s := shop(t, `{"createFailureRate":0.5,"deleteFailureRate":0.5}`)
 	for n := range 20 {
@@ -181,8 +179,8 @@ func TestNodeNameTaken(t *testing.T) {
 	}
 }
 
-// TestZonesAreEqual: none is better than another; each has a quota of its own; and an
-// instance in any is as the spec says, and is found from a spec that has other zones by now.
+// TestZonesAreEqual: zones are equivalent; each has its own quota; an instance in any of them matches the
+// spec, and is found with a spec of other zones.
 func TestZonesAreEqual(t *testing.T) {
 	c, s := shop(t, `{"quota":1,"instanceType":"big","zones":["a","b","c"]}`)
 	want := []provider.Choice{
@@ -311,7 +309,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestChoices: each has a quota of its own, and what is made of any is as the spec says.
+// TestChoices: each choice has its own quota, and an instance of any choice matches the spec.
 func TestChoices(t *testing.T) {
 	_, s := shop(t, `{"quota":1,"instanceType":"big","choices":[{"zone":"a"},{"zone":"b"},{"zone":"a","instanceType":"small"}]}`)
 	all := s.Traits().Choices

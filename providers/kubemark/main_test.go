@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// roleVariable makes this test binary play another program.
+// roleVariable makes this test binary run as another program.
 const roleVariable = "KUBEMARK_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playKubelet is a hollow program that does nothing. It leaves a trace of each
-// start, and ends on SIGTERM unless it is deaf.
+// playKubelet is a hollow program that does nothing. It writes a trace of each start, and ends on SIGTERM
+// unless it is deaf.
 func playKubelet(deaf bool) {
 	dir := ""
 	for _, arg := range os.Args {
@@ -59,8 +59,7 @@ func playKubelet(deaf bool) {
 
 const creatorMachines = 40
 
-// playCreator creates the same machines as every other creator, all at once,
-// and ends when all are there.
+// playCreator creates the same machines as every other creator, all at once, and ends when all exist.
 func playCreator(dir string) {
 	ctx := context.Background()
 	p, err := kubemark.New(kubemark.Config{Dir: dir})

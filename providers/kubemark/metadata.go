@@ -13,22 +13,21 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// Announcement is what the infrastructure can be told to announce about an
-// instance.
+// Announcement is an event of an instance that the infrastructure announces.
 type Announcement string
 
 // The announcements.
 const (
-	// Terminate: the instance is taken back.
+	// Terminate: the instance will be terminated.
 	Terminate Announcement = "terminate"
-	// Rebalance: it is recommended to replace it. Nothing follows.
+	// Rebalance: users should replace the instance. Nothing follows.
 	Rebalance Announcement = "rebalance"
-	// Maintain: it is to be restarted. Nothing follows.
+	// Maintain: the instance will be restarted. Nothing follows.
 	Maintain Announcement = "maintenance"
 )
 
-// in is where an announcement is kept; nil for one that is not known.
-func (a Announcement) in(t *cloud.Told) *time.Time {
+// in returns the field of an announcement; nil for an unknown announcement.
+func (a Announcement) in(t *cloud.Announced) *time.Time {
 	switch a {
 	case Terminate:
 		return &t.Termination
@@ -40,19 +39,17 @@ func (a Announcement) in(t *cloud.Told) *time.Time {
 	return nil
 }
 
-// MetadataFile in Config.Dir has the URL at which ServeMetadata serves.
+// MetadataFile is the file in Config.Dir with the URL of ServeMetadata.
 const MetadataFile = "metadata.url"
 
-// Metadata serves, below /<cluster>/<node name>, the metadata services that
-// programs on the instance would ask: in the words of AWS (IMDSv2), Azure and
-// GCP, so far as they are about interruptions. At
-// /<cluster>/<node name>/interruption the infrastructure is told what to
-// announce:
+// Metadata serves the metadata services for programs on the instance, below /<cluster>/<node name>: the parts
+// of AWS (IMDSv2), Azure and GCP about interruptions. At /<cluster>/<node name>/interruption, clients request
+// announcements:
 //
-//	POST   ?announce=terminate&in=2m   rebalance, maintenance likewise
-//	DELETE                             takes everything back
+//	POST   ?announce=terminate&in=2m   also rebalance, maintenance
+//	DELETE                             withdraws all announcements
 //
-// Neither asks who is asking.
+// Neither authenticates the client.
 func (p *Provider) Metadata() http.Handler {
 	mux := http.NewServeMux()
 	m := &metadata{provider: p}
@@ -67,8 +64,8 @@ func (p *Provider) Metadata() http.Handler {
 	return mux
 }
 
-// ServeMetadata serves Metadata at Config.MetadataAddress until ctx is done, and
-// writes its URL to MetadataFile. Without an address it returns at once.
+// ServeMetadata serves Metadata at Config.MetadataAddress until ctx is done, and writes its URL to
+// MetadataFile. Without an address it returns at once.
 func (p *Provider) ServeMetadata(ctx context.Context) error {
 	if p.config.MetadataAddress == "" {
 		return nil
@@ -90,7 +87,7 @@ func (p *Provider) ServeMetadata(ctx context.Context) error {
 	return nil
 }
 
-// publish writes the URL, whole.
+// publish writes the file with the URL, atomically.
 func (p *Provider) publish(url string) error {
 	if p.config.Dir == "" {
 		return nil
@@ -98,7 +95,7 @@ func (p *Provider) publish(url string) error {
 	path := filepath.Join(p.config.Dir, MetadataFile)
 	next := fmt.Sprintf("%s.%d", path, os.Getpid())
 	if err := os.WriteFile(next, []byte(url), 0o600); err != nil {
-		return fmt.Errorf("tell where metadata is served: %w", err)
+		return fmt.Errorf("write the URL of the metadata service: %w", err)
 	}
 	return os.Rename(next, path)
 }
@@ -106,10 +103,10 @@ func (p *Provider) publish(url string) error {
 // metadata answers for instances.
 type metadata struct{ provider *Provider }
 
-// about is a handler for one instance.
-type about func(w http.ResponseWriter, r *http.Request, i cloud.Sight)
+// about handles a request about one instance.
+type about func(w http.ResponseWriter, r *http.Request, i cloud.Instance)
 
-// with finds the instance that a request is about.
+// with finds the instance of a request.
 func (m *metadata) with(answer about) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		i, ok, err := m.provider.cloud.Named(r.Context(), r.PathValue("cluster"), r.PathValue("node"))
@@ -117,7 +114,7 @@ func (m *metadata) with(answer about) http.HandlerFunc {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		case !ok:
-			http.Error(w, "there is no such instance", http.StatusNotFound)
+			http.Error(w, "no such instance", http.StatusNotFound)
 		default:
 			answer(w, r, i)
 		}
@@ -126,7 +123,7 @@ func (m *metadata) with(answer about) http.HandlerFunc {
 
 func (m *metadata) now() time.Time { return m.provider.config.Clock.Now() }
 
-func (m *metadata) announce(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+func (m *metadata) announce(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	a, in := Announcement(r.FormValue("announce")), r.FormValue("in")
 	notice := 2 * time.Minute
 	if in != "" {
@@ -139,16 +136,16 @@ func (m *metadata) announce(w http.ResponseWriter, r *http.Request, i cloud.Sigh
 	if a == "" {
 		a = Terminate
 	}
-	if a.in(&cloud.Told{}) == nil {
+	if a.in(&cloud.Announced{}) == nil {
 		http.Error(w, fmt.Sprintf("announce: want %s, %s or %s, not %q", Terminate, Rebalance, Maintain, a), http.StatusBadRequest)
 		return
 	}
 	at := m.now().Add(notice)
-	m.done(w, m.provider.Console().Tell(r.Context(), i.Cluster, instance(i), a, at))
+	m.done(w, m.provider.Console().Tell(r.Context(), i.Cluster, toInstance(i), a, at))
 }
 
-func (m *metadata) withdraw(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
-	m.done(w, m.provider.Console().Withdraw(r.Context(), i.Cluster, instance(i)))
+func (m *metadata) withdraw(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
+	m.done(w, m.provider.Console().Withdraw(r.Context(), i.Cluster, toInstance(i)))
 }
 
 func (*metadata) done(w http.ResponseWriter, err error) {

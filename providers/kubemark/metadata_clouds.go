@@ -14,11 +14,10 @@ import (
 // awsTokenHeader carries the token of IMDSv2.
 const awsTokenHeader = "X-Aws-Ec2-Metadata-Token"
 
-// awsTokenOf is the token of an instance: without a secret to keep, it follows
-// from the instance.
-func awsTokenOf(i cloud.Sight) string { return "token-" + i.ID }
+// awsTokenOf is the token of an instance. It is derived from the ID, since it protects no secret.
+func awsTokenOf(i cloud.Instance) string { return "token-" + i.ID }
 
-func awsToken(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+func awsToken(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	ttl, err := strconv.Atoi(r.Header.Get(awsTokenHeader + "-Ttl-Seconds"))
 	if err != nil || ttl < 1 || ttl > 21600 {
 		w.WriteHeader(http.StatusBadRequest)
@@ -28,8 +27,8 @@ func awsToken(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
 	_, _ = fmt.Fprint(w, awsTokenOf(i))
 }
 
-// aws answers questions with the token; items without news are not there.
-func (m *metadata) aws(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+// aws answers requests with the token; items without a notice are not found.
+func (m *metadata) aws(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	if r.Header.Get(awsTokenHeader) != awsTokenOf(i) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
@@ -41,7 +40,7 @@ func (m *metadata) aws(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
 	http.NotFound(w, r)
 }
 
-func awsItem(name string, i cloud.Sight, goes time.Time) (item any, ok bool) {
+func awsItem(name string, i cloud.Instance, goes time.Time) (item any, ok bool) {
 	const eventTime = "2 Jan 2006 15:04:05 GMT"
 	switch name {
 	case "instance-id":
@@ -51,9 +50,9 @@ func awsItem(name string, i cloud.Sight, goes time.Time) (item any, ok bool) {
 	case "spot/instance-action":
 		return map[string]string{"action": "terminate", "time": goes.UTC().Format(time.RFC3339)}, !goes.IsZero()
 	case "events/recommendations/rebalance":
-		return map[string]string{"noticeTime": i.Told.Rebalance.UTC().Format(time.RFC3339)}, !i.Told.Rebalance.IsZero()
+		return map[string]string{"noticeTime": i.Announced.Rebalance.UTC().Format(time.RFC3339)}, !i.Announced.Rebalance.IsZero()
 	case "events/maintenance/scheduled":
-		at := i.Told.Maintenance.UTC()
+		at := i.Announced.Maintenance.UTC()
 		if at.IsZero() {
 			return []string{}, true
 		}
@@ -65,8 +64,8 @@ func awsItem(name string, i cloud.Sight, goes time.Time) (item any, ok bool) {
 	return nil, false
 }
 
-// write answers with a text as it is, and with anything else as JSON. Whoever
-// has gone before the answer gets none.
+// write writes a text as it is, and other values as JSON. It ignores errors: the client may have
+// disconnected.
 func write(w http.ResponseWriter, v any) {
 	if text, ok := v.(string); ok {
 		_, _ = fmt.Fprint(w, text)
@@ -75,8 +74,7 @@ func write(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// azureAsked reports whether a request has the header that Azure demands, and
-// answers it if not.
+// azureAsked reports whether a request has the header that Azure requires, and otherwise writes the error.
 func azureAsked(w http.ResponseWriter, r *http.Request) bool {
 	if r.Header.Get("Metadata") == "true" && r.FormValue("api-version") != "" {
 		return true
@@ -85,15 +83,14 @@ func azureAsked(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func azureName(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+func azureName(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	if azureAsked(w, r) {
 		_, _ = fmt.Fprint(w, i.Node)
 	}
 }
 
-// azureEvents lists Preempt and Reboot; a recommendation is none of its events
-// for instances that stay.
-func (m *metadata) azureEvents(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+// azureEvents lists Preempt and Reboot. A rebalance recommendation is not one of Azure's events.
+func (m *metadata) azureEvents(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	if !azureAsked(w, r) {
 		return
 	}
@@ -101,7 +98,7 @@ func (m *metadata) azureEvents(w http.ResponseWriter, r *http.Request, i cloud.S
 	for _, e := range []struct {
 		kind string
 		at   time.Time
-	}{{"Preempt", i.AnnouncedAt(m.now())}, {"Reboot", i.Told.Maintenance}} {
+	}{{"Preempt", i.AnnouncedAt(m.now())}, {"Reboot", i.Announced.Maintenance}} {
 		if e.at.IsZero() {
 			continue
 		}
@@ -113,8 +110,8 @@ func (m *metadata) azureEvents(w http.ResponseWriter, r *http.Request, i cloud.S
 	write(w, map[string]any{"DocumentIncarnation": 1, "Events": events})
 }
 
-// gcp answers with a value, at once or when it changes.
-func (m *metadata) gcp(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
+// gcp writes a value, at once or after it changes.
+func (m *metadata) gcp(w http.ResponseWriter, r *http.Request, i cloud.Instance) {
 	const flavor, google = "Metadata-Flavor", "Google"
 	w.Header().Set(flavor, google)
 	if r.Header.Get(flavor) != google {
@@ -133,12 +130,12 @@ func (m *metadata) gcp(w http.ResponseWriter, r *http.Request, i cloud.Sight) {
 	_, _ = fmt.Fprint(w, value)
 }
 
-func (m *metadata) gcpValue(item string, i cloud.Sight) (value string, known bool) {
+func (m *metadata) gcpValue(item string, i cloud.Instance) (value string, known bool) {
 	values := map[string][2]string{
 		"preempted":         {"FALSE", "TRUE"},
 		"maintenance-event": {"NONE", "TERMINATE_ON_HOST_MAINTENANCE"},
 	}
-	now := map[string]time.Time{"preempted": i.AnnouncedAt(m.now()), "maintenance-event": i.Told.Maintenance}[item]
+	now := map[string]time.Time{"preempted": i.AnnouncedAt(m.now()), "maintenance-event": i.Announced.Maintenance}[item]
 	pair, known := values[item]
 	if now.IsZero() {
 		return pair[0], known
@@ -146,9 +143,9 @@ func (m *metadata) gcpValue(item string, i cloud.Sight) (value string, known boo
 	return pair[1], known
 }
 
-// gcpWait returns the value once it is another one than the caller knows, or
-// after the time that the caller gives; as long as the instance can be seen.
-func (m *metadata) gcpWait(r *http.Request, i cloud.Sight, value string) string {
+// gcpWait returns the value after it differs from the value that the caller knows, or after the caller's
+// timeout, or after the instance is deleted.
+func (m *metadata) gcpWait(r *http.Request, i cloud.Instance, value string) string {
 	const look = 100 * time.Millisecond
 	old := cmp.Or(r.FormValue("last_etag"), value)
 	seconds, err := strconv.Atoi(r.FormValue("timeout_sec"))

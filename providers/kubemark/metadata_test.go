@@ -44,7 +44,7 @@ func newWatched(t *testing.T, spec string) watched {
 	return watched{t, c.clock, server.URL + "/box/" + i.NodeName, s, i}
 }
 
-// tell asks at the path and returns the status.
+// tell makes a request at the path and returns the status.
 func (w watched) tell(method, path string) (status int, body string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, http.NoBody)
@@ -63,12 +63,12 @@ func (w watched) tell(method, path string) (status int, body string) {
 	return answer.StatusCode, string(raw)
 }
 
-// source is what asks a metadata service.
+// source is a client of a metadata service.
 type source interface {
 	Look(ctx context.Context, hold time.Duration) (interruption.Report, error)
 }
 
-// sources ask it in the words of each cloud.
+// sources are the clients of each cloud's service.
 func (w watched) sources() map[string]source {
 	h := metadata.NewHTTP()
 	return map[string]source{
@@ -78,7 +78,7 @@ func (w watched) sources() map[string]source {
 	}
 }
 
-// kinds are those that every source of interest reports.
+// kinds are the kinds of notices that the sources report.
 func (w watched) kinds(sources map[string]source) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -137,7 +137,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// What was told comes to pass, for everybody who looks.
+// An announced event happens, and every caller sees it.
 func TestToldInterruption(t *testing.T) {
 	w := newWatched(t, `{}`)
 	if status, body := w.tell("POST", "/interruption?announce=terminate&in=30s"); status != http.StatusNoContent {
@@ -156,7 +156,7 @@ func TestToldInterruption(t *testing.T) {
 	}
 }
 
-// The notices of a class are announced as those that are told.
+// The notices of a class are announced like requested ones.
 func TestMetadataOfAClass(t *testing.T) {
 	w := newWatched(t, `{"interruptAfter":"10m","interruptNotice":"2m"}`) // at 03:04:05
 	sources := w.sources()
@@ -205,7 +205,7 @@ func TestMetadataRefuses(t *testing.T) {
 	}
 }
 
-// GCP's question can wait for the answer to change.
+// GCP's request can wait for the value to change.
 func TestMetadataWaits(t *testing.T) {
 	w := newWatched(t, `{}`)
 	gcp := metadata.NewGCP(metadata.NewHTTP(), w.url)

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// section is what the page of the provider has under a title.
+// section is the section of the provider's page with a title.
 func section(t *testing.T, title string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "providers", "kubemark.md"))
@@ -49,7 +49,7 @@ func firstCells(text string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// fieldsOf are the names that a struct has in JSON.
+// fieldsOf are the JSON names of a struct's fields.
 func fieldsOf(s reflect.Type) (out []string) {
 	for f := range s.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -72,7 +72,7 @@ func TestPageHasEveryField(t *testing.T) {
 	}
 }
 
-// TestPageHasEveryFlag: and one for each flag of the provider.
+// TestPageHasEveryFlag: the page has a row for each flag of the provider, and no other.
 func TestPageHasEveryFlag(t *testing.T) {
 	var c kubemark.Config
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -30,8 +30,8 @@ type Provider struct {
 
 var _ provider.Provider = &Provider{}
 
-// New makes a provider. It fails when the directory cannot be made or the
-// default back end cannot be used.
+// New returns a provider. It fails if the directory cannot be created or the default back end is not
+// available.
 func New(config Config) (*Provider, error) {
 	if config.Dir != "" {
 		dir, err := filepath.Abs(config.Dir)
@@ -89,22 +89,21 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if err != nil && len(class.NodeCapacity) == 0 {
 		return nil, err
 	}
-	if err != nil { // it has no field: what is at fault is not in the spec, or not alone
-		s.capacityErr = provider.Errorf(provider.Invalid, "no node has what is declared: %w", err)
+	if err != nil { // the error has no field: the cause is not only in the spec
+		s.capacityErr = provider.Errorf(provider.Invalid, "the declared capacity is invalid: %w", err)
 	}
 	return s, nil
 }
 
-// Run starts bodies, and ends instances, when their time has come, until ctx is
-// done. Without it that happens when they are next looked at.
+// Run starts bodies and ends instances on time, until ctx is done. Without Run, that happens when an instance
+// is next read.
 func (p *Provider) Run(ctx context.Context) error { return p.cloud.Run(ctx, p.config.PageSize) }
 
-// Sync does what Run would have done by now, and says when there will be more
-// to do; zero when nothing is known. It knows only of instances that this
-// provider has seen.
+// Sync does now what Run would do now, and returns the time of the next change; zero: no change is known. It
+// knows only the instances that this provider has read.
 func (p *Provider) Sync(ctx context.Context) (next time.Time, err error) { return p.cloud.Sync(ctx) }
 
-// limited is what shares one limit of calls.
+// limited identifies a shared rate limit.
 type limited struct {
 	cluster   string
 	perSecond float64
@@ -121,7 +120,7 @@ func (p *Provider) throttle(cluster string, perSecond float64) error {
 	now := p.config.Clock.Now()
 	l, ok := p.limiters[key]
 	if !ok {
-		// One that is full again is as good as a new one.
+		// A full limiter is the same as a new one.
 		maps.DeleteFunc(p.limiters, func(_ limited, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(l.Burst()) })
 		l = rate.NewLimiter(rate.Limit(perSecond), int(math.Ceil(perSecond)))
 		p.limiters[key] = l

@@ -14,23 +14,22 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// session implements [provider.Session] and, in capability.go, the optional
-// interfaces of sessions.
+// session implements [provider.Session] and, in capability.go, the optional interfaces of sessions.
 type session struct {
 	provider *Provider
 	class    provider.Class
 	spec     Spec
-	// capacity is what nodes have; capacityErr says that what the class declares
-	// cannot be. What was made is found and deleted even so.
+	// capacity is the capacity of nodes. With a capacityErr, the class's capacity is invalid; existing
+	// instances are found and deleted nevertheless.
 	capacity    capacity
 	capacityErr error
-	// bare says that the class has no spec any more: it finds and deletes.
+	// bare: the class has no spec any more; the session only finds and deletes.
 	bare bool
 }
 
 var _ provider.Session = &session{}
 
-// call is what every verb begins with.
+// call starts every call: it checks the rate limit and the credentials.
 func (s *session) call(ctx context.Context) error {
 	if err := s.admitted(ctx); err != nil {
 		return err
@@ -38,7 +37,7 @@ func (s *session) call(ctx context.Context) error {
 	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
 }
 
-// admitted reports whether the credentials open the infrastructure.
+// admitted checks the credentials.
 func (s *session) admitted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -53,7 +52,7 @@ func (s *session) admitted(ctx context.Context) error {
 	return nil
 }
 
-// identify takes the scheme in any case and with any number of slashes.
+// identify reads the scheme in any case and with any number of slashes.
 func identify(providerID string) string {
 	rest, ok := strings.CutPrefix(strings.ToLower(providerID), cloud.Scheme)
 	if !ok {
@@ -62,7 +61,7 @@ func identify(providerID string) string {
 	return strings.TrimLeft(rest, "/")
 }
 
-// nodes are the names that something made for ref may have claimed.
+// nodes are the node names that dependants of ref may have claimed.
 func (s *session) nodes(ref provider.Ref) []string {
 	names := []string{ref.Name}
 	if recorded := identify(ref.ProviderID); recorded != "" && recorded != ref.Name {
@@ -75,33 +74,33 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	if err := s.call(ctx); err != nil {
 		return nil, err
 	}
-	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, cloud.Wanted{
+	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, cloud.Query{
 		UID: ref.UID, Name: ref.Name, Recorded: identify(ref.ProviderID),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for instances of %s: %w", ref.Name, err)
+		return nil, fmt.Errorf("find instances of %s: %w", ref.Name, err)
 	}
 	var out []provider.Instance
 	for _, i := range seen {
 		if visible(s, i) {
-			out = append(out, instance(i))
+			out = append(out, toInstance(i))
 		}
 	}
 	return out, nil
 }
 
-// visible hides from s what is younger than the read lag.
-func visible(s *session, i cloud.Sight) bool {
+// visible hides instances from s that are younger than the read lag.
+func visible(s *session, i cloud.Instance) bool {
 	lag := duration(s.spec.ReadLag, 0)
 	return lag == 0 || !s.provider.config.Clock.Now().Before(i.Created.Add(lag))
 }
 
-// maxNodeName is what fits into the label that carries a node's name.
+// maxNodeName is the maximum length of a label value, because a label has the node's name.
 const maxNodeName = 63
 
 func checkName(name string) error {
 	if len(name) > maxNodeName {
-		return provider.InvalidField("metadata.name", "%q has %d characters; a node name may have %d", name, len(name), maxNodeName)
+		return provider.InvalidField("metadata.name", "%q has %d characters; a node name may have at most %d", name, len(name), maxNodeName)
 	}
 	if why := validation.IsDNS1123Subdomain(name); len(why) > 0 {
 		return provider.InvalidField("metadata.name", "%q cannot be a node name: %s", name, strings.Join(why, "; "))
@@ -114,7 +113,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		return provider.Instance{}, err
 	}
 	if s.bare {
-		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make an instance of %s from", ref.Name)
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to create an instance of %s from", ref.Name)
 	}
 	if err := checkName(ref.Name); err != nil {
 		return provider.Instance{}, err
@@ -123,7 +122,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err := cmp.Or(err, s.capacityErr); err != nil {
 		return provider.Instance{}, err
 	}
-	made, err := s.provider.cloud.Create(ctx, cloud.Order{
+	made, err := s.provider.cloud.Create(ctx, cloud.CreateRequest{
 		Record: cloud.Record{
 			ID:      cloud.InstanceID(ref.Token(s.class.Cluster)),
 			Cluster: s.class.Cluster,
@@ -132,7 +131,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Node:    ref.Name,
 			Owner:   s.class.Owner, Namespace: ref.Namespace,
 			Traits: s.traits(spec),
-			Tags:   s.birth(ref, want),
+			Tags:   s.createTags(ref, want),
 		},
 		UserData:    want.UserData,
 		Recorded:    identify(ref.ProviderID),
@@ -140,12 +139,12 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		Quota:       ptr.Deref(s.spec.Quota, -1),
 	})
 	if err != nil {
-		return provider.Instance{}, fmt.Errorf("make an instance for %s: %w", ref.Name, err)
+		return provider.Instance{}, fmt.Errorf("create an instance of %s: %w", ref.Name, err)
 	}
-	return instance(made), nil
+	return toInstance(made), nil
 }
 
-// traits are those of the spec; hollow nodes have the address of their host.
+// traits are the traits in the spec; hollow nodes have the address of their host.
 func (s *session) traits(spec Spec) cloud.Traits {
 	t := spec.traits(s.capacity)
 	if t.Backend == Hollow {
@@ -158,13 +157,13 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err := s.call(ctx); err != nil {
 		return false, err
 	}
-	r := cloud.Removal{
+	r := cloud.DeleteRequest{
 		Cluster:     s.class.Cluster,
 		UID:         ref.UID,
 		FailureRate: s.spec.DeleteFailureRate,
 	}
 	for _, i := range instances {
-		r.Given = append(r.Given, given(i))
+		r.Instances = append(r.Instances, given(i))
 	}
 	if ref.UID != "" {
 		r.Nodes = s.nodes(ref)
@@ -172,7 +171,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	}
 	done, err := s.provider.cloud.Delete(ctx, r)
 	if err != nil {
-		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
+		return false, fmt.Errorf("delete the instances of %s: %w", ref.Name, err)
 	}
 	return done, nil
 }
@@ -188,21 +187,21 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 				yield(provider.Instance{}, fmt.Errorf("list instances: %w", err))
 				return
 			}
-			if visible(s, i) && !yield(instance(i), nil) {
+			if visible(s, i) && !yield(toInstance(i), nil) {
 				return
 			}
 		}
 	}
 }
 
-// powers are the power operations in the cloud's words.
+// powers maps the power operations to those of the cloud.
 var powers = map[provider.PowerOp]cloud.Power{
 	provider.PowerOn:  cloud.PowerOn,
 	provider.PowerOff: cloud.PowerOff,
 	provider.Reboot:   cloud.PowerReboot,
 }
 
-// gone is the error about an instance that is not there any more.
+// gone is the error about a deleted instance.
 func gone(i provider.Instance) error {
-	return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
+	return provider.Errorf(provider.Conflict, "instance %s does not exist", i.ID)
 }

@@ -15,7 +15,7 @@ func gardener(spec string) provider.Class {
 	return provider.Class{API: provider.Gardener, Cluster: "c", Spec: []byte(spec), Region: "r", Zone: "z"}
 }
 
-// TestAncestorSpec: what the ancestor's users have keeps working.
+// TestAncestorSpec: the specs of the ancestor's users keep working.
 func TestAncestorSpec(t *testing.T) {
 	p := inMemory(t).start()
 	for _, version := range []string{

@@ -9,7 +9,7 @@ import (
 
 const openShiftType = `"apiVersion":"kubemarkproviderconfig.k8s.io/v1alpha1","kind":"KubemarkMachineProviderConfig"`
 
-// badSpecs are specs with one fault each, in both APIs' styles.
+// badSpecs are specs with one error each, in both APIs' forms.
 func badSpecs() []providertest.BadSpec {
 	var all []providertest.BadSpec
 	for _, c := range faults {

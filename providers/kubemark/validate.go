@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// validate judges a spec before its defaults are filled in.
+// validate checks a spec before its defaults are set.
 func (p *Provider) validate(s Spec) error {
 	errs := []error{p.checkBackend(s)}
 	for _, check := range []func(Spec) []error{
@@ -26,11 +26,11 @@ func (p *Provider) validate(s Spec) error {
 	return errors.Join(errs...)
 }
 
-// mostFaults is how many faults of one kind are named: a list of a hundred
-// thousand entries has as many, and nobody reads them.
+// mostFaults limits the errors of one kind in a message: a list of a hundred thousand entries may have as
+// many.
 const mostFaults = 20
 
-// shown is what a fault shows of a value.
+// shown clips a value for a message.
 func shown(value string) string { return provider.Clip(value, 100) }
 
 func (p *Provider) checkBackend(s Spec) error {
@@ -38,7 +38,7 @@ func (p *Provider) checkBackend(s Spec) error {
 		return nil
 	}
 	if !slices.Contains([]string{Hollow, Kwok, Memory}, s.Backend) {
-		return provider.InvalidField("backend", "%q is none of %q, %q, %q", s.Backend, Hollow, Kwok, Memory)
+		return provider.InvalidField("backend", "%q is not one of %q, %q, %q", s.Backend, Hollow, Kwok, Memory)
 	}
 	if missing, ok := p.missing[s.Backend]; ok {
 		return provider.InvalidField("backend", "%q cannot be used: %s", s.Backend, missing)
@@ -50,12 +50,12 @@ var architectures = []string{"amd64", "arm64", "ppc64le", "s390x", "riscv64"}
 
 func checkArch(s Spec) (errs []error) {
 	if s.Arch != "" && !slices.Contains(architectures, s.Arch) {
-		errs = append(errs, provider.InvalidField("arch", "%q is none of %q", shown(s.Arch), architectures))
+		errs = append(errs, provider.InvalidField("arch", "%q is not one of %q", shown(s.Arch), architectures))
 	}
 	return errs
 }
 
-// checkPlace judges what ends up as the value of a node label.
+// checkPlace checks the fields that become values of node labels.
 func checkPlace(s Spec) (errs []error) {
 	for _, f := range []struct{ path, value string }{
 		{"instanceType", s.InstanceType}, {"region", s.Region}, {"zone", s.Zone},
@@ -63,7 +63,7 @@ func checkPlace(s Spec) (errs []error) {
 		errs = append(errs, checkLabelValue(f.path, f.value)...)
 	}
 	if s.Zone != "" && len(s.Zones) > 0 {
-		errs = append(errs, provider.InvalidField("zones", "cannot be given together with zone"))
+		errs = append(errs, provider.InvalidField("zones", "must not be set together with zone"))
 	}
 	seen := map[string]bool{}
 	for i, zone := range s.Zones {
@@ -75,7 +75,7 @@ func checkPlace(s Spec) (errs []error) {
 		case zone == "":
 			errs = append(errs, provider.InvalidField(path, "is empty"))
 		case seen[zone]:
-			errs = append(errs, provider.InvalidField(path, "%q is given twice", shown(zone)))
+			errs = append(errs, provider.InvalidField(path, "%q is a duplicate", shown(zone)))
 		default:
 			errs = append(errs, checkLabelValue(path, zone)...)
 		}
@@ -84,13 +84,13 @@ func checkPlace(s Spec) (errs []error) {
 	return errs
 }
 
-// checkChoices judges choices as they will be, with what they leave out.
+// checkChoices checks choices after their omitted fields are filled in.
 func checkChoices(s Spec) (errs []error) {
 	if len(s.Choices) > 0 && len(s.Zones) > 0 {
-		errs = append(errs, provider.InvalidField("choices", "cannot be given together with zones"))
+		errs = append(errs, provider.InvalidField("choices", "must not be set together with zones"))
 	}
 	if len(s.Choices) > mostFaults {
-		return append(errs, provider.InvalidField("choices", "are %d, more than %d", len(s.Choices), mostFaults))
+		return append(errs, provider.InvalidField("choices", "has %d entries, more than %d", len(s.Choices), mostFaults))
 	}
 	seen := map[Choice]bool{}
 	for i, c := range s.Choices {
@@ -102,7 +102,7 @@ func checkChoices(s Spec) (errs []error) {
 		case whole == Choice{}:
 			errs = append(errs, provider.InvalidField(path, "has neither an instance type nor a zone"))
 		case seen[whole]:
-			errs = append(errs, provider.InvalidField(path, "%q is given twice", shown(whole.name())))
+			errs = append(errs, provider.InvalidField(path, "%q is a duplicate", shown(whole.name())))
 		}
 		seen[whole] = true
 	}
@@ -111,7 +111,7 @@ func checkChoices(s Spec) (errs []error) {
 
 func checkLabelValue(path, value string) (errs []error) {
 	for _, why := range validation.IsValidLabelValue(value) {
-		errs = append(errs, provider.InvalidField(path, "%q is no label value: %s", shown(value), why))
+		errs = append(errs, provider.InvalidField(path, "%q is not a valid label value: %s", shown(value), why))
 	}
 	return errs
 }
@@ -123,7 +123,7 @@ func checkLabels(s Spec) (errs []error) {
 		}
 		path := "labels[" + shown(key) + "]"
 		for _, why := range validation.IsQualifiedName(key) {
-			errs = append(errs, provider.InvalidField(path, "is no label key: %s", why))
+			errs = append(errs, provider.InvalidField(path, "is not a valid label key: %s", why))
 		}
 		if !kubeletMaySet(key) {
 			errs = append(errs, provider.InvalidField(path,
@@ -134,8 +134,8 @@ func checkLabels(s Spec) (errs []error) {
 	return errs
 }
 
-// kubeletMaySet says whether the API server lets a node set the label on
-// itself: of the labels of kubernetes.io and k8s.io, only a few.
+// kubeletMaySet reports whether the API server lets a node set the label on itself: of the labels of
+// kubernetes.io and k8s.io, only a few.
 func kubeletMaySet(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	if !inDomain(domain, "kubernetes.io") && !inDomain(domain, "k8s.io") || !strings.Contains(key, "/") {
@@ -159,22 +159,22 @@ var taintEffects = []corev1.TaintEffect{
 }
 
 func checkTaints(s Spec) (errs []error) {
-	seen := map[corev1.Taint]bool{} // by what makes two the same to the scheduler
+	seen := map[corev1.Taint]bool{} // by the fields by which the scheduler compares taints
 	for i, t := range s.Taints {
 		if len(errs) > mostFaults {
 			break
 		}
 		path := fmt.Sprintf("taints[%d]", i)
 		for _, why := range validation.IsQualifiedName(t.Key) {
-			errs = append(errs, provider.InvalidField(path+".key", "%q is no taint key: %s", shown(t.Key), why))
+			errs = append(errs, provider.InvalidField(path+".key", "%q is not a valid taint key: %s", shown(t.Key), why))
 		}
 		errs = append(errs, checkLabelValue(path+".value", t.Value)...)
 		if !slices.Contains(taintEffects, t.Effect) {
-			errs = append(errs, provider.InvalidField(path+".effect", "%q is none of %q", shown(string(t.Effect)), taintEffects))
+			errs = append(errs, provider.InvalidField(path+".effect", "%q is not one of %q", shown(string(t.Effect)), taintEffects))
 		}
 		same := corev1.Taint{Key: t.Key, Effect: t.Effect}
 		if seen[same] {
-			errs = append(errs, provider.InvalidField(path, "key %q with effect %q is given twice", shown(t.Key), shown(string(t.Effect))))
+			errs = append(errs, provider.InvalidField(path, "key %q with effect %q is a duplicate", shown(t.Key), shown(string(t.Effect))))
 		}
 		seen[same] = true
 	}
@@ -204,26 +204,26 @@ func checkDurations(s Spec) (errs []error) {
 		case f.value.Duration < 0:
 			errs = append(errs, provider.InvalidField(f.path, "%v is negative", f.value.Duration))
 		case f.value.Duration == 0 && f.positive:
-			errs = append(errs, provider.InvalidField(f.path, "has to be longer than 0s; leave it out for never"))
+			errs = append(errs, provider.InvalidField(f.path, "must be longer than 0s; omit it for never"))
 		}
 	}
 	if duration(s.BootSpread, 0) > duration(s.BootLatency, 0) {
-		errs = append(errs, provider.InvalidField("bootSpread", "is longer than bootLatency: no instance boots in less than no time"))
+		errs = append(errs, provider.InvalidField("bootSpread", "must not be longer than bootLatency"))
 	}
 	if s.DeleteLatency != nil && s.DeletionTimeout != nil {
-		errs = append(errs, provider.InvalidField("deletionTimeout", "is the older name of deleteLatency: give one of them"))
+		errs = append(errs, provider.InvalidField("deletionTimeout", "is the former name of deleteLatency: set only one of them"))
 	}
 	return errs
 }
 
-// faultKinds are those of which a fault may be.
+// faultKinds are the supported kinds of faults.
 var faultKinds = []provider.Kind{
 	provider.Transient, provider.Throttled, provider.Exhausted, provider.Invalid, provider.Denied, provider.Conflict,
 }
 
 func checkLimits(s Spec) (errs []error) {
 	if s.Fault != "" && !slices.Contains(faultKinds, provider.Kind(s.Fault)) {
-		errs = append(errs, provider.InvalidField("fault", "%q is none of %q", shown(s.Fault), faultKinds))
+		errs = append(errs, provider.InvalidField("fault", "%q is not one of %q", shown(s.Fault), faultKinds))
 	}
 	for _, f := range []struct {
 		path  string
@@ -234,7 +234,7 @@ func checkLimits(s Spec) (errs []error) {
 		}
 	}
 	if s.Quota != nil && *s.Quota < 0 {
-		errs = append(errs, provider.InvalidField("quota", "%d is negative; leave it out for no limit", *s.Quota))
+		errs = append(errs, provider.InvalidField("quota", "%d is negative; omit it for no limit", *s.Quota))
 	}
 	if s.CallsPerSecond < 0 {
 		errs = append(errs, provider.InvalidField("callsPerSecond", "%v is negative", s.CallsPerSecond))

@@ -1,5 +1,5 @@
-// Package serve makes a machine controller of a driver: the program of an out-of-tree provider of
-// Gardener's is a call of [Driver].
+// Package serve runs a driver as a machine controller: the main function of an out-of-tree provider of
+// Gardener calls [Driver].
 package serve
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Env is what the maker of a driver may need to know.
+// Env has the dependencies of a driver.
 type Env struct {
-	// Control is the cluster that holds the machine objects, Target the one that machines join; nil when
-	// they join none.
+	// Control is the cluster with the machine objects, Target the one that machines join; nil if they join
+	// none.
 	Control, Target *rest.Config
 }
 
-// Option says how a driver is served.
+// Option is an option of the served driver.
 type Option func(*serve.Plugin)
 
-// Name is the provider's, a short lower-case word in flags, metrics and events; "driver" unless given.
+// Name sets the provider's name, a short lower-case word in flags, metrics and events. Default: "driver".
 func Name(name string) Option { return func(p *serve.Plugin) { p.Name = name } }
 
-// Flags binds the flags of the driver's own.
+// Flags adds the driver's own flags.
 func Flags(add func(*pflag.FlagSet)) Option {
 	return func(p *serve.Plugin) {
 		ours := p.AddFlags
@@ -40,13 +40,13 @@ func Flags(add func(*pflag.FlagSet)) Option {
 	}
 }
 
-// Driver serves the driver with the flags of the original's machine controller until the process is told to
-// stop, and ends it.
+// Driver serves the driver with the flags of the original's machine controller until the process receives a
+// signal to stop, and exits.
 func Driver(d gardener.Driver, options ...Option) {
 	serve.Main(plugin(func(Env) (gardener.Driver, error) { return d, nil }, options...))
 }
 
-// New is [Driver] for one that is made once flags are parsed and clusters are connected.
+// New is [Driver] for a driver that is created after flags are parsed and clusters are connected.
 func New(newDriver func(Env) (driver.Driver, error), options ...Option) {
 	serve.Main(plugin(func(e Env) (gardener.Driver, error) { return newDriver(e) }, options...))
 }
@@ -71,7 +71,8 @@ func plugin(newDriver func(Env) (gardener.Driver, error), options ...Option) ser
 	return p
 }
 
-// check names the flags that say nothing. There is no driver without a lag: its process may have ended between an order and its first look.
+// check validates flags. The read lag must not be 0: an earlier process may have ended between a creation
+// request and its first read.
 func check(s gardener.Settings) error {
 	for name, d := range map[string]time.Duration{
 		"driver-read-lag": s.ReadLag, "driver-call-timeout": s.CallTimeout, "driver-removal-patience": s.RemovalPatience,

@@ -14,7 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestDriverTakesTheOriginalsFlags: section 6.3 of the Gardener notes, so that a Deployment changes its image only.
+// TestDriverTakesTheOriginalsFlags: section 6.3 of the Gardener notes, so that a Deployment only has to
+// change its image.
 func TestDriverTakesTheOriginalsFlags(t *testing.T) {
 	own := ""
 	p := plugin(nil, Name("shelf"), Flags(func(fs *pflag.FlagSet) { fs.StringVar(&own, "shelf-endpoint", "", "") }))
@@ -39,7 +40,7 @@ func TestDriverTakesTheOriginalsFlags(t *testing.T) {
 	}
 }
 
-// TestDriverIsMadeOnceFlagsAreKnown, and what they say is looked at before.
+// TestDriverIsMadeOnceFlagsAreKnown: after the flags are validated.
 func TestDriverIsMadeOnceFlagsAreKnown(t *testing.T) {
 	odd := errors.New("no such shelf")
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
-// Package test plays the life of a fleet with the reference driver: its program stands in the place of a machine
-// controller, on a real control plane, over a played OpenStack.
+// Package test runs a fleet with the reference driver: its program replaces a machine controller, on a real
+// control plane, with a simulated OpenStack.
 package test
 
 import (
@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { fleettest.Main(m) }
 // bench is a fleet in which one machine controller runs the driver.
 type bench struct{ *fleettest.Bench }
 
-// start starts a fleet whose timers are short: a driver's listing runs two seconds behind at the most.
+// start starts a fleet with short timers: a driver's listing lags by two seconds at most.
 func start(t *testing.T) *bench {
 	t.Helper()
 	return &bench{fleettest.Start(t, "machine.sapcloud.io", "--driver-read-lag=2s", "--driver-owns-scope", "--node-conditions=KernelDeadlock")}

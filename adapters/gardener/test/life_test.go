@@ -130,7 +130,8 @@ func (b *bench) survivesACrash() {
 	b.SurvivesACrash(func() { b.change(func(d *v1alpha1.MachineDeployment) { d.Spec.Replicas = 5 }) })
 }
 
-// collectsOrphans: a server that nobody has a machine for goes after its quarantine. One whose node works stays until a person names it.
+// collectsOrphans: a server without a machine is deleted after its quarantine. If its node works, it stays
+// until a user allows its deletion.
 func (b *bench) collectsOrphans() {
 	b.T.Helper()
 	stray := b.makeServer("stray")
@@ -150,7 +151,7 @@ func (b *bench) collectsOrphans() {
 	b.Settled("its machine is replaced", 5)
 }
 
-// takeAway deletes a machine behind the controller's back, as a wrong restore does.
+// takeAway deletes a machine without the controller, like a wrong restore.
 func (b *bench) takeAway(m *v1alpha1.Machine) {
 	b.T.Helper()
 	b.Kill()
@@ -161,7 +162,7 @@ func (b *bench) takeAway(m *v1alpha1.Machine) {
 	b.Restart()
 }
 
-// adopts makes a machine whose server is there already, made by the driver in other hands.
+// adopts creates a machine whose server already exists, created by the driver in another controller.
 func (b *bench) adopts() {
 	b.T.Helper()
 	b.Kill()
@@ -176,7 +177,7 @@ func (b *bench) adopts() {
 	}
 }
 
-// makeServer has the driver make a server as another controller would.
+// makeServer lets the driver create a server as another controller would.
 func (b *bench) makeServer(name string) (providerID string) {
 	b.T.Helper()
 	ca, err := os.ReadFile(b.Cloud.CA)

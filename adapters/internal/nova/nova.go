@@ -1,4 +1,5 @@
-// Package nova asks OpenStack for servers, as far as the reference driver and the reference actuator do: over HTTP, with nothing of an SDK.
+// Package nova calls OpenStack for servers, for the reference driver and the reference actuator: over HTTP,
+// without an SDK.
 package nova
 
 import (
@@ -16,18 +17,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// microversion is the first that shows what is needed here.
+// microversion is the first one that shows the needed fields.
 const microversion = "2.53"
 
 // Cloud is a login to OpenStack.
 type Cloud struct {
 	http  *http.Client
 	token string
-	// Services are the addresses of the catalog, by type.
+	// Services are the endpoints in the catalog, by type.
 	Services map[string]string
 }
 
-// Server is one of Nova, as far as it is looked at.
+// Server has the used fields of a server.
 type Server struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -41,10 +42,10 @@ type Server struct {
 	} `json:"fault"`
 }
 
-// Credentials are those of a user in a project, both of the domain.
+// Credentials are those of a user and a project, both in the domain.
 type Credentials struct{ AuthURL, Username, Password, Domain, Project string }
 
-// Login asks Keystone for a token and the catalog.
+// Login requests a token and the catalog from Keystone.
 func Login(ctx context.Context, client *http.Client, as Credentials, region string) (*Cloud, error) {
 	domain := map[string]string{"name": as.Domain}
 	ask := map[string]any{"auth": map[string]any{
@@ -77,7 +78,7 @@ func Login(ctx context.Context, client *http.Client, as Credentials, region stri
 	return c, nil
 }
 
-// Refused is an answer that is none of success.
+// Refused is an answer with an error status.
 type Refused struct { //nolint:errname // a status, as the error that it is
 	Status int
 	Body   string
@@ -85,7 +86,8 @@ type Refused struct { //nolint:errname // a status, as the error that it is
 
 func (r Refused) Error() string { return fmt.Sprintf("HTTP %d: %s", r.Status, r.Body) }
 
-// Call makes a request, with body as JSON, and decodes the answer into what is not nil. An answer that is none of success is a [Refused].
+// Call makes a request, with body as JSON, and decodes the answer into into, unless into is nil. An error
+// status is a [Refused].
 func (c *Cloud) Call(ctx context.Context, method, address string, body, into any) (http.Header, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -115,7 +117,7 @@ func (c *Cloud) Call(ctx context.Context, method, address string, body, into any
 	return answer.Header, json.Unmarshal(raw, into)
 }
 
-// Servers are those with all of the tags, and with the name if there is one, page by page.
+// Servers returns the servers with all of the tags, and with the name unless it is empty, page by page.
 func (c *Cloud) Servers(ctx context.Context, name string, tags map[string]string) (all []Server, err error) {
 	next := c.Services["compute"] + "/servers/detail"
 	if name != "" {
@@ -154,7 +156,7 @@ func (s Server) Has(tags map[string]string) bool {
 	return true
 }
 
-// NodeAddresses are its addresses, as Kubernetes has them.
+// NodeAddresses are its addresses in Kubernetes' types.
 func (s Server) NodeAddresses() (out []corev1.NodeAddress) {
 	for _, network := range s.Addresses {
 		for _, a := range network {
@@ -164,29 +166,29 @@ func (s Server) NodeAddresses() (out []corev1.NodeAddress) {
 	return out
 }
 
-// Server is the server of the ID.
+// Server returns the server with the ID.
 func (c *Cloud) Server(ctx context.Context, id string) (s Server, err error) {
 	answer := struct{ Server *Server }{&s}
 	_, err = c.Call(ctx, http.MethodGet, c.Services["compute"]+"/servers/"+id, nil, &answer)
 	return s, err
 }
 
-// Gone reports whether the answer was that there is none.
+// Gone reports whether the error is a "not found" answer.
 func Gone(err error) bool {
 	r, ok := errors.AsType[Refused](err)
 	return ok && r.Status == http.StatusNotFound
 }
 
-// Order is what a server is made of. Image and Flavor are names.
+// Order is a request for a server. Image and Flavor are names.
 type Order struct {
 	Name, Image, Flavor, KeyName, Zone, Network string
 	Metadata                                    map[string]string
 }
 
 // ErrNoSuch says that the cloud has no image or flavor of the name.
-var ErrNoSuch = errors.New("the cloud has no one of that name")
+var ErrNoSuch = errors.New("the cloud has no image or flavor of that name")
 
-// Order asks for a server, and returns its ID.
+// Order creates a server, and returns its ID.
 func (c *Cloud) Order(ctx context.Context, o Order, userData []byte) (string, error) {
 	image, flavor, err := c.parts(ctx, o)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package serve makes a machine controller of an actuator: the program of an out-of-tree provider of
-// machine.openshift.io is a call of [New].
+// Package serve runs an actuator as a machine controller: the main function of an out-of-tree provider of
+// machine.openshift.io calls [New].
 package serve
 
 import (
@@ -20,21 +20,22 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Env is what an actuator may be made with.
+// Env has the dependencies of an actuator.
 type Env struct {
-	// Control is the cluster that holds the machines, Target the one that they join; nil when they join none.
+	// Control is the cluster with the machines, Target the one that they join; nil if they join none.
 	Control, Target *rest.Config
-	// Client reads from the API server itself, and writes. It knows Kubernetes' own kinds, machines and the configuration of the cluster.
+	// Client reads from the API server itself, and writes. Its scheme has Kubernetes' own kinds, machines and
+	// the configuration of the cluster.
 	Client client.Client
 }
 
-// Option says how an actuator is served.
+// Option is an option of the served actuator.
 type Option func(*serve.Plugin)
 
-// Name is the provider's, a short lower-case word in flags, metrics and events; "actuator" unless given.
+// Name sets the provider's name, a short lower-case word in flags, metrics and events. Default: "actuator".
 func Name(name string) Option { return func(p *serve.Plugin) { p.Name = name } }
 
-// Flags binds the flags of the actuator's own.
+// Flags adds the actuator's own flags.
 func Flags(add func(*pflag.FlagSet)) Option {
 	return func(p *serve.Plugin) {
 		ours := p.AddFlags
@@ -45,13 +46,14 @@ func Flags(add func(*pflag.FlagSet)) Option {
 	}
 }
 
-// Actuator serves an actuator that needs nothing of the process, with the flags of the original's machine controller, until the
-// process is told to stop, and ends it.
+// Actuator serves an actuator without dependencies, with the flags of the original's machine controller,
+// until the process receives a signal to stop, and exits.
 func Actuator(a openshift.Actuator, options ...Option) {
 	New(func(Env) (openshift.Actuator, error) { return a, nil }, options...)
 }
 
-// New is [Actuator] for one that is made once flags are parsed and clusters are connected: with a client, as most are.
+// New is [Actuator] for an actuator that is created after flags are parsed and clusters are connected: most
+// need a client.
 func New(newActuator func(Env) (openshift.Actuator, error), options ...Option) {
 	serve.Main(plugin(newActuator, options...))
 }
@@ -90,7 +92,8 @@ func clientOf(control *rest.Config) (client.Client, error) {
 	return client.New(control, client.Options{Scheme: scheme})
 }
 
-// check names the flags that say nothing. There is no actuator without a lag: its process may have ended between an order and its first look.
+// check validates flags. The read lag must not be 0: an earlier process may have ended between a creation
+// request and its first read.
 func check(s openshift.Settings) error {
 	if s.ReadLag <= 0 {
 		return fmt.Errorf("--actuator-read-lag: must be more than 0, is %v", s.ReadLag)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestActuatorTakesTheOriginalsFlags: those of a machine controller of the original, so that a Deployment changes its image only.
+// TestActuatorTakesTheOriginalsFlags: so that a Deployment only has to change its image.
 func TestActuatorTakesTheOriginalsFlags(t *testing.T) {
 	own := ""
 	p := plugin(nil, Name("shelf"), Flags(func(fs *pflag.FlagSet) { fs.StringVar(&own, "shelf-endpoint", "", "") }))
@@ -32,7 +32,7 @@ func TestActuatorTakesTheOriginalsFlags(t *testing.T) {
 	}
 }
 
-// TestActuatorIsMadeOnceFlagsAreKnown, with a client, and what flags say is looked at before.
+// TestActuatorIsMadeOnceFlagsAreKnown: with a client, after the flags are validated.
 func TestActuatorIsMadeOnceFlagsAreKnown(t *testing.T) {
 	odd := errors.New("no such shelf")
 	for _, c := range []struct {

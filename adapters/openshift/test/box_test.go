@@ -1,5 +1,5 @@
-// Package test plays the life of a fleet with the reference actuator: its program stands in the place of a machine
-// controller, on a real control plane, over a played OpenStack.
+// Package test runs a fleet with the reference actuator: its program replaces a machine controller, on a real
+// control plane, with a simulated OpenStack.
 package test
 
 import (
@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { fleettest.Main(m) }
 // bench is a fleet in which one machine controller runs the actuator.
 type bench struct{ *fleettest.Bench }
 
-// start starts a fleet whose timers are short: what exists is told two seconds behind at the most.
+// start starts a fleet with short timers: an existing instance is shown after two seconds at most.
 func start(t *testing.T) *bench {
 	t.Helper()
 	return &bench{fleettest.Start(t, "machine.openshift.io", "--actuator-read-lag=2s")}

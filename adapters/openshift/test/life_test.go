@@ -70,7 +70,8 @@ func (b *bench) machine(name string) *machinev1.Machine {
 	return m
 }
 
-// keepsWhatTheActuatorSaid: provider ID, labels and provider status are the actuator's, and a machine that runs is not written again and again.
+// keepsWhatTheActuatorSaid: provider ID, labels and provider status are the actuator's, and a running machine
+// is not written repeatedly.
 func (b *bench) keepsWhatTheActuatorSaid() {
 	b.T.Helper()
 	versions := map[string]string{}
@@ -119,8 +120,8 @@ func (b *bench) survivesACrash() {
 	b.SurvivesACrash(func() { b.change(func(d *v1beta1.MachineDeployment) { d.Spec.Replicas = ptr.To[int32](5) }) })
 }
 
-// collectsOrphans: a machine is taken away around its finalizer while the process that knows it runs. What its node says for it keeps
-// its server until that is switched off; then it goes after its quarantine.
+// collectsOrphans: a machine is deleted without its finalizer while the process that remembers it runs. While
+// its node is Ready, the server stays; after the server is stopped, it is deleted after its quarantine.
 func (b *bench) collectsOrphans() {
 	b.T.Helper()
 	lost := b.machine(b.Ready()[0])
@@ -133,7 +134,8 @@ func (b *bench) collectsOrphans() {
 	b.Settled("its machine is replaced", 5)
 }
 
-// adopts takes a machine's object away while no process runs, and declares it again: the server is there, and gets its machine.
+// adopts deletes a machine's object while no process runs, and creates it again: the existing server gets its
+// machine.
 func (b *bench) adopts() {
 	b.T.Helper()
 	b.Kill()

@@ -13,16 +13,17 @@ import (
 	nfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6/fake"
 )
 
-// address is a public IP address. One that is in the table is never changed.
+// address is a public IP address. A stored one is never changed, but replaced.
 type address struct {
 	target
 	model   network.PublicIPAddress
-	user    string // the configuration of the interface that has it
+	user    string // the IP configuration that uses it
 	created time.Time
 	ready   time.Time
 }
 
-// goes says whether the address goes with the machine: its own word, or that of the interface which refers to it.
+// goes reports whether the address is deleted with the machine: by its own setting, or that of the interface
+// which refers to it.
 func (a *address) goes(ref *network.PublicIPAddress) bool {
 	if ref.Properties != nil && ref.Properties.DeleteOption != nil {
 		return *ref.Properties.DeleteOption == network.DeleteOptionsDelete
@@ -43,7 +44,7 @@ func (a *address) view(now time.Time) network.PublicIPAddress {
 	return out
 }
 
-// addressCalls are those about public addresses.
+// addressCalls are the calls about public addresses.
 type addressCalls struct{ *call }
 
 func (c addressCalls) server() *nfake.PublicIPAddressesServer {
@@ -137,7 +138,7 @@ func (c addressCalls) putAddress(p network.PublicIPAddress) (*address, int, *api
 	return a, status, nil
 }
 
-// check refuses a public address that an interface cannot have.
+// check refuses a public address that an interface cannot use.
 func (c addressCalls) check(n *nic, p *network.InterfaceIPConfiguration, ref *network.PublicIPAddress) *apiError {
 	a, ok := c.addresses.Get(strings.ToLower(deref(ref.ID)))
 	switch {
@@ -151,7 +152,7 @@ func (c addressCalls) check(n *nic, p *network.InterfaceIPConfiguration, ref *ne
 	return c.account.join("Microsoft.Network/publicIPAddresses/join/action", c.account.ClientID, a.id())
 }
 
-// use gives an interface its public addresses.
+// use attaches public addresses to an interface.
 func (c addressCalls) use(n *nic) {
 	for _, p := range n.model.Properties.IPConfigurations {
 		if p.Properties.PublicIPAddress == nil {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// sizeForm takes the name of a size apart: the letters of its family, its vCPUs, and what else it has: Standard_E8ads_v5.
+// sizeForm splits the name of a size: the letters of its family, its vCPUs, and its features:
+// Standard_E8ads_v5.
 var sizeForm = regexp.MustCompile(`^[A-Za-z]+_([A-Za-z]+)(\d+)(?:-\d+)?([a-z]*)`)
 
-// gibOf is how many GiB a vCPU has in the families that have another share than 4.
+// gibOf is the memory of a vCPU in GiB in the families where it is not 4.
 var gibOf = map[string]float64{"E": 8, "F": 2, "M": 16}
 
-// anySize is a size of which only the name is known.
+// anySize is a size that is known by name only.
 func anySize(name string) Size {
 	s := Size{Name: name, Family: "standardFamily", VCPUs: 2, Zones: []string{"1", "2", "3"}}
 	each := 4.0
@@ -33,7 +34,7 @@ func anySize(name string) Size {
 	return s
 }
 
-// sizeNamed is a size of the inventory, or where anything is accepted of any name.
+// sizeNamed is a size of the inventory or, if anything is accepted, of any name.
 func (c *Cloud) sizeNamed(name string) (Size, bool) {
 	s, ok := c.Inventory.size(name)
 	if !ok && c.AcceptAny && name != "" {
@@ -42,7 +43,7 @@ func (c *Cloud) sizeNamed(name string) (Size, bool) {
 	return s, ok
 }
 
-// locations are those of the inventory. Where anything is accepted, so is one of another name.
+// locations are those of the inventory and, if anything is accepted, the named one.
 func (c catalogCalls) locations(named string) []Location {
 	if _, ok := c.Inventory.location(named); ok || !c.AcceptAny || named == "" {
 		return c.Inventory.Locations
@@ -50,8 +51,8 @@ func (c catalogCalls) locations(named string) []Location {
 	return []Location{{Name: named, Zones: []string{"1", "2", "3"}}}
 }
 
-// sizes are those of the inventory. Where anything is accepted, those are shown as well that people use most: a list has no end, and is not
-// asked for by names.
+// sizes are those of the inventory and, if anything is accepted, common ones: a list cannot contain all
+// names, and the request does not name one.
 func (c catalogCalls) sizes() []Size {
 	all := c.Inventory.Sizes
 	if !c.AcceptAny {

@@ -10,7 +10,7 @@ import (
 	nfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6/fake"
 )
 
-// networkCalls are those about what others made: load balancers and subnets.
+// networkCalls are the calls about load balancers and subnets.
 type networkCalls struct{ *call }
 
 func (c networkCalls) balancerServer() *nfake.LoadBalancersServer {
@@ -28,7 +28,7 @@ func (c networkCalls) balancerServer() *nfake.LoadBalancersServer {
 	}
 }
 
-// balancer is one as it is on the wire, with what of the back ends refers to it.
+// balancer is a load balancer as the API shows it, with the backends that refer to it.
 func (c networkCalls) balancer(b LoadBalancer) network.LoadBalancer {
 	p := &network.LoadBalancerPropertiesFormat{ProvisioningState: to.Ptr(network.ProvisioningStateSucceeded)}
 	fronts := b.Fronts

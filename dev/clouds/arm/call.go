@@ -18,7 +18,7 @@ import (
 	gfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph/fake"
 )
 
-// call is one request that is allowed.
+// call is an authorized request.
 type call struct {
 	*Cloud
 	target
@@ -26,7 +26,7 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	// after is the operation that goes on when the answer is written; nil for none.
+	// after is the operation that continues after the answer; nil: none.
 	after *operation
 }
 
@@ -53,19 +53,19 @@ func (c *call) serve() {
 	}
 	api, fake := c.route()
 	if fake == nil {
-		refuse(http.StatusNotFound, "InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s' for this double.", c.kind, c.provider).write(c.w)
+		refuse(http.StatusNotFound, "InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s' for this simulator.", c.kind, c.provider).write(c.w)
 		return
 	}
 	c.pass(api, fake)
 }
 
-// judge is what Azure refuses.
+// judge returns the validation of the request.
 func (c *call) judge() judge { return judge{c} }
 
-// addresses are the calls about public addresses.
+// publicAddresses has the calls about public addresses.
 func (c *call) publicAddresses() addressCalls { return addressCalls{c} }
 
-// place refuses resource groups that are not there.
+// place refuses missing resource groups.
 func (c *call) place() *apiError {
 	if c.group == "" || c.AcceptAny || c.Inventory.group(c.group) {
 		return nil
@@ -73,7 +73,7 @@ func (c *call) place() *apiError {
 	return refuse(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", c.group)
 }
 
-// route is the fake server for a request, and the SDK's name of the call that it is.
+// route returns the fake server for a request, and the SDK's name of the call.
 func (c *call) route() (api string, fake doer) {
 	put, remove := "BeginCreateOrUpdate", "BeginDelete"
 	list := "NewListPager"
@@ -108,7 +108,7 @@ func (c *call) route() (api string, fake doer) {
 	return "", nil
 }
 
-// named is the SDK's name of the call.
+// named returns the SDK's name of the call.
 func (c *call) named(client, put, remove, list string) string {
 	switch {
 	case c.action != "":
@@ -131,7 +131,8 @@ func (c *call) named(client, put, remove, list string) string {
 	return client + ".Get"
 }
 
-// pass has a fake server read the request and write the answer. It goes on when the caller gives up, as Azure does.
+// pass lets a fake server read the request and write the answer. It continues when the caller is canceled, as
+// Azure does.
 func (c *call) pass(api string, fake doer) {
 	ctx := context.WithValue(context.WithoutCancel(c.r.Context()), runtime.CtxAPINameKey{}, api)
 	resp, err := fake.Do(c.r.WithContext(ctx))
@@ -155,7 +156,7 @@ func (c *call) pass(api string, fake doer) {
 	}
 }
 
-// refused writes what a fake server was refused, or could not read.
+// refused writes the error of a fake server.
 func (c *call) refused(err error) {
 	var refusal *apiError
 	if !errors.As(err, &refusal) {
@@ -164,7 +165,7 @@ func (c *call) refused(err error) {
 	refusal.write(c.w)
 }
 
-// begun is the answer to what begins a long-running operation, or why it does not.
+// begun is the answer that begins a long-running operation, or its error.
 func begun[T any](status int, result T, err *apiError) (p azfake.PollerResponder[T], e azfake.ErrorResponder) {
 	if err != nil {
 		return p, failed(err)
@@ -173,7 +174,7 @@ func begun[T any](status int, result T, err *apiError) (p azfake.PollerResponder
 	return p, e
 }
 
-// done is the answer to a call, or why there is none.
+// done is the answer to a call: its result or its error.
 func done[T any](result T, err *apiError) (r azfake.Responder[T], e azfake.ErrorResponder) {
 	if err != nil {
 		return r, failed(err)
@@ -182,7 +183,7 @@ func done[T any](result T, err *apiError) (r azfake.Responder[T], e azfake.Error
 	return r, e
 }
 
-// paged is one page of all, and the link to the next.
+// paged is one page of a list, and the link to the next.
 func paged[T any](c *call, all []T) (page []T, next *string) {
 	from, _ := strconv.Atoi(c.r.URL.Query().Get("$skiptoken"))
 	from = min(from, len(all))
@@ -202,7 +203,7 @@ func onePage[T any](result T) (p azfake.PagerResponder[T]) {
 	return p
 }
 
-// here says whether a resource is where a listing looks.
+// here reports whether a resource is in the scope of a listing.
 func (c *call) here(t target) bool {
 	return strings.EqualFold(t.subscription, c.subscription) && (c.group == "" || strings.EqualFold(t.group, c.group))
 }

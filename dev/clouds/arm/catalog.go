@@ -13,7 +13,7 @@ import (
 	cfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7/fake"
 )
 
-// catalogCalls are those about sizes, images and their terms.
+// catalogCalls are the calls about sizes, images and their terms.
 type catalogCalls struct{ *call }
 
 func (c catalogCalls) sizeServer() *cfake.ResourceSKUsServer {
@@ -41,7 +41,7 @@ func (c catalogCalls) sizeServer() *cfake.ResourceSKUsServer {
 	}
 }
 
-// sku has the shape of https://learn.microsoft.com/rest/api/compute/resource-skus/list
+// sku has the form of https://learn.microsoft.com/rest/api/compute/resource-skus/list
 func sku(s Size, l Location) *compute.ResourceSKU {
 	yes := "True"
 	if s.Plain {
@@ -72,7 +72,7 @@ func sku(s Size, l Location) *compute.ResourceSKU {
 	return out
 }
 
-// setSKU is a kind of availability sets, with the number of fault domains that the location has for it.
+// setSKU is a kind of availability sets, with the number of fault domains in the location.
 func setSKU(name, faultDomains string, l Location) *compute.ResourceSKU {
 	return &compute.ResourceSKU{
 		Name: to.Ptr(name), ResourceType: to.Ptr("availabilitySets"), Locations: []*string{to.Ptr(l.Name)},
@@ -98,10 +98,10 @@ func (c catalogCalls) imageServer() *cfake.VirtualMachineImagesServer {
 	}
 }
 
-// planOf is the plan that an image is sold by: its URN without the version.
+// planOf is the purchase plan of an image: its URN without the version.
 func planOf(urn string) string { return urn[:max(0, strings.LastIndexByte(urn, ':'))] }
 
-// agreement shows, or accepts, the terms of an image:
+// agreement shows or accepts the terms of an image:
 // https://learn.microsoft.com/rest/api/marketplaceordering/marketplace-agreements
 func (c catalogCalls) agreement() {
 	sold := false

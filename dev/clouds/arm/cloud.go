@@ -10,42 +10,43 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options are what a double is made with.
+// Options are the options of a simulator.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny: applications, tenants, subscriptions, locations, zones, sizes, resource groups, networks, images and whatever else is referred
-	// to is taken as if it were there.
+	// AcceptAny accepts unknown applications, tenants, subscriptions, locations, zones, sizes, resource
+	// groups, networks, images and other references.
 	AcceptAny bool
-	// Boot is how long a virtual machine is Creating, Delete how long Deleting; 0 for 20 s and 10 s.
+	// Boot is how long a virtual machine is Creating, Delete how long it is Deleting; 0 means 20 s and 10 s.
 	Boot, Delete time.Duration
-	// Network is how long interfaces, addresses, and disks that are made by themselves, are Updating after they were made. In Azure that is mostly over before the
-	// answer comes, as it is here with 0.
+	// Network is how long interfaces, addresses, and separately created disks are Updating after their
+	// creation. In Azure that usually ends before the answer, as it does here with 0.
 	Network time.Duration
-	// PageSize is how many resources are on a page of a listing; 0 for 100.
+	// PageSize is the number of resources on a page of a listing; 0 means 100.
 	PageSize int
 }
 
-// Cloud is a double of Azure behind a [double.Server]. It is safe for concurrent use.
+// Cloud is a simulator of Azure behind a [double.Server]. It is safe for concurrent use.
 type Cloud struct {
 	clock *double.Clock
 	Options
 
-	mu sync.Mutex // what changes several tables at once holds it
+	mu sync.Mutex // held during changes of several tables
 	store
 	tokens map[string]token
-	// shortages are what is sold out, by "zone[/size]" in lower case; the zone of a machine without one is its location.
+	// shortages are the exhausted places, by "zone[/size]" in lower case; the zone of a machine without a
+	// zone is its location.
 	shortages map[string]bool
 	lag       time.Duration
 	serial    int
-	terms     map[string]bool // of images that were accepted
-	// revoked are the accounts whose secrets hold no more, sample is the one that stands in samples.
+	terms     map[string]bool // of images, if accepted
+	// revoked are the accounts whose secrets are revoked, sample is the one in the samples.
 	revoked []Account
 	sample  Account
-	// shut: applications that the inventory does not have get no tokens.
+	// shut: applications that are not in the inventory get no tokens.
 	shut bool
 }
 
-// store is all that was made, by ID in lower case.
+// store has all created resources, by ID in lower case.
 type store struct {
 	vms        *double.Table[*machine]
 	nics       *double.Table[*nic]
@@ -61,7 +62,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New returns a cloud with nothing in it but its inventory.
+// New returns a cloud with only its inventory.
 func New(clock *double.Clock, o Options) *Cloud {
 	o.Boot, o.Delete = cmp.Or(o.Boot, 20*time.Second), cmp.Or(o.Delete, 10*time.Second)
 	o.PageSize = cmp.Or(o.PageSize, 100)
@@ -120,14 +121,14 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	(&call{Cloud: c, target: t, account: account, w: w, r: r, body: body}).serve()
 }
 
-// SetLag lets listings, and Resource Graph, run behind from now on. Reads of one resource never do.
+// SetLag sets the lag of listings, and of Resource Graph. Reads of one resource never lag.
 func (c *Cloud) SetLag(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lag = d
 }
 
-// SetSecret changes the secret of an application, whose tokens are worthless from then on.
+// SetSecret changes the secret of an application, and revokes its tokens.
 func (c *Cloud) SetSecret(client, secret string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +140,7 @@ func (c *Cloud) SetSecret(client, secret string) {
 	forget(c, client)
 }
 
-// Restrict leaves an application a role with these actions; none: everything.
+// Restrict replaces the role of an application by one with these actions; none: all actions.
 func (c *Cloud) Restrict(client string, actions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +151,7 @@ func (c *Cloud) Restrict(client string, actions ...string) {
 	}
 }
 
-// RestrictAtSubscription is Restrict for what is in no resource group.
+// RestrictAtSubscription is Restrict for resources that are in no resource group.
 func (c *Cloud) RestrictAtSubscription(client string, actions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +162,7 @@ func (c *Cloud) RestrictAtSubscription(client string, actions ...string) {
 	}
 }
 
-// settle does what is due: machines that were deleted are gone, with what goes with them.
+// settle does what is due: it removes deleted machines, and their dependants.
 func (c *Cloud) settle() {
 	now := c.clock.Now()
 	for _, m := range c.vms.All() {
@@ -171,7 +172,7 @@ func (c *Cloud) settle() {
 	}
 }
 
-// number counts up, for names and addresses that are unique.
+// number is a counter for unique names and addresses.
 func (c *Cloud) number() int {
 	c.serial++
 	return c.serial

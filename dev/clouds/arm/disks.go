@@ -12,7 +12,7 @@ import (
 	cfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7/fake"
 )
 
-// disk is a managed disk. One that is in the table is never changed.
+// disk is a managed disk. A stored one is never changed, but replaced.
 type disk struct {
 	target
 	model   compute.Disk
@@ -39,7 +39,7 @@ func (d *disk) view(now time.Time) compute.Disk {
 	return out
 }
 
-// diskCalls are those about disks and availability sets.
+// diskCalls are the calls about disks and availability sets.
 type diskCalls struct{ *call }
 
 func (c diskCalls) diskServer() *cfake.DisksServer {
@@ -88,7 +88,7 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 	}
 }
 
-// tagDisk puts tags in the place of those that a disk has, in use or not.
+// tagDisk replaces the tags of a disk, in use or not.
 func (c diskCalls) tagDisk(tags map[string]*string) (*disk, *apiError) {
 	d, ok := c.disks.Get(c.key())
 	if !ok {
@@ -139,7 +139,7 @@ func zoneOf(zones []*string) string {
 	return deref(zones[0])
 }
 
-// availabilitySet is one that was made.
+// availabilitySet is a created availability set.
 type availabilitySet struct {
 	target
 	model compute.AvailabilitySet

@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// apiError is an error of the Resource Manager as it is on the wire:
+// apiError is an error of the Resource Manager:
 // https://learn.microsoft.com/azure/azure-resource-manager/management/resource-manager-error-codes
 type apiError struct {
 	status        int
@@ -65,7 +65,7 @@ func (e *apiError) write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]wireError{"error": e.wire()})
 }
 
-// failed hands an error to one of the SDK's fake servers.
+// failed passes an error to one of the SDK's fake servers.
 func failed(e *apiError) (out azfake.ErrorResponder) {
 	if e != nil {
 		out.SetError(e)
@@ -73,7 +73,7 @@ func failed(e *apiError) (out azfake.ErrorResponder) {
 	return out
 }
 
-// missing is the error for a resource that is not there.
+// missing is the error about a missing resource.
 func (t target) missing() *apiError {
 	if t.kind == "subnets" {
 		return refuse(http.StatusNotFound, "NotFound", "Resource %s not found.", t.id())
@@ -91,7 +91,7 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	failure(f).write(w)
 }
 
-// failure is a failure in the words of Azure.
+// failure converts a failure to Azure's error.
 func failure(f double.Failure) *apiError {
 	switch f.Kind {
 	case "Throttled":
@@ -114,7 +114,7 @@ func failure(f double.Failure) *apiError {
 	return refuse(http.StatusInternalServerError, "InternalExecutionError", "An internal execution error occurred. Please retry later.")
 }
 
-// shortage is how Azure words that something is used up.
+// shortage is Azure's error about an exhausted resource.
 func shortage(scope string) *apiError {
 	if scope == "account" {
 		return quotaExceeded("Total Regional Cores", SampleLocation, 10, 10, 4)

@@ -13,11 +13,12 @@ import (
 	gfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph/fake"
 )
 
-// powerQuery is the only query that this double knows: the power states of virtual machines, of one resource group or of all.
+// powerQuery is the only supported query: the power states of virtual machines, of one resource group or of
+// all.
 var powerQuery = regexp.MustCompile(`^Resources \| where type =~ 'microsoft\.compute/virtualmachines'(?: and resourceGroup =~ '([^']*)')? \| ` +
 	`project id, power = tostring\(properties\.extended\.instanceView\.powerState\.code\) \| order by id asc$`)
 
-// graphCalls are queries.
+// graphCalls are the calls of Resource Graph.
 type graphCalls struct{ *call }
 
 func (c graphCalls) server() *gfake.Server {
@@ -25,14 +26,14 @@ func (c graphCalls) server() *gfake.Server {
 		Resources: func(_ context.Context, q resourcegraph.QueryRequest, _ *resourcegraph.ClientResourcesOptions) (azfake.Responder[resourcegraph.ClientResourcesResponse], azfake.ErrorResponder) {
 			match := powerQuery.FindStringSubmatch(deref(q.Query))
 			if match == nil {
-				return done(resourcegraph.ClientResourcesResponse{}, refuse(http.StatusBadRequest, "BadRequest", "Please provide below info when asking for support: this double does not know the query: %s", deref(q.Query)))
+				return done(resourcegraph.ClientResourcesResponse{}, refuse(http.StatusBadRequest, "BadRequest", "Please provide below info when asking for support: this simulator does not support the query: %s", deref(q.Query)))
 			}
 			return done(resourcegraph.ClientResourcesResponse{QueryResponse: c.powers(q, match[1])}, nil)
 		},
 	}
 }
 
-// powers answers with the machines that the caller may read. Of others nothing is said: Resource Graph leaves out what may not be seen.
+// powers answers with the machines that the caller may read: Resource Graph omits the others.
 func (c graphCalls) powers(q resourcegraph.QueryRequest, group string) resourcegraph.QueryResponse {
 	var rows []any
 	then := c.clock.Now().Add(-c.lag)

@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]: the names are those that Azure's cloud controller gives to nodes.
+// Guests implements [double.Host]: the node names are those of Azure's cloud controller manager.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	return all
 }
 
-// dependant is something that costs money, and the machine that has it.
+// dependant is a resource that costs money, with its machine.
 type dependant struct {
 	id, vm string
 	tags   map[string]*string
@@ -111,7 +111,7 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// Holds counts machines with a tag, and whatever else has it.
+// Holds counts the machines, and the other resources, with a tag.
 func (c *Cloud) Holds(key, value string) (machines, others int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,12 +132,12 @@ func (c *Cloud) Holds(key, value string) (machines, others int) {
 // Verbs implements [double.Inspected].
 func (c *Cloud) Verbs() []double.Verb {
 	return []double.Verb{
-		{Name: "interrupt", On: "a spot machine's ID: it is told, and taken back half a minute later"},
+		{Name: "interrupt", On: "a spot machine's ID: it gets a notice, and is evicted half a minute later"},
 		{Name: "terminate", On: "a machine's ID: it is deleted, with what goes with it"},
 		{Name: "stop", On: "a machine's ID: it is deallocated"},
 		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
 		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
-		{Name: "untag", On: "a machine's ID, a space, and the name of a tag, which is taken away"},
+		{Name: "untag", On: "a machine's ID, a space, and the name of a tag to remove"},
 		{Name: "unbalance", On: "a machine's ID: its interfaces leave the pools of load balancers"},
 		{Name: "keep", On: "a machine's ID, a space, and the name of a data disk, which is to outlive it"},
 		{Name: "spoil", On: "the ID of a disk that was made by itself: its provisioning fails"},
@@ -216,7 +216,7 @@ func spoil(c *Cloud, id string) error {
 	return nil
 }
 
-// unbalance takes a machine's interfaces out of the pools of load balancers.
+// unbalance removes a machine's interfaces from the pools of load balancers.
 func unbalance(c *Cloud, m *machine) {
 	for _, ref := range m.nics() {
 		n, ok := c.nics.Get(strings.ToLower(deref(ref.ID)))

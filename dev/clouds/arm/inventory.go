@@ -2,9 +2,9 @@ package arm
 
 import "strings"
 
-// Inventory is what is there from the beginning.
+// Inventory is what the cloud has initially.
 type Inventory struct {
-	// Accounts are the credentials that are accepted.
+	// Accounts are the accepted credentials.
 	Accounts []Account `json:"accounts"`
 	// Locations are regions.
 	Locations []Location `json:"locations"`
@@ -12,8 +12,9 @@ type Inventory struct {
 	ResourceGroups []string       `json:"resourceGroups"`
 	Networks       []Network      `json:"networks"`
 	LoadBalancers  []LoadBalancer `json:"loadBalancers,omitempty"`
-	// Others are resource IDs without subscription of whatever specs may refer to: security groups, availability sets, identities,
-	// capacity reservation groups, disk encryption sets, scale sets ("/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/n").
+	// Others are resource IDs without subscription of other resources that specs may refer to: security
+	// groups, availability sets, identities, capacity reservation groups, disk encryption sets, scale sets
+	// ("/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/n").
 	Others []string `json:"others,omitempty"`
 	Images []Image  `json:"images"`
 	Sizes  []Size   `json:"sizes"`
@@ -25,14 +26,16 @@ type Account struct {
 	Tenant       string `json:"tenant"`
 	ClientID     string `json:"clientID"`
 	ClientSecret string `json:"clientSecret,omitempty"`
-	// Assertion is a token that stands for the application as a federated identity; "*" is any that looks like a token.
+	// Assertion is the token of a federated identity of the application; "*" is any token.
 	Assertion    string `json:"assertion,omitempty"`
 	Subscription string `json:"subscription"`
-	// Actions are what its role allows, with * as a wildcard: "Microsoft.Compute/virtualMachines/read". None: everything.
+	// Actions are the actions of its role, with * as a wildcard: "Microsoft.Compute/virtualMachines/read".
+	// Default: all actions.
 	Actions []string `json:"actions,omitempty"`
-	// SubscriptionActions are those of its role at the subscription, which alone counts for what is in no resource group. None: Actions.
+	// SubscriptionActions are those of its role at the subscription, for resources that are in no resource
+	// group. Default: Actions.
 	SubscriptionActions []string `json:"subscriptionActions,omitempty"`
-	// stranger: it is in no inventory, but let in.
+	// stranger: it is accepted without being in the inventory.
 	stranger bool
 }
 
@@ -49,32 +52,32 @@ type Network struct {
 	Subnets       []Subnet `json:"subnets"`
 }
 
-// Subnet is one of a network. It has room for as many addresses as Most says; 0 is without bounds.
+// Subnet is a subnet of a network. Most is the number of its addresses; 0: no limit.
 type Subnet struct {
 	Name     string   `json:"name"`
 	Prefixes []string `json:"prefixes"`
 	Most     int      `json:"most,omitempty"`
 }
 
-// LoadBalancer has a pool of back ends and rules.
+// LoadBalancer has a backend pool and rules.
 type LoadBalancer struct {
 	ResourceGroup string   `json:"resourceGroup"`
 	Name          string   `json:"name"`
 	Internal      bool     `json:"internal,omitempty"`
 	Pools         []string `json:"pools"`
 	NatRules      []string `json:"natRules,omitempty"`
-	// Fronts are the versions of the addresses that it is reached at: "IPv4" or "IPv6". None: one of IPv4.
+	// Fronts are the versions of its frontend addresses: "IPv4" or "IPv6". Default: one IPv4 address.
 	Fronts []string `json:"fronts,omitempty"`
 }
 
-// Image is one of the Marketplace, by its URN, or one with an ID: /resourceGroups/..., with or without subscription, or of a community or
-// shared gallery.
+// Image is an image of the Marketplace, by its URN, or one with an ID: /resourceGroups/..., with or without
+// subscription, or of a community or shared gallery.
 type Image struct {
 	ID  string `json:"id,omitempty"`
 	URN string `json:"urn,omitempty"`
-	// Plan: the image is sold, and its terms have to be accepted.
+	// Plan: the image has a purchase plan, whose terms must be accepted.
 	Plan bool `json:"plan,omitempty"`
-	// Accepted: they are.
+	// Accepted: the terms are accepted.
 	Accepted bool `json:"accepted,omitempty"`
 }
 
@@ -86,13 +89,13 @@ type Size struct {
 	MemoryGB     float64 `json:"memoryGB"`
 	GPUs         int64   `json:"gpus,omitempty"`
 	Architecture string  `json:"architecture,omitempty"` // "x64" or "Arm64"
-	// Zones are those in which it is; none: it is in regions only.
+	// Zones are the zones that offer it; empty: only regions offer it.
 	Zones []string `json:"zones,omitempty"`
-	// Plain: it has neither accelerated networking nor premium storage nor ephemeral disks.
+	// Plain: it supports neither accelerated networking nor premium storage nor ephemeral disks.
 	Plain bool `json:"plain,omitempty"`
 }
 
-// Quotas are of a subscription in a region; 0 is without bounds.
+// Quotas are those of a subscription in a region; 0: no limit.
 type Quotas struct {
 	Cores       int64            `json:"cores,omitempty"`
 	FamilyCores map[string]int64 `json:"familyCores,omitempty"`
@@ -109,7 +112,7 @@ const (
 	SampleGroup        = "demo-rg"
 )
 
-// Sample is an inventory to begin with: one account, and the network, images and sizes that the examples of both APIs name.
+// Sample is an inventory with one account, and the network, images and sizes of the examples of both APIs.
 func Sample() Inventory {
 	return Inventory{
 		Accounts: []Account{{
@@ -210,7 +213,7 @@ func (i *Inventory) balancer(group, name string) (LoadBalancer, bool) {
 	return LoadBalancer{}, false
 }
 
-// image finds one by URN or ID; the latter with or without its subscription.
+// image finds an image by URN or ID, the latter with or without its subscription.
 func (i *Inventory) image(name string) int {
 	for n, image := range i.Images {
 		if image.URN != "" && strings.EqualFold(image.URN, name) || image.ID != "" && strings.EqualFold(withoutSubscription(image.ID), withoutSubscription(name)) {

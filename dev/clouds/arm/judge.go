@@ -9,10 +9,10 @@ import (
 	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 )
 
-// judge is what Azure refuses.
+// judge validates requests as Azure does.
 type judge struct{ *call }
 
-// all refuses what Azure refuses before it accepts a machine. vm is what was asked for.
+// all refuses what Azure refuses before it accepts a machine. vm is the request.
 func (c judge) all(m *machine, vm *compute.VirtualMachine) *apiError {
 	for _, check := range []func(*machine, *compute.VirtualMachine) *apiError{
 		c.tags, c.place, c.os, c.image, c.references, c.interfaces, c.diskFaults, c.quota,
@@ -26,7 +26,8 @@ func (c judge) all(m *machine, vm *compute.VirtualMachine) *apiError {
 
 func (c judge) tags(_ *machine, vm *compute.VirtualMachine) *apiError { return tagFault(vm.Tags) }
 
-// Bounds of tags: https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations
+// Limits of tags:
+// https://learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations
 const (
 	mostTags  = 50
 	mostKey   = 512
@@ -95,7 +96,7 @@ func (c judge) sizeNames() string {
 	return strings.Join(all, ",")
 }
 
-// mostCustomData is how many characters of base64 there may be: 64 KiB of data.
+// mostCustomData is the maximum length in base64: 64 KiB of data.
 const mostCustomData = 87380
 
 func (c judge) os(m *machine, _ *compute.VirtualMachine) *apiError {
@@ -159,7 +160,7 @@ func (c judge) image(m *machine, vm *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// imageName is how the inventory calls an image, and whether that is an ID.
+// imageName is the name of an image in the inventory, and whether it is an ID.
 func imageName(ref *compute.ImageReference) (name string, id bool) {
 	for _, given := range []*string{ref.ID, ref.CommunityGalleryImageID, ref.SharedGalleryImageID} {
 		if deref(given) != "" {
@@ -169,7 +170,7 @@ func imageName(ref *compute.ImageReference) (name string, id bool) {
 	return strings.Join([]string{deref(ref.Publisher), deref(ref.Offer), deref(ref.SKU), deref(ref.Version)}, ":"), false
 }
 
-// references refuses what refers to resources that are not there.
+// references refuses references to missing resources.
 func (c judge) references(m *machine, vm *compute.VirtualMachine) *apiError {
 	p := m.model.Properties
 	var ids []string
@@ -198,7 +199,7 @@ func (c judge) references(m *machine, vm *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// there says whether the inventory, or an availability set that was made, has an ID.
+// there reports whether the inventory, or a created availability set, has an ID.
 func (c judge) there(id string) bool {
 	if _, ok := c.sets.Get(strings.ToLower(id)); ok || c.AcceptAny {
 		return true
@@ -230,7 +231,7 @@ func (c judge) interfaces(m *machine, _ *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// notProvisioned is what is said of a reference to something that is still being made.
+// notProvisioned is the error about a reference to a resource that is still being created.
 func notProvisioned(id, user string) *apiError {
 	e := refuse(http.StatusTooManyRequests, "RetryableError", "A retryable error occurred.")
 	e.details = []apiError{*refuse(0, "ReferencedResourceNotProvisioned", "Cannot proceed with operation because resource %s used by resource %s is not in Succeeded state. "+
@@ -280,7 +281,7 @@ func (c judge) quota(m *machine, _ *compute.VirtualMachine) *apiError {
 	return nil
 }
 
-// soldOut is why a machine that is accepted is not made: Azure looks for room afterwards.
+// soldOut is why an accepted machine fails: Azure checks the capacity later.
 func (c judge) soldOut(m *machine) *apiError {
 	place, zonal := strings.ToLower(deref(m.model.Location)), len(m.model.Zones) > 0
 	if zonal {

@@ -8,7 +8,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+// Administered is a cloud with its administration: credentials can be revoked and issued, and instances
+// planted.
 type Administered struct{ *Cloud }
 
 var (
@@ -16,7 +17,8 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// Revoke implements [double.Lender]: the applications of the first subscription lose their secrets, and are trusted no more.
+// Revoke implements [double.Lender]: the applications of the first subscription lose their secrets and their
+// federated identities.
 func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +40,7 @@ func (c Administered) Revoke() {
 	}
 }
 
-// first is the account that samples know.
+// first is the account in the samples.
 func first(v Inventory) Account {
 	if len(v.Accounts) == 0 {
 		return Account{}
@@ -46,7 +48,7 @@ func first(v Inventory) Account {
 	return v.Accounts[0]
 }
 
-// forget makes the tokens of an application worthless.
+// forget revokes the tokens of an application.
 func forget(c *Cloud, client string) {
 	for id, t := range c.tokens {
 		if t.client == client {
@@ -69,7 +71,8 @@ func (c Administered) Restore() {
 	c.revoked, c.shut = nil, false
 }
 
-// Issue implements [double.Lender]: a secret of the application that samples know, or an application of another subscription.
+// Issue implements [double.Lender]: a secret of the samples' application, or an application of another
+// subscription.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +91,7 @@ func (c Administered) Issue(account string) (map[string]string, error) {
 	return replaced, nil
 }
 
-// guid is one that a number tells from others.
+// guid is a GUID with a number.
 func guid(n int) string { return fmt.Sprintf("44444444-4444-4444-4444-%012d", n) }
 
 // PlantLike implements [double.Planter].

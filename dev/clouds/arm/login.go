@@ -13,20 +13,20 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// token is one that was handed out. That of a stranger opens any subscription.
+// token is an issued token. That of a stranger is valid for any subscription.
 type token struct {
 	client, tenant string
 	until          time.Time
 	stranger       bool
 }
 
-// directory is what hands out tokens, and knows them again.
+// directory issues and validates tokens.
 type directory struct{ *Cloud }
 
-// tokenLifetime is how long tokens hold.
+// tokenLifetime is the lifetime of tokens.
 const tokenLifetime = time.Hour
 
-// login answers what libraries ask before they ask for resources: endpoints, discovery, a token.
+// login answers the requests of client libraries before their first call: endpoints, discovery, a token.
 func (c directory) login(w http.ResponseWriter, r *http.Request, t target) {
 	self := "https://" + r.Host
 	switch t.login {
@@ -42,7 +42,7 @@ func (c directory) login(w http.ResponseWriter, r *http.Request, t target) {
 			"issuer":                 self + "/" + t.tenant + "/v2.0",
 		})
 	case "instances":
-		// The shape of https://login.microsoftonline.com/common/discovery/instance?api-version=1.1
+		// The form of https://login.microsoftonline.com/common/discovery/instance?api-version=1.1
 		answer(w, http.StatusOK, map[string]any{
 			"tenant_discovery_endpoint": self + "/common/v2.0/.well-known/openid-configuration", "api-version": "1.1",
 			"metadata": []any{map[string]any{"preferred_network": r.Host, "preferred_cache": r.Host, "aliases": []string{r.Host}}},
@@ -58,7 +58,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// loginError has the shape of https://learn.microsoft.com/entra/identity-platform/reference-error-codes.
+// loginError has the form of https://learn.microsoft.com/entra/identity-platform/reference-error-codes.
 func loginError(w http.ResponseWriter, status int, code string, number int, text string) {
 	answer(w, status, map[string]any{
 		"error": code, "error_description": fmt.Sprintf("AADSTS%d: %s", number, text), "error_codes": []int{number},
@@ -78,7 +78,7 @@ func failLogin(w http.ResponseWriter, f double.Failure) {
 	}
 }
 
-// grant hands out a token for a client's secret, or for the assertion of a federated identity.
+// grant issues a token for a client's secret, or for the assertion of a federated identity.
 func (c directory) grant(w http.ResponseWriter, r *http.Request, t target) {
 	if err := r.ParseForm(); err != nil {
 		loginError(w, http.StatusBadRequest, "invalid_request", 900144, "The request body must contain parameters.")
@@ -118,7 +118,7 @@ func (c directory) grant(w http.ResponseWriter, r *http.Request, t target) {
 	})
 }
 
-// assertionType is the type of assertion that workloads send: https://datatracker.ietf.org/doc/html/rfc7523
+// assertionType is the assertion type of workloads: https://datatracker.ietf.org/doc/html/rfc7523
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 func (a *Account) trusts(kind, assertion string) bool {
@@ -128,7 +128,7 @@ func (a *Account) trusts(kind, assertion string) bool {
 	return a.Assertion == assertion || a.Assertion == "*" && strings.Count(assertion, ".") == 2
 }
 
-// authenticate returns whose token a request carries, if that may do what the request asks for.
+// authenticate returns the account of a request's token, if it has permission for the request.
 func (c directory) authenticate(r *http.Request, t target) (Account, *apiError) {
 	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -173,7 +173,7 @@ func forbidden(a Account, action, scope string) *apiError {
 		"If access was recently granted, please refresh your credentials.", a.ClientID, a.ClientID, action, scope)
 }
 
-// inScope is the account with the role that counts for a request.
+// inScope is the account with the role that applies to a request.
 func (a Account) inScope(t target) Account {
 	if t.group == "" && len(a.SubscriptionActions) > 0 {
 		a.Actions = a.SubscriptionActions
@@ -181,7 +181,7 @@ func (a Account) inScope(t target) Account {
 	return a
 }
 
-// may says whether the role allows an action. A * stands for any text, slashes included.
+// may reports whether the role allows an action. A * matches any text, slashes included.
 func (a Account) may(action string) bool {
 	if len(a.Actions) == 0 {
 		return true
@@ -195,7 +195,7 @@ func (a Account) may(action string) bool {
 	return false
 }
 
-// join says whether the role allows to use a resource that another one refers to.
+// join checks that the role allows the use of a referenced resource.
 func (a Account) join(action, client, scope string) *apiError {
 	if a.may(action) {
 		return nil

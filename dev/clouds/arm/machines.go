@@ -15,25 +15,25 @@ import (
 	cfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7/fake"
 )
 
-// machine is a virtual machine. One that is in the table is never changed: another takes its place.
+// machine is a virtual machine. A stored machine is never changed, but replaced.
 type machine struct {
 	target
-	// model is what was asked for, with what Azure fills in.
+	// model is the request, with the fields that Azure sets.
 	model compute.VirtualMachine
-	// ready is when it is made, or when it turns out that it is not: fault.
+	// ready is when its creation succeeds, or fails with fault.
 	created, ready time.Time
 	fault          *apiError
-	// deleted is when its deletion was asked for, evicted when it is told that it is taken back.
+	// deleted is the time of the deletion request, evicted the time of the eviction notice.
 	deleted, evicted time.Time
-	// power is "running", "stopped" or "deallocated" once it is made.
+	// power is "running", "stopped" or "deallocated" after the creation.
 	power string
 	boots int
 }
 
-// codeLate is said of machines that run and whose agents were not heard of in time.
+// codeLate is the code of running machines whose agents did not report in time.
 const codeLate = "OSProvisioningTimedOut"
 
-// clone copies a model whole, so that it can be changed.
+// clone is a deep copy of a model.
 func clone[T any](v T) (out T) {
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -45,7 +45,7 @@ func clone[T any](v T) (out T) {
 	return out
 }
 
-// shallow copies what p points at, if anything. What that points at in turn is shared: models do not change once they are stored.
+// shallow is a copy of p's target. Deeper targets are shared: stored models do not change.
 func shallow[T any](p *T) *T {
 	v := deref(p)
 	return &v
@@ -58,7 +58,7 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// drop removes a machine, and of what is attached to it what its deletion takes with it; the rest is detached.
+// drop deletes a machine and the attached resources that are deleted with it; it detaches the others.
 func drop(c *Cloud, m *machine) {
 	c.vms.Delete(m.key())
 	for _, ref := range m.nics() {
@@ -100,8 +100,8 @@ func (m *machine) nics() []*compute.NetworkInterfaceReference {
 type attachment struct {
 	name, id string
 	sizeGB   int32
-	existing bool // it was there before
-	goes     bool // it goes with the machine
+	existing bool // it existed before
+	goes     bool // it is deleted with the machine
 	os       bool
 	sku      string
 }
@@ -142,7 +142,7 @@ func (m *machine) diskKey(name string) string {
 	return strings.ToLower("/subscriptions/" + m.subscription + "/resourceGroups/" + m.group + "/providers/Microsoft.Compute/disks/" + name)
 }
 
-// state is Azure's words for what becomes of it.
+// state is Azure's words for the machine's states.
 func (m *machine) state(now time.Time) (provisioning, power string) {
 	switch {
 	case !m.deleted.IsZero() && !now.Before(m.deleted):
@@ -157,7 +157,7 @@ func (m *machine) state(now time.Time) (provisioning, power string) {
 	return "Succeeded", m.power
 }
 
-// view is the machine as reads show it: without what is only ever written.
+// view is the machine as reads show it: without write-only fields.
 func (m *machine) view(now time.Time, instanceView bool) compute.VirtualMachine {
 	out := m.model
 	out.Properties = shallow(out.Properties)
@@ -202,7 +202,8 @@ func (m *machine) shownDisks() *compute.StorageProfile {
 	return s
 }
 
-// statuses have the shape of https://learn.microsoft.com/azure/virtual-machines/states-billing and of what failed machines show.
+// statuses have the form of https://learn.microsoft.com/azure/virtual-machines/states-billing and of failed
+// machines.
 func (m *machine) statuses(provisioning, power string) []*compute.InstanceViewStatus {
 	status := &compute.InstanceViewStatus{
 		Code: to.Ptr("ProvisioningState/" + strings.ToLower(provisioning)), Level: to.Ptr(compute.StatusLevelTypesInfo), Time: to.Ptr(m.ready.UTC()),
@@ -218,7 +219,7 @@ func (m *machine) statuses(provisioning, power string) []*compute.InstanceViewSt
 	return all
 }
 
-// machineCalls are those about virtual machines.
+// machineCalls are the calls about virtual machines.
 type machineCalls struct{ *call }
 
 func (c machineCalls) server() *cfake.VirtualMachinesServer {
@@ -294,7 +295,7 @@ func (c machineCalls) listMachines() (all []*compute.VirtualMachine) {
 	return all
 }
 
-// putMachine makes a machine, or updates the one that has the name.
+// putMachine creates a machine, or updates the existing one of the name.
 func (c machineCalls) putMachine(vm compute.VirtualMachine, onlyNew bool) (compute.VirtualMachine, int, *apiError) {
 	now := c.clock.Now()
 	if m, ok := c.vms.Get(c.key()); ok {
@@ -315,7 +316,7 @@ func (c machineCalls) putMachine(vm compute.VirtualMachine, onlyNew bool) (compu
 	return m.view(now, false), http.StatusCreated, nil
 }
 
-// putAgain is a PUT over a machine that is there. Of what it was made with nothing may differ.
+// putAgain is a PUT of an existing machine, which must not change immutable fields.
 func (c machineCalls) putAgain(m *machine, vm compute.VirtualMachine) (compute.VirtualMachine, int, *apiError) {
 	if !m.deleted.IsZero() {
 		return vm, 0, refuse(http.StatusConflict, "OperationNotAllowed", "Operation 'createOrUpdate' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", m.name)
@@ -336,7 +337,7 @@ func (c machineCalls) putAgain(m *machine, vm compute.VirtualMachine) (compute.V
 	return again.view(c.clock.Now(), false), http.StatusOK, nil
 }
 
-// complete fills in what Azure does.
+// complete sets the fields that Azure sets.
 func (c machineCalls) complete(m *machine) {
 	vm := &m.model
 	vm.ID, vm.Name, vm.Type, vm.Etag = to.Ptr(c.id()), to.Ptr(c.name), to.Ptr("Microsoft.Compute/virtualMachines"), to.Ptr("1")
@@ -359,7 +360,7 @@ func (c machineCalls) complete(m *machine) {
 	}
 }
 
-// attach makes the disks that a machine comes with, which carry its tags, and marks what is the machine's.
+// attach creates the machine's disks, which get its tags, and marks the machine's resources.
 func (c machineCalls) attach(m *machine) {
 	for _, ref := range m.nics() {
 		if n, ok := c.nics.Get(strings.ToLower(deref(ref.ID))); ok {
@@ -402,7 +403,7 @@ func (c machineCalls) deleteMachine() (status int) {
 	return http.StatusAccepted
 }
 
-// switchMachine switches one on or off. One that is not running cannot be restarted.
+// switchMachine starts or stops a machine. A machine that does not run cannot be restarted.
 func (c machineCalls) switchMachine(power string, restart bool) *apiError {
 	m, ok := c.vms.Get(c.key())
 	if !ok {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Paths of the service that instances ask about themselves, and of what they wrote to their consoles.
+// The paths of the metadata service, and of the instances' console logs.
 const (
 	metadataPath = "/metadata/scheduledevents"
 	consolePath  = "/console/"
 )
 
-// notice is how long before it is taken back an instance is told so:
+// notice is how long before its eviction an instance gets a notice:
 // https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 const notice = 30 * time.Second
 
-// metadata answers with the events of all machines: on this double nobody knows which one asks.
+// metadata returns the events of all machines: this simulator cannot tell which machine asks.
 func metadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Metadata") != "true" {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "Bad request. Required metadata header not specified"})
@@ -36,7 +36,7 @@ func metadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"DocumentIncarnation": len(events), "Events": events})
 }
 
-// bootDiagnostics is where the log of the serial console is.
+// bootDiagnostics is the URL of the serial console's log.
 func (c machineCalls) bootDiagnostics() (string, *apiError) {
 	m, ok := c.vms.Get(c.key())
 	if !ok {
@@ -49,11 +49,11 @@ func (c machineCalls) bootDiagnostics() (string, *apiError) {
 	return "https://" + c.r.Host + consolePath + deref(m.model.Properties.VMID) + "/serialconsole.log?sig=double", nil
 }
 
-// serialLog is what a machine wrote to its console.
+// serialLog is the console log of a machine.
 func serialLog(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	for _, m := range c.vms.All() {
 		if strings.Contains(r.URL.Path, deref(m.model.Properties.VMID)) && r.URL.Query().Get("sig") != "" {
-			if strings.HasPrefix(r.Header.Get("Range"), "bytes=-") { // Blob storage counts from the beginning only
+			if strings.HasPrefix(r.Header.Get("Range"), "bytes=-") { // Blob storage supports no suffix ranges
 				http.Error(w, "<?xml version=\"1.0\"?><Error><Code>InvalidHeaderValue</Code></Error>", http.StatusBadRequest)
 				return
 			}

@@ -14,7 +14,7 @@ import (
 	nfake "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6/fake"
 )
 
-// nic is a network interface. One that is in the table is never changed.
+// nic is a network interface. A stored one is never changed, but replaced.
 type nic struct {
 	target
 	model   network.Interface
@@ -39,7 +39,7 @@ func (n *nic) view(now time.Time) network.Interface {
 	return out
 }
 
-// dropNIC removes an interface, and addresses that go with it.
+// dropNIC deletes an interface, and the addresses that are deleted with it.
 func dropNIC(c *Cloud, n *nic) {
 	c.nics.Delete(n.key())
 	for _, p := range n.model.Properties.IPConfigurations {
@@ -60,7 +60,7 @@ func dropNIC(c *Cloud, n *nic) {
 	}
 }
 
-// nicCalls are those about network interfaces.
+// nicCalls are the calls about network interfaces.
 type nicCalls struct{ *call }
 
 func (c nicCalls) server() *nfake.InterfacesServer {
@@ -174,7 +174,7 @@ func (c nicCalls) configure(n *nic, p *network.InterfaceIPConfiguration, primary
 	return c.judgePools(n, p.Properties)
 }
 
-// invalidReference is what is said of an ID that is given and not there.
+// invalidReference is the error about an ID of a missing resource.
 func invalidReference(id, user string) *apiError {
 	return refuse(http.StatusBadRequest, "InvalidResourceReference", "Resource %s referenced by resource %s was not found. Please make sure that the referenced resource exists, and that both resources are in the same region.", id, user)
 }
@@ -194,10 +194,10 @@ func (c nicCalls) subnetOf(id, user string) (Subnet, *apiError) {
 	return subnet, c.account.join("Microsoft.Network/virtualNetworks/subnets/join/action", c.account.ClientID, id)
 }
 
-// anySubnet stands for one that is accepted without being there.
+// anySubnet is a subnet that is accepted without being in the inventory.
 func anySubnet(name string) Subnet { return Subnet{Name: name, Prefixes: []string{"10.0.0.0/8"}} }
 
-// room refuses an address of a subnet that has no more.
+// room refuses an address of a full subnet.
 func (c nicCalls) room(s Subnet, id string) *apiError {
 	used := 0
 	for _, n := range c.nics.All() {
@@ -213,7 +213,7 @@ func (c nicCalls) room(s Subnet, id string) *apiError {
 	return refuse(http.StatusBadRequest, "SubnetIsFull", "Subnet %s with address prefix %s does not have enough capacity for 1 IP addresses.", s.Name, strings.Join(s.Prefixes, ","))
 }
 
-// free is an address of a subnet that no other interface has.
+// free is an unused address of a subnet.
 func free(s Subnet, six bool, number int) string {
 	for _, text := range s.Prefixes {
 		prefix, err := netip.ParsePrefix(text)
@@ -221,7 +221,7 @@ func free(s Subnet, six bool, number int) string {
 			continue
 		}
 		bytes := prefix.Addr().AsSlice()
-		number += 3 // Azure keeps the first ones
+		number += 3 // Azure reserves the first ones
 		for k := len(bytes) - 1; number > 0 && k >= 0; k-- {
 			number += int(bytes[k])
 			bytes[k], number = byte(number%256), number/256
@@ -232,7 +232,7 @@ func free(s Subnet, six bool, number int) string {
 	return fmt.Sprintf("192.0.2.%d", number%250)
 }
 
-// judgePools refuses pools and rules of load balancers that are not there.
+// judgePools refuses missing pools and rules of load balancers.
 func (c nicCalls) judgePools(n *nic, p *network.InterfaceIPConfigurationPropertiesFormat) *apiError {
 	var ids []string
 	for _, pool := range p.LoadBalancerBackendAddressPools {
@@ -267,7 +267,7 @@ func containsFold(all []string, one string) bool {
 	return false
 }
 
-// judgeGroups refuses security groups that are not there.
+// judgeGroups refuses missing security groups.
 func (c nicCalls) judgeGroups(n *nic) *apiError {
 	var ids []string
 	if g := n.model.Properties.NetworkSecurityGroup; g != nil {
@@ -298,7 +298,7 @@ func (c nicCalls) deleteNIC() (int, *apiError) {
 	keep.model = clone(n.model)
 	for _, p := range keep.model.Properties.IPConfigurations {
 		if p.Properties.PublicIPAddress != nil {
-			p.Properties.PublicIPAddress.Properties = nil // addresses go with machines, not with interfaces
+			p.Properties.PublicIPAddress.Properties = nil // addresses are deleted with machines, not with interfaces
 		}
 	}
 	dropNIC(c.Cloud, &keep)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// operation is a long-running one, which can be followed.
+// operation is a long-running operation.
 type operation struct {
 	id            string
 	target        target
@@ -14,7 +14,7 @@ type operation struct {
 	subject, kind string
 }
 
-// begin announces an operation with the answer that is being written.
+// begin announces an operation in the answer.
 func (c *call) begin(kind string, lasts time.Duration) {
 	now := c.clock.Now()
 	o := operation{id: fmt.Sprintf("00000000-0000-4000-8000-%012d", c.number()), target: c.target, began: now, until: now.Add(lasts), subject: c.key(), kind: kind}
@@ -22,7 +22,7 @@ func (c *call) begin(kind string, lasts time.Duration) {
 	c.after = &o
 }
 
-// follow writes the headers by which the operation can be followed:
+// follow writes the headers with the operation's URLs:
 // https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
 func (c *call) follow(h http.Header) {
 	if c.after == nil {
@@ -36,7 +36,7 @@ func (c *call) follow(h http.Header) {
 	}
 }
 
-// operation answers how one stands.
+// operation answers with the state of an operation.
 func (c *call) operation() {
 	o, ok := c.operations.Get(c.name)
 	if !ok {

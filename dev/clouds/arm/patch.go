@@ -8,8 +8,9 @@ import (
 	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 )
 
-// patchMachine changes tags, and what becomes of interfaces and disks when the machine is deleted. Lists count as the whole, as in all of the Resource
-// Manager's bodies: a data disk that is left out is detached, and an interface cannot be taken from a machine that runs.
+// patchMachine changes tags, and the delete options of interfaces and disks. Lists replace the whole, as in
+// all of the Resource Manager's bodies: an omitted data disk is detached, and an interface cannot be removed
+// from a running machine.
 func (c machineCalls) patchMachine(u compute.VirtualMachineUpdate) (vm compute.VirtualMachine, err *apiError) {
 	m, ok := c.vms.Get(c.key())
 	switch {

@@ -8,16 +8,17 @@ import (
 	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
 )
 
-// Seed is something that others made.
+// Seed is a machine that another client has created.
 type Seed struct {
 	Subscription, Group, Name string
 	Location, Zone, Size      string
-	// NIC and Disk are the names of its interface and of its disk, Address that of its public address; empty: it has none.
+	// NIC and Disk are the names of its interface and of its disk, Address that of its public address; empty:
+	// it has none.
 	NIC, Disk, Address string
 	Tags               map[string]string
 	// Bare: only the machine has the tags.
 	Bare bool
-	// Cascade: interface and disk go with the machine.
+	// Cascade: interface and disk are deleted with the machine.
 	Cascade bool
 }
 
@@ -25,7 +26,8 @@ func (s Seed) target(provider, kind, name string) target {
 	return target{subscription: s.Subscription, group: s.Group, provider: provider, kind: kind, name: name}
 }
 
-// Plant makes a running machine, with an interface and a disk, around the API. It was there a while ago, too.
+// Plant creates a running machine, with an interface and a disk, without a request. Reads that lag see it
+// too.
 func (c *Cloud) Plant(s Seed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +66,7 @@ func (c *Cloud) Plant(s Seed) {
 	c.vms.Put(m.key(), m)
 }
 
-// Leave makes an interface without a machine, around the API.
+// Leave creates an interface without a machine, without a request.
 func (c *Cloud) Leave(s Seed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +91,7 @@ func seedNIC(c *Cloud, s Seed) *nic {
 	return n
 }
 
-// seedAddress makes a public address that an interface has, and that does not go with it.
+// seedAddress creates a public address for an interface, which is not deleted with it.
 func seedAddress(c *Cloud, s Seed, n *nic) {
 	t, first := s.target("Microsoft.Network", "publicIPAddresses", s.Address), n.model.Properties.IPConfigurations[0]
 	a := &address{target: t, user: deref(first.ID), created: c.clock.Now(), model: network.PublicIPAddress{
@@ -108,7 +110,8 @@ func pointers(tags map[string]string) map[string]*string {
 	return out
 }
 
-// Read returns what was asked for under an ID as JSON in the API's words, write-only fields included; nil where there is nothing.
+// Read returns the request for the resource with an ID as JSON in the API's words, with write-only fields;
+// nil if there is no such resource.
 func (c *Cloud) Read(id string) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

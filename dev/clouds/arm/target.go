@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// target is what a request is about, by its path.
+// target is the target of a request, by its path.
 type target struct {
-	// login is "token", "discovery", "instances" or "endpoints" for requests that are not the Resource Manager's resources.
+	// login is "token", "discovery", "instances" or "endpoints" for requests to other services than the
+	// Resource Manager.
 	login, tenant string
 
 	verb                string
@@ -15,16 +16,16 @@ type target struct {
 	provider            string // "Microsoft.Compute"
 	kind                string // "virtualMachines"
 	name, action        string
-	// parent is what a nested kind is in: the network of subnets.
+	// parent is the parent of a nested kind: the network of subnets.
 	parent string
-	// rest are further segments of the path, for kinds with paths of their own.
+	// rest are further segments of the path, for kinds with other paths.
 	rest []string
 }
 
 // graph is the kind of Resource Graph's queries.
 const graph = "graph"
 
-// parse reads the path of a request.
+// parse parses the path of a request.
 func parse(r *http.Request) target {
 	t := target{verb: r.Method}
 	s := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -47,7 +48,7 @@ func parse(r *http.Request) target {
 	return t
 }
 
-// below reads what is below a subscription.
+// below parses the path below a subscription.
 func (t *target) below(s []string) {
 	if len(s) > 1 && strings.EqualFold(s[0], "resourceGroups") {
 		t.group, s = s[1], s[2:]
@@ -73,7 +74,7 @@ func (t *target) below(s []string) {
 	}
 }
 
-// locate reads the paths of images, of terms, and of operations, which are long.
+// locate parses the long paths of images, of terms, and of operations.
 func (t *target) locate() {
 	switch {
 	case len(t.rest) == 3 && t.rest[1] == "operations":
@@ -85,7 +86,7 @@ func (t *target) locate() {
 	}
 }
 
-// method is the HTTP method, but LIST for what reads a collection.
+// method is the HTTP method, or LIST for the read of a collection.
 func (t target) method() string {
 	if t.verb == http.MethodGet && t.name == "" && t.kind != "resourceGroups" && t.kind != "" {
 		return "LIST"
@@ -93,15 +94,15 @@ func (t target) method() string {
 	return t.verb
 }
 
-// id is the resource's.
+// id is the ID of the resource.
 func (t target) id() string {
 	return "/subscriptions/" + t.subscription + "/resourceGroups/" + t.group + "/providers/" + t.provider + "/" + t.kind + "/" + t.name
 }
 
-// key is what the resource is stored under.
+// key is the key of the resource in the store.
 func (t target) key() string { return strings.ToLower(t.id()) }
 
-// action is what a role has to allow for it: "Microsoft.Compute/virtualMachines/read".
+// permission is the action that a role must allow: "Microsoft.Compute/virtualMachines/read".
 func (t target) permission() string {
 	what := t.provider + "/" + t.kind
 	switch t.kind {

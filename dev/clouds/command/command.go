@@ -1,5 +1,5 @@
-// Package command makes a program of a double: it listens on loopback, stands for every host to whom it is the proxy,
-// boots instances, and says where it is.
+// Package command is the program of a simulator: it listens on loopback, answers for every host as an HTTP
+// proxy, boots instances, and writes its address.
 package command
 
 import (
@@ -22,25 +22,25 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kwok"
 )
 
-// Options are those of any double.
+// Options are the common options of simulators.
 type Options struct {
-	// Inventory is a YAML document of what the cloud has before anybody asks: images, networks, types. Nil: a sample.
+	// Inventory is a YAML document of what the cloud has initially: images, networks, types. Nil: a sample.
 	Inventory []byte
-	// AcceptAny takes credentials, regions, images, networks and so on as if they were there, whatever they are called.
+	// AcceptAny accepts credentials, regions, images, networks and so on of any name.
 	AcceptAny bool
-	// Boot is how long an instance takes to run.
+	// Boot is the time until an instance runs.
 	Boot time.Duration
 }
 
-// Place is where a double is, as its program writes it.
+// Place has the addresses of a simulator, as its program writes them.
 type Place struct {
-	// URL is its address, as API and as proxy.
+	// URL is its address, both of the API and of the proxy.
 	URL string `json:"url"`
-	// CA is a file of the certificate to trust behind the proxy.
+	// CA is the file with the certificate that clients of the proxy must trust.
 	CA string `json:"ca"`
 }
 
-// Furnisher is a [double.Cloud] that issues what cannot stand in a file of samples, such as keys.
+// Furnisher is a [double.Cloud] that issues data which a file of samples cannot contain, such as keys.
 type Furnisher interface {
 	// Manifests is a YAML document of Secrets.
 	Manifests() ([]byte, error)
@@ -52,7 +52,7 @@ type program struct {
 	listen, inventory, dir, guests, nodes, fallback string
 }
 
-// Main runs the double of a cloud until it is told to stop, and ends the process.
+// Main runs the simulator of a cloud until the process receives a signal to stop, and exits.
 func Main(name string, cloud func(*double.Clock, Options) (double.Cloud, error)) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := Run(ctx, name, os.Args[1:], cloud)
@@ -63,7 +63,7 @@ func Main(name string, cloud func(*double.Clock, Options) (double.Cloud, error))
 	}
 }
 
-// Run is [Main] without a process of its own.
+// Run is [Main] as a function that returns.
 func Run(ctx context.Context, name string, args []string, cloud func(*double.Clock, Options) (double.Cloud, error)) error {
 	var p program
 	if err := p.parse(name, args); err != nil {
@@ -96,7 +96,7 @@ func Run(ctx context.Context, name string, args []string, cloud func(*double.Clo
 func (p *program) parse(name string, args []string) error {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen at")
-	f.StringVar(&p.dir, "dir", "", "folder for place.json, which says where the double is, and for its guests; required")
+	f.StringVar(&p.dir, "dir", "", "folder for place.json, which has the simulator's addresses, and for its guests; required")
 	f.StringVar(&p.inventory, "inventory", "", "YAML file of what the cloud has; a sample without it")
 	f.BoolVar(&p.AcceptAny, "accept-any", false, "take whatever is named as if it were there: credentials, regions, images, networks, types")
 	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")
@@ -117,7 +117,7 @@ func (p *program) parse(name string, args []string) error {
 	return err
 }
 
-// ManifestsFile is the name of the file in --dir that a [Furnisher] fills, before there is a [PlaceFile].
+// ManifestsFile is the name of the file in --dir that a [Furnisher] fills, before the [PlaceFile] exists.
 const ManifestsFile = "manifests.yaml"
 
 func (p *program) furnish(c double.Cloud) error {
@@ -135,7 +135,7 @@ func (p *program) furnish(c double.Cloud) error {
 	return os.WriteFile(filepath.Join(p.dir, ManifestsFile), raw, 0o600)
 }
 
-// PlaceFile is the name of the file in --dir that holds a [Place].
+// PlaceFile is the name of the file in --dir with a [Place].
 const PlaceFile = "place.json"
 
 func (p *program) announce(at net.Addr, authority *double.Authority) error {
@@ -182,7 +182,7 @@ func (p *program) live(ctx context.Context, c double.Cloud) error {
 	return nil
 }
 
-// hypervisor is nil where instances are records only.
+// hypervisor is nil if instances are only records.
 func (p *program) hypervisor() (double.Hypervisor, error) {
 	if p.nodes != "" {
 		return kwok.New(p.nodes)

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// cloud says its inventory to everybody.
+// cloud returns its inventory to every client.
 type cloud struct{ command.Options }
 
 func (cloud) Operation(*http.Request, []byte) (string, bool) { return "Ask", false }

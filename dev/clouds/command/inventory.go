@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Inventory is the sample with what the file of the command line says instead: a list there replaces that of the
-// sample as a whole. An unknown field is an error.
+// Inventory is the sample, with the fields of the command line's file replaced: a list replaces the sample's
+// list as a whole. An unknown field is an error.
 func Inventory[T any](o Options, sample T) (T, error) {
 	if o.Inventory == nil {
 		return sample, nil
@@ -25,7 +25,7 @@ func Inventory[T any](o Options, sample T) (T, error) {
 	return out, nil
 }
 
-// completed is the document with those fields of the sample that it does not have.
+// completed adds the sample's fields to a document that lacks them.
 func completed(document []byte, sample any) ([]byte, error) {
 	usual, err := json.Marshal(sample)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Account is one of a cloud that has a double of its own.
+// Account is an account of a cloud with a simulator of its own.
 type Account struct {
-	// Name begins the IDs that people see of what another account than the first has.
+	// Name is the prefix of shown IDs in accounts other than the first.
 	Name  string
 	Cloud Cloud
 }
 
-// Accounts is a [Cloud] made of several, of which each is an account that shares nothing with the others.
+// Accounts is a [Cloud] with several accounts, which share nothing.
 type Accounts struct {
 	all []Account
-	// of says by its name which account a request is for.
+	// of returns the name of the account that a request is for.
 	of func(r *http.Request, body []byte) string
 }
 
@@ -30,7 +30,7 @@ var (
 	_ Planter   = &Accounts{}
 )
 
-// NewAccounts joins accounts. of says by its name which one a request is for; the first, where none has the name.
+// NewAccounts joins accounts. of returns the name of a request's account; the first account is the default.
 func NewAccounts(of func(r *http.Request, body []byte) string, all ...Account) *Accounts {
 	return &Accounts{all: all, of: of}
 }
@@ -58,12 +58,12 @@ func (a *Accounts) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 
 // Fail implements [Cloud].
 func (a *Accounts) Fail(w http.ResponseWriter, r *http.Request, f Failure) {
-	body, _ := io.ReadAll(r.Body) // it is in memory
+	body, _ := io.ReadAll(r.Body) // the body is in memory
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	a.meant(r, body).Fail(w, r, f)
 }
 
-// each does something with each account that can be looked into. prefix begins IDs of what is in it.
+// each calls do for each account with a console. prefix is the prefix of its IDs.
 func (a *Accounts) each(do func(name, prefix string, cloud Inspected)) {
 	for n, account := range a.all {
 		if cloud, ok := account.Cloud.(Inspected); ok {
@@ -121,7 +121,7 @@ func (a *Accounts) Verbs() []Verb {
 	return cloud.Verbs()
 }
 
-// Do implements [Inspected]: in the account whose name and a slash begin on, else in the first.
+// Do implements [Inspected]: in the account whose name and a slash are the prefix of on, else in the first.
 func (a *Accounts) Do(verb, on string) error {
 	account, on := a.owner(on)
 	cloud, ok := account.Cloud.(Inspected)
@@ -131,7 +131,7 @@ func (a *Accounts) Do(verb, on string) error {
 	return cloud.Do(verb, on)
 }
 
-// owner is the account that has an instance, and the ID that this has there.
+// owner is the account of an instance, and the instance's ID in it.
 func (a *Accounts) owner(id string) (Account, string) {
 	for _, account := range a.all[1:] {
 		if rest, ok := strings.CutPrefix(id, account.Name+"/"); ok {
@@ -157,7 +157,7 @@ func (a *Accounts) Restore() {
 
 var errNoAccount = errors.New("the cloud has no account of that name")
 
-// Issue implements [Lender], for any account that there is.
+// Issue implements [Lender], for any of the accounts.
 func (a *Accounts) Issue(account string) (map[string]string, error) {
 	it := a.all[0]
 	if account != "" {
@@ -177,7 +177,7 @@ func (a *Accounts) PlantLike(id string, rename func(string) string) error {
 	account, id := a.owner(id)
 	planter, ok := account.Cloud.(Planter)
 	if !ok {
-		return errors.New("nobody else makes instances in this double")
+		return errors.New("this simulator cannot plant instances")
 	}
 	return planter.PlantLike(id, rename)
 }

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// Clock is the time of a double: real time, and what [Clock.Advance] added. The zero value is ready for use.
+// Clock is the time of a simulator: real time, and what [Clock.Advance] added. The zero value is ready for
+// use.
 type Clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
 }
 
-// Now is the double's time.
+// Now is the simulator's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.ahead)
 }
 
-// Advance lets time pass.
+// Advance advances the clock.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
 }
 
-// Or is how long something takes: d, or other if d is not positive.
+// Or is a duration: d, or other if d is not positive.
 func Or(d, other time.Duration) time.Duration {
 	if d <= 0 {
 		return other

@@ -13,78 +13,79 @@ import (
 	"time"
 )
 
-// ConsolePath is where a [Server] is looked into and troubled: below it,
+// ConsolePath is the path of a [Server]'s console, which shows and changes the simulator. Below it:
 //
-//	GET    instances        what the cloud has, as [Listed]
-//	GET    requests         how often each operation was asked for
-//	GET    log?after=1000   the requests after the first so many, as a [Log]; it remembers the last 10,000 at least
-//	GET    faults           those that are left; POST adds a [Fault], DELETE forgets all
+//	GET    instances        the instances, as [Listed]
+//	GET    requests         the number of requests of each operation
+//	GET    log?after=1000   the requests after the first so many, as a [Log]; at least the last 10,000 are kept
+//	GET    faults           the remaining faults; POST adds a [Fault], DELETE removes all
 //	POST   limits           adds a [Limit]
-//	POST   advance?by=10s   lets time pass
-//	POST   do/<verb>?on=<what>   asks the cloud for one of its [Verb]s
-//	POST   do/plant?on=<instance>&old=new   makes another one like it, in whose name and tags each old is a new ([Planter])
-//	POST   issue?account=<name>  issues credentials, of the first account without a name ([Lender]), and says by what to replace which texts
-//	GET    lives            instances that were there since POST began to remember them, as [Life]
+//	POST   advance?by=10s   advances the clock
+//	POST   do/<verb>?on=<what>   runs one of the cloud's [Verb]s
+//	POST   do/plant?on=<instance>&old=new   creates a copy of an instance, with old replaced by new in its name and tags ([Planter])
+//	POST   issue?account=<name>  issues credentials, of the first account without a name ([Lender]), and returns the replacements of texts
+//	GET    lives            the instances since POST began to record them, as [Life]
 const ConsolePath = "/_double/"
 
-// Listed is an instance as people see it.
+// Listed is an instance in a form for people.
 type Listed struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	State string `json:"state"`
 	Zone  string `json:"zone,omitempty"`
 	Type  string `json:"type,omitempty"`
-	// Account is whose it is, where the cloud has several.
+	// Account is the account of the instance, in a cloud with several.
 	Account string `json:"account,omitempty"`
-	// Dependants are what was made for it and costs money: disks, NICs, addresses.
+	// Dependants are the instance's resources that cost money: disks, NICs, addresses.
 	Dependants []string          `json:"dependants,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// Verb is something that happens to what a cloud has, around its API.
+// Verb is an event that the console can cause without the cloud's API.
 type Verb struct {
 	// Name is a word: "interrupt", "terminate", "stop", "exhaust", "lag".
 	Name string `json:"name"`
-	// On says what it is done to: "an instance's ID", "zone[/type]", "a duration".
+	// On describes its object: "an instance's ID", "zone[/type]", "a duration".
 	On string `json:"on"`
 }
 
-// Inspected is a [Cloud] that people can look into.
+// Inspected is a [Cloud] with a console.
 type Inspected interface {
 	Instances() []Listed
 	// Orphans are dependants without an instance.
 	Orphans() []string
 	Verbs() []Verb
-	// Do does a verb; what it cannot be done to is an error.
+	// Do runs a verb; an object that it does not apply to is an error.
 	Do(verb, on string) error
 }
 
-// state is what the console shows.
+// state is the content of the console.
 type state struct {
 	Instances []Listed `json:"instances"`
 	Orphans   []string `json:"orphans"`
 	Verbs     []Verb   `json:"verbs"`
 }
 
-// Lender is a [Cloud] whose credentials can be taken back and issued anew, as its administrators do.
+// Lender is a [Cloud] whose credentials can be revoked and issued again, as its administrators do.
 type Lender interface {
-	// Revoke lets nobody in any more: keys and passwords, and what was given for them, tokens and sessions.
+	// Revoke revokes all credentials: keys and passwords, and the tokens and sessions that were issued for
+	// them.
 	Revoke()
-	// Restore lets those in again with what they had.
+	// Restore undoes Revoke.
 	Restore()
-	// Issue makes credentials, of the first account for no name, else of another account, which has what the first one has
-	// but instances. It returns what stands in the samples by what has to stand there instead.
+	// Issue issues credentials: of the first account if the name is empty, else of another account, which has
+	// the same resources without the instances. It returns the replacements of texts in the samples.
 	Issue(account string) (map[string]string, error)
 }
 
-// Planter is a [Cloud] in which somebody else can make an instance.
+// Planter is a [Cloud] in which tests can create an instance of another client.
 type Planter interface {
-	// PlantLike makes one that runs, in the image of the one with the ID. rename makes its name, and keys and values of its tags,
-	// out of those of the other.
+	// PlantLike creates a running copy of the instance with the ID. rename changes its name, and the keys and
+	// values of its tags.
 	PlantLike(id string, rename func(string) string) error
 }
 
-// Renamed are tags whose keys and values were renamed.
+// Renamed returns tags with renamed keys and values.
 func Renamed(tags map[string]string, rename func(string) string) map[string]string {
 	out := make(map[string]string, len(tags))
 	for key, value := range tags {
@@ -93,9 +94,9 @@ func Renamed(tags map[string]string, rename func(string) string) map[string]stri
 	return out
 }
 
-var errNoLender = errors.New("this double issues no credentials")
+var errNoLender = errors.New("this simulator issues no credentials")
 
-var errNoConsole = errors.New("this double has no console")
+var errNoConsole = errors.New("this simulator has no console")
 
 func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, ConsolePath)
@@ -169,7 +170,7 @@ func (s *Server) inspect(r *http.Request, name string) (any, error) {
 	return state{Instances: inspected.Instances(), Orphans: inspected.Orphans(), Verbs: append(inspected.Verbs(), s.verbs()...)}, nil
 }
 
-// do does what any cloud can that has the power, or a verb of the cloud's own.
+// do runs a verb of [Server.verbs], or one of the cloud's own.
 func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 	s.look()
 	on := query.Get("on")
@@ -191,7 +192,7 @@ func (s *Server) do(cloud Inspected, verb string, query url.Values) error {
 // verbs are those of [Server.do].
 func (s *Server) verbs() (all []Verb) {
 	if _, ok := s.cloud.(Lender); ok {
-		all = append(all, Verb{Name: "revoke", On: "everybody who may log in: nobody is let in any more"}, Verb{Name: "restore", On: "those who were revoked"})
+		all = append(all, Verb{Name: "revoke", On: "all users: no user may log in any more"}, Verb{Name: "restore", On: "those who were revoked"})
 	}
 	return all
 }

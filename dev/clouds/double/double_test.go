@@ -62,7 +62,7 @@ func TestInsertKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// echo is a cloud whose operations are methods, and which counts what it did.
+// echo is a cloud whose operations are methods, and which counts its changes.
 type echo struct{ did int }
 
 func (e *echo) Operation(r *http.Request, _ []byte) (string, bool) {
@@ -161,7 +161,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestLog: whoever asks for what came since the last time gets each request once, with what became of it.
+// TestLog: a caller that asks for the requests since its last call gets each request once, with its outcome.
 func TestLog(t *testing.T) {
 	s := double.NewServer(&double.Clock{}, &echo{})
 	s.Inject(double.Fault{Failure: double.Failure{Kind: "Throttled"}, Operation: "PUT", Times: 1})
@@ -194,7 +194,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// yard is a host, and a hypervisor that notes what it is told.
+// yard is a host, and a hypervisor that records its calls.
 type yard struct {
 	guests chan []double.Guest
 	last   []double.Guest

@@ -7,39 +7,40 @@ import (
 	"time"
 )
 
-// Failure is why a double does not do what it was asked for. Its cloud finds the words.
+// Failure is why a simulator fails a request. Its cloud finds the words.
 type Failure struct {
-	// Kind is one of those that package provider has: "Throttled", "Exhausted", "Invalid", "Denied",
-	// "Conflict" or "Transient". "Garbage" is an answer that is no API's: a page of HTML.
+	// Kind is one of package provider's kinds: "Throttled", "Exhausted", "Invalid", "Denied", "Conflict" or
+	// "Transient". "Garbage" is an answer of another server: an HTML page.
 	Kind string `json:"kind"`
-	// After is the delay that a throttled answer asks for.
+	// After is the delay in a throttled answer.
 	After time.Duration `json:"after,omitempty"`
-	// Scope is how far something is exhausted: "type", "zone" or "account".
+	// Scope is the scope of an exhaustion: "type", "zone" or "account".
 	Scope string `json:"scope,omitempty"`
 }
 
-// Fault lets requests fail.
+// Fault makes requests fail.
 type Fault struct {
 	Failure
-	// Operation is a pattern of [path.Match] for the names of operations; empty for all of them.
+	// Operation is a pattern of [path.Match] for the names of operations; empty: all operations.
 	Operation string `json:"operation,omitempty"`
-	// Writes: it hits only what may change something.
+	// Writes: it applies only to requests that may change something.
 	Writes bool `json:"writes,omitempty"`
-	// Skip is how many of the requests that it would hit pass before the first that it hits.
+	// Skip is the number of matching requests that succeed before the first failure.
 	Skip int `json:"skip,omitempty"`
-	// Times is how often, 0 for always.
+	// Times is the number of failures; 0: no limit.
 	Times int `json:"times,omitempty"`
-	// Share is the share of requests that it hits, between 0 and 1; 0 for each.
+	// Share is the share of requests that fail, between 0 and 1; 0: each.
 	Share float64 `json:"share,omitempty"`
-	// Done: what was asked for is done, and the reply is lost.
+	// Done: the request has its effect, and the reply is lost.
 	Done bool `json:"done,omitempty"`
-	// Stall: no reply comes until the caller gives up.
+	// Stall: no reply comes until the caller is canceled.
 	Stall bool `json:"stall,omitempty"`
-	// Delay comes before whatever else happens. A fault without a kind that does not stall is only slow.
+	// Delay is the delay before the answer or failure. A fault without a kind that does not stall only
+	// delays.
 	Delay time.Duration `json:"delay,omitempty"`
 }
 
-// faults are those that are left. It is safe for concurrent use.
+// faults are the remaining faults. It is safe for concurrent use.
 type faults struct {
 	mu   sync.Mutex
 	list []Fault
@@ -63,7 +64,7 @@ func (f *faults) all() []Fault {
 	return append([]Fault{}, f.list...)
 }
 
-// take returns the first fault for the operation, once less.
+// take returns the first fault for the operation, and counts it.
 func (f *faults) take(operation string, writes bool) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Guest is an instance that runs: what boots in it.
+// Guest is a running instance, as a hypervisor boots it.
 type Guest struct {
-	// ID is the cloud's, unique for ever.
+	// ID is the cloud's ID, which is never used again.
 	ID string `json:"id"`
-	// NodeName and ProviderID are what its kubelet registers with on this cloud.
+	// NodeName and ProviderID are those that its kubelet registers with on this cloud.
 	NodeName   string `json:"nodeName"`
 	ProviderID string `json:"providerID"`
-	// Addresses are the internal ones.
+	// Addresses are the internal addresses.
 	Addresses []string `json:"addresses,omitempty"`
-	// UserData is what the cloud gives to the guest, decoded.
+	// UserData is the decoded user data.
 	UserData []byte `json:"-"`
-	// Boots counts how often it was started: another number is another boot.
+	// Boots counts its starts: another number is another boot.
 	Boots int `json:"boots,omitempty"`
-	// VCPUs and MemoryMiB are what its type has; 0 if unknown.
+	// VCPUs and MemoryMiB are those of its type; 0 if unknown.
 	VCPUs     int64 `json:"vcpus,omitempty"`
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
 	// Region, Zone and Type are labels that a cloud's kubelet registers with.
@@ -27,22 +27,22 @@ type Guest struct {
 	Type   string `json:"type,omitempty"`
 }
 
-// Host is a [Cloud] whose instances live.
+// Host is a [Cloud] whose instances run.
 type Host interface {
-	// Guests are those that run now.
+	// Guests are the running instances.
 	Guests() []Guest
 }
 
 // Hypervisor runs guests. Its methods return promptly.
 type Hypervisor interface {
-	// Start boots a guest. A failure is tried again.
+	// Start boots a guest. A failure is retried.
 	Start(ctx context.Context, g Guest) error
-	// Stop ends the guest with the ID at once, as a power cut does.
+	// Stop ends the guest with the ID at once, like a power cut.
 	Stop(id string)
 }
 
-// Live starts guests as the host has them and stops those that it has no more, until ctx ends; then it stops
-// all. report is told what a hypervisor could not do; it may be nil.
+// Live starts the guests of the host and stops those that the host no longer has, until ctx ends; then it
+// stops all. report gets the errors of the hypervisor; it may be nil.
 func Live(ctx context.Context, h Host, v Hypervisor, report func(Guest, error)) {
 	running := map[string]Guest{}
 	tick := time.NewTicker(200 * time.Millisecond)

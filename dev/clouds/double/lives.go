@@ -8,28 +8,29 @@ import (
 	"time"
 )
 
-// Life is that of an instance, as the cloud had it and not as anybody was told.
+// Life is the life of an instance as the cloud knows it, without the lag of listings.
 type Life struct {
-	// Listed is how it was seen last.
+	// Listed is its last listing.
 	Listed
-	// Since is when it was first seen, Ended when it was seen no more, or ended; zero while it lives.
+	// Since is when it was first listed; Ended is when it was no longer listed, or had ended; zero while it
+	// lives.
 	Since time.Time `json:"since"`
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// ended are the words of clouds for an instance that is only remembered.
+// ended are the clouds' words for the state of an instance that has ended.
 var ended = []string{"terminated", "deleted", "gone"}
 
-// Ended reports whether the instance is listed only because it was there.
+// Ended reports whether the instance is listed although it has ended.
 func (l Listed) Ended() bool { return slices.Contains(ended, strings.ToLower(l.State)) }
 
-// lives are those of all instances, from the moment on at which somebody asked for them: they cost a look at all instances around
-// every request that writes. The zero value remembers nothing.
+// lives are the lives of all instances, from the first request for them on: they cost a listing of all
+// instances around every request that writes. The zero value records nothing.
 type lives struct {
 	mu    sync.Mutex
 	asked bool
 	lived []Life
-	now   map[string]*Life // those that go on, by account and ID
+	now   map[string]*Life // those that have not ended, by account and ID
 }
 
 func (l *lives) begin() {
@@ -46,8 +47,8 @@ func (l *lives) begun() bool {
 	return l.asked
 }
 
-// note compares what there is with what was there. One that comes back under its ID begins another life: clouds whose IDs are names
-// have made another one.
+// note compares the current instances with the former ones. An instance that appears again under its ID
+// begins another life: in clouds whose IDs are names, it is another instance.
 func (l *lives) note(now time.Time, all []Listed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +74,7 @@ func (l *lives) note(now time.Time, all []Listed) {
 	}
 }
 
-// all are the lives, the first that began first.
+// all returns the lives in the order of their beginning.
 func (l *lives) all() []Life {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,24 +86,25 @@ func (l *lives) all() []Life {
 	return out
 }
 
-// look notes what there is now, if somebody asked for lives.
+// look records the current instances, if lives are recorded.
 func (s *Server) look() {
 	if inspected, ok := s.cloud.(Inspected); ok && s.lives.begun() {
-		// One at a time, or an older listing could be noted after a newer one.
+		// One at a time: otherwise an older listing could be noted after a newer one.
 		s.looking.Lock()
 		defer s.looking.Unlock()
 		s.lives.note(s.Clock.Now(), inspected.Instances())
 	}
 }
 
-// Remember keeps the lives of instances from now on, which [Server.Lives] tells. It looks before and after each request that writes:
-// what comes later by itself is seen before anybody can take it away.
+// Remember records the lives of instances from now on, for [Server.Lives]. It lists instances before and
+// after each request that writes: so an instance that appears by itself is recorded before a client can
+// delete it.
 func (s *Server) Remember() {
 	s.lives.begin()
 	s.look()
 }
 
-// Lives are those of all instances since [Server.Remember].
+// Lives are the lives of all instances since [Server.Remember].
 func (s *Server) Lives() []Life {
 	s.look()
 	return s.lives.all()

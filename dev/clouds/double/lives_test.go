@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// farm is a cloud whose instances are made by PUT /name and ended by DELETE /name, for those who have its key.
+// farm is a cloud whose instances are created by PUT /name and deleted by DELETE /name, with a key.
 type farm struct {
 	echo
 	key     string
@@ -67,7 +67,8 @@ func (f *farm) PlantLike(id string, rename func(string) string) error {
 	return nil
 }
 
-// lives are the IDs of the instances that a double remembers, with a dagger behind those that have ended.
+// lives are the IDs of the instances that a simulator has recorded, with a dagger behind those that have
+// ended.
 func lives(t *testing.T, s *double.Server) string {
 	t.Helper()
 	_, answer := ask(t, s, "GET", "/_double/lives", "")
@@ -152,7 +153,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestAccounts: each is a cloud of its own, and IDs of the second begin with its name.
+// TestAccounts: each account is a cloud of its own, and IDs of the second begin with its name.
 func TestAccounts(t *testing.T) {
 	first, second := newFarm("k"), newFarm("k")
 	all := double.NewAccounts(func(r *http.Request, _ []byte) string { return r.Host }, double.Account{Name: "one", Cloud: first}, double.Account{Name: "two", Cloud: second})

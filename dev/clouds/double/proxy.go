@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Proxy answers in the place of every host: an HTTP proxy, in front of which a cloud's own addresses are the
-// double's. A client needs no other address than usual, only HTTPS_PROXY, and to trust [Authority.PEM]
-// (SSL_CERT_FILE). Requests that are not for a proxy go to the double as they are.
+// Proxy answers for every host: it is an HTTP proxy that sends requests for a cloud's own addresses to the
+// simulator. A client uses the usual addresses, with HTTPS_PROXY, and must trust [Authority.PEM]
+// (SSL_CERT_FILE). Requests that are not proxy requests go to the simulator unchanged.
 type Proxy struct {
 	authority *Authority
 	server    *http.Server
@@ -26,7 +26,7 @@ type Proxy struct {
 	secured   *queue
 }
 
-// NewProxy returns a proxy in front of handler, whose certificates are the authority's.
+// NewProxy returns a proxy in front of handler, with certificates of the authority.
 func NewProxy(handler http.Handler, authority *Authority) *Proxy {
 	p := &Proxy{authority: authority, inner: handler, secured: &queue{conns: make(chan net.Conn), closed: make(chan struct{})}}
 	p.server = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
@@ -34,7 +34,7 @@ func NewProxy(handler http.Handler, authority *Authority) *Proxy {
 	return p
 }
 
-// Close ends what is served behind the proxy.
+// Close closes the server behind the proxy.
 func (p *Proxy) Close() error { return p.server.Close() }
 
 // ServeHTTP implements [http.Handler].
@@ -68,7 +68,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// queue is a listener whose connections are handed to it.
+// queue is a listener that returns the connections passed to it.
 type queue struct {
 	conns  chan net.Conn
 	once   sync.Once
@@ -95,7 +95,7 @@ func (q *queue) Accept() (net.Conn, error) {
 func (q *queue) Close() error   { q.once.Do(func() { close(q.closed) }); return nil }
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// Authority makes certificates for any host.
+// Authority issues certificates for any host.
 type Authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -104,7 +104,7 @@ type Authority struct {
 	issued map[string]*tls.Certificate
 }
 
-// NewAuthority makes an authority, which nobody trusts yet.
+// NewAuthority creates a certificate authority, which no client trusts yet.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 	"sync"
 )
 
-// Recorder keeps what a double received, whole: "POST /path?query body". Queries are unescaped. The log of a [Server] has no bodies.
+// Recorder keeps the requests to a simulator, whole: "POST /path?query body". Queries are unescaped. The log
+// of a [Server] has no bodies.
 type Recorder struct {
 	mu   sync.Mutex
 	sent []string
 }
 
-// Around records what comes before it is answered.
+// Around records each request before it is answered.
 func (r *Recorder) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
@@ -28,7 +29,7 @@ func (r *Recorder) Around(next http.Handler) http.Handler {
 	})
 }
 
-// With are the requests that begin with a text, in the order in which they came.
+// With returns the requests that begin with a text, in the order of their arrival.
 func (r *Recorder) With(beginning string) (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

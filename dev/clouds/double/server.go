@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// Cloud is what one cloud's double is besides a [Server]. Its methods are called at any time, several at once.
+// Cloud is the part of a simulator that is particular to one cloud. Its methods are called concurrently.
 type Cloud interface {
-	// Operation names what r asks for by the API's own name ("RunInstances") or by method and resource ("PUT
-	// virtualMachines"), and says whether it may change something. The body is read already, and may be read
-	// again.
+	// Operation returns the API's name of the request's operation ("RunInstances"), or method and resource
+	// ("PUT virtualMachines"), and whether it may change something. The body has been read already, and can
+	// be read again.
 	Operation(r *http.Request, body []byte) (name string, writes bool)
-	// Serve does what r asks for, credentials included.
+	// Serve serves the request, and checks its credentials.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
 	// Fail answers r with a failure in the words of the cloud.
 	Fail(w http.ResponseWriter, r *http.Request, f Failure)
 }
 
-// Request is one that was answered.
+// Request is an answered request.
 type Request struct {
 	At        time.Time `json:"at"`
 	Operation string    `json:"operation"`
 	Writes    bool      `json:"writes,omitempty"`
-	// Throttled was refused because there were too many: clouds have several statuses for that.
+	// Throttled: it exceeded a rate limit, for which clouds have several statuses.
 	Throttled bool          `json:"throttled,omitempty"`
 	Status    int           `json:"status"`
 	Took      time.Duration `json:"took"`
 }
 
-// Log is a part of the requests that were answered.
+// Log is a part of the answered requests.
 type Log struct {
 	Requests []Request `json:"requests"`
-	// Answered is how many there were by then.
+	// Answered is the number of requests so far.
 	Answered int `json:"answered"`
 }
 
-// Limit is how often something may be asked for.
+// Limit is a rate limit.
 type Limit struct {
-	// Operation is a pattern of [path.Match]; empty for all.
+	// Operation is a pattern of [path.Match]; empty: all operations.
 	Operation string `json:"operation,omitempty"`
 	// PerSecond and Burst are those of a token bucket.
 	PerSecond float64 `json:"perSecond"`
@@ -57,11 +57,11 @@ type Server struct {
 	faults faults
 	lives  lives
 
-	looking sync.Mutex // of one that looks at what there is
+	looking sync.Mutex // held while instances are listed
 
 	mu      sync.Mutex
 	log     []Request
-	logged  int // of all times
+	logged  int // since the start
 	counts  map[string]int
 	buckets []*bucket
 }
@@ -72,10 +72,10 @@ type bucket struct {
 	at     time.Time
 }
 
-// mostLogged is how many requests are remembered one by one.
+// mostLogged is the number of requests that are kept.
 const mostLogged = 20_000
 
-// NewServer returns a server of cloud, whose time is clock's.
+// NewServer returns a server of a cloud, with its clock.
 func NewServer(clock *Clock, cloud Cloud) *Server {
 	return &Server{Clock: clock, cloud: cloud, counts: map[string]int{}}
 }
@@ -131,7 +131,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, ope
 	return fault.Kind == "Throttled"
 }
 
-// wait lets d pass in real time, or less if the caller gives up.
+// wait lets d pass in real time, or less if the caller is canceled.
 func (s *Server) wait(r *http.Request, d time.Duration) {
 	if d <= 0 {
 		return
@@ -151,10 +151,10 @@ func garbage(w http.ResponseWriter) {
 // Inject adds a fault.
 func (s *Server) Inject(f Fault) { s.faults.add(f) }
 
-// Heal forgets all faults.
+// Heal removes all faults.
 func (s *Server) Heal() { s.faults.clear() }
 
-// Limit bounds requests from now on, besides the limits that there are.
+// Limit adds a rate limit.
 func (s *Server) Limit(l Limit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,14 +190,14 @@ func (s *Server) record(r Request) {
 	s.log = append(s.log, r)
 }
 
-// Requests are those that were answered, the last 10,000 at least.
+// Requests are the answered requests, at least the last 10,000.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request{}, s.log...)
 }
 
-// After are the requests after the first n that were answered, as far as they are remembered.
+// After returns the requests after the first n, as far as they are kept.
 func (s *Server) After(n int) Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Server) After(n int) Log {
 	return Log{Requests: append([]Request{}, s.log[len(s.log)-later:]...), Answered: s.logged}
 }
 
-// Counts says how often each operation was asked for.
+// Counts returns the number of requests of each operation.
 func (s *Server) Counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *Server) Counts() map[string]int {
 	return out
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

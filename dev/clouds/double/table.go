@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Table keeps what a double has, by ID, and what it had a while ago, so that reads may lag. It is safe for
-// concurrent use. Values are not copied: put a new one rather than change one that was put.
+// Table stores a simulator's objects by ID, and their former versions, so that reads may lag. It is safe for
+// concurrent use. Values are not copied: do not change a stored value, store a new one.
 type Table[T any] struct {
 	clock *Clock
 
@@ -22,7 +22,7 @@ type version[T any] struct {
 	gone  bool
 }
 
-// memory is how long a table remembers what it had.
+// memory is how long a table keeps former versions.
 const memory = 10 * time.Minute
 
 // NewTable returns an empty table.
@@ -33,7 +33,7 @@ func NewTable[T any](clock *Clock) *Table[T] {
 // Put stores value under id.
 func (t *Table[T]) Put(id string, value T) { t.add(id, version[T]{value: value}) }
 
-// Delete forgets id. Reads that lag still see it.
+// Delete removes id. Reads that lag still see it.
 func (t *Table[T]) Delete(id string) { t.add(id, version[T]{gone: true}) }
 
 func (t *Table[T]) add(id string, v version[T]) {
@@ -47,8 +47,8 @@ func (t *Table[T]) add(id string, v version[T]) {
 	t.rows[id] = append(old, v)
 }
 
-// Update stores what change makes of the value under id, while nobody else writes. It reports false where
-// there is none.
+// Update atomically replaces the value under id by the result of change. It returns false if there is no
+// value.
 func (t *Table[T]) Update(id string, change func(T) T) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *Table[T]) Update(id string, change func(T) T) bool {
 	return true
 }
 
-// Insert stores value under id unless something is there, which it returns.
+// Insert stores value under id unless id exists; then it returns the existing value.
 func (t *Table[T]) Insert(id string, value T) (T, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,20 +71,20 @@ func (t *Table[T]) Insert(id string, value T) (T, bool) {
 	return value, true
 }
 
-// Get returns what is under id.
+// Get returns the value under id.
 func (t *Table[T]) Get(id string) (T, bool) { return t.GetBehind(id, 0) }
 
-// GetBehind returns what was under id lag ago.
+// GetBehind returns the value under id lag ago.
 func (t *Table[T]) GetBehind(id string, lag time.Duration) (T, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return at(t.rows[id], t.clock.Now().Add(-lag))
 }
 
-// All returns what there is, in the order of IDs.
+// All returns all values, in the order of IDs.
 func (t *Table[T]) All() []T { return t.AllBehind(0) }
 
-// AllBehind returns what there was lag ago, in the order of IDs.
+// AllBehind returns the values of lag ago, in the order of IDs.
 func (t *Table[T]) AllBehind(lag time.Duration) (all []T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// bodyOf reads a body and puts it back.
+// bodyOf reads a body and restores it.
 func bodyOf(r *http.Request) []byte {
-	body, _ := io.ReadAll(r.Body) // it is in memory
+	body, _ := io.ReadAll(r.Body) // the body is in memory
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return body
 }
 
-func (c gate) credentials() []Credential {
+func (c authenticator) credentials() []Credential {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Credential{}, c.options.Inventory.Credentials...)
 }
 
-// SetCredentials makes all credentials worthless but these.
+// SetCredentials replaces all credentials.
 func (c *Cloud) SetCredentials(all ...Credential) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.options.Inventory.Credentials = all
 }
 
-// SetLag lets reads of instances run behind.
+// SetLag sets the lag of reads of instances.
 func (c *Cloud) SetLag(lag time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *store) lagging() time.Duration {
 	return c.lag
 }
 
-// getCallerIdentity is allowed to everybody who is known.
+// getCallerIdentity is allowed to every authenticated caller.
 func getCallerIdentity(_ *Cloud, in *call) ([]node, *failure) {
 	if in.caller.AccessKeyID == "" {
 		return nil, refuse("MissingAuthenticationToken", "Request is missing Authentication Token")
@@ -50,12 +50,12 @@ func getCallerIdentity(_ *Cloud, in *call) ([]node, *failure) {
 	}, nil
 }
 
-// lent is how long keys hold that a role gives.
+// lent is the lifetime of a role's keys.
 const lent = time.Hour
 
 func assumeRoleWithWebIdentity(c *Cloud, in *call) ([]node, *failure) {
 	arn, token, roles := in.get("RoleArn"), in.get("WebIdentityToken"), c.options.Inventory.Roles
-	if (acceptor{c.store}).stranger() {
+	if (generator{c.store}).stranger() {
 		roles = []Role{{ARN: arn, Token: token}}
 	}
 	for _, role := range roles {

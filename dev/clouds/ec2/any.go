@@ -12,17 +12,17 @@ import (
 	"sync"
 )
 
-// foreign is what requests named that the inventory does not have, in a cloud that accepts anything. What was made up once stays what it is,
-// so that a request that is repeated is the same request.
+// foreign are the generated objects that requests named and the inventory does not have. A generated object
+// stays the same, so that a repeated request is the same request.
 type foreign struct {
 	mu        sync.Mutex
 	subnets   []Subnet
-	by        map[string]int // index of the subnet that was made up for filters or a zone
+	by        map[string]int // index of the subnet that was generated for filters or a zone
 	balancers []LoadBalancer
 }
 
-// stranger reports whether callers are let in whom the inventory does not have, with whatever secret.
-func (c acceptor) stranger() bool {
+// stranger reports whether callers that are not in the inventory are accepted, with any secret.
+func (c generator) stranger() bool {
 	if !c.options.AcceptAny {
 		return false
 	}
@@ -31,10 +31,11 @@ func (c acceptor) stranger() bool {
 	return !c.revoked.strangers
 }
 
-// regionForm is a region at the beginning of the name of one of its zones: of "us-east-1-bos-1a" as of "eu-central-1b".
+// regionForm matches the region at the beginning of a zone's name: of "us-east-1-bos-1a" as of
+// "eu-central-1b".
 var regionForm = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-\d+`)
 
-// region is that of a zone.
+// region is the region of a zone.
 func (c *store) region(zone string) string {
 	v := c.options.Inventory
 	if !c.options.AcceptAny || slices.ContainsFunc(v.Zones, func(z Zone) bool { return z.Name == zone }) {
@@ -43,12 +44,12 @@ func (c *store) region(zone string) string {
 	return cmp.Or(regionForm.FindString(zone), v.Region)
 }
 
-// elsewhere reports whether a call is for a region that the inventory is not about.
-func (c acceptor) elsewhere(region string) bool {
+// elsewhere reports whether a call is for another region than the inventory's.
+func (c generator) elsewhere(region string) bool {
 	return c.options.AcceptAny && region != "" && region != c.options.Inventory.Region
 }
 
-// kindOfZone tells by its name what kind of zone one is that the inventory does not have.
+// kindOfZone derives the type of an unknown zone from its name.
 func kindOfZone(name string) string {
 	switch rest := strings.TrimPrefix(name, regionForm.FindString(name)); {
 	case strings.HasPrefix(rest, "-wl"):
@@ -59,13 +60,13 @@ func kindOfZone(name string) string {
 	return ""
 }
 
-// idOf makes an ID of what was asked for.
+// idOf derives an ID from a request.
 func idOf(kind string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return kind + "-0" + hex.EncodeToString(sum[:8])
 }
 
-// keyOf stands for the filters of a call.
+// keyOf is a key for the filters of a call.
 func keyOf(in *call) string {
 	text := in.region
 	for _, f := range in.each("Filter") {
@@ -74,7 +75,8 @@ func keyOf(in *call) string {
 	return text
 }
 
-// asks is what the filters of a call ask for by one of the names, without the signs of patterns; empty: nothing.
+// asks is the value that the filters of a call have for one of the names, without wildcards; empty: they have
+// none.
 func asks(in *call, names ...string) string {
 	for _, f := range in.each("Filter") {
 		if slices.Contains(names, f.get("Name")) {
@@ -86,7 +88,7 @@ func asks(in *call, names ...string) string {
 	return ""
 }
 
-// tagsAsked are the tags that the filters of a call ask for.
+// tagsAsked are the tags in the filters of a call.
 func tagsAsked(in *call) map[string]string {
 	tags := map[string]string{}
 	for _, f := range in.each("Filter") {
@@ -97,7 +99,8 @@ func tagsAsked(in *call) map[string]string {
 	return tags
 }
 
-// subnetLike remembers a subnet under a key, and completes it: each has addresses of its own, for nodes are named after them.
+// subnetLike stores a subnet under a key, and completes it: each has its own addresses, because nodes are
+// named after them.
 func (f *foreign) subnetLike(key, region string, s Subnet) Subnet {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,8 +121,8 @@ func (f *foreign) subnetLike(key, region string, s Subnet) Subnet {
 	return s
 }
 
-// subnetsOf are those of a region.
-func (c acceptor) subnetsOf(region string) (all []Subnet) {
+// subnetsOf are the subnets of a region.
+func (c generator) subnetsOf(region string) (all []Subnet) {
 	if !c.elsewhere(region) {
 		all = slices.Clone(c.options.Inventory.Subnets)
 	}
@@ -134,7 +137,7 @@ func (c acceptor) subnetsOf(region string) (all []Subnet) {
 }
 
 // subnetAsked is the subnet that the filters of a call describe.
-func (c acceptor) subnetAsked(in *call) Subnet {
+func (c generator) subnetAsked(in *call) Subnet {
 	return c.foreign.subnetLike(keyOf(in), in.region, Subnet{
 		ID: asks(in, "subnet-id"), Network: asks(in, "vpc-id"), Zone: asks(in, "availabilityZone", "availability-zone"),
 		CIDR: asks(in, "cidrBlock", "cidr-block", "cidr"), Tags: tagsAsked(in),
@@ -162,13 +165,13 @@ func anyImage(id string) Image {
 	return Image{ID: id, RootDevice: "/dev/xvda", Arch: "x86_64", Created: "2026-01-01T00:00:00.000Z"}
 }
 
-// arm is the name of a family of types with AWS' own processors: m6g, c7gn, r8gd, and a1.
+// arm matches the families of types with AWS's own processors: m6g, c7gn, r8gd, and a1.
 var arm = regexp.MustCompile(`^(a1|[a-z]+\d+g[a-z]*)$`)
 
-// memoryOf is how many GiB a vCPU has in the families that have another share than 4.
+// memoryOf is the memory of a vCPU in GiB in the families where it is not 4.
 var memoryOf = map[byte]int64{'c': 2, 'r': 8, 'x': 16}
 
-// anyType is a type of which only the name is known: "m6i.2xlarge" has 8 vCPUs with 4 GiB each.
+// anyType is a type that is known by name only: "m6i.2xlarge" has 8 vCPUs with 4 GiB each.
 func anyType(name string) Type {
 	t := Type{Name: name, VCPUs: 2, Arch: "x86_64", Interfaces: 15, AddressesEach: 30}
 	_, size, _ := strings.Cut(name, ".")
@@ -187,14 +190,14 @@ func anyType(name string) Type {
 	return t
 }
 
-// networkNamed is the VPC of an ID, or of the ID of its DHCP options.
+// networkNamed is the VPC with an ID, or with the ID of its DHCP options.
 func networkNamed(region, id string) Network {
 	id = "vpc-" + strings.TrimPrefix(strings.TrimPrefix(id, "vpc-"), "dopt-")
 	return Network{ID: id, CIDR: "10.0.0.0/8", Domains: []string{domainOf(region)}}
 }
 
-// networksNamed are the VPCs of a region, with those of IDs which the inventory does not have.
-func (c acceptor) networksNamed(in *call, ids []string, id func(Network) string) []Network {
+// networksNamed are the VPCs of a region, and generated ones for unknown IDs.
+func (c generator) networksNamed(in *call, ids []string, id func(Network) string) []Network {
 	if !c.options.AcceptAny {
 		return c.options.Inventory.Networks
 	}
@@ -210,8 +213,8 @@ func (c acceptor) networksNamed(in *call, ids []string, id func(Network) string)
 	return all
 }
 
-// zonesNamed are the zones of a region, with those of names which the inventory does not have.
-func (c acceptor) zonesNamed(in *call, names []string) []Zone {
+// zonesNamed are the zones of a region, and generated ones for unknown names.
+func (c generator) zonesNamed(in *call, names []string) []Zone {
 	if !c.options.AcceptAny {
 		return c.options.Inventory.Zones
 	}
@@ -229,8 +232,8 @@ func (c acceptor) zonesNamed(in *call, names []string) []Zone {
 	return all
 }
 
-// balancersOf are the load balancers, with those of a kind and of names that the inventory does not have.
-func (c acceptor) balancersOf(kind string, names ...string) []LoadBalancer {
+// balancersOf are the load balancers, and generated ones for unknown names of a kind.
+func (c generator) balancersOf(kind string, names ...string) []LoadBalancer {
 	c.foreign.mu.Lock()
 	defer c.foreign.mu.Unlock()
 	all := slices.Concat(c.options.Inventory.LoadBalancers, c.foreign.balancers)

@@ -2,14 +2,14 @@ package ec2
 
 import "slices"
 
-// target is what a load balancer knows: an instance or an address.
+// target is a target of a load balancer: an instance or an address.
 type target struct{ ID, Port string }
 
 func (c balancers) balancer(kind, name string) bool {
-	return slices.ContainsFunc(acceptor(c).balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
+	return slices.ContainsFunc(generator(c).balancersOf(kind, name), func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
 }
 
-// add puts a target in; the caller holds the lock.
+// add adds a target; the caller holds the lock.
 func (c balancers) add(group string, t target) {
 	if !slices.Contains(c.targets[group], t) {
 		c.targets[group] = append(c.targets[group], t)
@@ -20,9 +20,10 @@ func (c balancers) drop(group string, t target) {
 	c.targets[group] = slices.DeleteFunc(slices.Clone(c.targets[group]), func(o target) bool { return o == t })
 }
 
-// Targets are the instances and addresses that a classic load balancer, or a target group, knows by its name.
+// Targets are the instances and addresses that are registered with a classic load balancer, or a target
+// group, by its name.
 func (c balancers) Targets(name string) (ids []string) {
-	keeper(c).settle()
+	reconciler(c).settle()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.targets[name] {
@@ -48,7 +49,7 @@ func describeClassic(c *Cloud, in *call) ([]node, *failure) {
 			return nil, no
 		}
 	}
-	for _, b := range (acceptor{c.store}).balancersOf("classic") {
+	for _, b := range (generator{c.store}).balancersOf("classic") {
 		if b.Type != "classic" || len(names) > 0 && !slices.Contains(names, b.Name) {
 			continue
 		}
@@ -109,7 +110,7 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 			return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 		}
 	}
-	for _, b := range (acceptor{c.store}).balancersOf("network") {
+	for _, b := range (generator{c.store}).balancersOf("network") {
 		if b.Type != "network" || len(names) > 0 && !slices.Contains(names, b.Name) {
 			continue
 		}
@@ -121,7 +122,7 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
 	known := false
-	for _, b := range (acceptor{c.store}).balancersOf("network") {
+	for _, b := range (generator{c.store}).balancersOf("network") {
 		arn := arnOf(in, "loadbalancer/net", b.Name)
 		if b.Type != "network" || in.get("LoadBalancerArn") != "" && in.get("LoadBalancerArn") != arn {
 			continue
@@ -145,7 +146,7 @@ func (c balancers) networkOf(g TargetGroup) string {
 }
 
 func (c balancers) group(in *call) (TargetGroup, *failure) {
-	for _, b := range acceptor(c).balancersOf("network") {
+	for _, b := range generator(c).balancersOf("network") {
 		for _, g := range b.TargetGroups {
 			if arnOf(in, "targetgroup", g.Name) == in.get("TargetGroupArn") {
 				return g, nil

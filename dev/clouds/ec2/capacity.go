@@ -2,7 +2,7 @@ package ec2
 
 import "strings"
 
-// checkPlacement finds the host that an instance is to run on.
+// checkPlacement finds the host for an instance.
 func (c launcher) checkPlacement(o *order) *failure {
 	id, tenancy := o.get("Placement.HostId"), o.get("Placement.Tenancy")
 	switch {
@@ -38,7 +38,7 @@ func (c launcher) checkPlacement(o *order) *failure {
 	return refuse("InsufficientHostCapacity", "There is not enough capacity to fulfill your Dedicated Host request in the Availability Zone %s", o.zone)
 }
 
-// onHost is how many instances a host has room for.
+// onHost is the capacity of a host, in instances.
 const onHost = 4
 
 func (c launcher) roomOn(h host) bool {
@@ -56,10 +56,11 @@ func family(instanceType string) string {
 	return name
 }
 
-// standard are the families that EC2 counts the vCPUs of together.
+// standard are the families whose vCPUs EC2 counts together.
 const standard = "acdhimrtz"
 
-// bucket is what the vCPUs of a type are counted in: the letters that its family begins with, unless that is a standard one.
+// bucket is the bucket of a type's vCPUs: the letters that its family begins with, unless it is a standard
+// family.
 func bucket(instanceType string, spot bool) string {
 	name := family(instanceType)
 	if n := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' }); n >= 0 {
@@ -77,10 +78,10 @@ func bucket(instanceType string, spot bool) string {
 	return name
 }
 
-// usage is what an account has of what an order is counted in.
+// usage is the account's current usage, as far as it counts for an order.
 type usage struct {
 	inZone, ofType int   // instances in the order's zone
-	alike          int64 // instances of its type, on its terms
+	alike          int64 // of its type, on demand or spot
 	vcpus          int64 // in its bucket
 }
 
@@ -108,7 +109,7 @@ func (c launcher) usage(o order) (u usage) {
 
 func (o order) spot() bool { return o.get("InstanceMarketOptions.MarketType") == "spot" }
 
-// mostVCPUs is the bound of an order's bucket; false where it has none.
+// mostVCPUs is the limit of an order's bucket; false if it has none.
 func (q Quotas) mostVCPUs(o order) (int64, bool) {
 	if most, ok := q.Buckets[bucket(o.typ.Name, o.spot())]; ok {
 		return most, true
@@ -119,7 +120,7 @@ func (q Quotas) mostVCPUs(o order) (int64, bool) {
 	return q.VCPUs, q.VCPUs > 0
 }
 
-// room refuses what there is no capacity or no quota for.
+// room refuses an order without capacity or quota.
 func (c launcher) room(o order) *failure {
 	q, u := c.options.Inventory.Quotas, c.usage(o)
 	most, bounded := q.mostVCPUs(o)
@@ -135,7 +136,7 @@ func (c launcher) room(o order) *failure {
 	return c.stock(o, u.inZone, u.ofType)
 }
 
-// stock refuses what a zone has no more of.
+// stock refuses an order without capacity in the zone.
 func (c launcher) stock(o order, inZone, ofType int) *failure {
 	for place, have := range map[string]int{o.zone: inZone, o.zone + "/" + o.typ.Name: ofType} {
 		limit, limited := c.options.Inventory.Capacity[place]

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// actions are what is served, by operation.
+// actions are the served actions, by operation.
 var actions = map[string]func(*Cloud, *call) ([]node, *failure){
 	"RunInstances": runInstances, "DescribeInstances": describeInstances, "TerminateInstances": terminateInstances,
 	"StopInstances": stopInstances, "StartInstances": startInstances, "RebootInstances": rebootInstances, "GetConsoleOutput": getConsoleOutput,
@@ -22,15 +22,15 @@ var actions = map[string]func(*Cloud, *call) ([]node, *failure){
 	"elbv2.RegisterTargets": registerTargets, "elbv2.DeregisterTargets": deregisterTargets,
 }
 
-// known refuses IDs of instances that the caller does not have. Writes see at once what was made.
+// known refuses unknown IDs of instances. Writes see new instances without lag.
 func (c *store) known(in *call, ids []string) *failure {
 	return asked(ids, "i-", "InvalidInstanceID.Malformed", "InvalidInstanceID.NotFound", "instance", func(id string) bool {
 		return slices.ContainsFunc(c.listed(in, 0), func(i instance) bool { return i.ID == id })
 	})
 }
 
-// changeStates changes what is asked of the instances of a request, all or none of them.
-func (c keeper) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
+// changeStates changes the requested state of the instances of a request, of all or none of them.
+func (c reconciler) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := in.list("InstanceId")
@@ -120,7 +120,7 @@ func createTags(c *Cloud, in *call) ([]node, *failure) {
 	return []node{el("return", true)}, nil
 }
 
-func (c keeper) tag(id string, tags map[string]string) bool {
+func (c reconciler) tag(id string, tags map[string]string) bool {
 	merged := func(old map[string]string) map[string]string { return instance{Tags: old}.tagged(tags).Tags }
 	return c.instances.Update(id, func(i instance) instance { return i.tagged(tags) }) ||
 		c.volumes.Update(id, func(v volume) volume {
@@ -224,5 +224,5 @@ func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 	return []node{set("spotInstanceRequestSet", items...)}, nil
 }
 
-// spotRequest is the ID of the request that a spot instance was made by.
+// spotRequest is the ID of a spot instance's request.
 func spotRequest(i instance) string { return "sir-" + i.ID[len(i.ID)-8:] }

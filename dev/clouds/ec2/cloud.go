@@ -15,18 +15,19 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options say what a cloud is like.
+// Options are the options of a cloud.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny takes unknown credentials, regions, images, networks, groups, types and so on as if they were there.
+	// AcceptAny accepts unknown credentials, regions, images, networks, groups, types and so on.
 	AcceptAny bool
-	// AcceptFilters takes what filters describe as if it were there: subnets, security groups, images. It goes with AcceptAny.
+	// AcceptFilters generates what filters describe: subnets, security groups, images. It requires AcceptAny.
 	AcceptFilters bool
-	// Boot is how long an instance is pending, Delete how long one takes to stop or to end. 0 for 3 and 4 s.
+	// Boot is the time that an instance is pending, Delete the time until it stops or ends. 0 means 3 and 4
+	// s.
 	Boot, Delete time.Duration
-	// Keep is how long instances that have ended are still listed; 0 for an hour.
+	// Keep is the time for which ended instances are still listed; 0 means an hour.
 	Keep time.Duration
-	// PageSize bounds pages of listings; 0 for 1000.
+	// PageSize limits the pages of listings; 0 means 1000.
 	PageSize int
 }
 
@@ -48,27 +49,27 @@ func (o Options) complete() Options {
 // Cloud is one region of AWS.
 type Cloud struct {
 	*store
-	gate
+	authenticator
 	launcher
-	teller
+	describer
 	balancers
-	keeper
+	reconciler
 	imds
 }
 
-// What a cloud does is in types of their own, by what it is about. Each has the store.
+// The methods of a cloud are on types of their own, by subject. Each is the store.
 type (
-	gate      struct{ *store } // who is let in
-	launcher  struct{ *store } // makes instances
-	teller    struct{ *store } // says what instances are
-	balancers struct{ *store } // load balancers
-	keeper    struct{ *store } // does what follows
-	imds      struct{ *store } // metadata for guests
-	memory    struct{ *store } // of the tokens of launches
-	acceptor  struct{ *store } // makes up what requests name and the inventory does not have
+	authenticator struct{ *store } // authenticates callers
+	launcher      struct{ *store } // creates instances
+	describer     struct{ *store } // describes instances
+	balancers     struct{ *store } // load balancers
+	reconciler    struct{ *store } // applies the effects of changes
+	imds          struct{ *store } // metadata for guests
+	launchTokens  struct{ *store } // finds the instances of tokens
+	generator     struct{ *store } // generates objects that requests name and the inventory does not have
 )
 
-// store is what there is.
+// store has the state of a cloud.
 type store struct {
 	options Options
 	clock   *double.Clock
@@ -78,7 +79,7 @@ type store struct {
 	interfaces *double.Table[networkInterface]
 	hosts      *double.Table[host]
 
-	mu        sync.Mutex // of writes, and of what follows
+	mu        sync.Mutex // of writes, and of the fields below
 	made      int
 	tokens    map[string]answered
 	targets   map[string][]target // by load balancer or target group
@@ -86,11 +87,11 @@ type store struct {
 	lag       time.Duration
 	received  map[string][]url.Values
 	revoked   revoked
-	sample    Credential // the one that stands in samples
+	sample    Credential // in the samples
 	foreign   *foreign
 }
 
-// answered is what came of a request with a token.
+// answered is the outcome of a request with a token.
 type answered struct {
 	request string
 	ids     []string
@@ -102,7 +103,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New makes a cloud whose time is clock's.
+// New returns a cloud with a clock.
 func New(clock *double.Clock, o Options) *Cloud {
 	c := &store{
 		options: o.complete(), clock: clock,
@@ -117,13 +118,13 @@ func New(clock *double.Clock, o Options) *Cloud {
 	for _, h := range o.Inventory.Hosts {
 		c.hosts.Put(h.ID, host{ID: h.ID, Zone: h.Zone, Type: h.Type, Tags: h.Tags, Allocated: clock.Now(), AutoPlacement: "on"})
 	}
-	return &Cloud{store: c, gate: gate{c}, launcher: launcher{c}, teller: teller{c}, balancers: balancers{c}, keeper: keeper{c}, imds: imds{c}}
+	return &Cloud{store: c, authenticator: authenticator{c}, launcher: launcher{c}, describer: describer{c}, balancers: balancers{c}, reconciler: reconciler{c}, imds: imds{c}}
 }
 
-// service is one of AWS.
+// service is a service of AWS.
 type service string
 
-// versions tell by the version of the API which service a request is for.
+// versions are the API versions, which identify the service of a request.
 var versions = map[string]service{"2016-11-15": "ec2", "2012-06-01": "elb", "2015-12-01": "elbv2", "2011-06-15": "sts"}
 
 func (s service) namespace() string {
@@ -138,7 +139,7 @@ func (s service) namespace() string {
 	return "http://ec2.amazonaws.com/doc/2016-11-15/"
 }
 
-// signingName is what signatures call the service.
+// signingName is the service's name in signatures.
 func (s service) signingName() string {
 	switch s {
 	case "elb", "elbv2":
@@ -147,12 +148,12 @@ func (s service) signingName() string {
 	return string(s)
 }
 
-// call is a request that was read.
+// call is a decoded request.
 type call struct {
 	form
 	service service
 	action  string
-	// account is the caller's, request the number of the answer; region is the one that the request is for.
+	// account is the caller's, request the ID of the answer; region is the region of the request.
 	account, request, region string
 	caller                   Credential
 }
@@ -165,8 +166,7 @@ func read(body []byte) call {
 	return call{form: form{values: values}, service: versions[values.Get("Version")], action: values.Get("Action")}
 }
 
-// operation is the action's name, of services other than EC2 with theirs before it. A page after the first one has a
-// sign behind it.
+// operation is the name of the action; services other than EC2 are a prefix. Later pages have a suffix.
 func (c call) operation() string {
 	name := c.action
 	if c.service != "ec2" {
@@ -205,7 +205,7 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(in.reply(answer))
 }
 
-// reply is the answer in the shape of the service.
+// reply is the answer in the form of the service.
 func (c call) reply(answer []node) []byte {
 	root := node{name: c.action + "Response"}
 	if c.service == "ec2" {
@@ -237,14 +237,14 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure)
 	return do(c, in)
 }
 
-// operationOfAction is the operation without regard to pages.
+// operationOfAction is the operation without the suffix of pages.
 func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation(), "+") }
 
-// authenticate finds the caller, as the service whose name a request carries does.
-func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
+// authenticate identifies the caller, with the error of the requested service.
+func (c authenticator) authenticate(r *http.Request, body []byte, in *call) *failure {
 	in.account, in.region = c.options.Inventory.Account, c.options.Inventory.Region
 	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
-		return nil // it has no other credentials than the token in it
+		return nil // the only credentials are the token
 	}
 	s, ok := signatureOf(r)
 	if !ok {
@@ -260,21 +260,21 @@ func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
 		}
 		break
 	}
-	if acceptor(c).stranger() {
+	if generator(c).stranger() {
 		in.caller.AccessKeyID, in.region, no = s.key, s.region, nil
 	}
 	return no
 }
 
-// refuses says why a request that is signed in the name of known is not answered; nil: it is.
-func (c gate) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
+// refuses returns why a request that is signed by known is refused; nil: it is accepted.
+func (c authenticator) refuses(known Credential, s signed, in *call, r *http.Request, body []byte) *failure {
 	switch {
 	case s.stale(time.Now()):
 		return refuse("RequestExpired", "Request has expired. Timestamp date is %s", s.at)
 	case s.service != in.service.signingName():
 		return in.unknown("SignatureDoesNotMatch", fmt.Sprintf("Credential should be scoped to service %s, not to %s", in.service.signingName(), s.service))
 	case s.region != c.options.Inventory.Region:
-		return refuse("InvalidParameterValue", "Invalid region: [%s]. What answers here is no AWS but a double of it, which has the region %s only: "+
+		return refuse("InvalidParameterValue", "Invalid region: [%s]. This is a simulator of AWS, not AWS, with the only region %s: "+
 			"give it an inventory with the other one (--inventory), or let it take any (--accept-any).", s.region, c.options.Inventory.Region)
 	case !s.holds(r, body, known.SecretAccessKey):
 		return in.unknown("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
@@ -284,7 +284,7 @@ func (c gate) refuses(known Credential, s signed, in *call, r *http.Request, bod
 	return nil
 }
 
-// unknown is how the service refuses who it does not know: EC2 has one code for everything.
+// unknown is the service's error for unknown credentials: EC2 has one code for all cases.
 func (c call) unknown(code, message string) *failure {
 	if c.service == "ec2" {
 		return refuse("AuthFailure", "AWS was not able to validate the provided access credentials")
@@ -312,30 +312,30 @@ func (c call) permitted() *failure {
 	return refuse("AccessDenied", "User: arn:aws:iam::%s:user/machines is not authorized to perform: elasticloadbalancing:%s", c.account, c.action)
 }
 
-// mostReceived is how many requests of each operation are remembered.
+// mostReceived is the number of kept requests of each operation.
 const mostReceived = 200
 
-func (c gate) remember(in *call) {
+func (c authenticator) remember(in *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := append(c.received[in.operation()], in.values)
 	c.received[in.operation()] = all[max(0, len(all)-mostReceived):]
 }
 
-// Received are the parameters of the last requests for an operation that were from somebody known.
+// Received are the parameters of the last authenticated requests for an operation.
 func (c *Cloud) Received(operation string) []url.Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]url.Values{}, c.received[operation]...)
 }
 
-// next is a number that was not there before; the caller holds the lock.
+// next is a new number; the caller holds the lock.
 func (c *store) next() int {
 	c.made++
 	return c.made
 }
 
-// newID makes an ID as AWS writes them: a word and 17 hexadecimal digits.
+// newID returns a new ID in AWS's form: a word and 17 hexadecimal digits.
 func (c *store) newID(kind string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", c.options.Inventory.Account, kind, c.clock.Now().UnixNano(), c.next()))
 	return kind + "-0" + hex.EncodeToString(sum[:8])

@@ -10,15 +10,15 @@ import (
 type volume struct {
 	ID, Account, Zone string
 	Device, Instance  string
-	Ebs               form // what was asked for
+	Ebs               form // of the request
 	Size              int64
 	Kind              string
 	Tags              map[string]string
-	Goes              bool // with its instance
+	Goes              bool // deleted with its instance
 	Made              time.Time
 }
 
-// networkInterface is one that is, or was, an instance's.
+// networkInterface is a network interface, with or without an instance.
 type networkInterface struct {
 	ID, Account string
 	Subnet      Subnet
@@ -35,10 +35,10 @@ type networkInterface struct {
 	Public      string
 	Tags        map[string]string
 	Checks      bool // source and destination
-	Goes        bool // with its instance
+	Goes        bool // deleted with its instance
 }
 
-// dnsName is the name that AWS makes of an address in a region.
+// dnsName is AWS's name for an address in a region.
 func dnsName(address, region string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || !a.Is4() {
@@ -48,7 +48,7 @@ func dnsName(address, region string) string {
 	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domainOf(region))
 }
 
-// domainOf is that of private names in a region.
+// domainOf is the domain of private names in a region.
 func domainOf(region string) string {
 	if region == "us-east-1" {
 		return "ec2.internal"
@@ -65,10 +65,10 @@ func publicName(address string) string {
 	return fmt.Sprintf("ec2-%d-%d-%d-%d.compute-1.amazonaws.com", b[0], b[1], b[2], b[3])
 }
 
-// reserved is how many addresses of a subnet AWS keeps for itself at its beginning.
+// reserved is the number of addresses at the beginning of a subnet that AWS reserves.
 const reserved = 4
 
-// freeAddress is the first of a subnet that nobody in its network has; the caller holds the lock.
+// freeAddress is the first unused address of a subnet in its network; the caller holds the lock.
 func (c launcher) freeAddress(s Subnet) (string, bool) {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c launcher) freeAddress(s Subnet) (string, bool) {
 	for range reserved {
 		a = a.Next()
 	}
-	for ; prefix.Contains(a.Next()); a = a.Next() { // the last one is not given either
+	for ; prefix.Contains(a.Next()); a = a.Next() { // the last address is reserved too
 		if !taken[a.String()] {
 			return a.String(), true
 		}
@@ -92,7 +92,7 @@ func (c launcher) freeAddress(s Subnet) (string, bool) {
 	return "", false
 }
 
-// freeIPv6 makes addresses, or prefixes, of a subnet; the caller holds the lock.
+// freeIPv6 returns free addresses, or prefixes, of a subnet; the caller holds the lock.
 func (c launcher) freeIPv6(s Subnet, count int64, prefixes bool) (all []string) {
 	p, err := netip.ParsePrefix(s.IPv6)
 	if err != nil {

@@ -44,7 +44,7 @@ func describeInstances(c *Cloud, in *call) ([]node, *failure) {
 	return []node{set("reservationSet", reservations...), next}, nil
 }
 
-func (c teller) instanceAttributes(i instance, at time.Time) attributes {
+func (c describer) instanceAttributes(i instance, at time.Time) attributes {
 	lifecycle := "scheduled"
 	if i.spot() {
 		lifecycle = "spot"
@@ -59,7 +59,7 @@ func (c teller) instanceAttributes(i instance, at time.Time) attributes {
 	})
 }
 
-// primary is the first network interface; none once the instance has ended.
+// primary is the first network interface; empty once the instance has ended.
 func (c *store) primary(i instance) networkInterface {
 	for _, id := range i.Interfaces {
 		if n, ok := c.interfaces.Get(id); ok && n.Instance == i.ID {
@@ -69,7 +69,7 @@ func (c *store) primary(i instance) networkInterface {
 	return networkInterface{}
 }
 
-// privateName is the name that an instance gives itself: of its address, or of its ID where that was asked for.
+// privateName is the private DNS name of an instance: from its address, or from its ID if requested.
 func (c *store) privateName(i instance) string {
 	if i.Request.get("PrivateDnsNameOptions.HostnameType") == "resource-name" {
 		return i.ID + "." + domainOf(c.region(i.Zone))
@@ -77,14 +77,14 @@ func (c *store) privateName(i instance) string {
 	return dnsName(c.primary(i).Address, c.region(i.Zone))
 }
 
-// reservation is what RunInstances and each entry of DescribeInstances tell.
-func (c teller) reservation(i instance, at time.Time) []node {
+// reservation is the answer of RunInstances, and each entry of DescribeInstances.
+func (c describer) reservation(i instance, at time.Time) []node {
 	return []node{
 		el("reservationId", i.Reservation), el("ownerId", i.Account), set("groupSet"), set("instancesSet", c.instanceNodes(i, at)),
 	}
 }
 
-func (c teller) instanceNodes(i instance, at time.Time) []node {
+func (c describer) instanceNodes(i instance, at time.Time) []node {
 	state, why, first := c.stateAt(i, at), c.reasonAt(i, at), c.primary(i)
 	image, _ := c.image(i.Request.get("ImageId"))
 	nodes := []node{
@@ -110,7 +110,7 @@ func (c teller) instanceNodes(i instance, at time.Time) []node {
 	return append(nodes, i.options()...)
 }
 
-// options are what was asked for and is told as it was asked for.
+// options are the options of the request, which the answer repeats.
 func (i instance) options() []node {
 	meta, cpu := i.Request.in("MetadataOptions"), i.Request.in("CpuOptions")
 	or := func(value, usual string) string {
@@ -134,7 +134,7 @@ func monitoring(i instance) string {
 	return "disabled"
 }
 
-// transition is the older text of why an instance is in its state.
+// transition is the former text field about the state of an instance.
 func (i instance) transition(state string) string {
 	if i.Reason.Code == "Client.UserInitiatedShutdown" && state != running && state != pending {
 		return "User initiated (" + i.Since.UTC().Format("2006-01-02 15:04:05") + " GMT)"
@@ -142,7 +142,7 @@ func (i instance) transition(state string) string {
 	return ""
 }
 
-func (c teller) placementOf(i instance) node {
+func (c describer) placementOf(i instance) node {
 	p := i.Request.in("Placement")
 	tenancy := p.get("Tenancy")
 	if tenancy == "" {
@@ -160,7 +160,7 @@ func groupSet(ids []string) node {
 	return set("groupSet", items...)
 }
 
-func (c teller) mappings(i instance) node {
+func (c describer) mappings(i instance) node {
 	var items [][]node
 	for _, a := range i.Volumes {
 		if v, ok := c.volumes.Get(a.ID); ok && v.Instance == i.ID {
@@ -171,7 +171,7 @@ func (c teller) mappings(i instance) node {
 	return set("blockDeviceMapping", items...)
 }
 
-func (c teller) interfaceSet(i instance, state string, at time.Time) node {
+func (c describer) interfaceSet(i instance, state string, at time.Time) node {
 	var items [][]node
 	lag := c.clock.Now().Sub(at)
 	for n, id := range i.Interfaces {
@@ -186,7 +186,7 @@ func (c teller) interfaceSet(i instance, state string, at time.Time) node {
 	return set("networkInterfaceSet", items...)
 }
 
-func (c teller) interfaceNodes(n networkInterface) []node {
+func (c describer) interfaceNodes(n networkInterface) []node {
 	var sixes, prefixes [][]node
 	for k, a := range n.IPv6 {
 		sixes = append(sixes, []node{el("ipv6Address", a), el("isPrimaryIpv6", n.PrimaryIPv6 && k == 0)})

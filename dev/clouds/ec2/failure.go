@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// failure is an answer that says no.
+// failure is an error answer.
 type failure struct {
 	status  int
 	code    string
@@ -21,7 +21,7 @@ func refuse(code, format string, args ...any) *failure {
 	return &failure{status: statusOf(code), code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// statuses are those of codes that do not come with 400. EC2 counts shortages of capacity as failures of its own.
+// statuses are the statuses of codes other than 400. EC2 counts shortages of capacity as server errors.
 var statuses = map[string]int{
 	"AuthFailure":                          http.StatusUnauthorized,
 	"UnauthorizedOperation":                http.StatusForbidden,
@@ -49,8 +49,8 @@ func statusOf(code string) int {
 	return http.StatusBadRequest
 }
 
-// exhaustions are EC2's words for what is used up, by how far that reaches. A subnet is in one zone, so that one without
-// addresses ends what can be made there.
+// exhaustions are EC2's errors for exhausted resources, by scope. A subnet is in one zone: without addresses
+// in it, nothing can be created there.
 var exhaustions = map[string]*failure{
 	"":        refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),
 	"type":    refuse("InsufficientInstanceCapacity", "We currently do not have sufficient capacity for the requested instance type in the Availability Zone you requested. Our system will be working on provisioning additional capacity."),
@@ -58,7 +58,7 @@ var exhaustions = map[string]*failure{
 	"account": refuse("NetworkInterfaceLimitExceeded", "You have reached the limit of network interfaces that you can have in this Region. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit."),
 }
 
-// worded is what a service of AWS says for a failure.
+// worded is a service's error for a failure.
 func worded(s service, f double.Failure) *failure {
 	if s == "ec2" {
 		switch f.Kind {
@@ -90,7 +90,7 @@ func worded(s service, f double.Failure) *failure {
 	return refuse("InternalFailure", "The request processing has failed because of an unknown error, exception or failure.")
 }
 
-// writeFailure answers in the shape of the service.
+// writeFailure writes an error in the form of the service.
 func writeFailure(w http.ResponseWriter, s service, request string, f *failure) {
 	if f.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.after.Seconds())))

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// attributes are what a resource can be filtered by; false for a name that filters of its kind do not have.
+// attributes returns the values by which a resource can be filtered; false for a name that the resource's
+// filters do not have.
 type attributes func(name string) (values []string, known bool)
 
-// tagged are the attributes that every resource with tags has.
+// tagged are the attributes of every resource with tags.
 func tagged(tags map[string]string, more map[string][]string) attributes {
 	return func(name string) ([]string, bool) {
 		if key, ok := strings.CutPrefix(name, "tag:"); ok {
@@ -47,7 +48,7 @@ func (c call) matches(a attributes) (bool, *failure) {
 	return true, nil
 }
 
-// like reports whether a value is of a pattern, in which * stands for any text and ? for one character.
+// like reports whether a value matches a pattern, in which * stands for any text and ? for one character.
 func like(pattern, value string) bool {
 	if pattern == "" {
 		return value == ""
@@ -70,7 +71,8 @@ func like(pattern, value string) bool {
 	return value != "" && value[0] == pattern[0] && like(pattern[1:], value[1:])
 }
 
-// filtered are those of all that pass the filters, and are among the IDs that a request names, if it names some.
+// filtered returns the resources that pass the filters, and have one of the IDs of the request, if there are
+// any.
 func filtered[T any](in *call, all []T, ids []string, id func(T) string, a func(T) attributes) ([]T, *failure) {
 	var out []T
 	for _, item := range all {
@@ -92,7 +94,7 @@ func filtered[T any](in *call, all []T, ids []string, id func(T) string, a func(
 	return out, nil
 }
 
-// page cuts the page that a request asks for out of what is sorted by ID.
+// page returns the requested page of a list that is sorted by ID.
 func page[T any](c *Cloud, in *call, all []T, id func(T) string) ([]T, node, *failure) {
 	if token := in.get("NextToken"); token != "" {
 		last, err := base64.StdEncoding.DecodeString(token)
@@ -114,7 +116,7 @@ func page[T any](c *Cloud, in *call, all []T, id func(T) string) ([]T, node, *fa
 	return all, el("nextToken", base64.StdEncoding.EncodeToString([]byte(id(all[size-1])))), nil
 }
 
-// asked checks the IDs of a request: what does not exist is refused as a whole.
+// asked checks the IDs of a request: if one does not exist, the whole request is refused.
 func asked(ids []string, prefix, malformed, missing, what string, there func(string) bool) *failure {
 	var unknown []string
 	for _, id := range ids {

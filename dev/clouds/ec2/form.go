@@ -16,7 +16,7 @@ func (f form) get(key string) string { return f.values.Get(f.at + key) }
 
 func (f form) in(key string) form { return form{values: f.values, at: f.at + key + "."} }
 
-// has reports whether something is at or below the key.
+// has reports whether the form has the key, or keys below it.
 func (f form) has(key string) bool {
 	at := f.at + key
 	for k := range f.values {
@@ -27,7 +27,7 @@ func (f form) has(key string) bool {
 	return false
 }
 
-// each are the entries of a list of structures: key.1, key.2 ...
+// each returns the entries of a list of structures: key.1, key.2 ...
 func (f form) each(key string) (all []form) {
 	in := f.in(key)
 	for n := 1; in.has(strconv.Itoa(n)); n++ {
@@ -36,7 +36,7 @@ func (f form) each(key string) (all []form) {
 	return all
 }
 
-// list are the entries of a list of texts.
+// list returns the entries of a list of texts.
 func (f form) list(key string) (all []string) {
 	in := f.in(key)
 	for n := 1; in.has(strconv.Itoa(n)); n++ {
@@ -46,13 +46,13 @@ func (f form) list(key string) (all []string) {
 }
 
 func (f form) number(key string) int64 {
-	n, _ := strconv.ParseInt(f.get(key), 10, 64) // what is no number is none
+	n, _ := strconv.ParseInt(f.get(key), 10, 64) // an invalid number is 0
 	return n
 }
 
 func (f form) yes(key string) bool { return f.get(key) == "true" }
 
-// tags are those of a list of keys and values.
+// tags returns the tags of a list of keys and values.
 func (f form) tags(key string) map[string]string {
 	tags := map[string]string{}
 	for _, t := range f.each(key) {
@@ -61,7 +61,7 @@ func (f form) tags(key string) map[string]string {
 	return tags
 }
 
-// tagsFor are those that a request gives to resources of the kind.
+// tagsFor returns the tags that a request has for resources of the kind.
 func (f form) tagsFor(kind string) map[string]string {
 	tags := map[string]string{}
 	for _, s := range f.each("TagSpecification") {

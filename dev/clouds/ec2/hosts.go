@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// host is a dedicated one.
+// host is a dedicated host.
 type host struct {
 	ID, Zone, Type string
 	Account        string
@@ -47,7 +47,7 @@ func allocateHosts(c *Cloud, in *call) ([]node, *failure) {
 	return []node{texts("hostIdSet", "item", []string{h.ID})}, nil
 }
 
-// releaseHosts says of each host whether it could be released, in an answer that is no failure.
+// releaseHosts answers for each host whether it was released; the answer is no failure.
 func releaseHosts(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

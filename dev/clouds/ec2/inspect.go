@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Guests implements [double.Host]. Nodes have the names and provider IDs that the cloud controller manager of AWS and
-// kubelets on it give: the private DNS name, and the zone before the instance.
+// Guests implements [double.Host]. Nodes have the names and provider IDs of the cloud controller manager and
+// of kubelets on AWS: the private DNS name, and the zone before the instance.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.settle()
 	for _, i := range c.instances.All() {
@@ -21,7 +21,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 			continue
 		}
 		t, _ := c.typeNamed(i.Type)
-		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // was checked
+		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // it was validated
 		all = append(all, double.Guest{
 			ID: i.ID, NodeName: c.privateName(i), ProviderID: "aws:///" + i.Zone + "/" + i.ID, Addresses: []string{c.primary(i).Address},
 			UserData: data, Boots: i.Boots, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, Region: c.region(i.Zone), Zone: i.Zone, Type: i.Type,
@@ -95,7 +95,7 @@ func (c *Cloud) Verbs() []double.Verb {
 	}
 }
 
-// notice is how long before it is taken back an instance is told.
+// notice is how long before its interruption an instance gets a notice.
 const notice = 2 * time.Minute
 
 // Do implements [double.Inspected].
@@ -120,7 +120,7 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.trouble(verb, i)
 }
 
-func (c keeper) trouble(verb string, i instance) error {
+func (c reconciler) trouble(verb string, i instance) error {
 	state := c.state(i)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c keeper) trouble(verb string, i instance) error {
 	return nil
 }
 
-func (c keeper) untag(on string) error {
+func (c reconciler) untag(on string) error {
 	id, key, _ := strings.Cut(on, "=")
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *store) update(id string, change func(*instance)) {
 	})
 }
 
-// Plant makes an instance in the image of the parameters of a RunInstances request, without asking anybody.
+// Plant creates an instance from the parameters of a RunInstances request, without a request.
 func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id string, err error) {
 	in := call{form: form{values: map[string][]string{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account, region: c.options.Inventory.Region}
 	for k, v := range parameters {
@@ -207,7 +207,7 @@ func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id 
 	return i.ID, nil
 }
 
-// Vanish ends an instance at once, as if that had been long ago.
+// Vanish ends an instance at once, as if it had ended long ago.
 func (c *Cloud) Vanish(id string) bool {
 	c.mu.Lock()
 	c.wish(id, "terminate", byUser)
@@ -218,7 +218,7 @@ func (c *Cloud) Vanish(id string) bool {
 	return ok
 }
 
-// Attach attaches another network interface to an instance, as a network plug-in of its cluster does.
+// Attach attaches another network interface to an instance, like a network plug-in.
 func (c *Cloud) Attach(id string, device int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +230,7 @@ func (c *Cloud) Attach(id string, device int64) {
 	c.update(id, func(i *instance) { i.Interfaces = append(slices.Clone(i.Interfaces), n.ID) })
 }
 
-// Allocate makes a dedicated host with tags, without asking anybody.
+// Allocate allocates a dedicated host with tags, without a request.
 func (c *Cloud) Allocate(zone, instanceType string, tags map[string]string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +239,7 @@ func (c *Cloud) Allocate(zone, instanceType string, tags map[string]string) stri
 	return h.ID
 }
 
-// Hosts are the dedicated ones that were allocated by requests, with their tags by ID.
+// Hosts are the dedicated hosts that requests allocated, with their tags by ID.
 func (c *Cloud) Hosts() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, h := range c.hosts.All() {

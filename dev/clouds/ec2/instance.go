@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// instance is one as it was asked for, and what happened to it. What state it is in the time tells.
+// instance is an instance as requested, with its later changes. Its state follows from the time.
 type instance struct {
 	ID, Reservation, Account string
-	// Request are the parameters that it was made with.
+	// Request are the parameters of its creation.
 	Request form
 	Zone    string
 	Type    string
 	Tags    map[string]string
 	Made    time.Time
-	// Wish is what was asked of it last, at Since: "run", "stop" or "terminate".
+	// Wish is the last requested state, since Since: "run", "stop" or "terminate".
 	Wish  string
 	Since time.Time
-	// Doomed is the reason for which it ends instead of running, Reason the one for which it is what it is.
+	// Doomed is the reason why it will end instead of running, Reason the reason of its current state.
 	Doomed, Reason reason
-	// Interrupted is when it will be taken back; zero while nobody says so.
+	// Interrupted is when it will be interrupted; zero: no interruption is announced.
 	Interrupted time.Time
 	Host        string
 	Boots       int
@@ -73,7 +73,7 @@ func (c *store) stateAt(i instance, at time.Time) string {
 
 func (c *store) state(i instance) string { return c.stateAt(i, c.clock.Now()) }
 
-// endOf is when an instance came to its end, if it did.
+// endOf is when an instance ended, if it has.
 func (c *store) endOf(i instance) time.Time {
 	switch {
 	case i.Wish == "terminate":
@@ -84,7 +84,7 @@ func (c *store) endOf(i instance) time.Time {
 	return i.Interrupted
 }
 
-// reasonAt is why it is in its state.
+// reasonAt is the reason of its state at a time.
 func (c *store) reasonAt(i instance, at time.Time) reason {
 	if i.Wish == "run" && c.stateAt(i, at) == terminated {
 		if i.Doomed.Code != "" {
@@ -95,7 +95,7 @@ func (c *store) reasonAt(i instance, at time.Time) reason {
 	return i.Reason
 }
 
-// listed are the instances that a caller sees in a region, some time behind, without those that ended long ago.
+// listed are the instances of a region, as of some time ago, without those that ended long ago.
 func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 	now := c.clock.Now()
 	for _, i := range c.instances.AllBehind(lag) {
@@ -107,9 +107,9 @@ func (c *store) listed(in *call, lag time.Duration) (all []instance) {
 	return all
 }
 
-// settle does what follows from instances having ended: what was made to go with them goes, hosts have room again, and
-// load balancers forget them, unless they know them by an address.
-func (c keeper) settle() {
+// settle applies the effects of ended instances: dependants are deleted, hosts have capacity again, and load
+// balancers deregister instances, but not addresses.
+func (c reconciler) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range c.instances.All() {
@@ -132,7 +132,7 @@ func (c keeper) settle() {
 	}
 }
 
-func (c keeper) detachVolume(id string) {
+func (c reconciler) detachVolume(id string) {
 	v, ok := c.volumes.Get(id)
 	if !ok {
 		return
@@ -145,7 +145,7 @@ func (c keeper) detachVolume(id string) {
 	c.volumes.Put(id, v)
 }
 
-func (c keeper) detachInterface(id string) {
+func (c reconciler) detachInterface(id string) {
 	n, ok := c.interfaces.Get(id)
 	if !ok {
 		return
@@ -158,7 +158,7 @@ func (c keeper) detachInterface(id string) {
 	c.interfaces.Put(id, n)
 }
 
-// wish changes what is asked of instances.
+// wish changes the requested state of an instance.
 func (c *store) wish(id, wish string, why reason) {
 	c.instances.Update(id, func(i instance) instance {
 		now := c.clock.Now()

@@ -1,13 +1,13 @@
 package ec2
 
-// Inventory is what an account has before any instance is made. All of it is in one region.
+// Inventory is what an account has initially, all in one region.
 type Inventory struct {
 	Account string `json:"account"`
 	Region  string `json:"region"`
-	// Zones are those of the region.
+	// Zones are the zones of the region.
 	Zones       []Zone       `json:"zones"`
 	Credentials []Credential `json:"credentials"`
-	// Roles may be assumed with a token from elsewhere.
+	// Roles may be assumed with an external token.
 	Roles            []Role          `json:"roles,omitempty"`
 	Images           []Image         `json:"images"`
 	Types            []Type          `json:"types"`
@@ -19,10 +19,10 @@ type Inventory struct {
 	PlacementGroups  []string        `json:"placementGroups,omitempty"`
 	Reservations     []Reservation   `json:"capacityReservations,omitempty"`
 	LoadBalancers    []LoadBalancer  `json:"loadBalancers,omitempty"`
-	// Hosts are dedicated ones that users have.
+	// Hosts are the user's dedicated hosts.
 	Hosts  []Host `json:"hosts,omitempty"`
 	Quotas Quotas `json:"quotas,omitzero"`
-	// Capacity is how many instances there is room for by "zone" or "zone/type"; what is not named has no end.
+	// Capacity is the number of instances by "zone" or "zone/type"; without an entry, it is unlimited.
 	Capacity map[string]int `json:"capacity,omitempty"`
 }
 
@@ -33,20 +33,21 @@ type Zone struct {
 	Type string `json:"type,omitempty"`
 }
 
-// Credential is a pair of keys that is accepted.
+// Credential is an accepted access key.
 type Credential struct {
 	AccessKeyID     string `json:"accessKeyID"`
 	SecretAccessKey string `json:"secretAccessKey"`
-	// SessionToken goes with keys that were lent.
+	// SessionToken belongs to temporary keys.
 	SessionToken string `json:"sessionToken,omitempty"`
-	// Account is that of the inventory if empty.
+	// Account defaults to that of the inventory.
 	Account string `json:"account,omitempty"`
-	// Deny are patterns of operations that these keys may not do; Allow, if there are any, the only ones that they may.
+	// Deny are patterns of operations that the key may not call; if there are Allow patterns, it may call
+	// only those.
 	Deny  []string `json:"deny,omitempty"`
 	Allow []string `json:"allow,omitempty"`
 }
 
-// Role is one that a web identity may take on.
+// Role is a role that a web identity may assume.
 type Role struct {
 	ARN   string `json:"arn"`
 	Token string `json:"token"`
@@ -62,19 +63,19 @@ type Image struct {
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// Type is a type of instances.
+// Type is an instance type.
 type Type struct {
 	Name      string `json:"name"`
 	VCPUs     int64  `json:"vcpus"`
 	MemoryMiB int64  `json:"memoryMiB"`
-	// Arch is EC2's word: x86_64 or arm64.
+	// Arch is EC2's name of the architecture: x86_64 or arm64.
 	Arch         string `json:"architecture"`
 	GPUs         int64  `json:"gpus,omitempty"`
 	Manufacturer string `json:"manufacturer,omitempty"`
-	// Interfaces and AddressesEach bound network interfaces and their IPv4 addresses.
+	// Interfaces and AddressesEach limit the network interfaces and their IPv4 addresses.
 	Interfaces    int64 `json:"interfaces,omitempty"`
 	AddressesEach int64 `json:"addressesEach,omitempty"`
-	// Zones are those that have it; empty for all.
+	// Zones are the zones that offer it; empty: all.
 	Zones []string `json:"zones,omitempty"`
 }
 
@@ -82,12 +83,12 @@ type Type struct {
 type Network struct {
 	ID   string `json:"id"`
 	CIDR string `json:"cidr"`
-	// Domains are those that its DHCP options give.
+	// Domains are those in its DHCP options.
 	Domains []string `json:"domains,omitempty"`
 	Default bool     `json:"default,omitempty"`
 }
 
-// Subnet is one of a network.
+// Subnet is a subnet of a network.
 type Subnet struct {
 	ID      string            `json:"id"`
 	Network string            `json:"network"`
@@ -98,7 +99,7 @@ type Subnet struct {
 	Tags    map[string]string `json:"tags,omitempty"`
 }
 
-// SecurityGroup is one of a network.
+// SecurityGroup is a security group of a network.
 type SecurityGroup struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -106,14 +107,14 @@ type SecurityGroup struct {
 	Tags    map[string]string `json:"tags,omitempty"`
 }
 
-// Reservation is one of capacity.
+// Reservation is a capacity reservation.
 type Reservation struct {
 	ID    string `json:"id"`
 	Group string `json:"group,omitempty"`
 	Count int    `json:"count"`
 }
 
-// LoadBalancer is a classic or a network one.
+// LoadBalancer is a classic or a network load balancer.
 type LoadBalancer struct {
 	Name string `json:"name"`
 	// Type is "classic" or "network".
@@ -121,12 +122,12 @@ type LoadBalancer struct {
 	TargetGroups []TargetGroup `json:"targetGroups,omitempty"`
 }
 
-// TargetGroup is a part of a network load balancer.
+// TargetGroup is a target group of a network load balancer.
 type TargetGroup struct {
 	Name string `json:"name"`
 	// Target is "instance" or "ip".
 	Target string `json:"target"`
-	// Network is the first of the inventory if empty.
+	// Network defaults to the first network of the inventory.
 	Network string `json:"network,omitempty"`
 }
 
@@ -138,21 +139,21 @@ type Host struct {
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-// Quotas bound what an account may have; 0 is no bound.
+// Quotas limit an account; 0 means no limit.
 type Quotas struct {
-	// VCPUs and SpotVCPUs bound those of each bucket: families of types that EC2 counts together, on either terms.
+	// VCPUs and SpotVCPUs limit each bucket: families of types that EC2 counts together, on demand or spot.
 	VCPUs     int64 `json:"vcpus,omitempty"`
 	SpotVCPUs int64 `json:"spotVCPUs,omitempty"`
-	// Buckets bound single ones instead, by "standard" or the letters that types of a family begin with: "p", and "p/spot"
-	// for its spot instances. 0 allows none.
+	// Buckets limit single buckets instead, by "standard" or the letters that types of a family begin with:
+	// "p", and "p/spot" for its spot instances. 0 allows none.
 	Buckets map[string]int64 `json:"buckets,omitempty"`
-	// Instances bounds those of each type, on either terms.
+	// Instances limits the instances of each type, on demand and spot.
 	Instances int64 `json:"instances,omitempty"`
 	Hosts     int64 `json:"hosts,omitempty"`
 	VolumeGiB int64 `json:"volumeGiB,omitempty"`
 }
 
-// Sample is an inventory in which examples work.
+// Sample is an inventory for the examples.
 func Sample() Inventory {
 	return Inventory{
 		Account:     "123456789012",

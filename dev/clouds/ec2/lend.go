@@ -9,7 +9,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+// Administered is a cloud with its administration: credentials can be revoked and issued, and instances
+// planted.
 type Administered struct{ *Cloud }
 
 var (
@@ -17,11 +18,11 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// revoked are those who were let in.
+// revoked are the revoked credentials.
 type revoked struct {
 	credentials []Credential
 	roles       []Role
-	// strangers says that those are not let in whom the inventory does not have.
+	// strangers: credentials that are not in the inventory are refused.
 	strangers bool
 }
 
@@ -53,10 +54,11 @@ func (c Administered) Restore() {
 	c.revoked = revoked{}
 }
 
-// otherAccount is the number of an account that has no name but its own.
+// otherAccount is the number of an account whose name is not a number.
 const otherAccount = "210987654321"
 
-// Issue implements [double.Lender]. Any other account is the same one: in this double accounts differ by their instances only.
+// Issue implements [double.Lender]. Any other account is the same one: in this simulator accounts differ by
+// their instances only.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Metadata is the instance metadata service as the instance with the ID sees it: "Use IMDS" in the User Guide of EC2.
+// Metadata is the instance metadata service of the instance with the ID: "Use IMDS" in the User Guide of EC2.
 func (c *Cloud) Metadata(id string) http.Handler {
 	const token = "AQAAAExampleTokenOfTheMetadataService=="
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func issue(w http.ResponseWriter, r *http.Request, token string) {
 	}
 }
 
-// fact is what the service says at a path; false where there is nothing, such as a notice that was not given.
+// fact is the value at a path; false if the path has no value, such as a notice before it is given.
 func (c imds) fact(i instance, path string) (string, bool) {
 	first := c.primary(i)
 	at := i.Interrupted.UTC().Format("2006-01-02T15:04:05Z")
@@ -81,7 +81,7 @@ func (c imds) fact(i instance, path string) (string, bool) {
 
 func (c imds) identity(i instance) string {
 	image, _ := c.image(i.Request.get("ImageId"))
-	raw, _ := json.Marshal(map[string]string{ // texts alone
+	raw, _ := json.Marshal(map[string]string{ // only texts
 		"accountId": i.Account, "architecture": image.Arch, "availabilityZone": i.Zone, "imageId": image.ID, "instanceId": i.ID, "instanceType": i.Type,
 		"pendingTime": i.Made.UTC().Format(time.RFC3339), "privateIp": c.primary(i).Address, "region": c.region(i.Zone), "version": "2017-09-30",
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// spotWorld has one spot instance that runs.
+// spotWorld has one running spot instance.
 func spotWorld(t *testing.T, more map[string]string) (*Cloud, *double.Clock, string) {
 	t.Helper()
 	clock := &double.Clock{}

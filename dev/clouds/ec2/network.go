@@ -12,7 +12,7 @@ func describeSubnets(c *Cloud, in *call) ([]node, *failure) {
 			return nil, refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 		}
 	}
-	all := acceptor{c.store}.subnetsOf(in.region)
+	all := generator{c.store}.subnetsOf(in.region)
 	all, no := filtered(in, all, ids, func(s Subnet) string { return s.ID }, func(s Subnet) attributes {
 		return tagged(s.Tags, map[string][]string{
 			"availabilityZone": {s.Zone}, "availability-zone": {s.Zone}, "subnet-id": {s.ID}, "vpc-id": {s.Network}, "state": {"available"},
@@ -20,7 +20,7 @@ func describeSubnets(c *Cloud, in *call) ([]node, *failure) {
 		})
 	})
 	if c.options.AcceptFilters && len(all)+len(ids) == 0 {
-		all, no = []Subnet{acceptor{c.store}.subnetAsked(in)}, nil
+		all, no = []Subnet{generator{c.store}.subnetAsked(in)}, nil
 	}
 	var items [][]node
 	for _, s := range all {
@@ -132,7 +132,7 @@ func describeInstanceTypes(c *Cloud, in *call) ([]node, *failure) {
 
 func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
 	names := in.list("ZoneName")
-	all, no := filtered(in, acceptor{c.store}.zonesNamed(in, names), names, func(z Zone) string { return z.Name }, func(z Zone) attributes {
+	all, no := filtered(in, generator{c.store}.zonesNamed(in, names), names, func(z Zone) string { return z.Name }, func(z Zone) attributes {
 		return tagged(nil, map[string][]string{"zone-name": {z.Name}, "zone-type": {z.Type}, "state": {"available"}, "region-name": {in.region}})
 	})
 	if no == nil && len(all) < len(names) {
@@ -167,7 +167,7 @@ func describeRegions(c *Cloud, in *call) ([]node, *failure) {
 func describeVpcs(c *Cloud, in *call) ([]node, *failure) {
 	ids := in.list("VpcId")
 	id := func(n Network) string { return n.ID }
-	all, no := filtered(in, acceptor{c.store}.networksNamed(in, ids, id), ids, id, func(n Network) attributes {
+	all, no := filtered(in, generator{c.store}.networksNamed(in, ids, id), ids, id, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"vpc-id": {n.ID}, "cidr": {n.CIDR}, "is-default": {word(n.Default)}})
 	})
 	if no == nil && len(all) < len(ids) {
@@ -185,7 +185,7 @@ func optionsOf(n Network) string { return "dopt-" + strings.TrimPrefix(n.ID, "vp
 
 func describeDhcpOptions(c *Cloud, in *call) ([]node, *failure) {
 	ids := in.list("DhcpOptionsId")
-	all, no := filtered(in, acceptor{c.store}.networksNamed(in, ids, optionsOf), ids, optionsOf, func(n Network) attributes {
+	all, no := filtered(in, generator{c.store}.networksNamed(in, ids, optionsOf), ids, optionsOf, func(n Network) attributes {
 		return tagged(nil, map[string][]string{"dhcp-options-id": {optionsOf(n)}})
 	})
 	var items [][]node

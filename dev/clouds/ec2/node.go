@@ -15,8 +15,8 @@ type node struct {
 	kids []node
 }
 
-// el makes an element of what is in it: texts, numbers, booleans, times, elements and lists of these. What is empty is
-// left out by [opt] only.
+// el returns an element with its content: texts, numbers, booleans, times, elements and lists of these. Only
+// [opt] omits empty elements.
 func el(name string, parts ...any) node {
 	n := node{name: name}
 	for _, part := range parts {
@@ -48,7 +48,7 @@ func opt[T comparable](name string, value T) node {
 	return el(name, value)
 }
 
-// set is a list in EC2's way, members one in the way of the other services.
+// set is a list in EC2's form, members one in the form of the other services.
 func set(name string, items ...[]node) node { return listOf(name, "item", items) }
 
 func members(name string, items ...[]node) node { return listOf(name, "member", items) }
@@ -61,7 +61,7 @@ func listOf(name, each string, items [][]node) node {
 	return n
 }
 
-// texts is a list of plain values.
+// texts is a list of texts.
 func texts(name, each string, values []string) node {
 	n := node{name: name}
 	for _, v := range values {
@@ -73,7 +73,7 @@ func texts(name, each string, values []string) node {
 func (n node) write(out *bytes.Buffer) {
 	out.WriteString("<" + n.name + ">")
 	if n.kids == nil {
-		_ = xml.EscapeText(out, []byte(n.text)) // a buffer takes everything
+		_ = xml.EscapeText(out, []byte(n.text)) // a buffer always has room
 	}
 	for _, kid := range n.kids {
 		if kid.name != "" {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// mostUserData is how many bytes of it an instance is given.
+// mostUserData is the maximum size of user data, in bytes.
 const mostUserData = 16384
 
-// order is a request for an instance, checked.
+// order is a validated request for an instance.
 type order struct {
 	form
 	image   Image
@@ -22,19 +22,19 @@ type order struct {
 	host    string
 }
 
-// runInstances makes one instance: more are not asked for here.
+// runInstances creates one instance: machines request no more.
 func runInstances(c *Cloud, in *call) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	token := memory{c.store}.tokenOf(in)
-	if i, ok, no := (memory{c.store}).repeated(in, token); ok || no != nil {
+	token := launchTokens{c.store}.tokenOf(in)
+	if i, ok, no := (launchTokens{c.store}).repeated(in, token); ok || no != nil {
 		return c.told(i, no)
 	}
 	o, no := c.check(in)
 	if no != nil {
 		return nil, no
 	}
-	c.tokens[token] = answered{request: in.values.Encode()} // also that of a launch that is refused from here on
+	c.tokens[token] = answered{request: in.values.Encode()} // also for a launch that is refused below
 	if no = c.room(o); no != nil {
 		return nil, no
 	}
@@ -52,9 +52,9 @@ func (c *Cloud) told(i instance, no *failure) ([]node, *failure) {
 	return c.reservation(i, c.clock.Now()), nil
 }
 
-// tokenOf is what the token of a launch is kept under. It holds in the zone, if the request gives one, or a subnet: in another one it is
-// another launch.
-func (c memory) tokenOf(in *call) string {
+// tokenOf is the key of a launch's token. A token is valid in the zone of the request, or of its subnet: in
+// another zone it is another launch.
+func (c launchTokens) tokenOf(in *call) string {
 	zone, subnet := in.get("Placement.AvailabilityZone"), in.get("SubnetId")
 	for _, n := range in.each("NetworkInterface") {
 		subnet = cmp.Or(subnet, n.get("SubnetId"))
@@ -65,9 +65,9 @@ func (c memory) tokenOf(in *call) string {
 	return in.account + "/" + zone + "/" + in.get("ClientToken")
 }
 
-// repeated is the instance that was made with the token before. One that was used for something else is refused, also if what it
-// was used for was refused for want of capacity.
-func (c memory) repeated(in *call, token string) (instance, bool, *failure) {
+// repeated is the instance that was created with the token. A token of another request is refused, also if
+// that request was refused for lack of capacity.
+func (c launchTokens) repeated(in *call, token string) (instance, bool, *failure) {
 	before, ok := c.tokens[token]
 	if !ok || in.get("ClientToken") == "" {
 		return instance{}, false, nil
@@ -82,7 +82,7 @@ func (c memory) repeated(in *call, token string) (instance, bool, *failure) {
 	return i, ok, nil
 }
 
-// check refuses what AWS refuses before it looks for room.
+// check refuses what AWS refuses before it checks capacity.
 func (c launcher) check(in *call) (order, *failure) {
 	o := order{form: in.form, region: in.region, zone: in.get("Placement.AvailabilityZone")}
 	for _, check := range []func(*order) *failure{
@@ -102,7 +102,7 @@ func (c launcher) checkCounts(o *order) *failure {
 		}
 	}
 	if o.number("MinCount") != 1 || o.number("MaxCount") != 1 {
-		return refuse("InvalidParameterValue", "This double makes one instance at a time")
+		return refuse("InvalidParameterValue", "This simulator creates one instance at a time")
 	}
 	return nil
 }
@@ -195,9 +195,9 @@ func (c launcher) checkNetwork(o *order) *failure {
 	return nil
 }
 
-// subnet is the one with an ID in a region. One that is made up is in the zone, if one is given.
+// subnet is the subnet with an ID in a region. A generated one is in the zone, if there is one.
 func (c *store) subnet(region, zone, id string) (Subnet, bool) {
-	for _, s := range (acceptor{c}).subnetsOf(region) {
+	for _, s := range (generator{c}).subnetsOf(region) {
 		if s.ID == id {
 			return s, true
 		}
@@ -209,7 +209,7 @@ func (c *store) subnet(region, zone, id string) (Subnet, bool) {
 }
 
 func (c *store) defaultSubnet(region, zone string) (Subnet, bool) {
-	for _, s := range (acceptor{c}).subnetsOf(region) {
+	for _, s := range (generator{c}).subnetsOf(region) {
 		if s.Default && (zone == "" || s.Zone == zone) {
 			return s, true
 		}
@@ -287,7 +287,7 @@ func checkDisks(o *order) *failure {
 	return nil
 }
 
-// mostTags is how many an instance may have.
+// mostTags is the maximum number of an instance's tags.
 const mostTags = 50
 
 func checkTags(o *order) *failure {
@@ -330,7 +330,7 @@ func checkMarket(o *order) *failure {
 	return nil
 }
 
-// launch makes the instance and what belongs to it; the caller holds the lock.
+// launch creates the instance and its dependants; the caller holds the lock.
 func (c launcher) launch(in *call, o order) (instance, *failure) {
 	now := c.clock.Now()
 	i := instance{

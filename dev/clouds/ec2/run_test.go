@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// launching asks for an instance, and tells the code of the refusal.
+// launching creates an instance, and returns the code of the error.
 func launching(c *Cloud, more ...string) string {
 	in := call{form: form{values: url.Values{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account}
 	all := append([]string{"ImageId", "ami-0123456789abcdef0", "InstanceType", "m5.large", "MinCount", "1", "MaxCount", "1", "ClientToken", "t"}, more...)
@@ -20,7 +20,8 @@ func launching(c *Cloud, more ...string) string {
 	return ""
 }
 
-// As EC2 does: a token is kept also where the launch was refused for want of capacity, and holds in the zone that the request gives.
+// As in EC2, a token is kept also if the launch was refused for lack of capacity, and is valid in the zone of
+// the request.
 func TestTokensAreKeptByZone(t *testing.T) {
 	const insufficient, mismatch = "InsufficientInstanceCapacity", "IdempotentParameterMismatch"
 	c := New(&double.Clock{}, Options{Inventory: Sample()})
@@ -48,7 +49,7 @@ func TestTokensAreKeptByZone(t *testing.T) {
 	}
 }
 
-// Quotas of vCPUs are those of families of types, and spot instances are counted apart.
+// Quotas of vCPUs are those of families of types, and spot instances are counted separately.
 func TestQuotasAreCountedByBucket(t *testing.T) {
 	inventory := Sample()
 	inventory.Quotas = Quotas{VCPUs: 4, SpotVCPUs: 2, Buckets: map[string]int64{"p": 0}}

@@ -18,7 +18,7 @@ import (
 
 var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
 
-// signed is what a request says of its signature.
+// signed has the parts of a request's signature.
 type signed struct {
 	key, day, region, service string
 	headers                   []string
@@ -37,14 +37,14 @@ func signatureOf(r *http.Request) (signed, bool) {
 	}, true
 }
 
-// stale reports whether the request was signed too long ago. Signatures hold for five minutes of real time, whatever
-// the double's clock says.
+// stale reports whether the request was signed too long ago. Signatures are valid for five minutes of real
+// time, whatever the simulator's clock says.
 func (s signed) stale(now time.Time) bool {
 	at, err := time.Parse("20060102T150405Z", s.at)
 	return err != nil || now.Sub(at).Abs() > 5*time.Minute || !strings.HasPrefix(s.at, s.day)
 }
 
-// holds reports whether the signature was made with the secret.
+// holds reports whether the signature is valid for the secret.
 func (s signed) holds(r *http.Request, body []byte, secret string) bool {
 	if !slices.Contains(s.headers, "host") {
 		return false
@@ -88,5 +88,5 @@ func (s signed) canonical(r *http.Request, body []byte) string {
 	}, "\n")
 }
 
-// query is the canonical one, whose parameters are sorted by name.
+// query is the canonical query, whose parameters are sorted by name.
 func query(u *url.URL) string { return u.Query().Encode() }

@@ -19,23 +19,23 @@ import (
 	"time"
 )
 
-// Paths of what gives tokens: to service accounts, to identities of elsewhere, and to those that may stand in for a
-// service account.
+// The paths of endpoints that issue tokens: to service accounts, to external identities, and to those that
+// may impersonate a service account.
 const (
 	tokenPath         = "/token"
 	exchangePath      = "/v1/token"
 	impersonationPath = "/v1/projects/-/serviceAccounts/"
 )
 
-// lifetime is that of a token.
+// lifetime is the lifetime of a token.
 const lifetime = time.Hour
 
-// access is who may come in.
+// access has the accepted credentials.
 type access struct {
 	accounts map[string]ServiceAccount
-	// tokens are those that were given, and by which key.
+	// tokens are the issued tokens, with the key of each.
 	tokens map[string]grant
-	// any: service accounts, keys and identities of elsewhere that the project does not have are let in.
+	// any: unknown service accounts, keys and external identities are accepted.
 	any bool
 }
 
@@ -43,7 +43,7 @@ type grant struct {
 	account    ServiceAccount
 	key        string
 	until      time.Time
-	federation *Federation // of a token that may only be exchanged for another
+	federation *Federation // of a token that may only be exchanged
 }
 
 func newAccess(v Inventory, anybody bool) access {
@@ -62,7 +62,7 @@ func (s ServiceAccount) may(permission string) bool {
 	})
 }
 
-// bearer is who sends a request.
+// bearer identifies the sender of a request.
 func (a *access) bearer(r *http.Request, now time.Time) (ServiceAccount, *failure) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	g, ok := a.tokens[token]
@@ -82,12 +82,12 @@ func (a *access) give(g grant) resource {
 	return resource{"access_token": token, "expires_in": int(lifetime.Seconds()), "token_type": "Bearer"}
 }
 
-// refused is an answer of OAuth.
+// refused is an OAuth error.
 func refused(w http.ResponseWriter, why, description string) {
 	writeJSON(w, http.StatusBadRequest, resource{"error": why, "error_description": description})
 }
 
-// serveToken gives a token for a JWT that a key of a service account has signed (RFC 7523).
+// serveToken issues a token for a JWT that a key of a service account has signed (RFC 7523).
 func serveToken(c *Cloud, w http.ResponseWriter, _ *http.Request, body []byte) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil || form.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" {
@@ -108,7 +108,7 @@ var (
 	errTime      = errors.New("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your iat and exp values in the JWT claim.") //nolint:staticcheck,revive // Google's words.
 )
 
-// claims are those that are looked at.
+// claims are the checked claims.
 type claims struct {
 	Issuer   string `json:"iss"`
 	Audience string `json:"aud"`
@@ -175,8 +175,8 @@ func verifies(public string, sum, signature []byte) bool {
 	return err == nil && ok && rsa.VerifyPKCS1v15(key, crypto.SHA256, sum, signature) == nil
 }
 
-// IssueKey makes a key of a service account, and returns it as the JSON that Google Cloud gives for it: base is the URL at
-// which the double is served.
+// IssueKey creates a key of a service account, and returns the JSON that Google Cloud issues for it: base is
+// the URL of the simulator.
 func (c *Cloud) IssueKey(email, base string) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -213,7 +213,7 @@ func acceptKey(c *Cloud, email string, k Key) error {
 	return nil
 }
 
-// RevokeKeys makes all keys of a service account worthless, and what was given for them.
+// RevokeKeys revokes all keys of a service account, and the tokens issued for them.
 func (c *Cloud) RevokeKeys(email string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,7 @@ func (c *Cloud) RevokeKeys(email string) {
 	c.access.accounts[email] = account
 }
 
-// Permit sets what a service account may do; nothing said is everything.
+// Permit sets the permissions of a service account; without arguments, it has all.
 func (c *Cloud) Permit(email string, permissions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +231,7 @@ func (c *Cloud) Permit(email string, permissions ...string) {
 	c.access.accounts[email] = account
 }
 
-// serveExchange gives a token of the security token service for one of elsewhere (RFC 8693).
+// serveExchange issues a token of the security token service for an external one (RFC 8693).
 func serveExchange(c *Cloud, w http.ResponseWriter, body []byte) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil || form.Get("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" {
@@ -252,7 +252,7 @@ func serveExchange(c *Cloud, w http.ResponseWriter, body []byte) {
 	writeJSON(w, http.StatusOK, answer.with(resource{"issued_token_type": "urn:ietf:params:oauth:token-type:access_token"}))
 }
 
-// serveImpersonation gives a token of a service account for one of a federation.
+// serveImpersonation issues a token of a service account for one of a federation.
 func serveImpersonation(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	email, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, impersonationPath), ":generateAccessToken")
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// TestAcceptAny: whoever comes with whatever key is let in, to any project, zone and network, until all are locked out.
+// TestAcceptAny: any credentials are accepted, for any project, zone and network, until all are revoked.
 func TestAcceptAny(t *testing.T) {
 	clock := &double.Clock{}
 	c := Administered{New(clock, Options{Inventory: Sample(), AcceptAny: true})}

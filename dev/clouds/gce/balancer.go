@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// balancers are target pools, unmanaged groups of instances and regional backend services, by region or zone and name.
+// balancers are target pools, unmanaged instance groups and regional backend services, by region or zone and
+// name.
 type balancers struct {
 	pools, groups, backends map[string]resource
 }
@@ -28,7 +29,7 @@ func newBalancers(v Inventory) balancers {
 	return b
 }
 
-// forget takes an instance that is gone out of groups. Target pools keep its name.
+// forget removes a deleted instance from groups. Target pools keep its name.
 func (b balancers) forget(i instance) {
 	for key, g := range b.groups {
 		b.groups[key] = g.with(resource{"_members": slices.DeleteFunc(slices.Clone(g.texts("_members")), func(m string) bool {
@@ -37,7 +38,7 @@ func (b balancers) forget(i instance) {
 	}
 }
 
-// lose takes an instance out of groups and target pools.
+// lose removes an instance from groups and target pools.
 func (b balancers) lose(i instance) {
 	b.forget(i)
 	for key, p := range b.pools {
@@ -55,7 +56,7 @@ func one(all map[string]resource, q request, kind string) (any, *failure) {
 	return r, nil
 }
 
-// getPool makes the pool where anything is accepted.
+// getPool creates the pool if anything is accepted.
 func getPool(c *Cloud, q request) (any, *failure) {
 	if _, ok := c.balancers.pools[q.key()]; !ok && c.options.AcceptAny {
 		c.balancers.pools[q.key()] = resource{
@@ -77,7 +78,7 @@ func getGroup(c *Cloud, q request) (any, *failure) {
 
 func getBackend(c *Cloud, q request) (any, *failure) { return one(c.balancers.backends, q, "regions") }
 
-// edited is the list with the links of a request in it, or without them.
+// edited is the list with or without the links of a request.
 func edited(list []string, links []resource, add bool) []string {
 	for _, l := range links {
 		same := func(m string) bool { return below(m) == below(l.text("instance")) }
@@ -89,7 +90,7 @@ func edited(list []string, links []resource, add bool) []string {
 	return list
 }
 
-// poolMember adds instances to a pool or takes them out. Nobody looks whether they exist.
+// poolMember adds instances to a pool or removes them. It does not check whether they exist.
 func poolMember(c *Cloud, q request) (any, *failure) {
 	pool, err := getPool(c, q)
 	if err != nil {
@@ -125,7 +126,7 @@ func listGroup(c *Cloud, q request) (any, *failure) {
 	return pageOf(c, q, "instanceGroupsListInstances", all)
 }
 
-// groupMembers adds instances to a group or takes them out. Those that do not exist cannot be added.
+// groupMembers adds instances to a group or removes them. Instances that do not exist cannot be added.
 func groupMembers(c *Cloud, q request) (any, *failure) {
 	g, ok := c.balancers.groups[q.key()]
 	if !ok {

@@ -170,7 +170,7 @@ func getSubnetwork(c *Cloud, q request) (any, *failure) {
 	}, nil
 }
 
-// serveTagValue answers Resource Manager's lookup of a tag's value by its name, "parent/key/value".
+// serveTagValue answers Resource Manager's lookup of a tag value by its name, "parent/key/value".
 func serveTagValue(c *Cloud, w http.ResponseWriter, r *http.Request) {
 	who, err := c.access.bearer(r, c.clock.Now())
 	if err == nil && !who.may("resourcemanager.tagValues.get") {

@@ -14,18 +14,19 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options say what a double is like.
+// Options are the options of a simulator.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny: service accounts, keys, projects, regions, zones, images, networks, subnetworks, machine types and accelerators that the inventory does not have are taken as if it had.
+	// AcceptAny accepts unknown service accounts, keys, projects, regions, zones, images, networks,
+	// subnetworks, machine types and accelerators.
 	AcceptAny bool
-	// Boot is how long an instance takes to run, Delete how long to be gone; 0 for 15 and 20 s.
+	// Boot is the time until an instance runs, Delete the time until it is deleted; 0 means 15 and 20 s.
 	Boot, Delete time.Duration
-	// PageSize bounds pages, 0 for 500.
+	// PageSize limits pages; 0 means 500.
 	PageSize int
 }
 
-// Cloud is the double of one project: a [double.Cloud].
+// Cloud is the simulator of one project: a [double.Cloud].
 type Cloud struct {
 	clock   *double.Clock
 	options Options
@@ -37,7 +38,8 @@ type Cloud struct {
 	disks     *double.Table[disk]
 	balancers balancers
 	access    access
-	// operations are by name, in the order in which they were begun; replies are those of requests with an ID.
+	// operations are the operations by name, in the order of their beginning; replies are those of requests
+	// with an ID.
 	operations *double.Table[resource]
 	replies    map[string]string
 	agenda     []event
@@ -53,7 +55,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New returns a double of a project that has no instance yet.
+// New returns a simulator of a project without instances.
 func New(clock *double.Clock, o Options) *Cloud {
 	if o.Boot == 0 {
 		o.Boot = 15 * time.Second
@@ -74,24 +76,24 @@ func New(clock *double.Clock, o Options) *Cloud {
 	return c
 }
 
-// id is a number that nothing else has: of 19 digits, as the real ones.
+// newID is a new number, of 19 digits like the real ones.
 func newID(c *Cloud) string {
 	c.serial++
 	return strconv.FormatUint(c.serial, 10)
 }
 
-// event is something that time brings.
+// event is a scheduled change.
 type event struct {
 	at time.Time
 	do func()
 }
 
-// after has something done once the time has passed.
+// after schedules a change.
 func (c *Cloud) after(d time.Duration, do func()) {
 	c.agenda = append(c.agenda, event{c.clock.Now().Add(d), do})
 }
 
-// settle does what was due.
+// settle applies the changes that are due.
 func (c *Cloud) settle() {
 	for {
 		now, next := c.clock.Now(), -1
@@ -109,7 +111,7 @@ func (c *Cloud) settle() {
 	}
 }
 
-// request is one that was let in.
+// request is an authenticated request.
 type request struct {
 	target
 	method string
@@ -138,7 +140,7 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// serveOther answers what is not the compute API.
+// serveOther answers requests of other APIs than the compute API.
 func serveOther(c *Cloud, w http.ResponseWriter, r *http.Request, body []byte) bool {
 	switch path := r.URL.Path; {
 	case path == tokenPath:
@@ -157,7 +159,7 @@ func serveOther(c *Cloud, w http.ResponseWriter, r *http.Request, body []byte) b
 	return true
 }
 
-// compute answers a request of the compute API, whoever sends it.
+// answer answers a request of the compute API, without checking its credentials.
 func answer(c *Cloud, t target, r *http.Request, body []byte) (any, *failure) {
 	who, err := c.access.bearer(r, c.clock.Now())
 	if err != nil {
@@ -186,7 +188,7 @@ func answer(c *Cloud, t target, r *http.Request, body []byte) (any, *failure) {
 	return serve(c, q)
 }
 
-// place checks project and zone, or region, of a request.
+// checkPlace checks project and zone, or region, of a request.
 func checkPlace(c *Cloud, q request) *failure {
 	v := &c.options.Inventory
 	_, region := v.region(q.scope)
@@ -206,7 +208,7 @@ func isZone(c *Cloud, name string) bool {
 	return c.options.Inventory.zone(name) || c.options.AcceptAny && zoneForm.MatchString(name)
 }
 
-// methods are those of the API that there are.
+// methods are the supported methods of the API.
 var methods = map[string]func(*Cloud, request) (any, *failure){
 	"instances.insert":                insertInstance,
 	"instances.get":                   getInstance,

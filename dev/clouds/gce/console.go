@@ -37,7 +37,7 @@ func (c *Cloud) Instances() (all []double.Listed) {
 	return all
 }
 
-// Orphans implements [double.Inspected]: disks that nobody uses.
+// Orphans implements [double.Inspected]: disks without an instance.
 func (c *Cloud) Orphans() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,14 +50,14 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// Disk is a persistent disk as tests see it.
+// Disk is a persistent disk in a form for tests.
 type Disk struct {
 	Zone, Name string
 	Labels     map[string]string
 	Used       bool
 }
 
-// Disks are all that there are.
+// Disks are all disks.
 func (c *Cloud) Disks() (all []Disk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Cloud) Disks() (all []Disk) {
 	return all
 }
 
-// Asked is the request that made an instance, as JSON of it was read; nil if there is no such instance.
+// Asked is the request that created an instance, as decoded JSON; nil if the instance does not exist.
 func (c *Cloud) Asked(id string) map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +79,8 @@ func (c *Cloud) Asked(id string) map[string]any {
 	return i.body
 }
 
-// Members are those of a load balancer, "targetPools", "instanceGroups" or "backendServices", in a region or zone: paths from
-// "projects" on.
+// Members are the members of a load balancer, "targetPools", "instanceGroups" or "backendServices", in a
+// region or zone: paths from "projects" on.
 func (c *Cloud) Members(collection, place, name string) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Cloud) Members(collection, place, name string) (all []string) {
 	return all
 }
 
-// verb is one that people may ask for.
+// verb is a verb of the console.
 type verb struct {
 	double.Verb
 	do func(on string) error
@@ -107,14 +107,14 @@ type verb struct {
 
 func verbsOf(c *Cloud) []verb {
 	return []verb{
-		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it is told of its preemption, and off half a minute later"}, onInstance(c, interruptInstance)},
-		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is gone at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
+		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it gets a preemption notice, and stops half a minute later"}, onInstance(c, interruptInstance)},
+		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is deleted at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
 		{double.Verb{Name: "stop", On: "an instance's ID or name"}, onInstance(c, func(c *Cloud, i instance) error {
 			haltInstance(c, i, newOperation(c, "stop", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
 			return nil
 		})},
 		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation ends for want of room"}, onInstance(c, failInstance)},
-		{double.Verb{Name: "exhaust", On: "zone[/type]: what is made there is given up for want of room"}, func(on string) error { c.exhausted[on] = true; return nil }},
+		{double.Verb{Name: "exhaust", On: "zone[/type]: instances that are created there fail for lack of capacity"}, func(on string) error { c.exhausted[on] = true; return nil }},
 		{double.Verb{Name: "restock", On: "zone[/type]: there is room again"}, func(on string) error { delete(c.exhausted, on); return nil }},
 		{double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag"}, func(on string) error { return untag(c, on) }},
 		{double.Verb{Name: "deregister", On: "an instance's ID or name: load balancers lose it"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
@@ -153,7 +153,7 @@ func onInstance(c *Cloud, do func(*Cloud, instance) error) func(string) error {
 	}
 }
 
-// interrupt preempts a spot instance: it is told, and stopped 30 s later.
+// interruptInstance preempts a spot instance: it gets a notice, and is stopped 30 s later.
 func interruptInstance(c *Cloud, i instance) error {
 	if !spot(i.is.part("scheduling")) {
 		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
@@ -198,7 +198,8 @@ func setQuota(c *Cloud, on string) error {
 	return nil
 }
 
-// Plant makes an instance that runs, around the API, of the request that would have made it; Leave a disk that nobody uses.
+// Plant creates a running instance from the body of a creation request, without a request; Leave creates a
+// disk without an instance.
 func (c *Cloud) Plant(zone string, body map[string]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,14 +214,14 @@ func (c *Cloud) Plant(zone string, body map[string]any) error {
 	return nil
 }
 
-// Leave makes a disk that nobody uses, around the API.
+// Leave creates a disk without an instance, without a request.
 func (c *Cloud) Leave(zone, name string, labels map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	makeDisk(c, c.options.Inventory.Project, zone, name, 20, resource{"labels": labels})
 }
 
-// SetLabels changes the labels of an instance around the API.
+// SetLabels changes the labels of an instance without a request.
 func (c *Cloud) SetLabels(id string, change func(map[string]string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +238,7 @@ func relabel(c *Cloud, id string, change func(map[string]string)) {
 	})
 }
 
-// untag takes a label and a network tag of that name away from an instance.
+// untag removes a label and a network tag of that name from an instance.
 func untag(c *Cloud, on string) error {
 	name, key, _ := strings.Cut(on, "=")
 	return onInstance(c, func(c *Cloud, i instance) error {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// disk is a persistent one.
+// disk is a persistent disk.
 type disk struct {
 	id, project, zone, name string
 	is                      resource
@@ -16,7 +16,7 @@ func diskNamed(c *Cloud, project, zone, name string) (disk, bool) {
 	return find(c.disks.All(), func(d disk) bool { return d.project == project && d.zone == zone && d.name == name })
 }
 
-// makeDisk makes one that nobody uses.
+// makeDisk creates a disk without an instance.
 func makeDisk(c *Cloud, project, zone, name string, size int64, init resource) disk {
 	d := disk{id: newID(c), project: project, zone: zone, name: name}
 	kind := tail(init.text("diskType"))
@@ -38,7 +38,7 @@ func makeDisk(c *Cloud, project, zone, name string, size int64, init resource) d
 	return d
 }
 
-// useDisk attaches the disk of that name to an instance: one that is there is taken as it is.
+// useDisk attaches the disk of that name to an instance: an existing one is used as it is.
 func useDisk(c *Cloud, i instance, name string, size int64, init resource) {
 	d, ok := diskNamed(c, i.project, i.zone, name)
 	if !ok {
@@ -51,7 +51,8 @@ func useDisk(c *Cloud, i instance, name string, size int64, init resource) {
 	})
 }
 
-// release detaches the disks of an instance that is gone, and removes those that go with it: all of them, if it never came to be.
+// releaseDisks detaches the disks of a deleted instance, and deletes those with autoDelete: all of them, if
+// the instance never started.
 func releaseDisks(c *Cloud, i instance, all bool) {
 	for _, attached := range i.is.parts("disks") {
 		d, ok := diskNamed(c, i.project, i.zone, tail(attached.text("source")))

@@ -1,13 +1,13 @@
-// Package gce is a double of Google Compute Engine: instances, disks and what they need, the operations
-// that tell what came of a request, load balancers of control planes, the values of tags of Resource
-// Manager, the endpoints that give tokens to service accounts and to identities of elsewhere, and the
-// metadata server that instances ask.
+// Package gce simulates Google Compute Engine: instances, disks and what they need, the operations that
+// report the outcome of requests, load balancers of control planes, tag values of Resource Manager, the
+// endpoints that issue tokens to service accounts and external identities, and the metadata server of
+// instances.
 //
-// Shapes follow the discovery document of compute/v1 (version 20251022 of google.golang.org/api v0.255.0),
-// and, for errors, operations as users have shown them: a shortage and a quota are no errors of the
-// request. The request is accepted, the instance is there in PROVISIONING, and seconds later the
-// operation is DONE with an error, and the instance is gone.
+// Shapes follow the discovery document of compute/v1 (version 20251022 of google.golang.org/api v0.255.0)
+// and, for errors, operations that users have published: a shortage and an exceeded quota are not errors of
+// the request. The request is accepted, the instance is in PROVISIONING, and seconds later the operation is
+// DONE with an error, and the instance is deleted.
 //
-// Credentials are checked: a token is given for a JWT with the signature of a key that is accepted, and
-// each call asks for the permissions that Compute Engine asks for.
+// Credentials are checked: a token is issued for a JWT with the signature of an accepted key, and each call
+// requires the permissions that Compute Engine requires.
 package gce

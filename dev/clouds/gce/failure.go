@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// failure is an answer that says why not: {"error": {"code", "message", "errors": [{"message", "domain", "reason"}]}}.
+// failure is an error answer: {"error": {"code", "message", "errors": [{"message", "domain", "reason"}]}}.
 type failure struct {
 	status          int
 	reason, message string
@@ -40,8 +40,8 @@ func (f *failure) write(w http.ResponseWriter) {
 	writeJSON(w, f.status, resource{"error": resource{"code": f.status, "message": f.message, "errors": []resource{one}}})
 }
 
-// shortage is the error of an operation for which a zone has no room: machineType is empty where something
-// else is used up that instances of every type need, such as disks.
+// shortage is the error of an operation without capacity in a zone: machineType is empty if another resource
+// is exhausted that instances of every type need, such as disks.
 func shortage(project, zone, machineType string) resource {
 	what := "compute"
 	if machineType == "" {
@@ -65,7 +65,7 @@ func shortage(project, zone, machineType string) resource {
 	return e
 }
 
-// quotaExceeded is the error of an operation that would go over a quota.
+// quotaExceeded is the error of an operation that would exceed a quota.
 func quotaExceeded(metric, region string, limit float64) resource {
 	return resource{
 		"code":    "QUOTA_EXCEEDED",
@@ -77,7 +77,8 @@ func quotaExceeded(metric, region string, limit float64) resource {
 	}
 }
 
-// Fail implements [double.Cloud]. A shortage of a type or in a zone is no error of the request: the operation ends with it.
+// Fail implements [double.Cloud]. A shortage of a type or in a zone is not an error of the request: the
+// operation ends with it.
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	if f.Kind == "Exhausted" && f.Scope != "account" {
 		if t, ok := parse(r.URL.Path); ok && t.method(r) == "instances.insert" {
@@ -104,7 +105,7 @@ func wordsOf(c *Cloud, r *http.Request, f double.Failure) *failure {
 	case "Exhausted":
 		return failed(http.StatusForbidden, "quotaExceeded", "Quota 'CPUS_ALL_REGIONS' exceeded.  Limit: 24.0 globally.")
 	case "Invalid":
-		return invalid("resource.disks[0].initializeParams.sourceImage", "'projects/nobody/global/images/none'. The referenced image resource cannot be found.")
+		return invalid("resource.disks[0].initializeParams.sourceImage", "'projects/other/global/images/none'. The referenced image resource cannot be found.")
 	case "Denied":
 		return failed(http.StatusUnauthorized, "authError", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.")
 	case "Conflict":

@@ -8,11 +8,12 @@ import (
 	"unicode"
 )
 
-// matcher tells whether a list's filter lets a resource through.
+// matcher reports whether a resource passes a list's filter.
 type matcher func(resource) bool
 
-// parseFilter reads a filter of a list: terms such as name="a", labels.b:* or (status != "RUNNING"), with AND, OR and
-// parentheses; terms that stand beside each other are all to hold. The older form, "name eq regexp", stands alone.
+// parseFilter parses a filter of a list: terms such as name="a", labels.b:* or (status != "RUNNING"), with
+// AND, OR and parentheses; adjacent terms must all match. The former syntax, "name eq regexp", allows one
+// term only.
 func parseFilter(text string) (matcher, *failure) {
 	if strings.TrimSpace(text) == "" {
 		return func(resource) bool { return true }, nil
@@ -76,7 +77,7 @@ func (p *filterParser) next() string {
 
 func (p *filterParser) is(token string) bool { return len(p.tokens) > 0 && p.tokens[0] == token }
 
-// either is terms joined by OR, which binds closer than AND in AIP-160.
+// either parses terms joined by OR, which binds closer than AND in AIP-160.
 func (p *filterParser) either() matcher {
 	all := []matcher{p.any()}
 	for len(p.tokens) > 0 && !p.is(")") && !p.broken {
@@ -125,7 +126,7 @@ func (p *filterParser) term() matcher {
 	case "!=":
 		return func(r resource) bool { return fieldText(r, field) != value }
 	case ":":
-		// Links do not match by a part of them.
+		// A part of a link does not match.
 		return func(r resource) bool {
 			return value == "*" && fieldText(r, field) != "" || fieldText(r, field) == value
 		}

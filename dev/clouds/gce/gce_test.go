@@ -75,7 +75,7 @@ func TestOperationsAreNamedAsTheAPIDoes(t *testing.T) {
 	}
 }
 
-// TestTokensAreSigned: nobody comes in without a key of a service account.
+// TestTokensAreSigned: a token request without a key of a service account is refused.
 func TestTokensAreSigned(t *testing.T) {
 	clock := &double.Clock{}
 	c := New(clock, Options{Inventory: Sample()})
@@ -89,7 +89,7 @@ func TestTokensAreSigned(t *testing.T) {
 	if code := ask(http.MethodGet, "/compute/v1/projects/rehearsal", ""); code != http.StatusUnauthorized {
 		t.Errorf("a forged token is answered with %d", code)
 	}
-	// The signature of another key: {"alg":"RS256","kid":"k"} of an account that there is.
+	// The signature of another key: {"alg":"RS256","kid":"k"} of an existing account.
 	assertion := "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.eyJpc3MiOiJtYWNoaW5lc0ByZWhlYXJzYWwuaWFtLmdzZXJ2aWNlYWNjb3VudC5jb20ifQ.c2lnbmVk"
 	if code := ask(http.MethodPost, "/token", "grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion="+assertion); code != http.StatusBadRequest {
 		t.Errorf("a forged assertion is answered with %d", code)
@@ -133,7 +133,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// ordered is an instance's request with disks of the names; an empty one is made up.
+// ordered is a request for an instance with disks of the names; an empty name is generated.
 func ordered(name string, disks ...string) map[string]any {
 	var all []any
 	for n, d := range disks {
@@ -145,7 +145,7 @@ func ordered(name string, disks ...string) map[string]any {
 	}
 }
 
-// TestDisksAreUsedOnce: no instance has two of one name, or one that another uses.
+// TestDisksAreUsedOnce: no instance has two disks of one name, or a disk that another instance uses.
 func TestDisksAreUsedOnce(t *testing.T) {
 	c := New(&double.Clock{}, Options{Inventory: Sample()})
 	if err := c.Plant("us-east1-b", ordered("first", "a", "b")); err != nil {
@@ -169,7 +169,7 @@ func TestDisksAreUsedOnce(t *testing.T) {
 	}
 }
 
-// TestSeriesAreCounted, besides all processors.
+// TestSeriesAreCounted: the CPUs of a series count for its quota and for that of all CPUs.
 func TestSeriesAreCounted(t *testing.T) {
 	c := New(&double.Clock{}, Options{Inventory: Sample()})
 	if err := c.Plant("us-east1-b", ordered("m", "")); err != nil {

@@ -17,7 +17,7 @@ var (
 	uuidForm  = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-// insert accepts a new instance, or refuses what can be seen to be wrong. What comes of it the operation tells.
+// insertInstance accepts a new instance, or refuses an invalid one. The operation reports the outcome.
 func insertInstance(c *Cloud, q request) (any, *failure) {
 	if id := q.query("requestId"); id != "" && !uuidForm.MatchString(id) {
 		return nil, invalid("requestId", "'%s'. Must be a valid UUID.", id)
@@ -152,7 +152,8 @@ func checkDisks(c *Cloud, q request) *failure {
 	return nil
 }
 
-// checkDiskNames refuses two disks of one name, and one that another instance uses: a disk is written to by one only.
+// checkDiskNames refuses two disks of one name, and a disk that another instance uses: only one instance may
+// write to a disk.
 func checkDiskNames(c *Cloud, q request) *failure {
 	seen := map[string]bool{}
 	for n, d := range q.body.parts("disks") {
@@ -201,7 +202,7 @@ func checkNetworks(c *Cloud, q request) *failure {
 	return nil
 }
 
-// checkPolicy refuses what a policy of the organization forbids.
+// checkPolicy refuses what an organization policy forbids.
 func checkPolicy(c *Cloud, q request) *failure {
 	for _, nic := range q.body.parts("networkInterfaces") {
 		if c.options.Inventory.InsideOnly && len(nic.parts("accessConfigs")) > 0 {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Inventory is what a project has that requests refer to.
+// Inventory is what a project has initially.
 type Inventory struct {
-	// Project is the ID, Number the number of the project. Others do not exist, but for the images, networks
-	// and subnetworks that name them.
+	// Project is the ID, Number the number of the project. No other project exists, except those that images,
+	// networks and subnetworks name.
 	Project string `json:"project"`
 	Number  string `json:"number"`
 
@@ -21,18 +21,19 @@ type Inventory struct {
 	Networks         []Network         `json:"networks"`
 	Subnetworks      []Subnetwork      `json:"subnetworks"`
 	ServiceAccounts  []ServiceAccount  `json:"serviceAccounts"`
-	// Federations let identities of elsewhere in (workload identity federation).
+	// Federations accept external identities (workload identity federation).
 	Federations []Federation `json:"federations,omitempty"`
 	// TargetPools and BackendServices are load balancers without instances; their names are unique in a region.
 	TargetPools     []Regional `json:"targetPools,omitempty"`
 	BackendServices []Regional `json:"backendServices,omitempty"`
 	TagValues       []TagValue `json:"tagValues,omitempty"`
-	// InsideOnly is a policy of the organization, compute.vmExternalIpAccess: no new instance has an external address.
+	// InsideOnly is the organization policy compute.vmExternalIpAccess: no new instance has an external
+	// address.
 	InsideOnly bool `json:"insideOnly,omitempty"`
 }
 
-// Region is one with its zones, and the quotas of the project in it, by metric ("CPUS"). A metric that is left
-// out has no limit.
+// Region is a region with its zones, and the quotas of the project in it, by metric ("CPUS"). Other metrics
+// are unlimited.
 type Region struct {
 	Name   string             `json:"name"`
 	Zones  []string           `json:"zones"`
@@ -45,7 +46,7 @@ type MachineType struct {
 	VCPUs        int64    `json:"vcpus"`
 	MemoryMiB    int64    `json:"memoryMiB"`
 	Architecture string   `json:"architecture,omitempty"` // X86_64, ARM64
-	GPU          string   `json:"gpu,omitempty"`          // the type that it comes with
+	GPU          string   `json:"gpu,omitempty"`          // the accelerator type that it includes
 	GPUs         int64    `json:"gpus,omitempty"`
 	Zones        []string `json:"zones,omitempty"`
 }
@@ -56,30 +57,30 @@ type AcceleratorType struct {
 	Zones []string `json:"zones,omitempty"`
 }
 
-// Image is one of the project, or of another that it names.
+// Image is an image of the project, or of the project that it names.
 type Image struct {
 	Project string `json:"project,omitempty"`
 	Name    string `json:"name"`
 	Family  string `json:"family,omitempty"`
 	SizeGB  int64  `json:"sizeGb,omitempty"`
-	// BIOS: the image does not start with UEFI.
+	// BIOS: the image does not boot with UEFI.
 	BIOS         bool   `json:"bios,omitempty"`
 	Architecture string `json:"architecture,omitempty"`
 }
 
-// Network is one of the project, or of another that it names.
+// Network is a network of the project, or of the project that it names.
 type Network struct {
 	Project string `json:"project,omitempty"`
 	Name    string `json:"name"`
 }
 
-// Subnetwork is one of the project, or of another that it names.
+// Subnetwork is a subnetwork of the project, or of the project that it names.
 type Subnetwork struct {
 	Project string `json:"project,omitempty"`
 	Region  string `json:"region"`
 	Name    string `json:"name"`
 	Network string `json:"network"`
-	// Prefix begins its addresses: "10.0.32".
+	// Prefix is the prefix of its addresses: "10.0.32".
 	Prefix string `json:"prefix"`
 	// Ranges are the names of its secondary ranges.
 	Ranges []string `json:"ranges,omitempty"`
@@ -88,12 +89,12 @@ type Subnetwork struct {
 // ServiceAccount is an identity of the project.
 type ServiceAccount struct {
 	Email string `json:"email"`
-	// Permissions are what it may do, "compute.instances.*" for all of them; empty: everything.
+	// Permissions are its permissions, "compute.instances.*" for all of a kind; empty: all permissions.
 	Permissions []string `json:"permissions,omitempty"`
 	Keys        []Key    `json:"keys,omitempty"`
 }
 
-// Key is the public half of a key of a service account, in PEM.
+// Key is the public key of a service account's key, in PEM.
 type Key struct {
 	ID     string `json:"id"`
 	Public string `json:"public"`
@@ -106,13 +107,13 @@ type Federation struct {
 	Email    string `json:"email"`
 }
 
-// Regional is something that has a name in a region.
+// Regional is a resource of a region.
 type Regional struct {
 	Region string `json:"region"`
 	Name   string `json:"name"`
 }
 
-// TagValue is a value of a tag of Resource Manager, with the names of its parent and key.
+// TagValue is a tag value of Resource Manager, with the names of its parent and key.
 type TagValue struct {
 	Parent string `json:"parent"`
 	Key    string `json:"key"`
@@ -120,7 +121,7 @@ type TagValue struct {
 	ID     string `json:"id"`
 }
 
-// Sample is an inventory that the examples of the documentation fit.
+// Sample is an inventory for the examples of the documentation.
 func Sample() Inventory {
 	zones := func(region string) []string { return []string{region + "-b", region + "-c", region + "-d"} }
 	quotas := map[string]float64{"CPUS": 2400, "INSTANCES": 600, "IN_USE_ADDRESSES": 100, "SSD_TOTAL_GB": 100_000, "DISKS_TOTAL_GB": 200_000, "NVIDIA_T4_GPUS": 8, "PREEMPTIBLE_NVIDIA_T4_GPUS": 8}
@@ -202,7 +203,7 @@ func (v *Inventory) accelerator(zone, name string) (AcceleratorType, bool) {
 	})
 }
 
-// image finds one by its name, or the last one of a family.
+// image finds an image by its name, or the last one of a family.
 func (v *Inventory) image(project, name string, family bool) (Image, bool) {
 	for _, i := range slices.Backward(v.Images) {
 		if cmp.Or(i.Project, v.Project) == project && (family && i.Family == name || !family && i.Name == name) {

@@ -11,7 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+// Administered is a cloud with its administration: credentials can be revoked and issued, and instances
+// planted.
 type Administered struct{ *Cloud }
 
 var (
@@ -19,7 +20,8 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// Revoke implements [double.Lender]: no key of a service account holds, nor a token, and no identity of elsewhere is exchanged.
+// Revoke implements [double.Lender]: no key of a service account is valid, nor a token, and no external
+// identity is exchanged.
 func (c Administered) Revoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +36,7 @@ func (c Administered) Revoke() {
 	c.access.any = false
 }
 
-// revoked are those who were let in.
+// revoked are the revoked credentials.
 type revoked struct {
 	keys        []keysOf
 	federations []Federation
@@ -58,20 +60,21 @@ func (c Administered) Restore() {
 	c.revoked, c.access.any = revoked{}, c.options.AcceptAny
 }
 
-// TokenHost is where the keys of the real cloud say that tokens are to be had.
+// TokenHost is the token endpoint in the keys of the real cloud.
 const TokenHost = "https://oauth2.googleapis.com"
 
-// sample is what stands in samples.
+// sample has the key and the project in the samples.
 type sample struct{ key, project string }
 
-// StandFor says which key and which project stand in samples, so that [Administered.Issue] can say what has to stand there instead.
+// StandFor sets the key and the project in the samples, so that [Administered.Issue] can return their
+// replacements.
 func (c Administered) StandFor(key []byte, project string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sample = sample{string(key), project}
 }
 
-// Issue implements [double.Lender], for the project of the double alone: another account is another double.
+// Issue implements [double.Lender], for the simulator's project alone: another account is another simulator.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	v := c.options.Inventory
 	if account != "" {
@@ -93,14 +96,14 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 		return fmt.Errorf("there is no instance %q", id)
 	}
 	body := maps.Clone(i.body)
-	body["labels"] = i.is["labels"] // as they are by now
+	body["labels"] = i.is["labels"] // the current labels
 	for _, field := range []string{"name", "labels", "tags", "disks"} {
 		body[field] = renamed(body[field], rename)
 	}
 	return c.Plant(i.zone, body)
 }
 
-// renamed renames all texts in a value, and the keys of maps, which are those of labels as well as fields of the API.
+// renamed renames all texts in a value, and the keys of maps: of labels as well as of fields of the API.
 func renamed(v any, rename func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -125,7 +128,8 @@ func renamed(v any, rename func(string) string) any {
 	return v
 }
 
-// Knows reports whether who sends the request, or asks for a token by it, is one of those whom the project lets in.
+// Knows reports whether the project accepts the sender of the request, or the identity for which it requests
+// a token.
 func (c Administered) Knows(r *http.Request, body []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

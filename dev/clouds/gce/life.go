@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// instance is one that exists. A change makes another value.
+// instance is an existing instance. A change replaces the value.
 type instance struct {
 	id, project, zone, name string
-	// body is what was asked for, is what the API shows.
+	// body is the request, is what the API shows.
 	body, is resource
 	began    time.Time
 	boots    int
-	// preempted: Compute Engine has said that it takes the instance back.
+	// preempted: Compute Engine has announced the preemption.
 	preempted bool
 }
 
@@ -21,7 +21,7 @@ func (i instance) status() string { return i.is.text("status") }
 
 func (i instance) machineType() string { return tail(i.is.text("machineType")) }
 
-// named is the instance that has the name, or the ID, in a zone.
+// instanceNamed is the instance with the name, or the ID, in a zone.
 func instanceNamed(c *Cloud, project, zone, name string) (instance, bool) {
 	return named(c.instances.All(), project, zone, name)
 }
@@ -32,7 +32,7 @@ func named(all []instance, project, zone, name string) (instance, bool) {
 	})
 }
 
-// becomes gives an instance another status, if it is there.
+// becomes changes the status of an instance, if it exists.
 func becomes(c *Cloud, id, status string, also resource) {
 	c.instances.Update(id, func(i instance) instance {
 		i.is = i.is.with(resource{"status": status}).with(also)
@@ -43,11 +43,11 @@ func becomes(c *Cloud, id, status string, also resource) {
 	})
 }
 
-// launch has an accepted instance run in time, or be given up half way for the cause.
+// launch starts an accepted instance after its boot time, or lets it fail before with the cause.
 func launch(c *Cloud, id string, op, cause resource) {
 	c.after(c.options.Boot/2, func() {
 		if i, ok := c.instances.Get(id); !ok || i.status() != "PROVISIONING" {
-			return // it was deleted, or given up
+			return // it was deleted, or has failed
 		}
 		if cause != nil {
 			giveUp(c, id, op, cause)
@@ -65,7 +65,7 @@ func launch(c *Cloud, id string, op, cause resource) {
 	})
 }
 
-// giveUp removes what was accepted, disks included, and ends its operation with the cause.
+// giveUp deletes an accepted instance with its disks, and ends its operation with the cause.
 func giveUp(c *Cloud, id string, op, cause resource) {
 	if i, ok := c.instances.Get(id); ok {
 		c.instances.Delete(id)
@@ -74,7 +74,7 @@ func giveUp(c *Cloud, id string, op, cause resource) {
 	finished(c, op, cause)
 }
 
-// vanish removes an instance, and the disks that go with it.
+// vanish deletes an instance, and the disks that are deleted with it.
 func vanish(c *Cloud, id string) {
 	if i, ok := c.instances.Get(id); ok {
 		c.instances.Delete(id)
@@ -83,7 +83,7 @@ func vanish(c *Cloud, id string) {
 	}
 }
 
-// exists is the instance that a request is about.
+// existing is the instance of a request.
 func existing(c *Cloud, q request) (instance, *failure) {
 	i, ok := instanceNamed(c, q.project, q.scope, q.name)
 	if !ok {
@@ -92,7 +92,8 @@ func existing(c *Cloud, q request) (instance, *failure) {
 	return i, nil
 }
 
-// change begins an operation on an instance, or answers with the one that was begun before by that request.
+// changeInstance begins an operation on an instance, or answers with the operation that an earlier call of
+// that request ID began.
 func changeInstance(c *Cloud, q request, kind string, do func(i instance, op resource) *failure) (any, *failure) {
 	if op, ok := replay(c, q); ok {
 		return op, nil
@@ -137,7 +138,7 @@ func stopInstance(c *Cloud, q request) (any, *failure) {
 	})
 }
 
-// halt switches an instance off in time.
+// haltInstance stops an instance after a delay.
 func haltInstance(c *Cloud, i instance, op resource) {
 	becomes(c, i.id, "STOPPING", nil)
 	c.after(c.options.Delete/2, func() {
@@ -176,7 +177,7 @@ func resetInstance(c *Cloud, q request) (any, *failure) {
 	})
 }
 
-// edit is a change that shows at once.
+// editInstance is a change without a delay.
 func editInstance(c *Cloud, q request, kind string, fields func(i instance) (resource, *failure)) (any, *failure) {
 	return changeInstance(c, q, kind, func(i instance, op resource) *failure {
 		also, err := fields(i)
@@ -234,7 +235,7 @@ func listInstances(c *Cloud, q request) (any, *failure) {
 	return pageOf(c, q, "instances", all)
 }
 
-// serialPort answers with what the guest would have written.
+// serialPort answers with the guest's simulated console output.
 func serialPort(c *Cloud, q request) (any, *failure) {
 	i, err := existing(c, q)
 	if err != nil {

@@ -14,8 +14,8 @@ type placed struct {
 	resource
 }
 
-// page answers a list, or an aggregated one, by filter, maxResults and pageToken. An aggregated one has an entry for each
-// scope that there is, with a warning where it has nothing.
+// pageOf answers a list, or an aggregated one, by filter, maxResults and pageToken. An aggregated list has an
+// entry for each scope, with a warning for an empty one.
 func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure) {
 	matches, why := parseFilter(q.query("filter"))
 	if why != nil {
@@ -34,7 +34,7 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	if err != nil {
 		return nil, err
 	}
-	// A token is the key of the last one of a page: what goes meanwhile lets none of the others out.
+	// A token is the key of the last item of a page: so deletions meanwhile do not skip items.
 	slices.SortStableFunc(kept, func(a, b placed) int { return strings.Compare(a.key(), b.key()) })
 	from := 0
 	for after != "" && from < len(kept) && kept[from].key() <= after {
@@ -61,23 +61,24 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 	return answer, nil
 }
 
-// cutOff is a zone that aggregated lists do not reach, and in which form they say so; the zero value is none.
+// cutOff is a zone that aggregated lists do not reach, and the form of the warning; the zero value is no
+// zone.
 type cutOff struct {
 	zone string
 	form Unreached
 }
 
-// Unreached is how a list of all zones says that it lacks one.
+// Unreached is the form in which a list of all zones reports a missing one.
 type Unreached string
 
-// The forms: a field of the list names the zone, the list has a warning, the zone's part of it has one.
+// The forms: a field of the list names the zone, the list has a warning, or the zone's part of it has one.
 const (
 	UnreachedNamed   Unreached = "unreachables"
 	UnreachedWarning Unreached = "warning"
 	UnreachedInScope Unreached = "scope"
 )
 
-// CutOff has lists of all zones lack one, in that form; an empty zone: they lack none.
+// CutOff lets lists of all zones lack one, and report it in that form; an empty zone: they lack none.
 func (c *Cloud) CutOff(zone string, form Unreached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +87,7 @@ func (c *Cloud) CutOff(zone string, form Unreached) {
 
 func (o cutOff) hides(scope string) bool { return o.zone != "" && scope == "zones/"+o.zone }
 
-// tell says in an answer what it lacks.
+// tell reports the missing zone in an answer.
 func (o cutOff) tell(answer resource) {
 	if o.zone == "" {
 		return
@@ -127,12 +128,12 @@ func aggregate(c *Cloud, collection string, kept []placed) resource {
 	return out
 }
 
-// key is what the order of lists goes by.
+// key is the sort key of lists.
 func (p placed) key() string {
 	return p.scope + "/" + p.text("name") + "/" + p.text("instance") + "/" + p.text("id")
 }
 
-// bounds are the key that a page begins after, and how many it may have.
+// bounds are the key after which a page begins, and its maximum size.
 func bounds(c *Cloud, q request) (after string, most int, err *failure) {
 	most = c.options.PageSize
 	if s := q.query("maxResults"); s != "" {

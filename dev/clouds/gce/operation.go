@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// newOperation begins one about the named thing, which is answered at once and ends by itself or by an event.
+// newOperation begins an operation on the named resource; it is answered at once, and ends by itself or by an
+// event.
 func newOperation(c *Cloud, kind string, t target, id, request string) resource {
 	now := stamp(c.clock.Now())
 	c.serial++
@@ -28,7 +29,7 @@ func newOperation(c *Cloud, kind string, t target, id, request string) resource 
 	return op
 }
 
-// scopes is "zones" or "regions".
+// scopeKind is "zones" or "regions".
 func scopeKind(c *Cloud, scope string) string {
 	if isZone(c, scope) {
 		return "zones"
@@ -50,8 +51,8 @@ func finished(c *Cloud, op, err resource) resource {
 	return done
 }
 
-// replay is the answer that a request with that ID has had already. IDs are remembered for an hour, in the place
-// they were used in.
+// replay is the answer to an earlier call with the same request ID. IDs are kept for an hour, in the place of
+// their use.
 func replay(c *Cloud, q request) (any, bool) {
 	id := q.query("requestId")
 	name, ok := c.replies[q.project+"/"+q.scope+"/"+id]
@@ -62,7 +63,7 @@ func replay(c *Cloud, q request) (any, bool) {
 	return op, ok
 }
 
-// remember has later requests with the same ID answered by the operation.
+// remember lets the operation answer later calls with the same request ID.
 func remember(c *Cloud, q request, op resource) {
 	if id := q.query("requestId"); id != "" {
 		key := q.project + "/" + q.scope + "/" + id

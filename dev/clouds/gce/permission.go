@@ -2,7 +2,7 @@ package gce
 
 import "strings"
 
-// permissions are those that a request asks for, as IAM calls them.
+// permissions are the permissions that a request requires.
 func permissions(q request) []string {
 	switch q.method {
 	case "instances.insert":
@@ -30,7 +30,7 @@ func permissions(q request) []string {
 	return []string{"compute." + name}
 }
 
-// backendPermissions are those to change a backend service, and for the groups that it is to have.
+// backendPermissions are those to change a backend service, and to use its groups.
 func backendPermissions(body resource) []string {
 	all := []string{"compute.regionBackendServices.update"}
 	if len(body.parts("backends")) > 0 {
@@ -39,10 +39,11 @@ func backendPermissions(body resource) []string {
 	return all
 }
 
-// bindTag is the permission on the value of a tag that whoever owns it grants, with the role roles/resourcemanager.tagUser.
+// bindTag is the permission on a tag value that the owner of the value grants with the role
+// roles/resourcemanager.tagUser.
 const bindTag = "resourcemanager.tagValueBindings.create"
 
-// insertPermissions are those for everything that a new instance uses.
+// insertPermissions are those for all resources that a new instance uses.
 func insertPermissions(body resource) []string {
 	all := []string{"compute.instances.create"}
 	also := func(is bool, permissions ...string) {

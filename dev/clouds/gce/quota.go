@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// used are what the instances of a region count for, by metric.
+// usage is the usage of the instances of a region, by metric.
 func usage(c *Cloud, region string) map[string]float64 {
 	all := map[string]float64{}
 	for _, i := range c.instances.All() {
@@ -19,10 +19,10 @@ func usage(c *Cloud, region string) map[string]float64 {
 	return all
 }
 
-// counted are the series of machine types that have a quota of processors of their own: N2_CPUS.
+// counted are the series of machine types with a CPU quota of their own: N2_CPUS.
 var counted = []string{"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n2", "n2d", "t2a", "t2d"}
 
-// counts are what an instance counts for.
+// usageOf is the usage of an instance.
 func usageOf(c *Cloud, i instance) map[string]float64 {
 	all := map[string]float64{"INSTANCES": 1}
 	m, _ := c.options.Inventory.machineType(i.zone, tail(i.body.text("machineType")))
@@ -54,12 +54,12 @@ func usageOf(c *Cloud, i instance) map[string]float64 {
 	return all
 }
 
-// metricOf is the metric of a type of accelerators: NVIDIA_T4_GPUS of nvidia-tesla-t4.
+// metricOf is the metric of an accelerator type: NVIDIA_T4_GPUS of nvidia-tesla-t4.
 func metricOf(accelerator string) string {
 	return strings.ToUpper(strings.ReplaceAll(strings.Replace(accelerator, "-tesla", "", 1), "-", "_")) + "_GPUS"
 }
 
-// unaffordable is why an accepted instance will be given up: a quota, or no room; nil where there is none.
+// unaffordable is why an accepted instance will fail: a quota or a lack of capacity; nil: it will not fail.
 func unaffordable(c *Cloud, i instance) resource {
 	kind := tail(i.body.text("machineType"))
 	switch {

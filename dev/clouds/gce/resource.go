@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// resource is one as JSON has it: what a request said is kept, whatever it is.
+// resource is a resource as decoded JSON: it keeps all fields of a request.
 type resource map[string]any
 
-// with returns a copy that has the fields too.
+// with returns a copy with additional fields.
 func (r resource) with(fields resource) resource {
 	out := maps.Clone(r)
 	if out == nil {
@@ -30,7 +30,7 @@ func (r resource) yes(name string) bool {
 	return b
 }
 
-// number is a whole number, which JSON of Google has as text where it may have more than 53 bits.
+// number is an integer, which Google's JSON has as text if it may have more than 53 bits.
 func (r resource) number(name string) int64 {
 	switch n := r[name].(type) {
 	case json.Number:
@@ -72,7 +72,7 @@ func (r resource) parts(name string) (all []resource) {
 	return all
 }
 
-// texts are those of a list.
+// texts are the texts of a list.
 func (r resource) texts(name string) (all []string) {
 	switch list := r[name].(type) {
 	case []any:
@@ -86,7 +86,7 @@ func (r resource) texts(name string) (all []string) {
 	return all
 }
 
-// words are a map of text, such as labels.
+// words are a map of texts, such as labels.
 func (r resource) words(name string) map[string]string {
 	out := map[string]string{}
 	switch m := r[name].(type) {
@@ -100,7 +100,7 @@ func (r resource) words(name string) map[string]string {
 	return out
 }
 
-// link is the URL by which the API names something: host and version are always these.
+// link is a URL of the API: host and version are always the same.
 func link(parts ...string) string {
 	return "https://www.googleapis.com/compute/v1/" + strings.Join(parts, "/")
 }
@@ -108,7 +108,7 @@ func link(parts ...string) string {
 // tail is what follows the last slash.
 func tail(url string) string { return url[strings.LastIndexByte(url, '/')+1:] }
 
-// below is the path of a URL from "projects" on, or all of it.
+// below is the path of a URL from "projects" on, or the whole URL.
 func below(url string) string {
 	if i := strings.Index(url, "projects/"); i >= 0 {
 		return url[i:]

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// target is what a request of the compute API is about.
+// target is the target of a request of the compute API.
 type target struct {
 	project string
-	// scope is the zone or region; empty for what is global, and for aggregated lists.
+	// scope is the zone or region; empty for global resources, and for aggregated lists.
 	scope      string
 	collection string // instances, disks, ...
 	name       string
@@ -19,7 +19,7 @@ type target struct {
 
 const computePath = "/compute/v1/projects/"
 
-// parse reads the path of a request. Of images, a family is named with its prefix: family/rhcos.
+// parse parses the path of a request. The name of an image family has its prefix: family/rhcos.
 func parse(path string) (t target, ok bool) {
 	rest, ok := strings.CutPrefix(path, computePath)
 	if !ok {
@@ -50,7 +50,7 @@ func parse(path string) (t target, ok bool) {
 	return t, t.collection != "" && len(parts) <= 3
 }
 
-// method is the API's name of what is asked for: "instances.insert".
+// method is the API's name of the request: "instances.insert".
 func (t target) method(r *http.Request) string {
 	switch {
 	case t.verb == "serialPort":
@@ -69,10 +69,11 @@ func (t target) method(r *http.Request) string {
 	return t.collection + "." + verb
 }
 
-// reads are methods that change nothing although they are posted.
+// reads are methods that change nothing although they use POST.
 var reads = []string{"instanceGroups.listInstances", "operations.wait"}
 
-// Operation implements [double.Cloud]. Further pages of a list are an operation of their own: "instances.list page".
+// Operation implements [double.Cloud]. Later pages of a list are an operation of their own: "instances.list
+// page".
 func (*Cloud) Operation(r *http.Request, _ []byte) (name string, writes bool) {
 	switch t, ok := parse(r.URL.Path); {
 	case ok:

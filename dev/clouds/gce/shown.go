@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// shown is an instance as the API shows it: what was asked for, with what Compute Engine makes of it.
+// shownOf is an instance as the API shows it: the request, with the fields that Compute Engine sets.
 func shownOf(c *Cloud, i instance) resource {
 	self := link("projects", i.project, "zones", i.zone, "instances", i.name)
 	r := i.body.with(resource{
@@ -52,8 +52,8 @@ func shieldedOf(i instance) resource {
 	return resource{"enableSecureBoot": false, "enableVtpm": true, "enableIntegrityMonitoring": true}.with(i.body.part("shieldedInstanceConfig"))
 }
 
-// attach makes the disks that a request initializes, or takes those that have that name already, and returns them as
-// an instance shows them.
+// attachDisks creates the disks that a request initializes, or uses existing ones of the same name, and
+// returns them as an instance shows them.
 func attachDisks(c *Cloud, i instance) (all []resource) {
 	for n, d := range i.body.parts("disks") {
 		init := d.part("initializeParams")
@@ -82,7 +82,7 @@ func attachDisks(c *Cloud, i instance) (all []resource) {
 	return all
 }
 
-// diskName is that of the nth disk of an instance, as it is asked for or as Compute Engine makes it up.
+// diskName is the name of the nth disk of an instance, from the request or generated.
 func diskName(instance string, n int, d resource) string {
 	switch named := d.part("initializeParams").text("diskName"); {
 	case d.text("source") != "":
@@ -104,7 +104,7 @@ func imageSize(c *Cloud, project, image string) int64 {
 	return found.SizeGB
 }
 
-// interfaces have addresses from the first.
+// interfacesOf returns interfaces that have addresses from the beginning.
 func interfacesOf(c *Cloud, i instance) (all []resource) {
 	for n, nic := range i.body.parts("networkInterfaces") {
 		c.serial++

@@ -1,5 +1,5 @@
-// Package hollow boots the instances of doubles: each is a process of this host, a real kubelet over a fake
-// container runtime, that joins the cluster which its user data names.
+// Package hollow boots simulated instances: each is a process of this host, a real kubelet over a fake
+// container runtime, that joins the cluster in its user data.
 package hollow
 
 import (
@@ -29,8 +29,8 @@ type Hypervisor struct {
 	Command []string
 	// Dir holds one folder for each guest, named by its ID.
 	Dir string
-	// Fallback is the bootstrap kubeconfig of guests whose user data has none, because real machines
-	// fetch it from somewhere that is not here; nil: such a guest does not join.
+	// Fallback is the bootstrap kubeconfig of guests whose user data has none, because real machines fetch it
+	// from a server that does not exist here; nil: such a guest does not join.
 	Fallback []byte
 
 	mu     sync.Mutex
@@ -39,7 +39,7 @@ type Hypervisor struct {
 
 var _ double.Hypervisor = &Hypervisor{}
 
-// pause is how long a kubelet that ended stays away.
+// pause is the delay before a kubelet that ended is started again.
 const pause = 2 * time.Second
 
 // Start implements [double.Hypervisor].
@@ -80,7 +80,7 @@ func (h *Hypervisor) Stop(id string) {
 	delete(h.guests, id)
 }
 
-// prepare leaves on the guest's disk what its user data would.
+// prepare writes the files of the user data to the guest's disk.
 func prepare(dir string, kubeconfig []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -136,7 +136,7 @@ func flags(g double.Guest, dir string) []string {
 
 // keep runs the guest's kubelet until ctx ends, again and again.
 func (h *Hypervisor) keep(ctx context.Context, dir string, flags []string) {
-	// The kernel ends a child with the thread that began it.
+	// The kernel ends a child with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for ctx.Err() == nil {
@@ -157,7 +157,7 @@ func (h *Hypervisor) run(ctx context.Context, dir string, flags []string) error 
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	c := exec.CommandContext(ctx, h.Command[0], append(slices.Clone(h.Command[1:]), flags...)...) //nolint:gosec // Whoever starts the double chooses.
+	c := exec.CommandContext(ctx, h.Command[0], append(slices.Clone(h.Command[1:]), flags...)...) //nolint:gosec // The user who starts the simulator chooses the command.
 	c.Dir, c.Stdout, c.Stderr = dir, log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c.Run()

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/hollow"
 )
 
-// eventually waits until what holds, or fails with why.
+// eventually waits until what returns true, or fails with why.
 func eventually(t *testing.T, why string, what func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !what(); time.Sleep(20 * time.Millisecond) {

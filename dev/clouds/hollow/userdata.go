@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ErrNoKubeconfig says that boot data has nothing to join a cluster with: a real machine would fetch that from
-// elsewhere.
+// ErrNoKubeconfig says that user data has no bootstrap kubeconfig: a real machine would fetch one from a
+// server.
 var ErrNoKubeconfig = errors.New("the user data has no bootstrap kubeconfig")
 
-// Kubeconfig returns the bootstrap kubeconfig that user data leaves on a machine: the user data itself, a file of a
-// cloud-config, of an Ignition config, of a part of a MIME message, or what a script writes by a here-document.
-// Gzip and base64 are seen through. It is [ErrNoKubeconfig] where there is none.
+// Kubeconfig returns the bootstrap kubeconfig that user data writes on a machine: the user data itself, a
+// file of a cloud-config, of an Ignition config, of a part of a MIME message, or of a script's here-document.
+// It decodes gzip and base64. Without a kubeconfig, the error is [ErrNoKubeconfig].
 func Kubeconfig(userData []byte) ([]byte, error) {
 	userData, err := unpacked(userData)
 	if err != nil {
@@ -38,7 +38,7 @@ func Kubeconfig(userData []byte) ([]byte, error) {
 	return nil, ErrNoKubeconfig
 }
 
-// file is one that a machine would have.
+// file is a file that the user data writes.
 type file struct{ content []byte }
 
 func isKubeconfig(content []byte) bool {
@@ -49,10 +49,10 @@ func isKubeconfig(content []byte) bool {
 	return yaml.Unmarshal(content, &c) == nil && c.Kind == "Config" && len(c.Clusters) > 0
 }
 
-// mostUnpacked bounds what compressed user data may grow to.
+// mostUnpacked limits the size of decompressed user data.
 const mostUnpacked = 16 << 20
 
-// unpacked is data without gzip.
+// unpacked decompresses data in gzip.
 func unpacked(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return data, nil
@@ -92,7 +92,7 @@ func cloudConfig(data []byte) (files []file) {
 	return files
 }
 
-// decoded reads content by an encoding of cloud-init: "", "b64", "base64", "gz", "gz+b64", "gzip+base64".
+// decoded decodes content by an encoding of cloud-init: "", "b64", "base64", "gz", "gz+b64", "gzip+base64".
 func decoded(content, encoding string) ([]byte, error) {
 	raw := []byte(content)
 	if strings.Contains(encoding, "b64") || strings.Contains(encoding, "base64") {
@@ -193,7 +193,7 @@ func script(data []byte) (files []file) {
 	return files
 }
 
-// hereDocument is the word that ends the here-document which line begins; empty where it begins none.
+// hereDocument is the end word of the here-document that line begins; empty: it begins none.
 func hereDocument(line string) string {
 	_, word, ok := strings.Cut(line, "<<")
 	if fields := strings.Fields(strings.TrimPrefix(word, "-")); ok && len(fields) > 0 {

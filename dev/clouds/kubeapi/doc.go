@@ -1,5 +1,6 @@
-// Package kubeapi plays an API server, for doubles of clusters whose objects are machines: paths, objects in memory with versions and
-// owners, lists in pages that run behind, users with tokens and the rights that they made use of.
+// Package kubeapi simulates an API server, for simulators of clusters whose objects are machines: paths,
+// objects in memory with versions and owners, paginated lists that lag, users with tokens and the permissions
+// that they have used.
 //
-// A double embeds a [Server], and says what stands behind it by a [Controller].
+// A simulator embeds a [Server], and implements its behaviour in a [Controller].
 package kubeapi

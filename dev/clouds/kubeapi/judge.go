@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Strict reads an object into one of the type of its kind, and is what is wrong where that has not all of its fields.
+// Strict decodes an object into the type of its kind, and returns its unknown fields as errors.
 func Strict(o Object, into any) []Cause {
 	raw, err := json.Marshal(o)
 	if err != nil {

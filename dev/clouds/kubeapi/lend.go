@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Revoke is that of [double.Lender]. The first account is the first namespace.
+// Revoke implements [double.Lender]. The first account is the first namespace.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,14 +20,15 @@ func (s *Server) Revoke() {
 	s.users = others
 }
 
-// Restore is that of [double.Lender].
+// Restore implements [double.Lender].
 func (s *Server) Restore() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users, s.revoked = slices.Concat(s.users, s.revoked), nil
 }
 
-// Issue is that of [double.Lender]: a user of the first namespace, or of the one of the account's name.
+// Issue implements [double.Lender]: for a user of the first namespace, or of the namespace of the account's
+// name.
 func (s *Server) Issue(account string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

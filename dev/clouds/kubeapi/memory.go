@@ -12,23 +12,23 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Memory is what an API server keeps. It is used by one at a time.
+// Memory has the objects of an API server. It is not safe for concurrent use.
 type Memory struct {
 	Clock     *double.Clock
 	Objects   *double.Table[Object]
 	Resources []Resource
-	// Made and Buried are told of what was made and of what went away; nil: nobody is.
+	// Made and Buried get each created and each deleted object; nil: they are not called.
 	Made, Buried func(Object)
 
-	seq int // orders what was made and changed
+	seq int // orders creations and changes
 }
 
-// NewMemory returns an empty one of objects of the resources.
+// NewMemory returns a memory for objects of the resources.
 func NewMemory(clock *double.Clock, resources ...Resource) *Memory {
 	return &Memory{Clock: clock, Objects: double.NewTable[Object](clock), Resources: resources}
 }
 
-// Named is the resource with the name.
+// Named returns the resource with the name.
 func (m *Memory) Named(name string) Resource {
 	for _, r := range m.Resources {
 		if r.Name == name {
@@ -38,10 +38,10 @@ func (m *Memory) Named(name string) Resource {
 	return Resource{}
 }
 
-// Key is where the table has an object.
+// Key is the key of an object in the table.
 func Key(resource, namespace, name string) string { return resource + "/" + namespace + "/" + name }
 
-// Of are all objects of a kind.
+// Of returns all objects of a kind.
 func (m *Memory) Of(kind string) (all []Object) {
 	for _, o := range m.Objects.All() {
 		if o.Kind() == kind {
@@ -51,13 +51,13 @@ func (m *Memory) Of(kind string) (all []Object) {
 	return all
 }
 
-// Next counts what is made and changed.
+// Next is the next resourceVersion.
 func (m *Memory) Next() string {
 	m.seq++
 	return strconv.Itoa(m.seq)
 }
 
-// NewUID makes an identifier that there was not before.
+// NewUID returns a new UID.
 func (m *Memory) NewUID(kind string) string { return uuid(kind + " " + m.Next()) }
 
 func uuid(of string) string {
@@ -66,10 +66,10 @@ func uuid(of string) string {
 	return fmt.Sprintf("%s-%s-4%s-8%s-%s", h[:8], h[8:12], h[13:16], h[17:20], h[20:32])
 }
 
-// Stamp is a time as API servers write it.
+// Stamp formats a time like an API server.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Put makes an object.
+// Put creates an object.
 func (m *Memory) Put(r Resource, namespace string, o Object) Object {
 	o = o.Clone()
 	o.Set(r.apiVersion(), "apiVersion")
@@ -85,14 +85,14 @@ func (m *Memory) Put(r Resource, namespace string, o Object) Object {
 	return m.Keep(r, o)
 }
 
-// Keep keeps another version of an object.
+// Keep stores another version of an object.
 func (m *Memory) Keep(r Resource, o Object) Object {
 	o.Set(m.Next(), "metadata", "resourceVersion")
 	m.Objects.Put(Key(r.Name, o.Namespace(), o.Name()), o)
 	return o
 }
 
-// Status writes a status where it is another one than before.
+// Status writes a status if it differs from the current one.
 func (m *Memory) Status(r Resource, o Object, status map[string]any) {
 	if reflect.DeepEqual(o["status"], any(status)) {
 		return
@@ -102,7 +102,7 @@ func (m *Memory) Status(r Resource, o Object, status map[string]any) {
 	m.Keep(r, o)
 }
 
-// Bury takes an object away, and what goes with it.
+// Bury deletes an object, and the objects that it owns.
 func (m *Memory) Bury(o Object) {
 	for _, r := range m.Resources {
 		if r.Kind == o.Kind() {

@@ -5,10 +5,10 @@ import (
 	"maps"
 )
 
-// Object is one of an API server, as JSON has it.
+// Object is an object as decoded JSON.
 type Object map[string]any
 
-// At is what is under a path of fields; nil for nothing.
+// At is the value at a path of fields; nil if there is no such field.
 func (o Object) At(path ...string) any {
 	var here any = map[string]any(o)
 	for _, name := range path {
@@ -21,13 +21,13 @@ func (o Object) At(path ...string) any {
 	return here
 }
 
-// Text is the text under a path.
+// Text is the text at a path.
 func (o Object) Text(path ...string) string {
 	s, _ := o.At(path...).(string)
 	return s
 }
 
-// List is the list under a path.
+// List is the list at a path.
 func (o Object) List(path ...string) []any {
 	l, _ := o.At(path...).([]any)
 	return l
@@ -45,7 +45,7 @@ func (o Object) Texts(path ...string) map[string]string {
 	return all
 }
 
-// Set puts a value under a path, with objects on the way.
+// Set sets the value at a path, and creates the objects on the way.
 func (o Object) Set(value any, path ...string) {
 	here := map[string]any(o)
 	for _, name := range path[:len(path)-1] {
@@ -59,22 +59,22 @@ func (o Object) Set(value any, path ...string) {
 	here[path[len(path)-1]] = value
 }
 
-// Kind is what it calls itself.
+// Kind is its kind.
 func (o Object) Kind() string { return o.Text("kind") }
 
-// Name is that in its metadata.
+// Name is its name.
 func (o Object) Name() string { return o.Text("metadata", "name") }
 
-// Namespace is the one that it is in.
+// Namespace is its namespace.
 func (o Object) Namespace() string { return o.Text("metadata", "namespace") }
 
-// UID is what no other object has.
+// UID is its UID.
 func (o Object) UID() string { return o.Text("metadata", "uid") }
 
-// Dying reports whether it is to go.
+// Dying reports whether it is under deletion.
 func (o Object) Dying() bool { return o.Text("metadata", "deletionTimestamp") != "" }
 
-// Clone is a copy that shares nothing.
+// Clone is a deep copy.
 func (o Object) Clone() Object {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -85,7 +85,7 @@ func (o Object) Clone() Object {
 	return out
 }
 
-// Owners are the UIDs of those that it goes with.
+// Owners are the UIDs of its owners.
 func (o Object) Owners() (uids []string) {
 	for _, ref := range o.List("metadata", "ownerReferences") {
 		if fields, ok := ref.(map[string]any); ok {
@@ -95,14 +95,14 @@ func (o Object) Owners() (uids []string) {
 	return uids
 }
 
-// Owner is a list with a reference to it.
+// Owner is a list with an owner reference to it.
 func (o Object) Owner() []any {
 	return []any{map[string]any{
 		"apiVersion": o.Text("apiVersion"), "kind": o.Kind(), "name": o.Name(), "uid": o.UID(), "controller": true, "blockOwnerDeletion": true,
 	}}
 }
 
-// Any is a map of texts as JSON has it.
+// Any converts a map of texts to decoded JSON.
 func Any(texts map[string]string) map[string]any {
 	all := map[string]any{}
 	for key, value := range texts {

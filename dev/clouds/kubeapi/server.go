@@ -11,25 +11,25 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Controller is what stands behind an API server. It is asked by one at a time.
+// Controller is the behaviour behind an API server. It is not called concurrently.
 type Controller interface {
-	// Settle does what time has done since it was last asked.
+	// Settle applies the changes that have become due.
 	Settle(now time.Time)
-	// Judge is what is wrong with an object of the kind.
+	// Judge returns the errors of an object.
 	Judge(kind string, o Object) []Cause
-	// Delete begins to delete an object, and returns what is there of it for now; nil: it goes at once.
+	// Delete begins to delete an object, and returns its current state; nil: it is deleted at once.
 	Delete(o Object, now time.Time) Object
 }
 
-// Options are how a server behaves.
+// Options are the options of a server.
 type Options struct {
 	Namespaces []Namespace
 	Users      []User
-	// PageSize is how many a page of a list has at most; 0 for what is asked for.
+	// PageSize is the maximum page size of a list; 0: the requested size.
 	PageSize int
-	// Without are resources that it does not serve: "virtualmachines" where KubeVirt is not installed.
+	// Without are resources that it does not serve: "virtualmachines" if KubeVirt is not installed.
 	Without []string
-	// Webhook is the name of what refuses objects, Field one that it is asked to refuse, and why.
+	// Webhook is the name of a webhook that refuses objects, Field an object that it refuses, and why.
 	Webhook string
 	Field   Cause
 }
@@ -49,15 +49,15 @@ type Server struct {
 	mu    sync.Mutex
 	lag   time.Duration // of lists
 	users []User
-	// revoked are users that are let in no more.
+	// revoked are the revoked users.
 	revoked []User
-	// needed are the rights that were made use of: "get virtualmachines.kubevirt.io".
+	// needed are the permissions that were used: "get virtualmachines.kubevirt.io".
 	needed map[string]bool
 }
 
 var _ double.Cloud = &Server{}
 
-// NewServer returns a server of what is in memory.
+// NewServer returns a server of the objects in memory.
 func NewServer(m *Memory, behind Controller, o Options) *Server {
 	return &Server{Memory: m, options: o, behind: behind, users: o.Users, needed: map[string]bool{}}
 }
@@ -73,7 +73,7 @@ func (s *Server) Operation(r *http.Request, _ []byte) (name string, writes bool)
 	return name, r.Method != http.MethodGet
 }
 
-// call is one request on its way.
+// call is one request.
 type call struct {
 	*Server
 	target
@@ -90,7 +90,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	})
 }
 
-// While does something to what is in memory, while nobody else does, once time has done its part, which it does again after it.
+// While runs do with exclusive access to the objects. Changes that are due by time are applied before and
+// after it.
 func (s *Server) While(do func(now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,14 +132,14 @@ func (k *call) reply(code int, answer any) {
 	_ = json.NewEncoder(k.w).Encode(answer)
 }
 
-// SetLag lets lists run behind from now on.
+// SetLag sets the lag of lists.
 func (s *Server) SetLag(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = d
 }
 
-// Create makes an object below a path, around everybody.
+// Create creates an object below a path, without a request.
 func (s *Server) Create(path string, raw []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +149,7 @@ func (s *Server) Create(path string, raw []byte) {
 	}
 }
 
-// Object is an object as it is now; nil where there is none.
+// Object is the current object, or nil.
 func (s *Server) Object(resource, namespace, name string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,13 +157,13 @@ func (s *Server) Object(resource, namespace, name string) map[string]any {
 	return o.Clone()
 }
 
-// Change merges something into an object, around everybody.
+// Change merges a patch into an object, without a request.
 func (s *Server) Change(resource, namespace, name string, merge map[string]any) (err error) {
 	s.While(func(time.Time) { err = s.Merge(resource, namespace, name, merge) })
 	return err
 }
 
-// Merge is [Server.Change] for who has the memory to himself.
+// Merge is [Server.Change] for a caller with exclusive access.
 func (m *Memory) Merge(resource, namespace, name string, merge map[string]any) error {
 	o, ok := m.Objects.Get(Key(resource, namespace, name))
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// status is a failure as an API server tells it.
+// status is an API server's failure.
 type status struct {
 	code            int
 	reason, message string
@@ -29,7 +29,7 @@ func (s status) body() map[string]any {
 
 func (k *call) fail(s status) { k.reply(s.code, s.body()) }
 
-// about are the details of a failure that is about one object.
+// about are the details of a failure about one object.
 func (t target) about(name string) map[string]any {
 	return map[string]any{"name": name, "group": t.Group, "kind": t.Name}
 }
@@ -47,10 +47,10 @@ func (k *call) conflict(name, why string) {
 	k.fail(status{http.StatusConflict, "Conflict", fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", k.full(), name, why), k.about(name)})
 }
 
-// Cause is what is wrong with one field.
+// Cause is an error of one field.
 type Cause struct{ Field, Message string }
 
-// Wrong is a cause: what is wrong with the field.
+// Wrong is a cause about a field.
 func Wrong(field, message string) Cause { return Cause{field, message} }
 
 func (k *call) invalid(name string, causes []Cause) {

@@ -8,14 +8,14 @@ import (
 // Resource is a kind of objects that a server has.
 type Resource struct{ Group, Version, Name, Kind string }
 
-// Namespaces are those of the inventory: nobody makes one.
+// Namespaces are those of the inventory: no request creates one.
 var namespaces = Resource{"", "v1", "namespaces", "Namespace"}
 
 func (r Resource) apiVersion() string { return strings.TrimPrefix(r.Group+"/"+r.Version, "/") }
 func (r Resource) full() string       { return strings.TrimSuffix(r.Name+"."+r.Group, ".") }
 
-// target is what a path names: /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>, or /api/v1/... without a group. Without
-// a namespace it is the objects of all of them.
+// target is the target of a path: /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>, or
+// /api/v1/... without a group. Without a namespace, it covers all namespaces.
 type target struct {
 	Resource
 	namespace, object string
@@ -56,7 +56,7 @@ func (m *Memory) targetOf(path string) (t target) {
 	return t
 }
 
-// verb is what a request does, in the words of RBAC.
+// verb is the RBAC verb of a request.
 func (t target) verb(method string) string {
 	switch method {
 	case http.MethodGet:

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// User may ask for something.
+// User is a user of the API server.
 type User struct {
 	Name  string `json:"name"`
 	Token string `json:"token"`
-	// Namespace is where; empty: everywhere.
+	// Namespace is the namespace of its rules; empty: all namespaces.
 	Namespace string `json:"namespace,omitempty"`
-	// Rules are all that it may; nil: whatever there is.
+	// Rules are its permissions; nil: all.
 	Rules []Rule `json:"rules,omitempty"`
 }
 
-// Rule is one of a Role.
+// Rule is a rule of a Role.
 type Rule struct {
 	APIGroups     []string `json:"apiGroups"`
 	Resources     []string `json:"resources"`
@@ -43,7 +43,7 @@ func (u User) may(verb string, t target) bool {
 	})
 }
 
-// Needed are the rights that were made use of: "get virtualmachines.kubevirt.io".
+// Needed are the permissions that were used: "get virtualmachines.kubevirt.io".
 func (s *Server) Needed() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,12 +54,12 @@ func (s *Server) Needed() (all []string) {
 	return all
 }
 
-// SetToken gives a user another token; the one before holds no more.
+// SetToken replaces a user's token.
 func (s *Server) SetToken(user, token string) {
 	s.change(user, func(u *User) { u.Token = token })
 }
 
-// SetRules says what a user may from now on.
+// SetRules replaces a user's permissions.
 func (s *Server) SetRules(user string, rules []Rule) {
 	s.change(user, func(u *User) { u.Rules = rules })
 }

@@ -34,7 +34,7 @@ func get(k *call) {
 	k.reply(http.StatusOK, o)
 }
 
-// list answers with a page. What it goes on with is how far it came: the name of the last one.
+// list answers with a page. The continue token is the name of the page's last object.
 func list(k *call) {
 	selects, err := selector(k.r.URL.Query().Get("labelSelector"))
 	if err != nil {
@@ -61,10 +61,10 @@ func list(k *call) {
 	k.reply(http.StatusOK, map[string]any{"apiVersion": k.apiVersion(), "kind": k.Kind + "List", "metadata": metadata, "items": items})
 }
 
-// order is that of lists.
+// order is the sort key of lists.
 func (o Object) order() string { return o.Namespace() + "/" + o.Name() }
 
-// selector reads what is asked for of labels: a=b, a!=b, a, !a, a in (b,c).
+// selector parses a label selector: a=b, a!=b, a, !a, a in (b,c).
 func selector(text string) (func(map[string]string) bool, error) {
 	var all []func(map[string]string) bool
 	for rest := text; rest != ""; {
@@ -135,7 +135,7 @@ func patch(k *call) {
 		return
 	}
 	if got := k.r.Header.Get("Content-Type"); got != "application/merge-patch+json" {
-		k.fail(status{code: http.StatusUnsupportedMediaType, reason: "UnsupportedMediaType", message: "the double knows no patches of type " + got})
+		k.fail(status{code: http.StatusUnsupportedMediaType, reason: "UnsupportedMediaType", message: "the simulator does not support patches of type " + got})
 		return
 	}
 	var changes map[string]any

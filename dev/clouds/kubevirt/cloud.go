@@ -7,35 +7,35 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Options are how a cluster behaves.
+// Options are the options of a cluster.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny takes unknown zones, networks and claims as if they were there.
+	// AcceptAny accepts unknown zones, networks and claims.
 	AcceptAny bool
-	// Import is how long a data volume is filled, Boot how long an instance takes to run then, Delete how long a virtual machine takes to
-	// go; 0 for 1 s, 2 s and 2 s.
+	// Import is the time until a data volume is filled, Boot the time from then until an instance runs,
+	// Delete the time until a virtual machine is deleted; 0 means 1 s, 2 s and 2 s.
 	Import, Boot, Delete time.Duration
-	// PageSize is how many a page of a list has at most; 0 for what is asked for.
+	// PageSize is the maximum page size of a list; 0: the requested size.
 	PageSize int
-	// Without are resources that the cluster does not serve: "virtualmachines" where KubeVirt is not installed.
+	// Without are resources that the cluster does not serve: "virtualmachines" if KubeVirt is not installed.
 	Without []string
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	*kubeapi.Server
 	*controller
 }
 
-// Rule is one of a Role.
+// Rule is a rule of a Role.
 type Rule = kubeapi.Rule
 
 type object = kubeapi.Object
 
-// memory is what an API server keeps, and what befell virtual machines.
+// memory has the objects of the API server, and the history of virtual machines.
 type memory struct {
 	*kubeapi.Memory
-	// lives is what befell virtual machines, by UID.
+	// lives is the history of virtual machines, by UID.
 	lives map[string]*life
 }
 
@@ -45,7 +45,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New returns a cluster with nothing made in it.
+// New returns a cluster without virtual machines.
 func New(clock *double.Clock, o Options) *Cloud {
 	o.Import, o.Boot, o.Delete = double.Or(o.Import, time.Second), double.Or(o.Boot, 2*time.Second), double.Or(o.Delete, 2*time.Second)
 	m := &memory{kubeapi.NewMemory(clock, resources...), map[string]*life{}}
@@ -71,14 +71,14 @@ var resources = []kubeapi.Resource{
 	{Group: "cdi.kubevirt.io", Version: "v1beta1", Name: "datavolumes", Kind: "DataVolume"},
 }
 
-// begin notes that a virtual machine was made.
+// begin records the creation of a virtual machine.
 func (m *memory) begin(o object) {
 	if o.Kind() == "VirtualMachine" {
 		m.lives[o.UID()] = &life{since: m.Clock.Now(), made: m.Clock.Now()}
 	}
 }
 
-// ended notes that an instance is gone.
+// ended records the end of an instance.
 func (m *memory) ended(o object) {
 	if o.Kind() != "VirtualMachineInstance" {
 		return
@@ -90,7 +90,7 @@ func (m *memory) ended(o object) {
 	}
 }
 
-// Delete implements [kubeapi.Controller]: virtual machines take their time.
+// Delete implements [kubeapi.Controller]: the deletion of a virtual machine takes time.
 func (c *controller) Delete(o object, now time.Time) object {
 	if o.Kind() != "VirtualMachine" {
 		return nil

@@ -1,5 +1,7 @@
-// Package kubevirt plays the cluster that KubeVirt runs in: an API server with virtual machines, their instances, data volumes, claims and
-// secrets, and what KubeVirt, CDI and the garbage collector do with them, as far as machines need it. No virtual machine runs anywhere.
+// Package kubevirt simulates the cluster of KubeVirt: an API server with virtual machines, their instances,
+// data volumes, claims and secrets, and what KubeVirt, CDI and the garbage collector do with them, as far as
+// machines need it. No virtual machine runs.
 //
-// It judges virtual machines with the types of KubeVirt and refuses fields that these do not have, which an API server would drop.
+// It validates virtual machines with the types of KubeVirt, and refuses unknown fields, which an API server
+// would drop.
 package kubevirt

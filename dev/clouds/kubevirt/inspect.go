@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// machines are the virtual machines that there are.
+// machines are the existing virtual machines.
 func (m *memory) machines() []object { return m.Of("VirtualMachine") }
 
 // Instances implements [double.Inspected].
@@ -37,13 +37,13 @@ func (c *controller) instances() (all []double.Listed) {
 	return all
 }
 
-// Dependant is something that is made for a virtual machine.
+// Dependant is an object that was created for a virtual machine.
 type Dependant struct {
 	Kind, Name, Namespace, Machine string
 	Labels                         map[string]string
 }
 
-// noteMachine is the annotation that names the virtual machine of what is made for one.
+// noteMachine is the annotation of a dependant with the name of its virtual machine.
 const noteMachine = "kubevirt.millwright.dev/virtual-machine"
 
 func (m *memory) dependants() (all []Dependant) {
@@ -137,13 +137,13 @@ func (m *memory) strategy(o object, is string) {
 	m.Keep(m.Named("virtualmachines"), o)
 }
 
-// Planted is a virtual machine that somebody else makes.
+// Planted is a virtual machine that another client creates.
 type Planted struct {
 	Name, Namespace, Zone string
 	Labels, Annotations   map[string]string
 }
 
-// Plant makes a virtual machine that runs already, without anything that belongs to it. Where the name is taken, its own has a number behind.
+// Plant creates a running virtual machine without dependants. If the name is taken, a number is appended.
 func (c *Cloud) Plant(p Planted) (name string) {
 	c.While(func(now time.Time) { name = c.plant(p, now) })
 	return name

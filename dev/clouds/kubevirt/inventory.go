@@ -2,21 +2,21 @@ package kubevirt
 
 import "github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 
-// Inventory is what a cluster has before anybody makes anything.
+// Inventory is what a cluster has initially.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`
 	// Region and Zones are those of its nodes.
 	Region string   `json:"region"`
 	Zones  []string `json:"zones"`
-	// Claims are there in each namespace, to be cloned or shown. Networks are those of Multus.
+	// Claims exist in each namespace, as sources of clones and as disks. Networks are Multus networks.
 	Claims   []string `json:"claims"`
 	Networks []string `json:"networks"`
-	// Room is how many virtual machines a zone has room for.
+	// Room is the capacity of a zone, in virtual machines.
 	Room map[string]int `json:"room,omitempty"`
 }
 
-// Sample is a small cluster in which the manifests of the documentation work.
+// Sample is a small cluster for the manifests in the documentation.
 func Sample() Inventory {
 	return Inventory{
 		Namespaces: []kubeapi.Namespace{

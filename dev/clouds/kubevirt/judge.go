@@ -11,7 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Judge implements [kubeapi.Controller]: fields that its kind has not and, of virtual machines, what KubeVirt's own rules refuse.
+// Judge implements [kubeapi.Controller]: it refuses unknown fields and, for virtual machines, what KubeVirt's
+// own rules refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
 	var machine kubevirt.VirtualMachine
 	into := map[string]any{
@@ -65,7 +66,7 @@ func judgeMachine(m *kubevirt.VirtualMachine) (causes []kubeapi.Cause) {
 	return append(causes, judgeNetworks(m)...)
 }
 
-// judgeVolumes holds disks to volumes, and volumes to what is made for them.
+// judgeVolumes checks that disks have volumes, and volumes have data volumes or claims.
 func judgeVolumes(m *kubevirt.VirtualMachine) (causes []kubeapi.Cause) {
 	spec := m.Spec.Template.Spec
 	volumes, templates := map[string]bool{}, map[string]bool{}

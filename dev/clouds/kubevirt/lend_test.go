@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubevirt"
 )
 
-// TestTokensAreLent: whom nobody knows any more the API server refuses, and who was issued instead is let in, into its own namespace.
+// TestTokensAreLent: the API server refuses a revoked token, and accepts an issued one, in its own namespace.
 func TestTokensAreLent(t *testing.T) {
 	clock := &double.Clock{}
 	cloud := kubevirt.Administered{Cloud: kubevirt.New(clock, kubevirt.Options{Inventory: kubevirt.Sample()})}
@@ -62,7 +62,8 @@ func TestTokensAreLent(t *testing.T) {
 	}
 }
 
-// TestPlantedLike: somebody else's virtual machine runs, under its own name and labels, beside the one that it is like.
+// TestPlantedLike: the planted copy of a virtual machine runs, with its own name and labels, besides the
+// original.
 func TestPlantedLike(t *testing.T) {
 	clock := &double.Clock{}
 	cloud := kubevirt.Administered{Cloud: kubevirt.New(clock, kubevirt.Options{Inventory: kubevirt.Sample()})}

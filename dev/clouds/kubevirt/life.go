@@ -12,19 +12,20 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// life is what befell a virtual machine.
+// life is the history of a virtual machine.
 type life struct {
 	made, deleted time.Time
-	// since is when it was to have an instance: from the beginning, after it was off, after its last one ended.
+	// since is when it should have got an instance: after its creation, its power on, or the end of its last
+	// instance.
 	since time.Time
 	off   bool
-	// failed says that it was accepted, and no node has room for it.
+	// failed: it was accepted, and no node has capacity for it.
 	failed bool
 	boots  int
 	ip     string
 }
 
-// controller is what KubeVirt and CDI do.
+// controller simulates KubeVirt and CDI.
 type controller struct {
 	*memory
 	Options
@@ -38,7 +39,7 @@ func (c *controller) Settle(now time.Time) {
 	}
 }
 
-// reconcile is what KubeVirt and CDI do for a virtual machine.
+// reconcile does what KubeVirt and CDI do for a virtual machine.
 func (c *controller) reconcile(o object, now time.Time) {
 	l := c.lives[o.UID()]
 	if o.Dying() {
@@ -79,7 +80,7 @@ func (c *controller) reconcile(o object, now time.Time) {
 	c.boot(o, running, l, now)
 }
 
-// wanted reports whether it is to run.
+// wanted reports whether the virtual machine should run.
 func wanted(o object) bool {
 	if running, ok := o.At("spec", "running").(bool); ok {
 		return running
@@ -87,7 +88,8 @@ func wanted(o object) bool {
 	return slices.Contains([]string{"Always", "RerunOnFailure"}, o.Text("spec", "runStrategy"))
 }
 
-// fill makes the data volumes of a virtual machine, and says whether all of them are there, and since when.
+// fill creates the data volumes of a virtual machine, and reports whether all of them are ready, and since
+// when.
 func (c *controller) fill(o object, l *life, now time.Time) (filled bool, since time.Time) {
 	filled, since = true, l.made.Add(c.Import)
 	namespace := o.Namespace()
@@ -119,13 +121,13 @@ func (c *controller) fill(o object, l *life, now time.Time) (filled bool, since 
 	return filled, since
 }
 
-// sourced reports whether what a data volume is a clone of is there.
+// sourced reports whether the source of a cloned data volume exists.
 func (c *controller) sourced(v object) bool {
 	name := v.Text("spec", "source", "pvc", "name")
 	return name == "" || c.AcceptAny || slices.Contains(c.Inventory.Claims, name)
 }
 
-// lacking is the claim that a virtual machine shows, and that there is not.
+// lacking is a claim of the virtual machine that does not exist.
 func (c *controller) lacking(o object) string {
 	for _, v := range o.List("spec", "template", "spec", "volumes") {
 		name := object(v.(map[string]any)).Text("persistentVolumeClaim", "claimName") //nolint:forcetypeassert // It was judged.
@@ -139,7 +141,7 @@ func (c *controller) lacking(o object) string {
 	return ""
 }
 
-// start makes an instance.
+// start creates an instance.
 func (c *controller) start(o object, l *life, at time.Time) object {
 	l.boots++
 	i := object{"spec": o.Clone().At("spec", "template", "spec"), "status": map[string]any{"phase": "Scheduling"}}
@@ -150,7 +152,7 @@ func (c *controller) start(o object, l *life, at time.Time) object {
 	return c.Put(c.Named("virtualmachineinstances"), o.Namespace(), i)
 }
 
-// boot is an instance on its way.
+// boot moves an instance through its boot.
 func (c *controller) boot(o, i object, l *life, now time.Time) {
 	began, _ := time.Parse(time.RFC3339, i.Text("metadata", "creationTimestamp"))
 	stuck := func(printable string, why map[string]any) {
@@ -179,7 +181,7 @@ func (c *controller) boot(o, i object, l *life, now time.Time) {
 	c.show(o, shown{printable: "Running", created: true, ready: true})
 }
 
-// unplaced is why no node takes a virtual machine.
+// unplaced is why the virtual machine fits no node.
 func (c *controller) unplaced(o object, l *life) string {
 	if l.failed {
 		return "0/3 nodes are available: 3 Insufficient memory."
@@ -194,7 +196,7 @@ func (c *controller) unplaced(o object, l *life) string {
 	return ""
 }
 
-// placed is how many others run in the zone.
+// placed is the number of other virtual machines in the zone.
 func (c *controller) placed(zone, but string) (n int) {
 	for _, o := range c.Of("VirtualMachine") {
 		if o.UID() != but && zoneOf(o) == zone && o.Text("status", "printableStatus") == "Running" {
@@ -208,7 +210,7 @@ func zoneOf(o object) string {
 	return o.Texts("spec", "template", "spec", "nodeSelector")["topology.kubernetes.io/zone"]
 }
 
-// unlaunched is why the pod of an instance cannot be made.
+// unlaunched is why the pod of an instance cannot be created.
 func (c *controller) unlaunched(o object) string {
 	for _, n := range o.List("spec", "template", "spec", "networks") {
 		name := object(n.(map[string]any)).Text("multus", "networkName") //nolint:forcetypeassert // It was judged.
@@ -219,7 +221,7 @@ func (c *controller) unlaunched(o object) string {
 	return ""
 }
 
-// given reports whether the secret of the guest is there, without which its pod waits.
+// given reports whether the guest's secret exists, for which its pod waits.
 func (m *memory) given(o object) bool {
 	_, wants, there := m.secretOf(o)
 	return !wants || there
@@ -275,7 +277,8 @@ func (m *memory) showInstance(i object, phase, ip string, why map[string]any) {
 	m.Status(m.Named("virtualmachineinstances"), i, status)
 }
 
-// Guests implements [double.Host]. Names and IDs are those of cloud-provider-kubevirt: the virtual machine's name, kubevirt://<name>.
+// Guests implements [double.Host]. Names and IDs are those of cloud-provider-kubevirt: the virtual machine's
+// name, kubevirt://<name>.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.While(func(time.Time) {
 		all = c.guests()

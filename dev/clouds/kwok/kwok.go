@@ -1,5 +1,5 @@
-// Package kwok gives the instances of doubles a body that costs little: a Node object, which kwok keeps Ready. It is
-// for hundreds of them; what user data says is not looked at.
+// Package kwok gives simulated instances a cheap body: a Node object, which kwok keeps Ready. It is for
+// hundreds of instances; user data is ignored.
 package kwok
 
 import (
@@ -24,18 +24,18 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// What kwok goes by, and by which the instance of a Node is known.
+// The annotations and labels that kwok reads, and those that identify the instance of a Node.
 const (
 	fakeAnnotation     = "kwok.x-k8s.io/node"
 	instanceAnnotation = "double.millwright.dev/instance"
 )
 
-// Hypervisor makes a Node for each guest. It implements [double.Hypervisor].
+// Hypervisor creates a Node for each guest. It implements [double.Hypervisor].
 type Hypervisor struct {
 	server string
 	client *http.Client
 
-	pause time.Duration // between looks at a Node that is to be silent
+	pause time.Duration // between reads of a Node that must stay silent
 
 	mu    sync.Mutex
 	nodes map[string]string // names by instance
@@ -43,7 +43,8 @@ type Hypervisor struct {
 
 var _ double.Hypervisor = &Hypervisor{}
 
-// New returns a hypervisor whose nodes are in the cluster of the kubeconfig, which has a client certificate.
+// New returns a hypervisor whose nodes are in the cluster of the kubeconfig, which must have a client
+// certificate.
 func New(kubeconfig string) (*Hypervisor, error) {
 	raw, err := os.ReadFile(kubeconfig)
 	if err != nil {
@@ -62,7 +63,7 @@ func New(kubeconfig string) (*Hypervisor, error) {
 
 var errNoCluster = errors.New("it has no cluster or no user")
 
-// config is what is read of a kubeconfig.
+// config has the used parts of a kubeconfig.
 type config struct {
 	Clusters []struct {
 		Cluster struct {
@@ -113,8 +114,8 @@ func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
 	return nil
 }
 
-// again lets kwok play the Node that an earlier boot of the guest left. That of another instance of that name is in its
-// way: it joins once somebody has taken that away.
+// again lets kwok manage the Node of an earlier boot of the guest. A Node of another instance with that name
+// blocks it: the instance joins after that Node has been deleted.
 func (h *Hypervisor) again(ctx context.Context, g double.Guest) error {
 	_, err := h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/json-patch+json", []map[string]any{
 		mine(g.ID), {"op": "add", "path": pointer(fakeAnnotation), "value": "fake"},
@@ -122,17 +123,17 @@ func (h *Hypervisor) again(ctx context.Context, g double.Guest) error {
 	return err
 }
 
-// mine is a test of a JSON patch: the Node is that of the instance.
+// mine is a test operation of a JSON patch: the Node belongs to the instance.
 func mine(id string) map[string]any {
 	return map[string]any{"op": "test", "path": pointer(instanceAnnotation), "value": id}
 }
 
-// pointer leads a JSON patch to an annotation.
+// pointer is the JSON pointer of an annotation.
 func pointer(annotation string) string {
 	return "/metadata/annotations/" + strings.ReplaceAll(annotation, "/", "~1")
 }
 
-// Stop implements [double.Hypervisor]: the Node stays, and says no more that it is well.
+// Stop implements [double.Hypervisor]: the Node stays, and is no longer Ready.
 func (h *Hypervisor) Stop(id string) {
 	h.mu.Lock()
 	name, ok := h.nodes[id]
@@ -143,8 +144,9 @@ func (h *Hypervisor) Stop(id string) {
 	}
 }
 
-// silence keeps a Node silent until it is gone, another instance's, or its own boots again. Once is not enough: kwok renews
-// the lease of a Node that it does not play any more, and calls it Ready minutes later.
+// silence keeps a Node silent until it is deleted, belongs to another instance, or its own instance boots
+// again. Once is not enough: kwok renews the lease of a Node that it no longer manages, and marks it Ready
+// minutes later.
 func (h *Hypervisor) silence(id, name string) {
 	for h.ended(id) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -163,7 +165,8 @@ func (h *Hypervisor) ended(id string) bool {
 	return h.nodes[id] == ""
 }
 
-// hush lets the Node of an instance say that it is not well. speaks is false where there is none that could say otherwise.
+// hush marks the Node of an instance as not ready. speaks is false if there is no Node that could become
+// ready again.
 func (h *Hypervisor) hush(ctx context.Context, id, name string) (speaks bool, err error) {
 	var n struct {
 		Metadata struct {
@@ -198,7 +201,7 @@ func (h *Hypervisor) hush(ctx context.Context, id, name string) (speaks bool, er
 			return true, nil
 		}
 	}
-	// What the node lifecycle controller would write 40 s later.
+	// The node lifecycle controller would write the same 40 s later.
 	now := time.Now().UTC().Format(time.RFC3339)
 	_, err = h.call(ctx, http.MethodPatch, "/"+name+"/status", "application/strategic-merge-patch+json", map[string]any{"status": map[string]any{
 		"conditions": []map[string]string{{
@@ -239,12 +242,12 @@ func node(g double.Guest) map[string]any {
 	}
 }
 
-// call asks for something of nodes. The status is that of the answer, 0 without one.
+// call makes a request about nodes. It returns the status of the answer, 0 without one.
 func (h *Hypervisor) call(ctx context.Context, method, path, kind string, body any) (status int, err error) {
 	return h.ask(ctx, method, path, kind, body, nil)
 }
 
-// ask is call, and decodes the answer.
+// ask makes a call, and decodes the answer.
 func (h *Hypervisor) ask(ctx context.Context, method, path, kind string, body, into any) (status int, err error) {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// api is an API server that has Nodes and notes what it is asked for, but for reads.
+// api is an API server with Nodes, which records all requests but reads.
 type api struct {
 	mu    sync.Mutex
 	asked []string
-	// taken are the names that exist, shown what they look like.
+	// taken are the existing names, shown their Nodes.
 	taken map[string]bool
 	shown string
 }
@@ -46,7 +46,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show is what reads of a Node are answered with from now on: as it is played, or not any more.
+// show sets the Node that reads return from now on: managed by kwok, or not.
 func (a *api) show(instance string, played bool, ready string) {
 	annotations := map[string]string{instanceAnnotation: instance}
 	if played {
@@ -61,7 +61,7 @@ func (a *api) show(instance string, played bool, ready string) {
 	a.shown = string(raw)
 }
 
-// has waits until something was asked for, and returns it.
+// has waits for a request, and returns it.
 func (a *api) has(t *testing.T, what string) string {
 	t.Helper()
 	for range 1000 {
@@ -80,7 +80,7 @@ func (a *api) has(t *testing.T, what string) string {
 	return ""
 }
 
-// quiet fails if something is asked for within a while.
+// quiet fails if a request is made within a while.
 func (a *api) quiet(t *testing.T) {
 	t.Helper()
 	a.mu.Lock()
@@ -127,13 +127,13 @@ func TestNodeComesAndFails(t *testing.T) {
 		t.Error(status)
 	}
 	a.show("i-1", false, "Unknown")
-	time.Sleep(50 * time.Millisecond) // what was read before
+	time.Sleep(50 * time.Millisecond) // an earlier read
 	a.quiet(t)
 	a.show("i-1", false, "True") // kwok has not noticed yet
 	a.has(t, "PATCH /api/v1/nodes/n1/status ")
 }
 
-// TestSilenceEnds: what is another instance's, or boots again, is left alone.
+// TestSilenceEnds: a Node of another instance, or of another boot, is not silenced.
 func TestSilenceEnds(t *testing.T) {
 	h, a := start(t)
 	for id, over := range map[string]func(){
@@ -147,7 +147,7 @@ func TestSilenceEnds(t *testing.T) {
 		h.Stop(id)
 		a.has(t, "PATCH /api/v1/nodes/n1/status ")
 		over()
-		time.Sleep(50 * time.Millisecond) // a look under way
+		time.Sleep(50 * time.Millisecond) // a read in progress
 		a.quiet(t)
 	}
 }

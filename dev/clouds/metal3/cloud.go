@@ -15,26 +15,26 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// Options are how a cluster behaves.
+// Options are the options of a cluster.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny makes hosts up: of each kind, as many are free at any time as the inventory has.
+	// AcceptAny generates hosts: of each kind, as many are free at any time as in the inventory.
 	AcceptAny bool
-	// Knobs are how long hosts take; zero values for 1 s to 2 s.
+	// Knobs are the durations of hosts; zero values mean 1 s to 2 s.
 	Knobs host.Knobs
-	// PageSize is how many a page of a list has at most; 0 for what is asked for.
+	// PageSize is the maximum page size of a list; 0: the requested size.
 	PageSize int
-	// Without are resources that the cluster does not serve: "baremetalhosts" where Metal3 is not installed.
+	// Without are resources that the cluster does not serve: "baremetalhosts" if Metal3 is not installed.
 	Without []string
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	*kubeapi.Server
 	*controller
 }
 
-// Rule is one of a Role.
+// Rule is a rule of a Role.
 type Rule = kubeapi.Rule
 
 type object = kubeapi.Object
@@ -55,14 +55,15 @@ var resources = []kubeapi.Resource{
 	{Group: "metal3.io", Version: "v1alpha1", Name: hosts, Kind: hostKind},
 }
 
-// controller is what the operator of bare metal does.
+// controller is the simulated baremetal-operator.
 type controller struct {
 	*kubeapi.Memory
 	knobs host.Knobs
-	made  int // hosts
-	// endless are the kinds of hosts that are made up, by namespace.
+	made  int // the number of hosts
+	// endless are the generated kinds of hosts, by namespace.
 	endless map[string][]Hosts
-	// rests are the versions of hosts, by UID, that become nothing else by themselves: there are many, and they are asked for often.
+	// rests are the versions of hosts, by UID, that do not change by themselves: there are many, and they are
+	// read often.
 	rests map[string]string
 }
 
@@ -88,7 +89,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 	})}
 }
 
-// add makes a host that is free, or that something else has provisioned.
+// add creates a host that is free, or externally provisioned.
 func (c *controller) add(namespace, name string, h Hosts) object {
 	c.made++
 	state, poweredOn := metal3.StateAvailable, false
@@ -116,7 +117,7 @@ func (c *controller) add(namespace, name string, h Hosts) object {
 	})
 }
 
-// read is a host in the types of Metal3.
+// read decodes a host into the types of Metal3.
 func read(o object) (h host.Host, err error) {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -128,7 +129,7 @@ func read(o object) (h host.Host, err error) {
 // Settle implements [kubeapi.Controller].
 func (c *controller) Settle(now time.Time) {
 	for _, o := range c.Of(hostKind) {
-		for range 8 { // as far as it comes without waiting
+		for range 8 { // as far as it gets without waiting
 			next := c.settle(o, now)
 			if next == nil {
 				break
@@ -145,7 +146,7 @@ func (c *controller) Settle(now time.Time) {
 	}
 }
 
-// free counts the hosts with the labels that a machine can have.
+// free counts the hosts with the labels that are free.
 func (c *controller) free(namespace string, labels map[string]string) (n int) {
 	for _, o := range c.Of(hostKind) {
 		is := o.Namespace() == namespace && !o.Dying() && o.At("spec", "consumerRef") == nil && o.Text("status", "errorMessage") == "" &&
@@ -160,7 +161,7 @@ func (c *controller) free(namespace string, labels map[string]string) (n int) {
 	return n
 }
 
-// settle takes a host one step further; nil: there is none, or it is gone.
+// settle moves a host one step further; nil: it does not exist, or was deleted.
 func (c *controller) settle(o object, now time.Time) object {
 	version := o.Text("metadata", "resourceVersion")
 	if c.rests[o.UID()] == version {
@@ -193,7 +194,7 @@ func (c *controller) settle(o object, now time.Time) object {
 	return c.Keep(c.Named(hosts), o)
 }
 
-// Delete implements [kubeapi.Controller]: hosts go when their operator is done with them.
+// Delete implements [kubeapi.Controller]: a host is deleted after it is deprovisioned.
 func (c *controller) Delete(o object, now time.Time) object {
 	if o.Kind() != hostKind || len(o.List("metadata", "finalizers")) == 0 {
 		return nil
@@ -227,7 +228,7 @@ func (c *controller) guests() (all []double.Guest) {
 	return all
 }
 
-// consumed are the hosts that somebody has.
+// consumed are the hosts with a consumer.
 func (c *controller) consumed() []object {
 	return slices.DeleteFunc(c.Of(hostKind), func(o object) bool { return o.At("spec", "consumerRef") == nil })
 }

@@ -1,5 +1,6 @@
-// Package metal3 plays the cluster that Metal3's hosts are objects of: an API server with BareMetalHosts and secrets, and what the operator
-// of bare metal does with them, as far as machines need it (package host). No hardware is anywhere.
+// Package metal3 simulates the cluster with Metal3's hosts: an API server with BareMetalHosts and secrets,
+// and what the baremetal-operator does with them, as far as machines need it (package host). There is no
+// hardware.
 //
-// It judges hosts with the types of Metal3 and refuses fields that these do not have, which an API server would drop.
+// It validates hosts with the types of Metal3, and refuses unknown fields, which an API server would drop.
 package metal3

@@ -16,10 +16,10 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// id is what a host is called, in any namespace.
+// id is the name of a host, with its namespace.
 func id(o object) string { return o.Namespace() + "/" + o.Name() }
 
-// Instances implements [double.Inspected]: hosts that somebody has. Those that are free are no instances.
+// Instances implements [double.Inspected]: hosts with a consumer. Free hosts are not instances.
 func (c *Cloud) Instances() (all []double.Listed) {
 	c.While(func(time.Time) { all = c.instances() })
 	return all
@@ -46,13 +46,13 @@ func (c *controller) instances() (all []double.Listed) {
 	return all
 }
 
-// Secret is one with user data.
+// Secret is a secret with user data.
 type Secret struct {
 	Name, Namespace string
 	Labels          map[string]string
 }
 
-// Secrets are all of them.
+// Secrets are all secrets.
 func (c *Cloud) Secrets() (all []Secret) {
 	c.While(func(time.Time) {
 		for _, s := range c.controller.Of("Secret") {
@@ -62,7 +62,7 @@ func (c *Cloud) Secrets() (all []Secret) {
 	return all
 }
 
-// Orphans implements [double.Inspected]: secrets that no host which somebody has owns.
+// Orphans implements [double.Inspected]: secrets without a host that has a consumer.
 func (c *Cloud) Orphans() (all []string) {
 	c.While(func(time.Time) {
 		for _, s := range c.controller.Of("Secret") {
@@ -74,7 +74,7 @@ func (c *Cloud) Orphans() (all []string) {
 	return all
 }
 
-// breaks are the verbs that break a host, by what befalls it.
+// breaks are the verbs that break a host, with the errors.
 var breaks = map[string]metal3.ErrorType{
 	"fail":               metal3.ProvisioningError,
 	"break-registration": metal3.RegistrationError,
@@ -90,8 +90,8 @@ const onHost = "a host's name"
 // Verbs implements [double.Inspected].
 func (*Cloud) Verbs() []double.Verb {
 	all := []double.Verb{
-		{Name: "terminate", On: onHost + ": somebody takes the object away, at once"},
-		{Name: "delete", On: onHost + ": somebody deletes it, and it is deprovisioned"},
+		{Name: "terminate", On: onHost + ": another client deletes the object at once"},
+		{Name: "delete", On: onHost + ": another client deletes it, and it is deprovisioned"},
 		{Name: "stop", On: onHost},
 		{Name: "start", On: onHost},
 		{Name: "pause", On: onHost + ": nothing is done to it any more"},
@@ -156,18 +156,18 @@ func (c *controller) do(verb, on string, now time.Time) error {
 	return c.Merge(hosts, o.Namespace(), o.Name(), merge)
 }
 
-// Planted is a host that somebody else has for a machine, and that runs.
+// Planted is a running host of another machine.
 type Planted struct {
-	// Name is where its own begins.
+	// Name is the prefix of its name.
 	Name, Namespace     string
 	Labels, Annotations map[string]string
 	// Consumer is its consumerRef.
 	Consumer map[string]any
-	// ExternallyProvisioned: its disk is written by nobody here.
+	// ExternallyProvisioned: another system has written its disk.
 	ExternallyProvisioned bool
 }
 
-// Plant makes such a host, which nobody had before, and returns its name.
+// Plant creates such a host, from a free one, and returns its name.
 func (c *Cloud) Plant(p Planted) (name string) {
 	c.While(func(now time.Time) { name = c.plant(p, now) })
 	return name

@@ -6,29 +6,29 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/kubeapi"
 )
 
-// Inventory is what a cluster has before anybody makes anything.
+// Inventory is what a cluster has initially.
 type Inventory struct {
 	Namespaces []kubeapi.Namespace `json:"namespaces"`
 	Users      []kubeapi.User      `json:"users"`
-	// Hosts are there in each namespace, free.
+	// Hosts are the free hosts of each namespace.
 	Hosts []Hosts `json:"hosts"`
 }
 
-// Hosts are several that are alike.
+// Hosts are several equal hosts.
 type Hosts struct {
-	// Name is that of the only one, or has a number behind: "host-3".
+	// Name is the name of the only host, or has a number appended: "host-3".
 	Name   string            `json:"name"`
 	Count  int               `json:"count,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
-	// CPUs and MemoryMiB are what inspection finds, Arch is "x86_64" if empty.
+	// CPUs and MemoryMiB are the results of inspection, Arch is "x86_64" by default.
 	CPUs      int    `json:"cpus"`
 	MemoryMiB int    `json:"memoryMiB"`
 	Arch      string `json:"arch,omitempty"`
-	// ExternallyProvisioned: something else has written their disks.
+	// ExternallyProvisioned: another system has written their disks.
 	ExternallyProvisioned bool `json:"externallyProvisioned,omitempty"`
 }
 
-// names are those of the hosts.
+// names are the names of the hosts.
 func (h Hosts) names() (all []string) {
 	if h.Count == 0 {
 		return []string{h.Name}
@@ -39,7 +39,7 @@ func (h Hosts) names() (all []string) {
 	return all
 }
 
-// Sample is a small cluster in which the manifests of the documentation work.
+// Sample is a small cluster for the manifests in the documentation.
 func Sample() Inventory {
 	return Inventory{
 		Namespaces: []kubeapi.Namespace{

@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// Judge implements [kubeapi.Controller]: fields that its kind has not and, of hosts, what Metal3's own rules refuse.
+// Judge implements [kubeapi.Controller]: it refuses unknown fields and, for hosts, what Metal3's own rules
+// refuse.
 func (*controller) Judge(kind string, o object) (causes []kubeapi.Cause) {
 	var h host.Host
 	into := map[string]any{hostKind: &h, "Secret": &corev1.Secret{}}[kind]

@@ -6,7 +6,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cluster with those who administer it: they take back and issue tokens, and others have hosts of it.
+// Administered is a cluster with its administration: tokens can be revoked and issued, and hosts planted.
 type Administered struct{ *Cloud }
 
 var (

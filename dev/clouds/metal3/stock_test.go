@@ -47,7 +47,7 @@ func (b *bench) ask(method, path, body string, into any) {
 	}
 }
 
-// take and give are what machines do with a host.
+// take and give claim and release a host, as machines do.
 func (b *bench) take(host string) {
 	b.t.Helper()
 	b.ask(http.MethodPatch, path+"/"+host, `{"spec":{"online":true,"customDeploy":{"method":"m"},"consumerRef":{"kind":"Machine","name":"m"}}}`, nil)
@@ -67,7 +67,7 @@ func (b *bench) settle() {
 	}
 }
 
-// free counts the hosts of a role that nobody has, and that work.
+// free counts the working hosts of a role without a consumer.
 func (b *bench) free(role string) (n int) {
 	b.t.Helper()
 	var list struct {
@@ -85,7 +85,8 @@ func (b *bench) free(role string) (n int) {
 	return n
 }
 
-// TestHostsAreMadeUp: the stock is what it is, unless hosts are made up: then as many are free as there were, whatever becomes of them.
+// TestHostsAreMadeUp: the number of hosts is fixed, unless hosts are generated: then as many are free as
+// initially.
 func TestHostsAreMadeUp(t *testing.T) {
 	for _, r := range []struct {
 		acceptAny bool
@@ -110,7 +111,7 @@ func TestHostsAreMadeUp(t *testing.T) {
 	}
 }
 
-// TestAnotherGuest: what boots on a host that was given back is not what ran there before. A reboot is no other guest.
+// TestAnotherGuest: after a release, another guest boots on the host. After a reboot, the same guest does.
 func TestAnotherGuest(t *testing.T) {
 	b := newBench(t, false)
 	guest := func() string {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// volume is one of Cinder.
+// volume is a volume of Cinder.
 type volume struct {
 	id, name, description, kind, zone, image, project string
 	size                                              int
 	metadata                                          map[string]string
 	created                                           time.Time
-	// server is the one that has it, or "claimed" until it is attached.
+	// server is the server of the volume, or "claimed" until it is attached.
 	server string
 	failed bool
 	stuck  bool // it stays reserved
@@ -24,7 +24,7 @@ type volume struct {
 	seq    int
 }
 
-// state is Cinder's word for what a volume is.
+// state is Cinder's status of a volume.
 func (v *volume) state(c *Cloud, now time.Time) string {
 	switch {
 	case v.undead:
@@ -46,7 +46,7 @@ func (v *volume) state(c *Cloud, now time.Time) string {
 	return "available"
 }
 
-// row has the fields of Block Storage API v3, "Show a volume's details".
+// volumeRow has the fields of Block Storage API v3, "Show a volume's details".
 func (k cinder) volumeRow(v *volume) map[string]any {
 	attachments := []any{}
 	if v.server != "" && v.server != "claimed" {
@@ -109,7 +109,7 @@ func (k cinder) oneVolume(v *volume) {
 	}
 }
 
-// zoneNames are those of Cinder.
+// zoneNames are Cinder's zones.
 func (k cinder) zoneNames() []string {
 	if len(k.stock.VolumeZones) > 0 {
 		return k.stock.VolumeZones
@@ -141,7 +141,7 @@ func (k cinder) createVolume() {
 	case o.ImageRef != "" && !known:
 		k.fail(http.StatusBadRequest, "badRequest", "Invalid image identifier or unable to access requested image.")
 	case !slices.Contains(zones, o.AvailabilityZone) && !k.any, k.closed["volumes/"+o.AvailabilityZone]:
-		// cinder.volume.flows.api.create_volume knows only zones with a service that is enabled.
+		// cinder.volume.flows.api.create_volume knows only zones with an enabled service.
 		k.fail(http.StatusBadRequest, "badRequest", "Availability zone '"+o.AvailabilityZone+"' is invalid.")
 	case o.VolumeType != "" && !slices.Contains(k.stock.VolumeTypes, o.VolumeType) && !k.any:
 		k.fail(http.StatusNotFound, "itemNotFound", "Volume type with name "+o.VolumeType+" could not be found.")
@@ -188,7 +188,7 @@ func (k cinder) listVolumes() {
 	k.reply(http.StatusOK, answer)
 }
 
-// labelled reads a dictionary of Python: {'a':'b','c':'d'}.
+// labelled parses a Python dictionary: {'a':'b','c':'d'}.
 func labelled(query string, metadata map[string]string) bool {
 	for _, pair := range strings.Split(strings.Trim(query, "{} "), ",") {
 		key, value, ok := strings.Cut(pair, ":")

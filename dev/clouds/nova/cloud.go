@@ -11,25 +11,28 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options are how a cloud behaves.
+// Options are the options of a cloud.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny takes unknown users, projects, regions, images, flavors, networks, subnets, groups, zones, key pairs and volume types as if they were there.
+	// AcceptAny accepts unknown users, projects, regions, images, flavors, networks, subnets, groups, zones,
+	// key pairs and volume types.
 	AcceptAny bool
-	// Boot and Delete are how long a server is BUILD, and is deleting; 0 for 3 s and 2 s. A port is bound after half of Boot.
+	// Boot and Delete are how long a server is BUILD, and is deleting; 0 means 3 s and 2 s. A port is bound
+	// after half of Boot.
 	Boot, Delete time.Duration
-	// Volume is how long a volume is creating; 0 for 2 s.
+	// Volume is how long a volume is creating; 0 means 2 s.
 	Volume time.Duration
-	// Reclaim is how long a server that was deleted can be restored: Nova's reclaim_instance_interval; 0, the default there too: not at all.
+	// Reclaim is how long a deleted server can be restored: Nova's reclaim_instance_interval; 0, Nova's
+	// default: not at all.
 	Reclaim time.Duration
-	// PageSize is how many a page of a listing has at most; 0 for 1000.
+	// PageSize is the maximum page size of a listing; 0 means 1000.
 	PageSize int
-	// PlainLinks: links to next pages begin with http, whatever the caller came by. So do those of services behind a proxy that ends TLS,
-	// unless they heed its headers (enable_proxy_headers_parsing of oslo.middleware).
+	// PlainLinks: links to next pages use http, whatever the caller used, like those of services behind a
+	// proxy that ends TLS without enable_proxy_headers_parsing of oslo.middleware.
 	PlainLinks bool
 }
 
-// Cloud is the double. It implements [double.Cloud], [double.Host] and [double.Inspected].
+// Cloud is the simulator. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	clock *double.Clock
 	Options
@@ -45,12 +48,12 @@ type Cloud struct {
 	trunks  map[string]*trunk
 	floats  map[string]*float
 	groups  map[string]*serverGroup
-	// seq orders what was made.
+	// seq orders creations.
 	seq  int
 	room map[string]int
 	// closed are zones whose hosts are all disabled.
 	closed map[string]bool
-	// revoked are users that are let in no more; shut: nor are those whom the inventory does not have.
+	// revoked are the revoked users; shut: users that are not in the inventory are refused.
 	revoked []User
 	shut    bool
 }
@@ -61,7 +64,7 @@ var (
 	_ double.Inspected = &Cloud{}
 )
 
-// New returns a cloud with nothing made in it.
+// New returns a cloud with only its inventory.
 func New(clock *double.Clock, o Options) *Cloud {
 	o.Boot = double.Or(o.Boot, 3*time.Second)
 	o.Delete = double.Or(o.Delete, 2*time.Second)
@@ -84,7 +87,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 	return c
 }
 
-// call is one request on its way.
+// call is one request.
 type call struct {
 	*Cloud
 	w    http.ResponseWriter
@@ -120,12 +123,12 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	serve(k)
 }
 
-// split takes a path apart: /compute/v2.1/servers/detail is compute and [servers detail]. Of Cinder the project is left out.
-// A path that names no service is Keystone's, as where that has a port of its own: /v3/auth/tokens.
+// split splits a path: /compute/v2.1/servers/detail is compute and [servers detail]. It omits Cinder's
+// project. A path without a service is Keystone's, as for a Keystone with a port of its own: /v3/auth/tokens.
 func split(path string) (service string, parts []string) {
 	all := strings.Split(strings.Trim(path, "/"), "/")
 	if all[0] == "" {
-		return "identity", nil // Keystone at a port of its own tells its versions
+		return "identity", nil // Keystone at its own port lists its versions
 	}
 	if strings.HasPrefix(all[0], "v3") {
 		all = append([]string{"identity"}, all...)
@@ -141,10 +144,10 @@ func split(path string) (service string, parts []string) {
 	return service, parts
 }
 
-// services are the names of those that have more than one word to them in logs.
+// services are the names of the services in the log.
 var services = map[string]string{"identity": "keystone", "compute": "nova", "network": "neutron", "image": "glance", "volume": "cinder"}
 
-// fixed are the words of paths that are no IDs.
+// fixed are the words of paths that are not IDs.
 var fixed = map[string]bool{
 	"servers": true, "detail": true, "action": true, "flavors": true, "os-extra_specs": true, "os-keypairs": true, "os-availability-zone": true,
 	"os-server-groups": true, "os-volume_attachments": true, "os-interface": true, "metadata": true, "tags": true, "limits": true, "networks": true,
@@ -183,7 +186,7 @@ func (k *call) reply(status int, answer any) {
 	}
 }
 
-// read decodes what was asked for into one field of an object.
+// read decodes the request into one field of an object.
 func (k *call) read(name string, into any) bool {
 	var all map[string]json.RawMessage
 	err := json.Unmarshal(k.body, &all)
@@ -196,13 +199,13 @@ func (k *call) read(name string, into any) bool {
 	return err == nil
 }
 
-// id makes an identifier: a UUID by what it is for and how many there are.
+// id is a new UUID, by its purpose and a counter.
 func (c *Cloud) id(kind string) string {
 	c.seq++
 	return uuid(fmt.Sprintf("%s %d", kind, c.seq))
 }
 
-// base is where the cloud is reached, as the caller sees it.
+// base is the URL of the cloud as the caller used it.
 func (k *call) base() string { return base(k.r) }
 
 func base(r *http.Request) string {
@@ -222,8 +225,8 @@ func (k *call) method(methods ...string) bool {
 	return false
 }
 
-// stamp is a time as Nova, Neutron and Glance write it.
+// stamp formats a time as Nova, Neutron and Glance do.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// micro is one with microseconds and without a zone.
+// micro formats a time with microseconds and without a zone.
 func micro(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000") }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// compute serves what Nova has besides servers.
+// compute serves Nova's other resources than servers.
 type compute struct{ *call }
 
 // servers serves servers.
@@ -36,14 +36,14 @@ func serveCompute(all *call) {
 	}
 }
 
-// recent asks for the microversion from which on servers are made with tags and show their flavors.
+// recent checks for the microversion from which on servers are created with tags and show their flavors.
 func (k compute) recent() bool {
 	var major, minor int
 	asked := strings.TrimPrefix(k.r.Header.Get("OpenStack-API-Version"), "compute ")
 	_, _ = fmt.Sscanf(asked, "%d.%d", &major, &minor)
 	k.w.Header().Set("OpenStack-API-Version", "compute "+asked)
 	if major != 2 || minor < 53 || minor > 93 {
-		k.fail(http.StatusNotAcceptable, "computeFault", "Version "+asked+" is not supported by this double. Minimum is 2.53 and maximum is 2.93.")
+		k.fail(http.StatusNotAcceptable, "computeFault", "Version "+asked+" is not supported by this simulator. Minimum is 2.53 and maximum is 2.93.")
 		return false
 	}
 	return true
@@ -116,7 +116,7 @@ func (k servers) forget(s server, rest []string) {
 	k.w.WriteHeader(http.StatusNoContent)
 }
 
-// retag replaces all tags, or adds or removes the one that the path names.
+// retag replaces all tags, or adds or removes the tag in the path.
 func (k servers) retag(s server, rest []string) {
 	if len(rest) < 2 {
 		var tags []string
@@ -154,7 +154,7 @@ func merged(old, with map[string]string, replace bool) map[string]string {
 	return old
 }
 
-// action does what POST servers/{id}/action asks for.
+// action serves POST servers/{id}/action.
 func (k servers) action(s server) {
 	var all map[string]json.RawMessage
 	_ = json.Unmarshal(k.body, &all)
@@ -191,7 +191,7 @@ func (k servers) console(s server) {
 	k.reply(http.StatusOK, map[string]any{"output": "[    0.000000] Linux version 6.1.0\n" + s.name + " login: \n"})
 }
 
-// interfaces are as testdata/server-interfaces.json has them.
+// interfaces have the form of testdata/server-interfaces.json.
 func (k servers) interfaces(s server) []any {
 	out := []any{}
 	for _, id := range s.ports {
@@ -235,7 +235,7 @@ func (k compute) serveFlavors() {
 	}
 }
 
-// showFlavor is as testdata/flavors.json has it.
+// showFlavor has the form of testdata/flavors.json.
 func (k compute) showFlavor(f Flavor) map[string]any {
 	return map[string]any{
 		"id": f.ID, "name": f.Name, "ram": f.RAM, "disk": f.Disk, "swap": "", "OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false,
@@ -243,7 +243,7 @@ func (k compute) showFlavor(f Flavor) map[string]any {
 	}
 }
 
-// flavor is the one with the ID.
+// flavor is the flavor with the ID.
 func (k *stock) flavor(id string) (Flavor, bool) {
 	for _, f := range k.Flavors {
 		if f.ID == id {
@@ -258,7 +258,7 @@ func (k *stock) flavor(id string) (Flavor, bool) {
 	return Flavor{}, false
 }
 
-// zones are as testdata/azs.json has them.
+// zones have the form of testdata/azs.json.
 func (k compute) zones() {
 	out := []any{}
 	for _, z := range k.stock.Zones {
@@ -275,7 +275,7 @@ func (k compute) keyPairs() {
 	k.reply(http.StatusOK, map[string]any{"keypairs": out})
 }
 
-// serverGroup is one of Nova.
+// serverGroup is a server group of Nova.
 type serverGroup struct {
 	id, name string
 	policies []string

@@ -52,10 +52,10 @@ var (
 	tagFormat   = regexp.MustCompile(`^[^/,]{1,60}$`)
 )
 
-// mostTags is how many tags a server may have.
+// mostTags is the maximum number of a server's tags.
 const mostTags = 50
 
-// refusal is an answer that nothing is made.
+// refusal is an error answer to a creation.
 type refusal struct {
 	status        int
 	name, message string
@@ -65,7 +65,7 @@ func bad(format string, args ...any) *refusal {
 	return &refusal{http.StatusBadRequest, "badRequest", fmt.Sprintf(format, args...)}
 }
 
-// buying makes servers.
+// buying creates servers.
 type buying struct{ servers }
 
 func (k buying) createServer() {
@@ -84,7 +84,7 @@ func (k buying) createServer() {
 	}})
 }
 
-// accept makes a server of an order, or says why not: in the order in which Nova's API looks.
+// accept creates a server for an order, or returns the error: in the order of the checks in Nova's API.
 func (k buying) accept(o order) (server, *refusal) {
 	s := server{
 		name: o.Name, project: k.token.project, user: k.token.user, created: k.now, boots: 1,
@@ -107,7 +107,7 @@ func (k buying) accept(o order) (server, *refusal) {
 	return s, nil
 }
 
-// claim takes the volumes of a server that is accepted, and makes those that Nova makes.
+// claim attaches the volumes of an accepted server, and creates those that Nova creates.
 func (k buying) claim(s *server, o order) {
 	for _, d := range o.BlockDevices {
 		id := d.UUID
@@ -193,7 +193,7 @@ func (k buying) checkPlace(s *server, o order) *refusal {
 	if s.zone == "" {
 		s.zone = k.stock.Zones[0]
 	}
-	// nova.compute.api: get_availability_zones(context.elevated(), True) has only zones with a host that is enabled.
+	// nova.compute.api: get_availability_zones(context.elevated(), True) has only zones with an enabled host.
 	if !slices.Contains(k.stock.Zones, s.zone) && !k.any || o.AvailabilityZone != "" && k.closed[s.zone] {
 		return bad("The requested availability zone is not available")
 	}
@@ -236,7 +236,7 @@ func (k buying) checkQuota(s *server, _ order) *refusal {
 	case len(names) > 0 && q.Unified:
 		return k.overLimit(names[0], most[0], used[0], asked[0])
 	case len(names) == 0 && q.GroupMembers > 0 && s.group != "" && k.members(s.group) >= q.GroupMembers:
-		// nova.compute.api: QuotaError, which servers.create makes a 403 of.
+		// nova.compute.api: QuotaError, which servers.create converts to a 403.
 		return &refusal{http.StatusForbidden, "forbidden", "Quota exceeded, too many servers in group"}
 	case len(names) == 0:
 		return nil
@@ -252,7 +252,7 @@ func (k buying) overLimit(name, most, used, asked string) *refusal {
 		k.token.project.ID, resource, most, used, asked)}
 }
 
-// members is how many servers a server group has.
+// members is the number of servers in a server group.
 func (k buying) members(group string) (n int) {
 	for _, s := range k.all.All() {
 		if s.group == group {
@@ -306,7 +306,7 @@ func (k buying) checkNetworks(s *server, o order) *refusal {
 	return nil
 }
 
-// plug looks at a port that was made beforehand, or makes one.
+// plug checks a port that was created separately, or creates one.
 func (k buying) plug(s *server, n nic) *refusal {
 	if n.Port == "" {
 		if _, ok := k.network(n.UUID); !ok {

@@ -1,7 +1,9 @@
-// Package nova is a double of OpenStack: Keystone (tokens), Nova (servers), Neutron (ports), Glance (images) and Cinder (volumes), as
-// far as machines need them. The shapes of its answers are those that a real OpenStack gave (keystone 22, glance 25, neutron 21,
-// nova 26), which are kept in testdata; what was not recorded follows the API references of docs.openstack.org.
+// Package nova simulates OpenStack: Keystone (tokens), Nova (servers), Neutron (ports), Glance (images) and
+// Cinder (volumes), as far as machines need them. Its answers have the shapes of a real OpenStack's answers
+// (keystone 22, glance 25, neutron 21, nova 26), which are recorded in testdata; the others follow the API
+// references of docs.openstack.org.
 //
-// Habits that hurt are there on purpose: Nova knows no idempotency of create; a port that was made beforehand outlives its server; it is
-// bound only some time after the server was accepted; a quota is a 403; no room is an answer of 202 and a server in ERROR.
+// It has the real ones' inconvenient behaviour: creation in Nova is not idempotent; a port that was created
+// separately outlives its server; a port is bound only some time after the server was accepted; an exceeded
+// quota is a 403; without capacity, the answer is 202 and the server ends in ERROR.
 package nova

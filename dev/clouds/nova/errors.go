@@ -11,14 +11,14 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// uuid is one that looks random and is the same for the same text.
+// uuid is a random-looking UUID that is the same for the same text.
 func uuid(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	h := hex.EncodeToString(sum[:16])
 	return fmt.Sprintf("%s-%s-4%s-8%s-%s", h[:8], h[8:12], h[13:16], h[17:20], h[20:32])
 }
 
-// fail answers with an error in the words of the service.
+// fail answers with an error in the service's form.
 func (k *call) fail(status int, name, message string) {
 	switch k.service {
 	case "network":
@@ -26,7 +26,7 @@ func (k *call) fail(status int, name, message string) {
 	case "identity":
 		k.reply(status, map[string]any{"error": map[string]any{"code": status, "message": message, "title": http.StatusText(status)}})
 	case "image":
-		// Glance answers errors with a page of HTML (webob).
+		// Glance answers errors with an HTML page (webob).
 		k.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		k.w.WriteHeader(status)
 		_, _ = fmt.Fprintf(k.w, "<html>\n <head>\n  <title>%d %s</title>\n </head>\n <body>\n  <h1>%d %s</h1>\n  %s<br /><br />\n\n\n </body>\n</html>",
@@ -44,7 +44,7 @@ func (k *call) unauthorized() {
 	}})
 }
 
-// forbidden is what policies say.
+// forbidden is the error of policies.
 func (k *call) forbidden() {
 	switch k.service {
 	case "network":
@@ -58,7 +58,7 @@ func (k *call) forbidden() {
 	}
 }
 
-// rule is about what a policy calls what was asked for.
+// rule is the policy's name of the request.
 func (k *call) rule() string {
 	verb := map[string]string{"GET": "index", "POST": "create", "PUT": "update", "DELETE": "delete"}[k.r.Method]
 	what := "servers"
@@ -102,15 +102,16 @@ func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	}
 }
 
-// missing is what an ingress says in front of an API that is not there at the moment, as in front of OpenStack-Helm's: nothing about what
-// was asked for.
+// missing is the answer of an ingress in front of an unavailable API, as in OpenStack-Helm: it says nothing
+// about the object.
 func (k *call) missing() {
 	k.w.Header().Set("Content-Type", "text/html")
 	k.w.WriteHeader(http.StatusNotFound)
 	_, _ = fmt.Fprint(k.w, "<html>\n<head><title>404 Not Found</title></head>\n<body>\n<center><h1>404 Not Found</h1></center>\n<hr><center>nginx</center>\n</body>\n</html>\n")
 }
 
-// throttled is what the rate limit in front of an API says (a gateway, or the middleware oslo.limit once had).
+// throttled is the answer of a rate limit in front of an API (a gateway, or the middleware that oslo.limit
+// once had).
 func (k *call) throttled(f double.Failure) {
 	seconds := strconv.Itoa(int(f.After.Seconds()))
 	if f.After > 0 {
@@ -121,7 +122,7 @@ func (k *call) throttled(f double.Failure) {
 	}})
 }
 
-// exhausted is a quota, which each service words otherwise; of a type alone, it is room on hosts.
+// exhausted is a quota error, which differs by service; for a type alone, it is a lack of capacity on hosts.
 func (k *call) exhausted(scope string) {
 	if k.service == "compute" && scope == "type" {
 		k.fail(http.StatusBadRequest, "badRequest", "No valid host was found. There are not enough hosts available.")
@@ -156,7 +157,7 @@ func (k *call) broken() {
 	}
 }
 
-// text is an object's field as text, however it is written.
+// text is an object's field as text.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

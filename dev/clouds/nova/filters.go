@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// serverFilter is what a query selects, of what people without the role admin may ask for; the rest is left out silently, as Nova does.
+// serverFilter is the filter of a query, with the parameters that non-administrators may use; others are
+// ignored, as in Nova.
 func serverFilter(q url.Values) (func(s server, status string) bool, error) {
 	name, err := regexp.Compile("(?i)" + q.Get("name"))
 	if err != nil {
@@ -18,7 +19,7 @@ func serverFilter(q url.Values) (func(s server, status string) bool, error) {
 	}, nil
 }
 
-// tagged is what tags, tags-any, not-tags and not-tags-any select, in Nova and in Neutron.
+// tagged is the filter by tags, tags-any, not-tags and not-tags-any, in Nova and in Neutron.
 func tagged(q url.Values, tags []string) bool {
 	has := func(t string) bool { return slices.Contains(tags, t) }
 	list := func(key string) []string {
@@ -42,7 +43,7 @@ func tagged(q url.Values, tags []string) bool {
 	return true
 }
 
-// selected is what a query of Neutron selects: for each attribute one of the values that are given.
+// selected is Neutron's filter of a query: for each attribute one of the given values.
 func selected(q url.Values, row map[string]any) bool {
 	tags, _ := row["tags"].([]string)
 	if !tagged(q, tags) {

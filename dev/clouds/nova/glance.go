@@ -61,7 +61,7 @@ func (k glance) imageRows(q url.Values) (rows []map[string]any) {
 	return rows
 }
 
-// showImage is as testdata/images.json has it. Properties are fields of the image itself.
+// showImage has the form of testdata/images.json. Properties are fields of the image itself.
 func (k glance) showImage(i Image) map[string]any {
 	status := i.Status
 	if status == "" {
@@ -80,7 +80,7 @@ func (k glance) showImage(i Image) map[string]any {
 	return out
 }
 
-// image is the one with the ID.
+// image is the image with the ID.
 func (k *stock) image(id string) (Image, bool) {
 	for _, i := range k.Images {
 		if i.ID == id {

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// TestWords: what a real OpenStack refuses is refused with the same status and in the same words.
+// TestWords: errors have the same status and text as those of a real OpenStack.
 func TestWords(t *testing.T) {
 	c := newCaller(t, func(o *nova.Options) {
 		o.Inventory.Quota = nova.Quota{Instances: 10, Cores: 2, RAM: 4096, Ports: 2, Volumes: 0}
@@ -46,7 +46,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestMACAddressesAreGivenOnce is what the provider relies on.
+// TestMACAddressesAreGivenOnce: the provider relies on this.
 func TestMACAddressesAreGivenOnce(t *testing.T) {
 	c := newCaller(t)
 	body := `{"port":{"mac_address":"FA:00:00:00:00:01","network_id":"` + net1 + `"}}`
@@ -58,7 +58,7 @@ func TestMACAddressesAreGivenOnce(t *testing.T) {
 	}
 }
 
-// TestPortsOutliveServers, unless Nova made them; and they are bound only after a while.
+// TestPortsOutliveServers: unless Nova created them; and they are bound only after a while.
 func TestPortsOutliveServers(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
@@ -83,7 +83,8 @@ func TestPortsOutliveServers(t *testing.T) {
 	}
 }
 
-// TestOnePortOneServer: the second server is refused once the port is bound, and given up if it came before.
+// TestOnePortOneServer: a second server is refused after the port is bound, and fails if it was accepted
+// before.
 func TestOnePortOneServer(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
@@ -165,7 +166,8 @@ func TestAnythingIsAccepted(t *testing.T) {
 	}
 }
 
-// TestKeystoneAtItsOwnPort: an auth_url without a path asks for the versions of the Identity API first.
+// TestKeystoneAtItsOwnPort: the client of an auth_url without a path first requests the versions of the
+// Identity API.
 func TestKeystoneAtItsOwnPort(t *testing.T) {
 	c := newCaller(t)
 	answer, raw := c.send("GET", "/", "")
@@ -195,7 +197,8 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// TestAccessRules: a token of an application credential opens what one of its rules allows, by keystonemiddleware's reading of them.
+// TestAccessRules: a token of an application credential is valid for the requests that one of its rules
+// allows, as keystonemiddleware interprets them.
 func TestAccessRules(t *testing.T) {
 	const flavors = "/compute/v2.1/flavors/detail"
 	for _, r := range []struct {
@@ -230,7 +233,8 @@ func TestAccessRules(t *testing.T) {
 	}
 }
 
-// TestTagsOneByOne of servers: what is there is 204, what is not is 201 or 404, and there is an end to them.
+// TestTagsOneByOne: an existing tag of a server is 204, a missing one 201 or 404, and the number of tags is
+// limited.
 func TestTagsOneByOne(t *testing.T) {
 	c := newCaller(t)
 	path := "/compute/v2.1/servers/" + c.cloud.Plant(nova.Planted{Name: "w", Tags: []string{"a"}, Metadata: map[string]string{"k": "v"}})
@@ -258,7 +262,7 @@ func TestTagsOneByOne(t *testing.T) {
 	}
 }
 
-// TestRevisions: who has read an older one changes nothing.
+// TestRevisions: a write with an outdated revision changes nothing.
 func TestRevisions(t *testing.T) {
 	c := newCaller(t)
 	_, port := c.port()

@@ -68,7 +68,7 @@ func (*Cloud) Verbs() []double.Verb {
 		{Name: "open", On: "a zone: they are enabled again"},
 		{Name: "lose", On: "a server's ID: its cell is down"},
 		{Name: "recover", On: "a server's ID: its cell is there again"},
-		{Name: "tear", On: "a server's ID: it is gone, and Neutron was not there to be told, so that its ports say that they are bound"},
+		{Name: "tear", On: "a server's ID: it is deleted while Neutron is unreachable, so its ports stay bound"},
 		{Name: "strand", On: "a server's ID: its host dies"},
 		{Name: "wedge", On: "a volume's ID: its deletion will fail, and it stays error_deleting, which only administrators can end"},
 		{Name: "replace", On: "a name: whatever image, flavor and security group is called so is removed, and made anew with another ID"},
@@ -133,7 +133,7 @@ func (c *Cloud) Do(verb, on string) error {
 	}
 	c.change(on, do)
 	if verb == "tear" {
-		// nova.network.neutron: _unbind_ports logs what goes wrong, and goes on.
+		// nova.network.neutron: _unbind_ports logs errors, and continues.
 		c.all.Delete(on)
 	}
 	c.settle(now)
@@ -152,14 +152,14 @@ func plug(c *Cloud, on string) error {
 	return nil
 }
 
-// Planted is a server that somebody else makes.
+// Planted is a server that another client creates.
 type Planted struct {
 	Name, Project, Flavor, Zone string
 	Metadata                    map[string]string
 	Tags                        []string
 }
 
-// Plant makes a server that runs already, without a port of its own.
+// Plant creates a running server, without a port.
 func (c *Cloud) Plant(p Planted) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *Cloud) Plant(p Planted) string {
 	return s.id
 }
 
-// SetPassword gives a user another password. Tokens that it got with the old one hold no more, as in Keystone.
+// SetPassword changes a user's password, and revokes the user's tokens, as in Keystone.
 func (c *Cloud) SetPassword(user, password string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,14 +205,14 @@ func (c *Cloud) SetPassword(user, password string) {
 	}
 }
 
-// Seen is a port, a volume, a trunk or a floating address as tests look at it.
+// Seen is a port, a volume, a trunk or a floating address in a form for tests.
 type Seen struct {
 	Kind, ID, Name, Description, Server string
 	Tags                                []string
 	Metadata                            map[string]string
 }
 
-// Dependants are all that there are.
+// Dependants are all dependants.
 func (c *Cloud) Dependants() (all []Seen) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +230,7 @@ func (c *Cloud) Dependants() (all []Seen) {
 	return all
 }
 
-// ReserveVolume lets a volume stay reserved for good, as Cinder's do whose server ended at the wrong moment.
+// ReserveVolume lets a volume stay reserved, like one of Cinder whose server ended at the wrong moment.
 func (c *Cloud) ReserveVolume(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +239,7 @@ func (c *Cloud) ReserveVolume(id string) {
 	}
 }
 
-// FailVolume lets a volume end in error.
+// FailVolume puts a volume into the state error.
 func (c *Cloud) FailVolume(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

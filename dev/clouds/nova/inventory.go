@@ -2,9 +2,9 @@ package nova
 
 import "slices"
 
-// Inventory is what a cloud has before anybody makes anything.
+// Inventory is what a cloud has initially.
 type Inventory struct {
-	// Region and further Regions are those of the catalog. All show the same.
+	// Region and further Regions are those of the catalog. All have the same content.
 	Region  string   `json:"region"`
 	Regions []string `json:"regions,omitempty"`
 
@@ -25,11 +25,11 @@ type Inventory struct {
 	KeyPairs       []string        `json:"keyPairs,omitempty"`
 
 	Quota Quota `json:"quota"`
-	// Room is how many servers a zone has room for, by zone or by zone/flavor.
+	// Room is the capacity of a zone in servers, by zone or by zone/flavor.
 	Room map[string]int `json:"room,omitempty"`
 }
 
-// stock looks things up in an inventory, and makes up what is not there where anything is accepted.
+// stock finds objects in an inventory, and generates missing ones if anything is accepted.
 type stock struct {
 	Inventory
 	any bool
@@ -39,7 +39,7 @@ type stock struct {
 type Project struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Domain is the name of its domain; empty for "Default".
+	// Domain is the name of its domain. Default: "Default".
 	Domain string `json:"domain,omitempty"`
 }
 
@@ -49,37 +49,38 @@ type User struct {
 	Name     string `json:"name"`
 	Domain   string `json:"domain,omitempty"`
 	Password string `json:"password"`
-	// Projects are the names of those that it has a role in.
+	// Projects are the names of the projects in which it has a role.
 	Projects []string `json:"projects"`
-	// Reader may look and change nothing.
+	// Reader: it may only read.
 	Reader                 bool                    `json:"reader,omitempty"`
 	ApplicationCredentials []ApplicationCredential `json:"applicationCredentials,omitempty"`
 }
 
-// ApplicationCredential is a password for one project.
+// ApplicationCredential is an application credential for one project.
 type ApplicationCredential struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Secret  string `json:"secret"`
 	Project string `json:"project"`
-	// AccessRules are all that may be asked for with it; nil: whatever the user may.
+	// AccessRules limit its requests; nil: all requests of the user.
 	AccessRules []AccessRule `json:"accessRules,omitempty"`
 }
 
-// AccessRule allows one kind of request, in Keystone's format: the path may have * and {name} for a part, and ** for anything.
+// AccessRule allows one kind of request, in Keystone's format: the path may have * and {name} for a part, and
+// ** for any parts.
 type AccessRule struct {
 	Service string `json:"service"`
 	Method  string `json:"method"`
 	Path    string `json:"path"`
 }
 
-// Image is one of Glance.
+// Image is an image of Glance.
 type Image struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Architecture is the property hw_architecture ("x86_64"); empty: not set.
 	Architecture string `json:"architecture,omitempty"`
-	// Status is "active" unless it says otherwise.
+	// Status defaults to "active".
 	Status string `json:"status,omitempty"`
 	// MinDisk is in GiB.
 	MinDisk int `json:"minDisk,omitempty"`
@@ -96,20 +97,20 @@ type Flavor struct {
 	ExtraSpecs map[string]string `json:"extraSpecs,omitempty"`
 }
 
-// Network is one of Neutron.
+// Network is a network of Neutron.
 type Network struct {
 	ID   string   `json:"id"`
 	Name string   `json:"name"`
 	Tags []string `json:"tags,omitempty"`
-	// Project is the name of the owner's; empty for the first one.
+	// Project is the name of the owner's project. Default: the first one.
 	Project     string `json:"project,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Shared networks belong to somebody else: MAC addresses are not to be chosen there.
+	// Shared networks belong to another project: MAC addresses must not be chosen there.
 	Shared   bool `json:"shared,omitempty"`
 	External bool `json:"external,omitempty"`
 }
 
-// Subnet is one of a network.
+// Subnet is a subnet of a network.
 type Subnet struct {
 	ID      string   `json:"id"`
 	Name    string   `json:"name"`
@@ -117,42 +118,43 @@ type Subnet struct {
 	CIDR    string   `json:"cidr"`
 	Gateway string   `json:"gateway,omitempty"`
 	Tags    []string `json:"tags,omitempty"`
-	// Description and IPv6 modes are there to be filtered by.
+	// Description and IPv6 modes are for filters.
 	Description     string `json:"description,omitempty"`
 	IPv6AddressMode string `json:"ipv6AddressMode,omitempty"`
 	IPv6RAMode      string `json:"ipv6RAMode,omitempty"`
 }
 
-// SecurityGroup is one of Neutron.
+// SecurityGroup is a security group of Neutron.
 type SecurityGroup struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
-	// Project is the name of the owner's, which shares it with the caller's, or shows it to an administrator; empty: the caller's own.
+	// Project is the name of the owner's project, which shares the group with the caller's, or shows it to an
+	// administrator. Default: the caller's own.
 	Project string `json:"project,omitempty"`
 }
 
-// FloatingIP is an address that may be given to a port.
+// FloatingIP is a floating address for ports.
 type FloatingIP struct {
 	ID      string `json:"id"`
 	Address string `json:"address"`
 }
 
-// Quota is of each project; 0 is none at all, negative is unlimited.
+// Quota is the quota of each project; 0 allows none, negative is unlimited.
 type Quota struct {
 	Instances int `json:"instances"`
 	Cores     int `json:"cores"`
 	RAM       int `json:"ram"`
 	Ports     int `json:"ports"`
 	Volumes   int `json:"volumes"`
-	// GroupMembers is how many servers a server group takes, of which Nova has 10 by default; 0: any number.
+	// GroupMembers is the maximum size of a server group, 10 by default in Nova; 0: any size.
 	GroupMembers int `json:"groupMembers,omitempty"`
 	// Unified: the limits are Keystone's, and Nova refuses in the words of oslo.limit.
 	Unified bool `json:"unified,omitempty"`
 }
 
-// replace gives what has the name another ID.
+// replace changes the ID of the object with the name.
 func (k *stock) replace(name string) {
 	k.Images, k.Flavors, k.SecurityGroups = slices.Clone(k.Images), slices.Clone(k.Flavors), slices.Clone(k.SecurityGroups)
 	for n, i := range k.Images {
@@ -172,7 +174,7 @@ func (k *stock) replace(name string) {
 	}
 }
 
-// Sample is a small cloud in which the manifests of the documentation work.
+// Sample is a small cloud for the manifests in the documentation.
 func Sample() Inventory {
 	const network, second = "9dc8b730-e135-4551-9687-f176ba5bdf03", "5b0f2a35-4a52-4f4e-8d1e-2f0f6a1c9e77"
 	return Inventory{

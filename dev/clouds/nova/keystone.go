@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// token is one that Keystone gave.
+// token is a token of Keystone.
 type token struct {
 	user    User
 	project Project
 	methods []string
 	issued  time.Time
-	// app is the application credential that it was given for; nil: it was for a password.
+	// app is the application credential that it was issued for; nil: for a password.
 	app *ApplicationCredential
-	// stranger says that it was given to somebody whom the inventory does not have.
+	// stranger: the token was issued to a user who is not in the inventory.
 	stranger bool
 }
 
-// lifetime is how long tokens hold: Keystone's default.
+// lifetime is the lifetime of tokens: Keystone's default.
 const lifetime = time.Hour
 
 func (k *call) authenticated() bool {
@@ -32,7 +32,7 @@ func (k *call) authenticated() bool {
 	}
 	k.token = t
 	if t.app != nil && t.app.AccessRules != nil && !slices.ContainsFunc(t.app.AccessRules, k.ruledBy) {
-		// The middleware takes the token for invalid, and says no more.
+		// The middleware reports an invalid token, without details.
 		k.unauthorized()
 		return false
 	}
@@ -43,8 +43,8 @@ func (k *call) authenticated() bool {
 	return true
 }
 
-// ruledBy reports whether an access rule allows the request, as keystonemiddleware matches them: * and {name} are one part of a path,
-// ** is anything.
+// ruledBy reports whether an access rule allows the request, as keystonemiddleware matches them: * and {name}
+// match one part of a path, ** matches any parts.
 func (k *call) ruledBy(r AccessRule) bool {
 	pattern := regexp.QuoteMeta(r.Path)
 	pattern = strings.ReplaceAll(pattern, `\*\*`, `.*`)
@@ -56,7 +56,7 @@ func (k *call) ruledBy(r AccessRule) bool {
 
 var braces = regexp.MustCompile(`\\\{[^}]*\\\}`)
 
-// catalogTypes are those of the services in the catalog.
+// catalogTypes are the types of the services in the catalog.
 var catalogTypes = map[string]string{"identity": "identity", "network": "network", "image": "image", "compute": "compute", "volume": "volumev3"}
 
 // keystone serves tokens.
@@ -70,7 +70,7 @@ func serveIdentity(k *call) {
 	k.fail(http.StatusNotFound, "", "Could not find the requested resource.")
 }
 
-// ask is the body of a request for a token, by Identity API v3.
+// ask is the body of a request for a token, in Identity API v3.
 type ask struct {
 	Identity struct {
 		Methods  []string `json:"methods"`
@@ -92,7 +92,7 @@ type ask struct {
 	} `json:"scope"`
 }
 
-// named is something of Keystone's by ID, or by name in a domain.
+// named is an object of Keystone by ID, or by name in a domain.
 type named struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -103,7 +103,8 @@ type named struct {
 	} `json:"domain"`
 }
 
-// is reports whether it is meant. A domain's ID is its name in small letters here, as that of the domain "Default" is everywhere.
+// is reports whether it names the object. A domain's ID is its name in lower case here, as for the domain
+// "Default" everywhere.
 func (n named) is(id, name, domain string) bool {
 	if domain == "" {
 		domain = "Default"
@@ -147,7 +148,7 @@ func (k keystone) login(a ask) (token, bool) {
 					given := a.Identity.ApplicationCredential
 					known := given.ID == c.ID || given.ID == "" && given.Name == c.Name && given.User.is(u.ID, u.Name, u.Domain)
 					if known && given.Secret == c.Secret {
-						// Its project is its own; a scope may not be given.
+						// Its project is fixed; a scope must not be given.
 						t, ok := k.scoped(u, &named{ID: k.projectID(c.Project)}, method)
 						t.app = &c
 						return t, ok
@@ -163,8 +164,8 @@ func (k keystone) login(a ask) (token, bool) {
 	return token{}, false
 }
 
-// stranger is a token for whoever asks, in the project that is asked for. Where that is given by its ID or not at all, as with an application
-// credential, its name is made up.
+// stranger issues a token to an unknown user, in the requested project. If the project is given by its ID or
+// not at all, as with an application credential, its name is generated.
 func (k keystone) stranger(a ask) token {
 	t := token{methods: a.Identity.Methods, stranger: true}
 	who := a.Identity.Password.User
@@ -212,7 +213,7 @@ func (k keystone) scoped(u User, scope *named, method string) (token, bool) {
 	return token{}, false
 }
 
-// tokenBody is as testdata/keystone-token.json has it.
+// tokenBody has the form of testdata/keystone-token.json.
 func (k keystone) tokenBody(t token) map[string]any {
 	role := "member"
 	if t.user.Reader {
@@ -239,8 +240,8 @@ func domainOf(name string) map[string]any {
 	return map[string]any{"id": strings.ToLower(name), "name": name}
 }
 
-// catalog has the regions of the inventory. Where anything is accepted it has endpoints without a region, too, as Keystone allows: the request
-// does not say which region the caller will look for.
+// catalog has the regions of the inventory. If anything is accepted, it also has endpoints without a region,
+// which Keystone allows: the request does not name the caller's region.
 func (k keystone) catalog(t token) (all []any) {
 	regions := append([]string{k.stock.Region}, k.stock.Regions...)
 	if k.stock.any {
@@ -266,7 +267,7 @@ func (k keystone) catalog(t token) (all []any) {
 	return all
 }
 
-// versions answers what asks a service for its versions.
+// versions answers requests for the versions of a service.
 func versions(k *call) bool {
 	if !k.method(http.MethodGet) || len(k.parts) > 0 {
 		return false

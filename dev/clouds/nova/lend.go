@@ -7,7 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+// Administered is a cloud with its administration: credentials can be revoked and issued, and instances
+// planted.
 type Administered struct{ *Cloud }
 
 var (
@@ -47,7 +48,7 @@ func (c Administered) Restore() {
 	c.users, c.revoked, c.shut = slices.Concat(c.users, c.revoked), nil, false
 }
 
-// Issue implements [double.Lender]: a user for the first project, or for the one of the account's name.
+// Issue implements [double.Lender]: a user for the first project, or for the project of the account's name.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

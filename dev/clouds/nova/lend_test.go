@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// TestCredentialsAreLent: whom nobody knows any more Keystone refuses, and who was issued instead is let in, into its own project.
+// TestCredentialsAreLent: Keystone refuses a revoked user, and accepts an issued one, in its own project.
 func TestCredentialsAreLent(t *testing.T) {
 	clock := &double.Clock{}
 	cloud := nova.Administered{Cloud: nova.New(clock, nova.Options{Inventory: nova.Sample()})}
@@ -58,7 +58,8 @@ func TestCredentialsAreLent(t *testing.T) {
 	}
 }
 
-// TestPlantedLikeAnother: it has what the other one has under other names, and stays when that goes.
+// TestPlantedLikeAnother: the copy has the properties of the other server under other names, and stays after
+// the other's deletion.
 func TestPlantedLikeAnother(t *testing.T) {
 	cloud := nova.Administered{Cloud: nova.New(&double.Clock{}, nova.Options{Inventory: nova.Sample()})}
 	id := cloud.Plant(nova.Planted{Name: "m-1", Metadata: map[string]string{"uid": "u-1", "cluster-c1": "1"}})

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// place finds a host with room. Where there is none, Nova has accepted the server by then, and gives it up.
+// place finds a host with capacity. Without one, Nova has accepted the server, and lets it fail.
 func (k buying) place(s *server) {
 	if k.closed[s.zone] {
 		s.fault = &fault{500, "No valid host was found. ", k.now}
@@ -22,7 +22,7 @@ func (k buying) place(s *server) {
 	}
 }
 
-// inhabited is how many servers there are in "zone" or "zone/flavor".
+// inhabited is the number of servers in "zone" or "zone/flavor".
 func inhabited(c *Cloud, key string) (n int) {
 	for _, s := range c.all.All() {
 		if s.fault == nil && (s.zone == key || s.zone+"/"+s.flavor.Name == key) {
@@ -32,7 +32,7 @@ func inhabited(c *Cloud, key string) (n int) {
 	return n
 }
 
-// settle does what time has done since it was last looked at.
+// settle applies the changes that are due.
 func (c *Cloud) settle(now time.Time) {
 	for _, s := range c.all.All() {
 		if ends(c, s, now) {
@@ -54,7 +54,7 @@ func (c *Cloud) settle(now time.Time) {
 	}
 }
 
-// ends takes away a server whose time has come, and reports whether it is over.
+// ends deletes a server whose deletion is due, and reports whether it is deleted.
 func ends(c *Cloud, s server, now time.Time) bool {
 	switch {
 	case !s.soft.IsZero():
@@ -72,11 +72,12 @@ func ends(c *Cloud, s server, now time.Time) bool {
 	return true
 }
 
-// serviceDown is how long after its last sign of life a host is taken for dead: Nova's service_down_time, by default.
+// serviceDown is how long after its last report a host counts as dead: Nova's default service_down_time.
 const serviceDown = time.Minute
 
-// end begins the end of a server, as nova.compute.api does: on a host that is thought to live the server is deleting from then on, and
-// who asks again is not heard; on one that is known to be dead the server is taken out of the database at once (_local_delete).
+// end begins the deletion of a server, as nova.compute.api does: on a host that counts as alive the server is
+// deleting from then on, and a repeated deletion is ignored; on a host that is known to be dead the server is
+// deleted from the database at once (_local_delete).
 func end(c *Cloud, s server, now time.Time) {
 	switch {
 	case !s.stranded.IsZero() && now.Sub(s.stranded) >= serviceDown:
@@ -86,7 +87,7 @@ func end(c *Cloud, s server, now time.Time) {
 	}
 }
 
-// attach binds ports and volumes: a server whose port is gone, or another's by now, is given up.
+// attach binds ports and volumes: a server whose port was deleted, or belongs to another server, fails.
 func (c *Cloud) attach(id string, now time.Time) {
 	c.change(id, func(s *server) {
 		for _, p := range s.ports {
@@ -112,7 +113,7 @@ func (c *Cloud) attach(id string, now time.Time) {
 	})
 }
 
-// bury takes a server away. Ports that were made beforehand stay, those that Nova made go with it.
+// bury deletes a server. Ports that were created separately stay, those that Nova created are deleted.
 func (c *Cloud) bury(s server) {
 	c.all.Delete(s.id)
 	for _, p := range s.ports {
@@ -136,7 +137,8 @@ func (c *Cloud) bury(s server) {
 	}
 }
 
-// Guests implements [double.Host]. Names and IDs are those of cloud-provider-openstack: the server's name, openstack:///<id>.
+// Guests implements [double.Host]. Names and IDs are those of cloud-provider-openstack: the server's name,
+// openstack:///<id>.
 func (c *Cloud) Guests() (all []double.Guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +168,7 @@ func internal(c *Cloud, s server) (all []string) {
 	return all
 }
 
-// SetLag lets listings of servers run behind from now on.
+// SetLag sets the lag of listings of servers.
 func (c *Cloud) SetLag(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// when the inventory was made.
+// epoch is when the inventory was created.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// neutron serves networks and what is in them.
+// neutron serves networks and the resources in them.
 type neutron struct{ *call }
 
 func serveNetwork(all *call) {
@@ -52,7 +52,7 @@ func (k neutron) collection(kind string, rows []map[string]any) {
 	}
 	page, next, ok := paged(found, q.Get("marker"), k.limit(q.Get("limit")), func(row map[string]any) string { return row["id"].(string) })
 	if !ok {
-		// neutron.db: get_marker_obj asks for the one that the last page ended with, as for any other.
+		// neutron.db: get_marker_obj reads the last object of the previous page like any other.
 		k.one(kind, nil, q.Get("marker"))
 		return
 	}
@@ -80,7 +80,7 @@ func (k neutron) one(kind string, rows []map[string]any, id string) {
 	k.fail(http.StatusNotFound, what+"NotFound", what+" "+id+" could not be found.")
 }
 
-// invent makes what is asked for, where anything is accepted.
+// invent generates the requested object, if anything is accepted.
 func (k neutron) invent(kind string, q url.Values) []map[string]any {
 	name, id := q.Get("name"), q.Get("id")
 	if id == "" {
@@ -118,7 +118,7 @@ func (k *stock) owner(name string) string {
 	return k.Projects[0].ID
 }
 
-// networkRows are as testdata/networks.json has them.
+// networkRows have the form of testdata/networks.json.
 func (k neutron) networkRows() (rows []map[string]any) {
 	for _, n := range k.stock.Networks {
 		subnets := []string{}
@@ -138,7 +138,7 @@ func (k neutron) networkRows() (rows []map[string]any) {
 	return rows
 }
 
-// subnetRows are as testdata/subnets.json has them.
+// subnetRows have the form of testdata/subnets.json.
 func (k neutron) subnetRows() (rows []map[string]any) {
 	for _, s := range k.stock.Subnets {
 		prefix, err := netip.ParsePrefix(s.CIDR)
@@ -168,7 +168,7 @@ func (k neutron) subnetRows() (rows []map[string]any) {
 	return rows
 }
 
-// groupRows are as testdata/security-groups.json has them, with one rule.
+// groupRows have the form of testdata/security-groups.json, with one rule.
 func (k neutron) groupRows() (rows []map[string]any) {
 	for _, g := range k.stock.SecurityGroups {
 		owner := k.token.project.ID
@@ -189,7 +189,7 @@ func (k neutron) groupRows() (rows []map[string]any) {
 	return rows
 }
 
-// network is the one with the ID, in which the project may make ports.
+// network is the network with the ID, if the project may create ports in it.
 func (k *stock) network(id string) (Network, bool) {
 	for _, n := range k.Networks {
 		if n.ID == id {
@@ -214,7 +214,7 @@ func (k *stock) networkName(id string) string {
 	return id
 }
 
-// retag does PUT, GET and DELETE of the tags of something.
+// retag serves PUT, GET and DELETE of the tags of an object.
 func (k neutron) retag(kind, id string) {
 	tags := k.tagsOf(kind, id)
 	if tags == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// port is one of Neutron.
+// port is a port of Neutron.
 type port struct {
 	id, name, network, project, mac string
 	description                     string
@@ -19,11 +19,11 @@ type port struct {
 	fixed                           []fixedIP
 	groups                          []string
 	tags                            []string
-	// order is what it was made of; what is not listed here is shown from there.
+	// order is the request for the port; fields that are not listed here are shown from it.
 	order            portOrder
 	created, updated time.Time
 	revision         int
-	auto             bool // Nova made it
+	auto             bool // Nova created it
 	seq              int
 }
 
@@ -62,7 +62,7 @@ func (p *port) fixedIPs() []any {
 	return out
 }
 
-// row is as testdata/port-*.json have it.
+// row has the form of testdata/port-*.json.
 func (p *port) row() map[string]any {
 	vif, details := "unbound", map[string]any{}
 	if p.host != "" {
@@ -90,7 +90,7 @@ func (p *port) row() map[string]any {
 	}
 }
 
-// pairs show the port's own MAC address where none was given.
+// pairs show the port's own MAC address by default.
 func (p *port) pairs() []any {
 	out := []any{}
 	for _, raw := range p.order.Pairs {
@@ -144,7 +144,7 @@ func (k portCalls) createPort() {
 	k.reply(http.StatusCreated, map[string]any{"port": p.row()})
 }
 
-// addPort makes a port, or says why not.
+// addPort creates a port, or returns the error.
 func (k portCalls) addPort(o portOrder) (*port, *refusal) {
 	n, ok := k.network(o.NetworkID)
 	if !ok {
@@ -177,7 +177,7 @@ func (k portCalls) addPort(o portOrder) (*port, *refusal) {
 	return p, nil
 }
 
-// mayMake asks policies and quotas.
+// mayMake checks policies and quotas.
 func (k portCalls) mayMake(n Network, o portOrder) *refusal {
 	if o.MACAddress != "" && n.Shared {
 		return &refusal{http.StatusForbidden, "PolicyNotAuthorized", "(rule:create_port and rule:create_port:mac_address) is disallowed by policy"}
@@ -221,7 +221,7 @@ func (k portCalls) groupsOf(p *port, o portOrder) *refusal {
 	return nil
 }
 
-// addressesOf gives a port its addresses: those that were asked for, else one of the first subnet.
+// addressesOf assigns addresses to a port: the requested ones, or else one of the first subnet.
 func (k portCalls) addressesOf(p *port, o portOrder) *refusal {
 	asked := o.FixedIPs
 	if asked == nil {
@@ -340,7 +340,7 @@ func (k portCalls) deletePort(id string) {
 	k.w.WriteHeader(http.StatusNoContent)
 }
 
-// dropPort takes a port away, and the floating address from it.
+// dropPort deletes a port, and detaches its floating address.
 func (c *Cloud) dropPort(id string) {
 	for _, f := range c.floats {
 		if f.port == id {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trunk is one of Neutron.
+// trunk is a trunk of Neutron.
 type trunk struct {
 	id, name, description, port, project string
 	tags                                 []string

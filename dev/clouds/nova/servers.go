@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// server is one of Nova, as it was last changed. What time does to it is in life.go.
+// server is a server of Nova after its last change. Changes over time are in life.go.
 type server struct {
 	id, name string
 	project  Project
@@ -20,7 +20,7 @@ type server struct {
 	created  time.Time
 	launched time.Time
 	deleting time.Time
-	// soft is since when it is deleted and can be restored.
+	// soft is when it was deleted, while it can be restored.
 	soft time.Time
 	// stranded is when its host died; zero: the host lives.
 	stranded time.Time
@@ -34,7 +34,7 @@ type server struct {
 	attached bool
 }
 
-// bought is what a server was asked for with.
+// bought are the properties of the request for a server.
 type bought struct {
 	image    string // the ID; empty: it boots from a volume
 	flavor   Flavor
@@ -55,7 +55,7 @@ type disk struct {
 	dies bool
 }
 
-// causeLate is how long after a server went into ERROR Nova writes down why.
+// causeLate is how long after a server went into ERROR Nova stores the cause.
 const causeLate = time.Second
 
 // fault is why a server is in ERROR.
@@ -65,7 +65,7 @@ type fault struct {
 	at      time.Time
 }
 
-// status is Nova's word for what a server is at a time.
+// status is Nova's status of a server at a time.
 func (s server) status(c *Cloud, now time.Time) string {
 	switch {
 	case !s.soft.IsZero():
@@ -80,7 +80,7 @@ func (s server) status(c *Cloud, now time.Time) string {
 	return "ACTIVE"
 }
 
-// updated is when something was last written of a server, as far as anybody here looks.
+// updated is the time of the last write to a server that a caller can observe.
 func (s server) updated() time.Time {
 	switch {
 	case !s.deleting.IsZero():
@@ -114,7 +114,7 @@ func (s server) states(status string) (vm string, task any, power int) {
 	return vm, task, power
 }
 
-// show is as testdata/server-get-*.json have it, at microversion 2.53.
+// show has the form of testdata/server-get-*.json, at microversion 2.53.
 func (k servers) show(s server) map[string]any {
 	status := s.status(k.Cloud, k.now)
 	vm, task, power := s.states(status)
@@ -200,7 +200,7 @@ func (k servers) links(kind, id string) []any {
 	}
 }
 
-// imageLink is empty text for a server that boots from a volume.
+// imageLink is an empty text for a server that boots from a volume.
 func (k servers) imageLink(id string) any {
 	if id == "" {
 		return ""
@@ -216,7 +216,7 @@ func (k servers) attachedTo(s server) []any {
 	return out
 }
 
-// addresses are those of ports that are bound, by the name of the network.
+// addresses are those of bound ports, by the name of the network.
 func (k servers) addresses(s server) map[string]any {
 	byNetwork := map[string][]any{}
 	for _, id := range s.ports {
@@ -249,7 +249,7 @@ func address(ip, kind, mac string) map[string]any {
 	return map[string]any{"version": version, "addr": ip, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": mac}
 }
 
-// server is the one with the ID that is left, in the caller's project.
+// server is the existing server with the ID, in the caller's project.
 func (k servers) server(id string) (server, bool) {
 	s, ok := k.all.Get(id)
 	if !ok || s.project.ID != k.token.project.ID {
@@ -268,7 +268,8 @@ func (k servers) listServers() {
 	}
 	var all []server
 	for _, s := range k.all.AllBehind(k.lag) {
-		// What is deleted and can be restored is shown by its ID alone (nova.db: filters.pop('soft_deleted', False)).
+		// A deleted server that can be restored is shown by its ID alone (nova.db:
+		// filters.pop('soft_deleted', False)).
 		if s.project.ID == k.token.project.ID && s.soft.IsZero() && !s.lost && match(s, s.status(k.Cloud, k.now)) {
 			all = append(all, s)
 		}
@@ -283,7 +284,7 @@ func (k servers) listServers() {
 	out := []any{}
 	for _, s := range page {
 		row := k.show(s)
-		// A real Nova shows the causes that are in the database of its own cell. What found no host is in cell0.
+		// A real Nova shows the causes in the database of its own cell. A server without a host is in cell0.
 		delete(row, "fault")
 		out = append(out, row)
 	}
@@ -294,7 +295,7 @@ func (k servers) listServers() {
 	k.reply(http.StatusOK, answer)
 }
 
-// limit is how many a page has.
+// limit is the maximum size of a page.
 func (k *call) limit(asked string) int {
 	if n, err := strconv.Atoi(asked); err == nil && n > 0 && n < k.PageSize {
 		return n
@@ -302,7 +303,7 @@ func (k *call) limit(asked string) int {
 	return k.PageSize
 }
 
-// next is the link to the page behind the one that ends with the marker.
+// next is the link to the page after the marker.
 func (k *call) next(marker string) []any {
 	u := *k.r.URL
 	q := u.Query()
@@ -315,7 +316,7 @@ func (k *call) next(marker string) []any {
 	return []any{map[string]any{"rel": "next", "href": from + u.String()}}
 }
 
-// paged is the page behind a marker, and the marker of the next; empty: it is the last one.
+// paged is the page after a marker, and the marker of the next; empty: it is the last one.
 func paged[T any](all []T, marker string, limit int, id func(T) string) (page []T, next string, ok bool) {
 	if marker != "" {
 		at := slices.IndexFunc(all, func(v T) bool { return id(v) == marker })
@@ -330,7 +331,7 @@ func paged[T any](all []T, marker string, limit int, id func(T) string) (page []
 	return all[:limit], id(all[limit-1]), true
 }
 
-// change puts a changed copy of a server in its place.
+// change replaces a server by a changed copy.
 func (c *Cloud) change(id string, do func(*server)) {
 	c.all.Update(id, func(s server) server {
 		s.metadata, s.tags = maps.Clone(s.metadata), slices.Clone(s.tags)

@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// caller asks the double as curl would.
+// caller calls the simulator as curl would.
 type caller struct {
 	t     *testing.T
 	url   string
@@ -53,7 +53,7 @@ func tokenRequest(password string) string {
 		"scope":{"project":{"name":"demo","domain":{"id":"default"}}}}}`, password)
 }
 
-// reply is the head of an answer.
+// reply is the status and the headers of an answer.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -79,7 +79,7 @@ func (c *caller) send(method, path, body string) (reply, []byte) {
 	return reply{answer.StatusCode, answer.Header}, raw
 }
 
-// get is what an answer has under a path of names.
+// get is the value of an answer at a path of names.
 func get(t *testing.T, raw []byte, names ...string) string {
 	t.Helper()
 	var v any
@@ -104,7 +104,7 @@ func order(image, flavor, zone, networks string) string {
 	return fmt.Sprintf(`{"server":{"name":"w9","imageRef":%q,"flavorRef":%q,"availability_zone":%q,"networks":%s,"metadata":{"a":"b"},"tags":["c1"]}}`, image, flavor, zone, networks)
 }
 
-// TestShapes: every answer has the fields of the one that a real OpenStack gave, no more and no less, each of the same kind.
+// TestShapes: every answer has exactly the fields of a real OpenStack's answer, each of the same kind.
 func TestShapes(t *testing.T) {
 	c := newCaller(t)
 	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
@@ -144,7 +144,7 @@ func TestShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask("server-create-nvh", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", nics))
-	c.clock.Advance(time.Minute) // the cause comes after the state
+	c.clock.Advance(time.Minute) // the cause follows the state
 	ask("server-error-novalidhost", "GET", "/compute/v2.1/servers/"+get(t, answers["server-create-nvh"], "server", "id"), "")
 
 	for _, path := range fixtures(t) {
@@ -194,10 +194,11 @@ func decoded(t *testing.T, raw []byte) any {
 	return v
 }
 
-// free are objects whose keys are anybody's.
+// free are objects with arbitrary keys.
 var free = []string{".metadata", ".extra_specs", ".profile", ".addresses"}
 
-// alike demands the same keys, and values of the same kind. Of lists the first entries are compared; what is null may be anything.
+// alike checks that both have the same keys, and values of the same kind. Of lists it compares the first
+// entries; null matches anything.
 func alike(t *testing.T, path string, got, want any) {
 	t.Helper()
 	if want == nil || got == nil {

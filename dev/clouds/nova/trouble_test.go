@@ -9,9 +9,9 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/nova"
 )
 
-// server is the status of an answer to a GET of one, and Nova's word for what the server is.
+// server is the HTTP status of a GET of a server, and the server's status.
 func (c *caller) server(id string) (int, string) {
-	c.token = c.login("secret") // the other may have run out
+	c.token = c.login("secret") // the former one may have expired
 	answer, raw := c.send("GET", "/compute/v2.1/servers/"+id, "")
 	if answer.StatusCode != http.StatusOK {
 		return answer.StatusCode, ""
@@ -19,7 +19,8 @@ func (c *caller) server(id string) (int, string) {
 	return answer.StatusCode, get(c.t, raw, "server", "status")
 }
 
-// TestDeadHost: a deletion that came before Nova knew is lost with the host, and another one after that takes the server away at once.
+// TestDeadHost: a deletion before Nova knows that the host is dead is lost with the host; a later one deletes
+// the server at once.
 func TestDeadHost(t *testing.T) {
 	c := newCaller(t)
 	id := c.cloud.Plant(nova.Planted{Name: "w"})
@@ -37,7 +38,8 @@ func TestDeadHost(t *testing.T) {
 	}
 }
 
-// TestReclaim: what can be restored is shown by its ID, and not in listings, until its time is over.
+// TestReclaim: a deleted server that can be restored is shown by its ID, and not in listings, until its time
+// is over.
 func TestReclaim(t *testing.T) {
 	c := newCaller(t, func(o *nova.Options) { o.Reclaim = time.Hour })
 	id := c.cloud.Plant(nova.Planted{Name: "w"})
@@ -55,7 +57,7 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// TestQuotasOfAllKinds: Keystone's limits, and those of server groups, are 403s in words of their own.
+// TestQuotasOfAllKinds: Keystone's limits, and those of server groups, are 403s with texts of their own.
 func TestQuotasOfAllKinds(t *testing.T) {
 	for words, quota := range map[string]nova.Quota{
 		"is over a limit for [Resource servers is over limit of 1 due to current usage 1 and delta 1]": {Instances: 1, Cores: -1, RAM: -1, Ports: -1, Unified: true},
@@ -80,7 +82,8 @@ func TestQuotasOfAllKinds(t *testing.T) {
 	}
 }
 
-// TestWhatWentMeanwhile is missing by its name: as a marker of Neutron's pages, and as the port of a floating address.
+// TestWhatWentMeanwhile: the error about a deleted object names it: as a marker of Neutron's pages, and as
+// the port of a floating address.
 func TestWhatWentMeanwhile(t *testing.T) {
 	c := newCaller(t)
 	float := c.find("/network/v2.0/floatingips", "floatingips")
@@ -94,7 +97,7 @@ func TestWhatWentMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWedgedVolume: Cinder cannot delete it, and lets nobody try again.
+// TestWedgedVolume: Cinder cannot delete the volume, and refuses another deletion.
 func TestWedgedVolume(t *testing.T) {
 	c := newCaller(t)
 	_, raw := c.send("POST", "/volume/v3/p/volumes", `{"volume":{"size":1,"name":"v"}}`)

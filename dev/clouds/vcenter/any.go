@@ -13,11 +13,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// supplier is a builder of what is asked for.
+// supplier creates the objects that requests name.
 type supplier struct{ *builder }
 
-// findAny finds, and makes what it does not find: by inventory path datacenters and what is below them, and
-// templates as children of folders, which whoever asks for a folder's child by its name looks for.
+// findAny finds objects, and creates missing ones: datacenters and their contents by inventory path, and
+// templates as children of folders, since clients search for templates as children of a folder.
 func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
 	b.making.Lock()
@@ -44,12 +44,12 @@ func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, 
 	return nil, false
 }
 
-// provideCustomization makes a specification of a guest's customization, unless there is one of the name.
+// provideCustomization creates a guest customization specification, unless the name exists.
 func (b supplier) provideCustomization(name string) {
 	b.making.Lock()
 	defer b.making.Unlock()
 	if there, err := object.NewCustomizationSpecManager(b.vim).DoesCustomizationSpecExist(context.Background(), name); err == nil && !there {
-		_ = b.addCustomization(context.Background(), name) // that there is none will be told
+		_ = b.addCustomization(context.Background(), name) // a missing object will be reported
 	}
 }
 
@@ -109,7 +109,7 @@ func (b supplier) hostsOf(ctx context.Context, in *object.Folder) (hosts []*obje
 	return hosts, datastores, nil
 }
 
-// provide makes what a path names: /datacenter, and below it vm, host, datastore or network.
+// provide creates the object at a path: /datacenter, and below it vm, host, datastore or network.
 func (b supplier) provide(ctx context.Context, path []string) error {
 	ref, err := b.find(ctx, path[0])
 	if err == nil && ref == nil {
@@ -145,7 +145,7 @@ func (b supplier) provide(ctx context.Context, path []string) error {
 	return fmt.Errorf("nothing is called %s", path[1])
 }
 
-// mount gives hosts the datastores of a datacenter.
+// mount mounts the datastores of a datacenter on hosts.
 func (b supplier) mount(ctx context.Context, in *object.Folder, hosts []*object.HostSystem) error {
 	children, err := in.Children(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func (b supplier) providePortgroup(ctx context.Context, in *object.Folder, name 
 	return fmt.Errorf("there is no switch for %s", name)
 }
 
-// providePool makes cluster, Resources and what is below these.
+// providePool creates the cluster, Resources and the pools below them.
 func (b supplier) providePool(ctx context.Context, in *object.Folder, path []string) error {
 	index := object.NewSearchIndex(b.vim)
 	at, err := index.FindChild(ctx, in, path[0])
@@ -196,7 +196,7 @@ func (b supplier) providePool(ctx context.Context, in *object.Folder, path []str
 		return err
 	}
 	if at == nil {
-		// What has a name and no path may be a cluster, or a resource pool, which is found below it then.
+		// A name without a path may be a cluster, or a resource pool, which is then found below it.
 		cluster := Cluster{Name: path[0], Hosts: 2}
 		if len(path) == 1 {
 			cluster.Pools = []string{path[0]}
@@ -230,7 +230,7 @@ func (b supplier) providePool(ctx context.Context, in *object.Folder, path []str
 	return nil
 }
 
-// furnishCluster gives a cluster that was added late the datastores and the switch of the others.
+// furnishCluster adds the datastores and the switch of the others to a new cluster.
 func (b supplier) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
 	hosts, err := object.NewClusterComputeResource(b.vim, at.Reference()).Hosts(ctx)
 	if err != nil {

@@ -10,17 +10,18 @@ import (
 	"github.com/vmware/govmomi/vapi/tags"
 )
 
-// foreignTags are tags that requests name by IDs which the tagging service does not have, in a vCenter that accepts anything. The simulator
-// chooses IDs itself, so each has one there that callers never see.
+// foreignTags are tags that requests name by unknown IDs, in a vCenter that accepts anything. The simulator
+// of govmomi chooses IDs itself, so each tag has another ID there, which callers never see.
 type foreignTags struct {
 	mu sync.Mutex
-	// real are the IDs in the simulator, by those that callers use.
+	// real are the IDs in the simulator, by the callers' IDs.
 	real map[string]string
 }
 
 var tagForm = regexp.MustCompile(`urn:vmomi:InventoryServiceTag:[0-9a-fA-F-]{36}:GLOBAL`)
 
-// inward makes the tags that a request names, and returns the request and its body as the simulator knows them.
+// inward creates the tags that a request names, and returns the request and its body with the simulator's
+// IDs.
 func (f *foreignTags) inward(b *builder, r *http.Request, body []byte) (*http.Request, []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,7 +32,7 @@ func (f *foreignTags) inward(b *builder, r *http.Request, body []byte) (*http.Re
 	return r, tagForm.ReplaceAllFunc(body, known)
 }
 
-// known is the ID that a tag has in the simulator; the lock is held.
+// known is the simulator's ID of a tag; the caller holds the lock.
 func (f *foreignTags) known(b *builder, id string) string {
 	if to, ok := f.real[id]; ok {
 		return to
@@ -55,7 +56,7 @@ func (f *foreignTags) known(b *builder, id string) string {
 	return made.ID
 }
 
-// outward is an answer as callers know its tags.
+// outward is an answer with the callers' IDs.
 func (f *foreignTags) outward(answer []byte) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,40 +22,40 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Options say what the vCenter has and how it behaves.
+// Options are the options of a vCenter.
 type Options struct {
 	Inventory Inventory
-	// AcceptAny makes what is asked for by inventory path if it is not there: datacenters, folders,
+	// AcceptAny creates missing objects that are requested by inventory path: datacenters, folders,
 	// datastores, networks, resource pools, templates. Users may have any name and password.
 	AcceptAny bool
-	// Clone is how long a clone takes, Boot from power on to a guest that tells its addresses, Delete how
-	// long a virtual machine takes to be destroyed.
+	// Clone is the duration of a clone, Boot the time from power on until the guest reports its addresses,
+	// Delete the duration of a deletion.
 	Clone, Boot, Delete time.Duration
-	// Regroup is how long a change of a cluster takes.
+	// Regroup is the duration of a change of a cluster.
 	Regroup time.Duration
-	// PageSize bounds the objects on a page of properties, whatever the client asks for; 0 for no bound.
+	// PageSize limits the objects on a page of properties, whatever the client requests; 0: no limit.
 	PageSize int32
-	// ID tells the vCenter from others: its instance UUID.
+	// ID is the instance UUID of the vCenter.
 	ID string
 }
 
 // Cloud is a vCenter. It implements [double.Cloud], [double.Host] and [double.Inspected].
 type Cloud struct {
 	options Options
-	handler http.Handler // of the simulator
-	people  *people
+	handler http.Handler // of the simulator of govmomi
+	users   *logins
 	world   *world
 	builder *builder
 	tags    foreignTags
 }
 
-// internal is the user that the double itself is.
+// internal is the simulator's own user.
 var internal = login{name: "double@internal", password: rand.Text()}
 
-// New returns a vCenter with the inventory, which has to make sense: it panics where, say, a template has no
-// datastore to lie on.
+// New returns a vCenter with the inventory, which must be valid: New panics if, for example, a template has
+// no datastore.
 func New(clock *double.Clock, o Options) *Cloud {
-	c := &Cloud{options: o, people: newPeople(o.Inventory.Users, o.AcceptAny)}
+	c := &Cloud{options: o, users: newLogins(o.Inventory.Users, o.AcceptAny)}
 	if err := c.build(clock); err != nil {
 		panic(fmt.Errorf("build a vCenter: %w", err))
 	}
@@ -73,8 +73,8 @@ func (c *Cloud) build(clock *double.Clock) error {
 	s := model.Service
 	s.RegisterEndpoints = true
 	s.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(internal.name, internal.password)}
-	s.Context.Map.SessionManager().ValidLogin = func(l *types.Login) bool { return c.people.valid(login{l.UserName, l.Password}) }
-	s.NewServer().Close() // what it serves is reached without a network
+	s.Context.Map.SessionManager().ValidLogin = func(l *types.Login) bool { return c.users.valid(login{l.UserName, l.Password}) }
+	s.NewServer().Close() // its handler is called without a network
 	c.handler = s.ServeMux
 	c.world = newWorld(clock, c.options, model)
 	b, err := connect(c.handler)
@@ -86,7 +86,7 @@ func (c *Cloud) build(clock *double.Clock) error {
 	return b.furnish(context.Background(), c.options.Inventory)
 }
 
-// connect opens the double's own session.
+// connect opens the simulator's own session.
 func connect(handler http.Handler) (*builder, error) {
 	ctx := context.Background()
 	u := &url.URL{Scheme: "http", Host: "vcenter.invalid", Path: vim25.Path}
@@ -119,13 +119,13 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// SetUser gives a user a password, which ends the sessions that were opened with another, and roles.
-func (c *Cloud) SetUser(u User) { c.people.set(u) }
+// SetUser sets a user's password and roles, and ends the sessions with another password.
+func (c *Cloud) SetUser(u User) { c.users.set(u) }
 
-// EndSessions logs everybody out, as a restart of the vCenter does.
-func (c *Cloud) EndSessions() { c.people.endSessions() }
+// EndSessions ends all sessions, like a restart of the vCenter.
+func (c *Cloud) EndSessions() { c.users.endSessions() }
 
-// Close removes what the vCenter keeps on disk.
+// Close removes the vCenter's files.
 func (c *Cloud) Close() {
 	c.world.model.Remove()
 	for _, dir := range c.builder.dirs {

@@ -19,14 +19,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// builder makes what is in the inventory, through the simulator's own API.
+// builder creates the objects of the inventory, through the API of govmomi's simulator.
 type builder struct {
 	own   func() *simulator.Context
-	vim   *vim25.Client // around passwords, faults and log
+	vim   *vim25.Client // without passwords, faults and log
 	rest  *rest.Client
 	dirs  []string
 	hosts int
-	// making is held by who makes what a request names.
+	// making is held while the objects of a request are created.
 	making sync.Mutex
 }
 
@@ -263,7 +263,7 @@ func (b *builder) addDatastore(ctx context.Context, hosts []*object.HostSystem, 
 		if err != nil {
 			return nil, err
 		}
-		if ds == nil { // of the others it is the same one
+		if ds == nil { // the others get the same one
 			ds = made
 		}
 	}
@@ -346,7 +346,7 @@ func (b *builder) devices(ctx context.Context, host *object.HostSystem, file str
 	return append(all, disk, nic).ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
 }
 
-// find is what the inventory has at a path; nil if nothing.
+// find is the object at a path; nil if the path names no object.
 func (b *builder) find(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
 	r, err := methods.FindByInventoryPath(ctx, b.vim, &types.FindByInventoryPath{This: *b.vim.ServiceContent.SearchIndex, InventoryPath: at})
 	if err != nil {

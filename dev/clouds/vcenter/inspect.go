@@ -17,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Machine is a virtual machine as it is.
+// Machine is the current state of a virtual machine.
 type Machine struct {
 	Ref              types.ManagedObjectReference
 	Name, Folder     string
@@ -32,7 +32,7 @@ type Machine struct {
 	Cluster          string
 }
 
-// Machines are all that there are but templates, by name and instance UUID.
+// Machines are all virtual machines but templates, by name and instance UUID.
 func (c *Cloud) Machines() (all []Machine) {
 	c.world.settle()
 	ctx, tagged := c.world.own(), c.builder.tagged()
@@ -69,7 +69,7 @@ func attributes(ctx *simulator.Context, vm *simulator.VirtualMachine) map[string
 	return all
 }
 
-// tagged are the names of tags by what they are attached to.
+// tagged are the names of tags by the objects that have them.
 func (b *builder) tagged() map[types.ManagedObjectReference][]string {
 	ctx, m := context.Background(), tags.NewManager(b.rest)
 	all := map[types.ManagedObjectReference][]string{}
@@ -89,8 +89,8 @@ func (b *builder) tagged() map[types.ManagedObjectReference][]string {
 	return all
 }
 
-// Cloning are the options that clones will have which are under way. Of several that would have one name in one folder,
-// one can become something.
+// Cloning are the options of the clones in progress. Of several with one name in one folder, only one can
+// succeed.
 func (c *Cloud) Cloning() (all []map[string]string) {
 	c.world.settle()
 	c.world.mu.Lock()
@@ -113,16 +113,16 @@ func (c *Cloud) Cloning() (all []map[string]string) {
 	return all
 }
 
-// Plant is what somebody else makes.
+// Plant is a virtual machine that another client creates.
 type Plant struct {
-	// Folder and Template are inventory paths; a folder that is not there is made.
+	// Folder and Template are inventory paths; a missing folder is created.
 	Name, Folder, Template string
 	InstanceID             string
 	Extra, Attributes      map[string]string
 	Tags                   []string // IDs
 }
 
-// Plant makes a virtual machine that runs.
+// Plant creates a running virtual machine.
 func (c *Cloud) Plant(p Plant) (Machine, error) {
 	ctx := context.Background()
 	folder, err := c.builder.folder(ctx, p.Folder)
@@ -158,7 +158,7 @@ func (c *Cloud) Plant(p Plant) (Machine, error) {
 			return m, nil
 		}
 	}
-	return Machine{}, errors.New("it is gone")
+	return Machine{}, errors.New("it does not exist")
 }
 
 func (b *builder) mark(ctx context.Context, ref types.ManagedObjectReference, p Plant) error {
@@ -187,7 +187,7 @@ func (b *builder) mark(ctx context.Context, ref types.ManagedObjectReference, p 
 	return nil
 }
 
-// folder is the one at a path, which is made if it has to be.
+// folder is the folder at a path, which is created if missing.
 func (b *builder) folder(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
 	parts := strings.SplitN(strings.Trim(at, "/"), "/", 3)
 	root, err := b.find(ctx, strings.Join(parts[:min(2, len(parts))], "/"))
@@ -270,7 +270,7 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.world.doTo(verb, vm)
 }
 
-// strip takes away what people may.
+// strip removes what users may remove.
 func (b *builder) strip(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
 	m := tags.NewManager(b.rest)
 	attached, err := m.ListAttachedTags(context.Background(), vm.Self)

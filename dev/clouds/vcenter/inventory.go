@@ -1,36 +1,37 @@
 package vcenter
 
-// Inventory is what a vCenter has before anybody asks for anything.
+// Inventory is what a vCenter has initially.
 type Inventory struct {
-	// Users may log in; anybody with a name and a password may if there are none.
+	// Users may log in; without users, any name with a password may log in.
 	Users       []User       `json:"users,omitempty"`
 	Datacenters []Datacenter `json:"datacenters"`
 	// Tags are those of the tagging service.
 	Tags []Tag `json:"tags,omitempty"`
-	// Customizations are names of specifications for customizing guests.
+	// Customizations are names of guest customization specifications.
 	Customizations []string `json:"customizations,omitempty"`
 }
 
-// User is an account of the single sign-on.
+// User is a user of the single sign-on.
 type User struct {
 	Name     string `json:"name"`
 	Password string `json:"password"`
-	// Roles are what the user may do, besides reading; everything if there are none.
+	// Roles are the user's permissions besides reading; without roles, the user has all.
 	Roles Roles `json:"roles,omitempty"`
 }
 
-// Roles are privileges by what they are given on: "vCenter", which is its root folder, "folder" (virtual machines,
-// templates, their folders and datacenters), "cluster" (and resource pools), "datastore" or "network".
+// Roles are privileges by the kind of objects on which they are granted: "vCenter", which is its root folder,
+// "folder" (virtual machines, templates, their folders and datacenters), "cluster" (and resource pools),
+// "datastore" or "network".
 type Roles map[string][]string
 
-// Tag is one of a category, attached to the objects at the inventory paths.
+// Tag is a tag of a category, attached to the objects at the inventory paths.
 type Tag struct {
 	Category string   `json:"category"`
 	Name     string   `json:"name"`
 	On       []string `json:"on,omitempty"`
 }
 
-// Datacenter is one with all that is in it.
+// Datacenter is a datacenter with its content.
 type Datacenter struct {
 	Name     string    `json:"name"`
 	Clusters []Cluster `json:"clusters"`
@@ -51,21 +52,21 @@ type Cluster struct {
 	// Pools are resource pools below the cluster's own, which is called Resources.
 	Pools    []string `json:"pools,omitempty"`
 	VMGroups []string `json:"vmGroups,omitempty"`
-	// Room is how many virtual machines may run; 0 for any number.
+	// Room is the maximum number of running virtual machines; 0: no limit.
 	Room int `json:"room,omitempty"`
 }
 
-// Template is a virtual machine to make clones of.
+// Template is a virtual machine to clone.
 type Template struct {
 	Name      string `json:"name"`
 	GuestID   string `json:"guestId,omitempty"`
 	CPUs      int32  `json:"cpus,omitempty"`
 	MemoryMiB int64  `json:"memoryMiB,omitempty"`
 	DiskGiB   int64  `json:"diskGiB,omitempty"`
-	// Hardware is the version of the virtual hardware: "vmx-15", which is also what is meant by none.
+	// Hardware is the version of the virtual hardware. Default: "vmx-15".
 	Hardware  string   `json:"hardware,omitempty"`
 	Snapshots []string `json:"snapshots,omitempty"`
-	// Properties are the names of those of its vApp that users may set.
+	// Properties are the names of its vApp properties that users may set.
 	Properties []string `json:"properties,omitempty"`
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// Administered is a cloud with those who administer it: they take back and issue credentials, and others make instances in it.
+// Administered is a cloud with its administration: credentials can be revoked and issued, and instances
+// planted.
 type Administered struct{ *Cloud }
 
 var (
@@ -18,23 +19,23 @@ var (
 	_ double.Planter = Administered{}
 )
 
-// Revoke implements [double.Lender]: nobody may log in, and sessions have ended.
+// Revoke implements [double.Lender]: no user may log in, and sessions have ended.
 func (c Administered) Revoke() {
-	c.people.mu.Lock()
-	c.people.locked = true
-	c.people.mu.Unlock()
-	c.people.endSessions()
+	c.users.mu.Lock()
+	c.users.locked = true
+	c.users.mu.Unlock()
+	c.users.endSessions()
 }
 
 // Restore implements [double.Lender].
 func (c Administered) Restore() {
-	c.people.mu.Lock()
-	defer c.people.mu.Unlock()
-	c.people.locked = false
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	c.users.locked = false
 }
 
-// Issue implements [double.Lender], for the vCenter itself, which lets the new user in although others may be revoked. Another
-// account is another vCenter.
+// Issue implements [double.Lender], for the vCenter itself: the new user may log in although others may be
+// revoked. Another account is another vCenter.
 func (c Administered) Issue(account string) (map[string]string, error) {
 	if account != "" {
 		return nil, fmt.Errorf("there is no account %q", account)
@@ -43,11 +44,11 @@ func (c Administered) Issue(account string) (map[string]string, error) {
 		return nil, errors.New("the inventory has no user for whom another could stand")
 	}
 	sample := c.options.Inventory.Users[0]
-	c.people.mu.Lock()
-	defer c.people.mu.Unlock()
-	n := len(c.people.issued) + 1
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	n := len(c.users.issued) + 1
 	u := login{name: fmt.Sprintf("machines-%d@vsphere.local", n), password: fmt.Sprintf("Issued!%d", n)}
-	c.people.issued, c.people.roles[u.name] = append(c.people.issued, u), sample.Roles
+	c.users.issued, c.users.roles[u.name] = append(c.users.issued, u), sample.Roles
 	return map[string]string{sample.Name: u.name, sample.Password: u.password}, nil
 }
 
@@ -66,7 +67,7 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 			Extra: double.Renamed(m.Extra, rename), Attributes: double.Renamed(m.Attributes, rename), Tags: c.builder.tagIDs(m.Tags, rename),
 		}
 		if p.InstanceID = rename(id); p.InstanceID == id {
-			p.InstanceID = "" // a new one
+			p.InstanceID = "" // a new ID
 		}
 		_, err := c.Plant(p)
 		return err
@@ -74,7 +75,7 @@ func (c Administered) PlantLike(id string, rename func(string) string) error {
 	return fmt.Errorf("there is no virtual machine with the instance UUID %s", id)
 }
 
-// tagIDs are the IDs of tags by their names, once renamed; those that there are.
+// tagIDs are the IDs of existing tags by their renamed names.
 func (b *builder) tagIDs(names []string, rename func(string) string) (all []string) {
 	list, err := tags.NewManager(b.rest).GetTags(context.Background())
 	if err != nil {

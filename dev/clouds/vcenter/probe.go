@@ -13,13 +13,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Probe looks into parts of a vCenter that its instances do not show, and changes some, for tests.
+// Probe shows and changes parts of a vCenter that instances do not show, for tests.
 type Probe struct{ cloud *Cloud }
 
-// Probe returns one.
+// Probe returns a probe.
 func (c *Cloud) Probe() Probe { return Probe{c} }
 
-// NameOf is the name of an object; empty if there is none.
+// NameOf is the name of an object; empty if it does not exist.
 func (p Probe) NameOf(r types.ManagedObjectReference) string {
 	e, ok := p.cloud.world.own().Map.Get(r).(mo.Entity)
 	if !ok {
@@ -28,7 +28,7 @@ func (p Probe) NameOf(r types.ManagedObjectReference) string {
 	return e.Entity().Name
 }
 
-// SwitchUUID is that of the distributed switch of a datacenter.
+// SwitchUUID is the UUID of the distributed switch of a datacenter.
 func (p Probe) SwitchUUID(datacenter string) string {
 	ref, err := p.cloud.builder.find(context.Background(), datacenter+"/network/switch")
 	if err != nil || ref == nil {
@@ -37,7 +37,7 @@ func (p Probe) SwitchUUID(datacenter string) string {
 	return p.cloud.world.own().Map.Get(*ref).(*simulator.DistributedVirtualSwitch).Uuid
 }
 
-// TagID is that of a tag; empty if there is none.
+// TagID is the ID of a tag; empty if it does not exist.
 func (p Probe) TagID(category, name string) string {
 	t, err := tags.NewManager(p.cloud.builder.rest).GetTagForCategory(context.Background(), name, category)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p Probe) TagID(category, name string) string {
 // AddTag adds a tag to the tagging service.
 func (p Probe) AddTag(t Tag) error { return p.cloud.builder.addTag(context.Background(), t) }
 
-// Clones are the requests for clones that were accepted, first to last.
+// Clones are the accepted requests for clones, in order.
 func (p Probe) Clones() []types.CloneVM_Task {
 	p.cloud.world.mu.Lock()
 	defer p.cloud.world.mu.Unlock()
@@ -67,7 +67,7 @@ func (p Probe) HasFile(datacenter, datastore, file string) bool {
 	return err == nil
 }
 
-// Untag takes a tag from a virtual machine.
+// Untag removes a tag from a virtual machine.
 func (p Probe) Untag(id, instance string) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {
@@ -76,7 +76,7 @@ func (p Probe) Untag(id, instance string) error {
 	return tags.NewManager(p.cloud.builder.rest).DetachTag(context.Background(), id, vm.Self)
 }
 
-// SetAttribute gives a virtual machine a custom attribute that the vCenter knows.
+// SetAttribute sets a known custom attribute of a virtual machine.
 func (p Probe) SetAttribute(instance, name, value string) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {
@@ -85,7 +85,7 @@ func (p Probe) SetAttribute(instance, name, value string) error {
 	return p.cloud.builder.mark(context.Background(), vm.Self, Plant{Attributes: map[string]string{name: value}})
 }
 
-// SetOption gives a virtual machine an option; one without a value takes it away.
+// SetOption sets an option of a virtual machine; an empty value removes it.
 func (p Probe) SetOption(instance, key, value string) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {
@@ -109,7 +109,7 @@ func (p Probe) Attach(instance string, v Volume) error {
 	return storage{p.cloud.builder}.attach(p.cloud.world.own(), vm, v)
 }
 
-// MoveDisk moves the file of a disk of a virtual machine: from "[ds1] m/m_1.vmdk" to another of the kind.
+// MoveDisk moves the file of a virtual machine's disk: from "[ds1] m/m_1.vmdk" to another path.
 func (p Probe) MoveDisk(instance, from, to string) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {
@@ -118,8 +118,8 @@ func (p Probe) MoveDisk(instance, from, to string) error {
 	return storage{p.cloud.builder}.moveDisk(p.cloud.world.own(), vm, from, to)
 }
 
-// Obscure makes the vCenter unable to read the configuration of a virtual machine, as where its datastore cannot be reached,
-// or able again.
+// Obscure makes the configuration of a virtual machine unreadable for the vCenter, as on an unreachable
+// datastore, or readable again.
 func (p Probe) Obscure(instance string, unreadable bool) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {
@@ -129,11 +129,11 @@ func (p Probe) Obscure(instance string, unreadable bool) error {
 	return nil
 }
 
-// Sessions is how many are open, of SOAP and of REST.
+// Sessions is the number of open sessions, of SOAP and of REST.
 func (p Probe) Sessions() (n int) {
-	p.cloud.people.mu.Lock()
-	defer p.cloud.people.mu.Unlock()
-	for _, u := range p.cloud.people.sessions {
+	p.cloud.users.mu.Lock()
+	defer p.cloud.users.mu.Unlock()
+	for _, u := range p.cloud.users.sessions {
 		if u != (login{}) {
 			n++
 		}
@@ -141,7 +141,7 @@ func (p Probe) Sessions() (n int) {
 	return n
 }
 
-// Ungroup takes a virtual machine out of all groups.
+// Ungroup removes a virtual machine from all groups.
 func (p Probe) Ungroup(instance string) error {
 	vm := byInstance(p.cloud.world.own(), instance)
 	if vm == nil {

@@ -71,7 +71,7 @@ func soapMethod(envelope []byte) string {
 func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	c.world.settle()
 	defer c.world.settle()
-	if known, holds := c.people.of(r); known && !holds { // it has ended
+	if known, holds := c.users.of(r); known && !holds { // it has ended
 		r.Header.Del("Cookie")
 		r.Header.Del(restHeader)
 	}
@@ -88,8 +88,8 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 	answer := httptest.NewRecorder()
 	c.handler.ServeHTTP(answer, paged(c.options.PageSize, r, body))
-	c.people.remember(r, body, answer)
-	c.people.forget(r, body)
+	c.users.remember(r, body, answer)
+	c.users.forget(r, body)
 	said := answer.Body.Bytes()
 	if foreign {
 		said = c.tags.outward(said)
@@ -102,8 +102,8 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(c.world.veil.over(said))
 }
 
-// instead does what the simulator does otherwise; it reports false for everything else. It is done in place of
-// the simulator's methods rather than by them, since its sessions know no other objects than its own.
+// instead answers the requests in which govmomi's simulator differs from a vCenter; it returns false for all
+// others. It does not replace the simulator's methods, because its sessions only know its own objects.
 func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectReference, ok bool) {
 	switch o := c.world.own().Map.Get(m.This).(type) {
 	case *simulator.VirtualMachine:
@@ -130,9 +130,10 @@ func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectRefer
 	return nil, false
 }
 
-// serveInstead answers what the double does in place of the simulator, for those who have a session.
+// serveInstead answers the requests that the simulator of govmomi does not answer, for callers with a
+// session.
 func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	if _, holds := c.people.of(r); !holds || isREST(r) {
+	if _, holds := c.users.of(r); !holds || isREST(r) {
 		return false
 	}
 	m, err := simulator.UnmarshalBody(types.TypeFunc(), body)
@@ -143,7 +144,7 @@ func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte
 	if !ok {
 		return false
 	}
-	if m, err := simulator.UnmarshalBody(types.TypeFunc(), body); err == nil { // once more: the simulator changes what it is given
+	if m, err := simulator.UnmarshalBody(types.TypeFunc(), body); err == nil { // decoded again: the simulator changes its input
 		c.world.note(m)
 	}
 	returned := ""
@@ -158,7 +159,7 @@ func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte
 
 var maxObjects = regexp.MustCompile(`<maxObjects>\d+</maxObjects>`)
 
-// paged bounds the page that a request for properties asks for.
+// paged limits the page size of a request for properties.
 func paged(size int32, r *http.Request, body []byte) *http.Request {
 	if size > 0 && soapMethod(body) == "RetrievePropertiesEx" {
 		body = maxObjects.ReplaceAll(body, fmt.Appendf(nil, "<maxObjects>%d</maxObjects>", size))
@@ -176,8 +177,8 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. Throttling is told by
-// the proxy in front of both, which knows no API.
+// Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. The proxy in front
+// of both reports throttling, in the form of neither API.
 func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
 	if f.Kind == "Throttled" {
 		if f.After > 0 {
@@ -212,7 +213,7 @@ func noPermission(on types.ManagedObjectReference, privilege string) wireFault {
 	return wireFault{"NoPermission", fmt.Sprintf(`<object type="%s">%s</object><privilegeId>%s</privilegeId>`, on.Type, on.Value, privilege)}
 }
 
-// soapFault is what vCenter says to a failure: the faults and their texts are those of the Web Services SDK.
+// soapFault is vCenter's fault for a failure, with the types and texts of the Web Services SDK.
 func soapFault(f double.Failure) (wireFault, string) {
 	switch f.Kind {
 	case "Denied":

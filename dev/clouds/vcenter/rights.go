@@ -11,19 +11,19 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// need is a privilege on an object. Which requests need which is from VMware's public reference ("Required privileges"):
-// of methods and their parameters, and, for what changes in a configuration, of VirtualMachine.ReconfigVM_Task. To a clone's
-// configuration the reference applies none; here the same are asked for, on its folder, since the lists that are in use have
-// them. Everybody may read everything.
+// need is a required privilege on an object. The requirements are those of VMware's public reference
+// ("Required privileges"): of methods and their parameters, and, for changes of a configuration, of
+// VirtualMachine.ReconfigVM_Task. The reference requires none of those for a clone's configuration; here they
+// are required on its folder, since the lists in use have them. Every user may read everything.
 type need struct {
 	privilege string
 	on        types.ManagedObjectReference
 }
 
-// onVCenter stands for its root folder.
+// onVCenter is its root folder.
 var onVCenter = types.ManagedObjectReference{Type: "vCenter", Value: "group-d1"}
 
-// kindOf is under which name roles have an object.
+// kindOf is the kind under which roles have an object.
 func kindOf(r types.ManagedObjectReference) string {
 	switch r.Type {
 	case "VirtualMachine", "Folder", "Datacenter":
@@ -38,9 +38,9 @@ func kindOf(r types.ManagedObjectReference) string {
 	return "vCenter"
 }
 
-// lacks is the first need of a request that the user's roles do not meet.
+// lacks is the first requirement of a request that the user's roles do not meet.
 func (c *Cloud) lacks(r *http.Request, body []byte) (need, bool) {
-	roles := c.people.rolesOf(r)
+	roles := c.users.rolesOf(r)
 	if roles == nil {
 		return need{}, false
 	}
@@ -59,7 +59,7 @@ func (c *Cloud) lacks(r *http.Request, body []byte) (need, bool) {
 	return needs[i], true
 }
 
-// deny says so, in the words of the API that was asked.
+// deny answers with the error, in the form of the called API.
 func deny(w http.ResponseWriter, r *http.Request, lacks need) {
 	if isREST(r) {
 		failREST(w, double.Failure{Kind: "Denied"})
@@ -83,7 +83,7 @@ func (c *Cloud) needsREST(r *http.Request) []need {
 	}
 }
 
-// plain are methods that need one privilege on what they are called on.
+// plain are methods that need one privilege on their object.
 var plain = map[string]string{
 	"PowerOnVM_Task":                  "VirtualMachine.Interact.PowerOn",
 	"PowerOffVM_Task":                 "VirtualMachine.Interact.PowerOff",
@@ -122,7 +122,7 @@ func needsOfClone(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	all := []need{{"VirtualMachine.Inventory.CreateFromExisting", req.Folder}}
 	from, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
-		return nil // the simulator says so
+		return nil // the simulator reports the error
 	}
 	verb := "Clone"
 	if from.Config.Template {
@@ -148,7 +148,7 @@ func needsOfClone(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	return all
 }
 
-// needsOfConfig are those of what changes.
+// needsOfConfig are the requirements of the changes.
 func needsOfConfig(s types.VirtualMachineConfigSpec, on types.ManagedObjectReference) (all []need) {
 	add := func(when bool, privilege string) {
 		if when {
@@ -189,7 +189,7 @@ func needsOfDevice(s *types.VirtualDeviceConfigSpec, on types.ManagedObjectRefer
 	return all
 }
 
-// networkOf is what a card is connected to that is added.
+// networkOf is the network of an added card.
 func networkOf(s *types.VirtualDeviceConfigSpec) (types.ManagedObjectReference, bool) {
 	if s.Operation != types.VirtualDeviceConfigSpecOperationAdd {
 		return types.ManagedObjectReference{}, false

@@ -12,20 +12,20 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Volume is a disk that somebody else has made, as drivers of storage do.
+// Volume is a disk that another client, such as a storage driver, has created.
 type Volume struct {
-	// File is where it is: "[ds1] fcd/a.vmdk". A folder that is not there is made.
+	// File is its path: "[ds1] fcd/a.vmdk". A missing folder is created.
 	File string
-	// ID is that of a first class disk; empty for none.
+	// ID is the ID of a first class disk; empty: it is not a first class disk.
 	ID string
 }
 
-// volumeOf is one where drivers keep theirs, on the datastore of a virtual machine.
+// volumeOf is a volume in the drivers' folder, on the datastore of a virtual machine.
 func volumeOf(vm *simulator.VirtualMachine) Volume {
 	return Volume{File: strings.SplitN(vm.Config.Files.VmPathName, "]", 2)[0] + "] fcd/volume-" + vm.Config.InstanceUuid + ".vmdk"}
 }
 
-// storage is a builder of disks and their files.
+// storage creates disks and their files.
 type storage struct{ *builder }
 
 // attach adds a disk to a virtual machine.
@@ -51,7 +51,7 @@ func (b storage) attach(ctx *simulator.Context, vm *simulator.VirtualMachine, v 
 	return nil
 }
 
-// makeFolder makes one of a datastore, unless it is there.
+// makeFolder creates a folder of a datastore, unless it exists.
 func (b storage) makeFolder(ctx *simulator.Context, at string) {
 	dc := ctx.Map.Any("Datacenter").Reference()
 	_, _ = methods.MakeDirectory(context.Background(), b.vim, &types.MakeDirectory{

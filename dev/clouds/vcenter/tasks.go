@@ -33,7 +33,7 @@ func (w *world) onMachine(vm *simulator.VirtualMachine, m *simulator.Method) (*t
 	return &ref, true
 }
 
-// begin makes a task that is carried out when its time has come.
+// begin creates a task that runs when its time has come.
 func (w *world) begin(on mo.Reference, name string, after time.Duration, do func() (types.AnyType, types.BaseMethodFault)) types.ManagedObjectReference {
 	ref, ctx := on.Reference(), w.own()
 	t := &simulator.Task{}
@@ -44,7 +44,7 @@ func (w *world) begin(on mo.Reference, name string, after time.Duration, do func
 	ctx.Map.Put(t)
 	t.Info.Key, t.Info.Task = t.Self.Value, t.Self
 	w.after(after, func() {
-		if t.Info.State != types.TaskInfoStateRunning { // cancelled
+		if t.Info.State != types.TaskInfoStateRunning { // canceled
 			return
 		}
 		result, fault := do()
@@ -65,7 +65,7 @@ func end(ctx *simulator.Context, at time.Time, t *simulator.Task, result types.A
 	ctx.Map.AtomicUpdate(ctx, t, changes)
 }
 
-// localized is the text that a vCenter has for a fault.
+// localized is vCenter's text for a fault.
 func localized(fault types.BaseMethodFault) string {
 	switch f := fault.(type) {
 	case *types.DuplicateName:
@@ -80,7 +80,7 @@ func localized(fault types.BaseMethodFault) string {
 	return "The operation failed."
 }
 
-// inner waits for a task of the simulator and returns what came of it.
+// inner waits for a task of govmomi's simulator and returns its result.
 func inner(ctx *simulator.Context, body soap.HasFault, ref func() types.ManagedObjectReference) (types.AnyType, types.BaseMethodFault) {
 	if f := body.Fault(); f != nil {
 		if fault, ok := f.Detail.Fault.(types.BaseMethodFault); ok {
@@ -95,8 +95,8 @@ func inner(ctx *simulator.Context, body soap.HasFault, ref func() types.ManagedO
 	return info.Result, nil
 }
 
-// await waits for a task of the simulator, which ends within a millisecond: its own Wait sleeps for ten, and a property
-// collector for twenty.
+// await waits for a task of govmomi's simulator, which ends within a millisecond: its own Wait sleeps for
+// ten, and a property collector for twenty.
 func await(ctx *simulator.Context, ref types.ManagedObjectReference) (info types.TaskInfo) {
 	t := ctx.Map.Get(ref).(*simulator.Task)
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
@@ -108,8 +108,9 @@ func await(ctx *simulator.Context, ref types.ManagedObjectReference) (info types
 	}
 }
 
-// beginClone takes its time, fails for want of room, and heeds what the simulator does not. A real vCenter
-// takes up the name at once; here the second of two clones fails with the first one's end, alike.
+// beginClone clones after a delay, fails without capacity, and does what govmomi's simulator does not. A real
+// vCenter reserves the name at once; here the second of two clones fails when the first one ends, with the
+// same error.
 func (w *world) beginClone(template *simulator.VirtualMachine, req *types.CloneVM_Task) types.ManagedObjectReference {
 	w.mu.Lock()
 	w.cloning[req] = *req
@@ -137,7 +138,7 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 	placed.Spec.Location.Host = hostFor(ctx, template, req.Spec.Location)
 	if req.Spec.Config != nil {
 		config := *req.Spec.Config
-		config.ExtraConfig = nil // the simulator shares them, and has none of the template's
+		config.ExtraConfig = nil // the simulator shares them, and does not copy the template's
 		placed.Spec.Config = &config
 	}
 	body := template.CloneVMTask(ctx, &placed)
@@ -150,7 +151,7 @@ func (w *world) clone(template *simulator.VirtualMachine, req *types.CloneVM_Tas
 	return made, nil
 }
 
-// hostFor is one in the cluster of the pool that a clone is for: the simulator leaves it on its template's.
+// hostFor is a host in the cluster of the pool of a clone: the simulator uses the template's.
 func hostFor(ctx *simulator.Context, template *simulator.VirtualMachine, at types.VirtualMachineRelocateSpec) *types.ManagedObjectReference {
 	if at.Host != nil || at.Pool == nil {
 		return at.Host
@@ -166,8 +167,8 @@ func hostFor(ctx *simulator.Context, template *simulator.VirtualMachine, at type
 	return &cluster.Host[0]
 }
 
-// complete gives a clone what the simulator left out of its configuration, and another instance UUID if there
-// is one with it: that of the property's documentation.
+// complete sets the parts of a clone's configuration that the simulator leaves out, and another instance UUID
+// if a virtual machine has the requested one, as the property's documentation says.
 func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.VirtualMachineConfigSpec) {
 	ctx := w.own()
 	rest := types.VirtualMachineConfigSpec{}
@@ -198,8 +199,8 @@ func (w *world) complete(template, vm *simulator.VirtualMachine, config *types.V
 	_, _ = inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval })
 }
 
-// ownFiles gives the disks of a clone their own files where a request has changed them as it knows them from the template: a vCenter
-// heeds no file there.
+// ownFiles gives the disks of a clone their own files if the request has changed the template's disks: a
+// vCenter ignores the file in the request.
 func ownFiles(template, vm *simulator.VirtualMachine) {
 	shared := map[string]bool{}
 	for _, f := range filesOf(template) {
@@ -212,7 +213,7 @@ func ownFiles(template, vm *simulator.VirtualMachine) {
 	}
 }
 
-// filesOf are those of the disks of a virtual machine.
+// filesOf are the files of a virtual machine's disks.
 func filesOf(vm *simulator.VirtualMachine) (all []*types.VirtualDeviceFileBackingInfo) {
 	for _, d := range vm.Config.Hardware.Device {
 		if disk, ok := d.(*types.VirtualDisk); ok {
@@ -224,8 +225,8 @@ func filesOf(vm *simulator.VirtualMachine) (all []*types.VirtualDeviceFileBackin
 	return all
 }
 
-// inherited are the options of a clone: those of its template, but for what the request says. One without a value is taken
-// away.
+// inherited are the options of a clone: those of its template, changed by the request. An empty value removes
+// an option.
 func inherited(options []types.BaseOptionValue, config *types.VirtualMachineConfigSpec) (all []types.BaseOptionValue) {
 	values := map[string]any{}
 	for _, o := range options {
@@ -267,7 +268,7 @@ func (w *world) destroy(vm *simulator.VirtualMachine, req *types.Destroy_Task) t
 	return fault
 }
 
-// reconfigure changes a cluster when its time has come, to what was asked for then.
+// reconfigure changes a cluster after a delay, to the state of the request.
 func reconfigure(w *world, cluster *simulator.ClusterComputeResource, req *types.ReconfigureComputeResource_Task) types.ManagedObjectReference {
 	return w.begin(cluster, "reconfigure", w.options.Regroup, func() (types.AnyType, types.BaseMethodFault) {
 		body := cluster.ReconfigureComputeResourceTask(w.own(), req)
@@ -277,7 +278,7 @@ func reconfigure(w *world, cluster *simulator.ClusterComputeResource, req *types
 	})
 }
 
-// ungroup takes what is gone out of the groups of a cluster.
+// ungroup removes deleted virtual machines from the groups of a cluster.
 func ungroup(ctx *simulator.Context, cluster *simulator.ClusterComputeResource, vm types.ManagedObjectReference) {
 	ctx.WithLock(cluster, func() {
 		config, ok := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
@@ -292,8 +293,8 @@ func ungroup(ctx *simulator.Context, cluster *simulator.ClusterComputeResource, 
 	})
 }
 
-// powerOnMulti tells of each virtual machine whether DRS has found a host for it. What it has found none for was
-// not attempted, and the task itself succeeds.
+// powerOnMulti reports for each virtual machine whether DRS has found a host for it. A virtual machine
+// without a host was not attempted, and the task itself succeeds.
 func (w *world) powerOnMulti(dc *simulator.Datacenter, req *types.PowerOnMultiVM_Task) types.ManagedObjectReference {
 	return w.begin(dc, "powerOnMultiVM", 0, func() (types.AnyType, types.BaseMethodFault) {
 		result := types.ClusterPowerOnVmResult{}
@@ -319,7 +320,7 @@ func (w *world) place(ref types.ManagedObjectReference, result *types.ClusterPow
 	result.Attempted = append(result.Attempted, types.ClusterAttemptedVmInfo{Vm: ref, Task: &task})
 }
 
-// noRoom is why a virtual machine cannot be placed; nil if it can.
+// noRoom is why a virtual machine cannot be placed; nil: it can.
 func (w *world) noRoom(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	cluster := w.clusterOf(vm)
 	w.mu.Lock()

@@ -122,7 +122,7 @@ func TestCloneTakesItsTimeAndTheNameOnce(t *testing.T) {
 	}
 }
 
-// up makes a machine that runs.
+// up creates a running machine.
 func (s site) up(t *testing.T, c *govmomi.Client, name string, options map[string]string) *object.VirtualMachine {
 	t.Helper()
 	ctx := t.Context()
@@ -236,7 +236,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// A user with roles is refused what they do not have, in the words of a vCenter.
+// A user with roles gets vCenter's error for missing privileges.
 func TestRoles(t *testing.T) {
 	s := start(t, vcenter.Options{})
 	c, ctx := s.client(t), t.Context()
@@ -297,7 +297,8 @@ func TestClonesGoToTheirPool(t *testing.T) {
 	}
 }
 
-// A clone has the options of what it is made of, but for those that its request gives a value, or none; and files of its own.
+// A clone has the options of its template, except those that its request sets or removes; and files of its
+// own.
 func TestClonesInherit(t *testing.T) {
 	s := start(t, vcenter.Options{})
 	c := s.client(t)
@@ -342,7 +343,7 @@ func TestClonesInherit(t *testing.T) {
 	}
 }
 
-// Who logs out has no session, and what cannot be read is not there.
+// After a logout there is no session, and an unreadable configuration is missing.
 func TestSessionsAndReading(t *testing.T) {
 	s := start(t, vcenter.Options{})
 	c, ctx := s.client(t), t.Context()
@@ -373,7 +374,7 @@ func TestSessionsAndReading(t *testing.T) {
 	}
 }
 
-// What is asked for is there, if the double is told to.
+// With AcceptAny, every requested object exists.
 func TestAcceptAny(t *testing.T) {
 	s := start(t, vcenter.Options{AcceptAny: true, Inventory: vcenter.Inventory{Datacenters: []vcenter.Datacenter{}}})
 	c, err := s.login(t, "anybody", "anything")
@@ -424,7 +425,7 @@ func TestAcceptAny(t *testing.T) {
 	}
 }
 
-// TestAcceptAnybody: with whatever name and password, until all are locked out.
+// TestAcceptAnybody: any name and password may log in, until all are revoked.
 func TestAcceptAnybody(t *testing.T) {
 	s := start(t, vcenter.Options{AcceptAny: true, Inventory: vcenter.Sample()})
 	if _, err := s.login(t, "somebody@example.net", "anything"); err != nil {

@@ -11,36 +11,36 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 )
 
-// world is the simulator, and what happens in it that the simulator does otherwise.
+// world is the simulator of govmomi, with the events in which it differs from a vCenter.
 type world struct {
-	*agenda
+	*schedule
 	model   *simulator.Model
 	options Options
-	veil    veil
+	veil    unreadable
 
 	mu      sync.Mutex
 	clones  []types.CloneVM_Task
 	cloning map[*types.CloneVM_Task]types.CloneVM_Task
-	doomed  map[string]bool // instance UUIDs of what does not come up
+	doomed  map[string]bool // instance UUIDs of virtual machines that will not start
 	full    map[string]bool // names of clusters and datastores
 	boots   map[types.ManagedObjectReference]int
 }
 
 func newWorld(clock *double.Clock, o Options, model *simulator.Model) *world {
 	return &world{
-		agenda: &agenda{clock: clock}, model: model, options: o,
+		schedule: &schedule{clock: clock}, model: model, options: o,
 		cloning: map[*types.CloneVM_Task]types.CloneVM_Task{}, doomed: map[string]bool{}, full: map[string]bool{}, boots: map[types.ManagedObjectReference]int{},
 	}
 }
 
-// own is a context that is not that of a request.
+// own is a context outside of requests.
 func (w *world) own() *simulator.Context {
 	ctx := *w.model.Service.Context
 	ctx.Context = context.Background()
 	return &ctx
 }
 
-// note remembers requests for clones.
+// note records requests for clones.
 func (w *world) note(m *simulator.Method) {
 	if req, ok := m.Body.(*types.CloneVM_Task); ok {
 		w.mu.Lock()
@@ -55,7 +55,7 @@ func (w *world) isFull(name string) bool {
 	return w.full[name]
 }
 
-// crowded reports whether as many run in a cluster as there is room for.
+// crowded reports whether a cluster is full.
 func (w *world) crowded(cluster string) bool {
 	room := 0
 	for _, d := range w.options.Inventory.Datacenters {

@@ -97,8 +97,8 @@ var faultMutants = []Mutant{
 		Like: givenUpWorlds, Note: "the cluster-autoscaler does not hear that there is no room",
 	},
 	{
-		ID: "decorate/fault-tells", File: "discreet.go", Func: "discreetSession.told",
-		From:  "i.Fault = fit(i.Fault, s.credentials)",
+		ID: "decorate/fault-tells", File: "redact.go", Func: "redactingSession.redacted",
+		From:  "i.Fault = redactFault(i.Fault, s.credentials)",
 		To:    "return i",
 		Finds: "TestDiscreetFault", Note: "a password that the infrastructure repeats is told in objects",
 	},

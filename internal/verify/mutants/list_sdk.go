@@ -66,7 +66,7 @@ var sdkMutants = []Mutant{
 		Finds: "TestUnusableFallbacks", Note: "instances are made where nobody looks for them",
 	},
 	{
-		ID: "decorate/fallback-silent", File: "fallback.go", Func: "fallen.explain",
+		ID: "decorate/fallback-silent", File: "fallback.go", Func: "fallbackSession.explain",
 		From:  "len(s.unusable) == 0",
 		To:    "true",
 		Finds: "TestUnusableFallbacks", Note: "nobody hears why a fallback is not tried",

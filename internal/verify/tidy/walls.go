@@ -35,7 +35,7 @@ var rooms = []room{
 	{"provider/infrastructure", []string{"./provider", "k8s.io/api", "github.com/openshift/api"}},
 	{"provider/kubeapi", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}},
 	{"provider/recordtest", []string{"./provider"}},
-	{"provider/admittest", []string{"./provider", "./provider/admit", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
+	{"provider/admissiontest", []string{"./provider", "./provider/admit", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{"provider/decorate", []string{"./provider", "./provider/kit", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "github.com/evanphx/json-patch", "golang.org/x"}},
 	{"provider/remote", []string{"./provider", "./provider/decorate", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	{"provider/remote/internal/generate", []string{"github.com/bufbuild/protocompile", "google.golang.org/protobuf"}},
@@ -77,7 +77,7 @@ var walls = []wall{
 	},
 	{
 		rooms: shipped,
-		out:   []string{"./provider/admittest", "./provider/recordtest"},
+		out:   []string{"./provider/admissiontest", "./provider/recordtest"},
 		tests: true,
 		why:   "what tries admitters out is for tests",
 	},

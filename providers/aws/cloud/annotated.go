@@ -17,14 +17,14 @@ const placementAnnotation = "machine.sapcloud.io/awsPlacement"
 // annotated is the placement in the machine's annotation, as the original reads it; nil without one,
 // or the class has one. The annotation is not part of the class: reading the machine takes one request to
 // the control cluster for each creation.
-func (s making) annotated(ctx context.Context, ref provider.Ref) (*types.Placement, error) {
+func (s creator) annotated(ctx context.Context, ref provider.Ref) (*types.Placement, error) {
 	objects := s.provider.options.Objects
 	if !s.plan.annotated || objects == nil {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // No placement.
 	}
 	raw, err := objects.Object(ctx, provider.ObjectRef{APIVersion: provider.Gardener + "/v1alpha1", Kind: "Machine", Namespace: ref.Namespace, Name: ref.Name})
 	if errors.Is(err, provider.ErrNoObject) {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // No placement.
 	}
 	if err != nil {
 		return nil, provider.Errorf(provider.KindOf(err), "read the annotations of machine %s: %w", ref.Name, err)
@@ -43,14 +43,14 @@ func (s making) annotated(ctx context.Context, ref provider.Ref) (*types.Placeme
 	}
 	text := machine.Spec.NodeTemplate.Metadata.Annotations[placementAnnotation]
 	if text == "" {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // No placement.
 	}
 	placement := &types.Placement{}
 	if err := json.Unmarshal([]byte(text), placement); err != nil {
 		return nil, provider.Errorf(provider.Invalid, "spec.nodeTemplate.metadata.annotations[%s] of the machine is no placement of EC2 in JSON: %w", placementAnnotation, err)
 	}
 	if *placement == (types.Placement{}) {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // No placement.
 	}
 	return placement, nil
 }

@@ -47,7 +47,7 @@ const (
 )
 
 // errLeader is the error of a query whose leader was canceled.
-var errLeader = errors.New("whoever asked for several gave up")
+var errLeader = errors.New("the caller that made the request for several was canceled")
 
 // ask returns the answer to a combined request: each caller picks its own part.
 func (b *batch[V]) ask(ctx context.Context, kind, about string, request func(ctx context.Context, about []string) ([]V, error)) ([]V, error) {

@@ -36,13 +36,13 @@ const anyRegion = "us-east-1"
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.on(ctx, anyRegion)
 	if err != nil {
-		return "", s.judge("open the account", err)
+		return "", s.observe("open the account", err)
 	}
 	name, err := c.account(ctx)
 	if err == nil && name == "" {
 		err = provider.Errorf(provider.Transient, "STS does not say which account it is")
 	}
-	return name, s.judge("ask whose the credentials are", err)
+	return name, s.observe("ask whose the credentials are", err)
 }
 
 // readLag is how long EC2 may take to show a new instance: the originals wait as long.
@@ -111,10 +111,10 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
 	c, err := s.on(ctx, i.Region)
 	if err != nil {
-		return s.judge("open the account", err)
+		return s.observe("open the account", err)
 	}
 	ids := []string{i.ID}
-	state, err := reading{s}.stateOf(ctx, c, i.ID)
+	state, err := finder{s}.stateOf(ctx, c, i.ID)
 	if err != nil {
 		return err
 	}
@@ -131,11 +131,11 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	default:
 		return provider.Errorf(provider.Invalid, "there is no power operation %q", op)
 	}
-	return s.judge("switch instance "+i.ID, err)
+	return s.observe("switch instance "+i.ID, err)
 }
 
 // stateOf is the state of an instance; for one that has ended the error is a Conflict.
-func (s reading) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
+func (s finder) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
 	for i, err := range s.each(ctx, c, append(s.scopeOf(true), where("instance-id", id))) {
 		if err != nil {
 			return "", err
@@ -151,11 +151,11 @@ func (s reading) stateOf(ctx context.Context, c *client, id string) (types.Insta
 func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
 	c, err := s.on(ctx, i.Region)
 	if err != nil {
-		return "", s.judge("open the account", err)
+		return "", s.observe("open the account", err)
 	}
 	out, err := c.ec2.GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: aws.String(i.ID)})
 	if err != nil {
-		return "", s.judge("read the console of "+i.ID, err)
+		return "", s.observe("read the console of "+i.ID, err)
 	}
 	text, err := base64.StdEncoding.DecodeString(deref(out.Output))
 	if err != nil {
@@ -180,12 +180,12 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	}
 	c, err := s.on(ctx)
 	if err != nil {
-		return provider.Size{}, s.judge("open the account", err)
+		return provider.Size{}, s.observe("open the account", err)
 	}
 	t, err := c.types.Get(ctx, s.plan.instanceType, func(ctx context.Context) (types.InstanceTypeInfo, error) {
 		out, err := c.ec2.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{types.InstanceType(s.plan.instanceType)}})
 		if err != nil {
-			return types.InstanceTypeInfo{}, s.judge("look for type "+s.plan.instanceType, err)
+			return types.InstanceTypeInfo{}, s.observe("look for type "+s.plan.instanceType, err)
 		}
 		if len(out.InstanceTypes) == 0 {
 			return types.InstanceTypeInfo{}, provider.InvalidField(s.plan.names[ofType], "there is no type %q", s.plan.instanceType)

@@ -21,9 +21,9 @@ type client struct {
 	elbv2 *elbv2.Client
 	sts   *sts.Client
 
-	looks batch[types.Instance]
-	ends  batch[types.InstanceStateChange]
-	tags  batch[struct{}]
+	descriptions batch[types.Instance]
+	terminations batch[types.InstanceStateChange]
+	tags         batch[struct{}]
 
 	accounts *kit.Memo[string]
 	images   *kit.Memo[types.Image]
@@ -35,12 +35,12 @@ type client struct {
 	members  *kit.Memo[membership] // of load balancers
 	hosts    *kit.Memo[struct{}]   // those whose tag was written
 	refusals *kit.Memo[error]      // of tags
-	sights   sights
+	observed observations
 	past     past
 }
 
-// sights are recent observations, so that they need not be repeated.
-type sights struct {
+// observations are recent observations, so that they need not be repeated.
+type observations struct {
 	absent  *kit.Memo[struct{}] // machines without an instance
 	tried   *kit.Memo[struct{}] // machines for which an instance may have been created
 	leaving *kit.Memo[struct{}] // instances that were shutting down
@@ -75,7 +75,7 @@ const (
 	aMoment = 2 * time.Second
 )
 
-func newClient(ctx context.Context, clock provider.Clock, secret map[string][]byte, p place) (*client, error) {
+func newClient(ctx context.Context, clock provider.Clock, secret map[string][]byte, p location) (*client, error) {
 	c, err := configOf(ctx, secret, p)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func newClient(ctx context.Context, clock provider.Clock, secret map[string][]by
 		hosts:    kit.NewMemo[struct{}](clock, aDay),
 		refusals: kit.NewMemo[error](clock, 2*aWhile),
 		past:     newPast(clock),
-		sights: sights{
+		observed: observations{
 			absent:  kit.NewMemo[struct{}](clock, readLag/2),
 			tried:   kit.NewMemo[struct{}](clock, 2*readLag),
 			leaving: kit.NewMemo[struct{}](clock, aMoment),

@@ -38,7 +38,7 @@ func (w *world) inject(verb providertest.Verb, f providertest.Fault) error {
 	case f.Partial > 0:
 		fault.Operation += "+" // the page after the first
 	}
-	if f.Stall { // callers give up after 50 ms. On a busy machine they have not reached that call by then, and the next one is only slow
+	if f.Stall { // callers stop after 50 ms. On a busy machine they have not reached that call by then, and the next one is only slow
 		fault.Stall, fault.Done, fault.Delay = false, false, 2*time.Second
 	}
 	w.server.Inject(fault)

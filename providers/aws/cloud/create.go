@@ -13,9 +13,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// placeInID matches the region in the provider IDs of both APIs: a region is the prefix of its zones'
+// regionInID matches the region in the provider IDs of both APIs: a region is the prefix of its zones'
 // names.
-var placeInID = regexp.MustCompile(`^aws:///?([a-z]{2}(?:-[a-z]+)+-\d+)[^/]*/i-[0-9a-f]+$`)
+var regionInID = regexp.MustCompile(`^aws:///?([a-z]{2}(?:-[a-z]+)+-\d+)[^/]*/i-[0-9a-f]+$`)
 
 func compare(a, b string) int { return strings.Compare(a, b) }
 
@@ -41,24 +41,24 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	}
 	c, err := s.on(ctx)
 	if err != nil {
-		return provider.Instance{}, s.judge("open the account", err)
+		return provider.Instance{}, s.observe("open the account", err)
 	}
-	if !(reading{s}).absent(c, ref) {
-		found, err := reading{s}.find(ctx, c, ref)
+	if !(finder{s}).absent(c, ref) {
+		found, err := finder{s}.find(ctx, c, ref)
 		if err != nil {
 			return provider.Instance{}, err
 		}
-		if one, ok, err := (reading{s}).best(ctx, c, found); ok || err != nil {
+		if one, ok, err := (finder{s}).best(ctx, c, found); ok || err != nil {
 			return one, err
 		}
 	}
-	c.sights.absent.Forget(reading{s}.absenceOf(ref))
-	c.sights.tried.Put(reading{s}.absenceOf(ref), struct{}{})
-	made, err := making{s}.run(ctx, c, ref, want, zone)
+	c.observed.absent.Forget(finder{s}.absenceOf(ref))
+	c.observed.tried.Put(finder{s}.absenceOf(ref), struct{}{})
+	made, err := creator{s}.run(ctx, c, ref, want, zone)
 	if err != nil {
 		return provider.Instance{}, narrowed(zone, err)
 	}
-	told, _ := reading{s}.tell(ctx, c, made) // it exists, whatever else is not known: Find reports the rest
+	told, _ := finder{s}.toInstance(ctx, c, made) // it exists, whatever else is not known: Find reports the rest
 	return told, nil
 }
 
@@ -74,10 +74,10 @@ func narrowed(zone string, err error) error {
 
 // best is the instance that represents the found ones: the oldest existing one, or else one that has ended,
 // after which the machine gets no other.
-func (s reading) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool, error) {
+func (s finder) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool, error) {
 	all := make([]provider.Instance, 0, len(found))
 	for _, i := range found {
-		told, err := s.tell(ctx, c, i)
+		told, err := s.toInstance(ctx, c, i)
 		if err != nil {
 			return provider.Instance{}, false, err
 		}
@@ -94,7 +94,7 @@ func (s reading) best(ctx context.Context, c *client, found []types.Instance) (p
 
 // taggedKinds are the kinds of resources that are tagged at their creation with an instance: those that the
 // original of the API tags, whose permissions are enough for that.
-func (s making) taggedKinds() []types.ResourceType {
+func (s creator) taggedKinds() []types.ResourceType {
 	kinds := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume}
 	if s.class.API == provider.Gardener {
 		kinds = append(kinds, types.ResourceTypeNetworkInterface)
@@ -103,7 +103,7 @@ func (s making) taggedKinds() []types.ResourceType {
 }
 
 // run creates the instance. With the same token EC2 returns the one that it has created before.
-func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
+func (s creator) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
 	l := s.lookup(c)
 	var err error
 	if l.placement, err = s.annotated(ctx, ref); err != nil {
@@ -111,10 +111,10 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	}
 	in, err := s.plan.request(ctx, l, zone)
 	if err != nil {
-		return types.Instance{}, s.judge("prepare the instance", err)
+		return types.Instance{}, s.observe("prepare the instance", err)
 	}
-	tags := belonging(s).tagsOf(s.plan.tags, ref, want.Role)
-	host, err := hosting(s).hostFor(ctx, c, ref, in, zone)
+	tags := ownership(s).tagsOf(s.plan.tags, ref, want.Role)
+	host, err := dedicatedHosts(s).hostFor(ctx, c, ref, in, zone)
 	if err != nil {
 		return types.Instance{}, err
 	}
@@ -130,11 +130,11 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	}
 	out, err := c.ec2.RunInstances(ctx, in)
 	if err != nil {
-		why := s.judge("make an instance", err)
+		why := s.observe("make an instance", err)
 		if codeOf(err) == mismatch {
 			why = s.mismatched(ctx, c, launch, why)
 		}
-		return types.Instance{}, hosting(s).unhost(ctx, c, ref, host, codeOf(err), s.unripe(ctx, c, in.IamInstanceProfile, why))
+		return types.Instance{}, dedicatedHosts(s).releaseUnused(ctx, c, ref, host, codeOf(err), s.retryNewProfile(ctx, c, in.IamInstanceProfile, why))
 	}
 	if in.IamInstanceProfile != nil {
 		c.past.profiles.Forget(profileKey(in.IamInstanceProfile))

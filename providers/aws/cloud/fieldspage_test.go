@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 )
 
 const fieldsFile = "../../../docs/providers/aws-fields.md"
@@ -23,15 +23,15 @@ that make this page send each field to a double of AWS, and look for it there. [
 
 // TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
-	var specs []fieldstest.Spec
+	var specs []fieldsdoc.Spec
 	for _, d := range dialects {
-		of := fieldstest.Spec{Title: d.api + ": " + d.kind}
+		of := fieldsdoc.Spec{Title: d.api + ": " + d.kind}
 		for path, is := range leaves(reflect.TypeOf(d.shape), "") {
-			of.Fields = append(of.Fields, fieldstest.Field{Path: path, Type: typeName(is), Becomes: d.rows[path].told()})
+			of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: typeName(is), Becomes: d.rows[path].told()})
 		}
 		specs = append(specs, of)
 	}
-	fieldstest.Page(t, fieldsFile, fieldsHead, specs...)
+	fieldsdoc.Page(t, fieldsFile, fieldsHead, specs...)
 }
 
 var index = regexp.MustCompile(`\.\d+`)

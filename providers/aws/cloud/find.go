@@ -18,16 +18,16 @@ import (
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	c, err := s.on(ctx, regionIn(ref.ProviderID))
 	if err != nil {
-		return nil, s.judge("open the account", err)
+		return nil, s.observe("open the account", err)
 	}
-	found, err := reading{s}.find(ctx, c, ref)
+	found, err := finder{s}.find(ctx, c, ref)
 	if err != nil {
 		return nil, err
 	}
 	var out []provider.Instance
 	for _, i := range found {
-		c.sights.sees(i)
-		told, err := reading{s}.tell(ctx, c, i)
+		c.observed.note(i)
+		told, err := finder{s}.toInstance(ctx, c, i)
 		if err != nil {
 			return nil, err
 		}
@@ -36,8 +36,8 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	return out, nil
 }
 
-// sees records an instance under deletion: its deletion continues without a search.
-func (s *sights) sees(i types.Instance) {
+// note records an instance under deletion: its deletion continues without a search.
+func (s *observations) note(i types.Instance) {
 	if stateOf(i) == types.InstanceStateNameShuttingDown {
 		s.leaving.Put(deref(i.InstanceId), struct{}{})
 	}
@@ -45,7 +45,7 @@ func (s *sights) sees(i types.Instance) {
 
 // regionIn is the region in a provider ID that has one: that of either API begins with it.
 func regionIn(providerID string) string {
-	m := placeInID.FindStringSubmatch(providerID)
+	m := regionInID.FindStringSubmatch(providerID)
 	if m == nil {
 		return ""
 	}
@@ -54,7 +54,7 @@ func regionIn(providerID string) string {
 
 // find searches by name first, which also shows instances of another implementation; and by UID and ID only
 // for what that has not shown.
-func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
+func (s finder) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
 	id := idOf(ref.ProviderID)
 	found := map[string]types.Instance{}
 	seen := func(match func(types.Instance) bool) bool {
@@ -88,24 +88,24 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 		}
 	}
 	key := s.absenceOf(ref)
-	if _, tried := c.sights.tried.Recall(key); len(found) == 0 && id == "" && !tried {
-		c.sights.absent.Put(key, struct{}{})
+	if _, tried := c.observed.tried.Recall(key); len(found) == 0 && id == "" && !tried {
+		c.observed.absent.Put(key, struct{}{})
 	}
-	return s.mine(found, ref), nil
+	return s.matching(found, ref), nil
 }
 
 // absenceOf is the key under which the absence of a machine's instance is stored.
-func (s reading) absenceOf(ref provider.Ref) string {
+func (s finder) absenceOf(ref provider.Ref) string {
 	return keyOf(s.scopeOf(true)) + " " + ref.UID + " " + ref.Name
 }
 
 // absent reports whether a machine had no instance moments ago, and none was created since. EC2 may take
 // twice as long as that to show a new instance: another search could find no more. It is valid for one
 // creation.
-func (s reading) absent(c *client, ref provider.Ref) bool {
+func (s finder) absent(c *client, ref provider.Ref) bool {
 	key := s.absenceOf(ref)
-	defer c.sights.absent.Forget(key)
-	_, absent := c.sights.absent.Recall(key)
+	defer c.observed.absent.Forget(key)
+	_, absent := c.observed.absent.Recall(key)
 	return absent && idOf(ref.ProviderID) == ""
 }
 
@@ -113,15 +113,15 @@ func (s reading) absent(c *client, ref provider.Ref) bool {
 // instance was created: UID and ID are searched in the cluster, by the spec's name for it or by its own,
 // whatever the role. A class that has lost its spec does not know the tag of the cluster: then the search
 // covers everything, since an empty result would be wrong.
-func (s reading) scopeOf(exact bool) []types.Filter {
+func (s finder) scopeOf(exact bool) []types.Filter {
 	if !exact || s.class.API == provider.OpenShift {
-		return belonging(s).scope()
+		return ownership(s).scope()
 	}
 	if s.plan == nil {
 		return nil
 	}
 	keys := slices.DeleteFunc(slices.Clone(s.plan.keys), func(key string) bool { return !strings.Contains(key, spec.ClusterTagPrefix) })
-	if own := belonging(s).clusterKey(); !slices.Contains(keys, own) {
+	if own := ownership(s).clusterKey(); !slices.Contains(keys, own) {
 		keys = append(keys, own)
 	}
 	return []types.Filter{where("tag-key", keys...)}
@@ -129,8 +129,8 @@ func (s reading) scopeOf(exact bool) []types.Filter {
 
 // by returns instances that pass the scope's filters, among them all with the given value of another
 // filter: concurrent searches share a request.
-func (s reading) by(ctx context.Context, c *client, filter, value string, scope []types.Filter) ([]types.Instance, error) {
-	return c.looks.ask(ctx, filter+" "+keyOf(scope), value, func(ctx context.Context, values []string) (all []types.Instance, err error) {
+func (s finder) by(ctx context.Context, c *client, filter, value string, scope []types.Filter) ([]types.Instance, error) {
+	return c.descriptions.ask(ctx, filter+" "+keyOf(scope), value, func(ctx context.Context, values []string) (all []types.Instance, err error) {
 		for i, err := range s.each(ctx, c, append(slices.Clone(scope), where(filter, values...))) {
 			if err != nil {
 				return nil, err
@@ -141,8 +141,8 @@ func (s reading) by(ctx context.Context, c *client, filter, value string, scope 
 	})
 }
 
-// mine are those that may be ref's, in the order of their IDs.
-func (s reading) mine(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
+// matching are those that may be ref's, in the order of their IDs.
+func (s finder) matching(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
 	id := idOf(ref.ProviderID)
 	unscoped := s.scopeOf(true) == nil
 	for _, i := range found {
@@ -160,14 +160,14 @@ func (s reading) mine(found map[string]types.Instance, ref provider.Ref) (out []
 }
 
 // each yields the instances that pass filters, page by page.
-func (s reading) each(ctx context.Context, c *client, by []types.Filter) iter.Seq2[types.Instance, error] {
+func (s finder) each(ctx context.Context, c *client, by []types.Filter) iter.Seq2[types.Instance, error] {
 	return func(yield func(types.Instance, error) bool) {
 		pages := ec2.NewDescribeInstancesPaginator(c.ec2, &ec2.DescribeInstancesInput{Filters: by, MaxResults: aws.Int32(mostOnPage)},
 			func(o *ec2.DescribeInstancesPaginatorOptions) { o.StopOnDuplicateToken = true })
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(types.Instance{}, s.judge("look for instances", err))
+				yield(types.Instance{}, s.observe("look for instances", err))
 				return
 			}
 			for _, r := range out.Reservations {
@@ -189,16 +189,16 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	return func(yield func(provider.Instance, error) bool) {
 		c, err := s.on(ctx)
 		if err != nil {
-			yield(provider.Instance{}, s.judge("open the account", err))
+			yield(provider.Instance{}, s.observe("open the account", err))
 			return
 		}
-		for i, err := range (reading{s}).each(ctx, c, (belonging{s}).scope()) {
+		for i, err := range (finder{s}).each(ctx, c, (ownership{s}).scope()) {
 			if err != nil {
 				yield(provider.Instance{}, err)
 				return
 			}
-			c.sights.sees(i)
-			told, err := reading{s}.tell(ctx, c, i)
+			c.observed.note(i)
+			told, err := finder{s}.toInstance(ctx, c, i)
 			if err != nil {
 				yield(provider.Instance{}, err)
 				return

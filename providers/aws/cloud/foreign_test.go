@@ -15,7 +15,7 @@ func TestUnknownRegion(t *testing.T) {
 	w := sample(t)
 	class := with(classOf(provider.OpenShift, "c1"), `"region":"us-east-1","availabilityZone":"us-east-1a"`, `"region":"eu-west-1","availabilityZone":"eu-west-1a"`)
 	_, err := w.open(t, class).Find(t.Context(), refOf("m"))
-	if provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "Invalid region: [eu-west-1]") || !strings.Contains(err.Error(), "us-east-1 only") {
+	if provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "Invalid region: [eu-west-1]") || !strings.Contains(err.Error(), "the only region us-east-1") {
 		t.Errorf("%v: %v", provider.KindOf(err), err)
 	}
 }

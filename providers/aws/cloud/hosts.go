@@ -16,7 +16,7 @@ import (
 
 // hostFor puts the instance of a request on a dedicated host, if the spec wants that. It returns the host
 // that was allocated for the machine; empty if none was.
-func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
+func (s dedicatedHosts) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
 	h := s.plan.host
 	if h.shared {
 		return "", s.share(ctx, c, h.given)
@@ -26,7 +26,7 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	}
 	for _, n := range in.NetworkInterfaces { // a host is in a zone, which may follow from the subnet alone
 		if n.SubnetId != nil {
-			subnet, err := making(s).lookup(c).subnet(ctx, *n.SubnetId)
+			subnet, err := creator(s).lookup(c).subnet(ctx, *n.SubnetId)
 			if err != nil {
 				return "", err
 			}
@@ -50,9 +50,9 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 
 // share tags a user's host as used by the cluster, once. If EC2 refuses that, only the tag is missing, as
 // in the original: the host is the user's, and may have its maximum of tags.
-func (s hosting) share(ctx context.Context, c *client, id string) error {
+func (s dedicatedHosts) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.Get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
-		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
+		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{ownership(s).clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
 	switch code := codeOf(err); {
@@ -61,12 +61,12 @@ func (s hosting) share(ctx context.Context, c *client, id string) error {
 	case code == "UnauthorizedOperation" || err != nil && provider.KindOf(classify("", err, nil)) == provider.Invalid:
 		return nil
 	}
-	return s.judge("tag dedicated host "+id, err)
+	return s.observe("tag dedicated host "+id, err)
 }
 
 // allocate reuses the machine's host, or allocates one. A token names the host forever, also after its
 // release: then allocate uses the next token.
-func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
+func (s dedicatedHosts) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
 	for h, err := range s.hosts(ctx, c, where("tag:"+uidTag, ref.UID)) {
 		if err != nil {
 			return "", err
@@ -75,7 +75,7 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 			return deref(h.HostId), nil
 		}
 	}
-	tags := belonging(s).tagsOf(s.plan.host.tags, ref, "")
+	tags := ownership(s).tagsOf(s.plan.host.tags, ref, "")
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.past.released.of(ref.UID))),
@@ -85,7 +85,7 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 		c.past.released.add(ref.UID)
 	}
 	if err != nil {
-		return "", s.judge("allocate a dedicated host", err)
+		return "", s.observe("allocate a dedicated host", err)
 	}
 	if len(out.HostIds) == 0 {
 		return "", provider.Errorf(provider.Transient, "EC2 allocated a dedicated host and did not say which")
@@ -93,9 +93,9 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 	return out.HostIds[0], nil
 }
 
-// unhost releases the host of an instance that was not created, and returns the error of the creation: an
+// releaseUnused releases the host of an instance that was not created, and returns the error of the creation: an
 // Exhausted error must leave nothing behind. A host that cannot be released is found again by its tag.
-func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
+func (s dedicatedHosts) releaseUnused(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
 	kind := provider.KindOf(why)
 	if host != "" && code == "InvalidHostID.NotFound" { // the token's was released before
 		c.past.released.add(ref.UID)
@@ -136,10 +136,10 @@ func (c *counts) add(uid string) {
 }
 
 // release releases hosts, and reports whether all are released: occupied ones stay.
-func (s hosting) release(ctx context.Context, c *client, ids []string) (bool, error) {
+func (s dedicatedHosts) release(ctx context.Context, c *client, ids []string) (bool, error) {
 	out, err := c.ec2.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: ids})
 	if err != nil {
-		return false, s.judge("release a dedicated host", err)
+		return false, s.observe("release a dedicated host", err)
 	}
 	for _, u := range out.Unsuccessful {
 		switch code := deref(deref(u.Error).Code); code {
@@ -155,7 +155,7 @@ func (s hosting) release(ctx context.Context, c *client, ids []string) (bool, er
 
 // releaseHosts releases the hosts that were allocated for a machine whose instances have ended. It only
 // searches if there may be hosts: if the spec, which may be missing, or an instance indicates it.
-func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
+func (s dedicatedHosts) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
 	own := s.plan != nil && s.plan.host.own
 	var ids []string
 	onHost := false
@@ -185,13 +185,13 @@ func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, 
 }
 
 // hosts yields those of the cluster that pass a filter, except released ones.
-func (s hosting) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
+func (s dedicatedHosts) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
 	return func(yield func(types.Host, error) bool) {
-		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(belonging(s).hostScope(), by)})
+		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(ownership(s).hostScope(), by)})
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(types.Host{}, s.judge("look for dedicated hosts", err))
+				yield(types.Host{}, s.observe("look for dedicated hosts", err))
 				return
 			}
 			for _, h := range out.Hosts {
@@ -203,7 +203,7 @@ func (s hosting) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq
 	}
 }
 
-func (s belonging) hostScope() []types.Filter {
+func (s ownership) hostScope() []types.Filter {
 	return []types.Filter{where("tag:"+s.clusterKey(), owned)}
 }
 
@@ -216,10 +216,10 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 		}
 		c, err := s.on(ctx)
 		if err != nil {
-			yield(provider.Leftover{}, s.judge("open the account", err))
+			yield(provider.Leftover{}, s.observe("open the account", err))
 			return
 		}
-		for h, err := range (hosting{s}).hosts(ctx, c, where("tag-key", uidTag)) {
+		for h, err := range (dedicatedHosts{s}).hosts(ctx, c, where("tag-key", uidTag)) {
 			if err != nil {
 				yield(provider.Leftover{}, err)
 				return

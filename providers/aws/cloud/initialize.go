@@ -12,12 +12,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// demand is a pending step for a new instance that the creation request cannot include.
-type demand func(ctx context.Context, s *session, c *client) error
+// initStep is a pending step for a new instance that the creation request cannot include.
+type initStep func(ctx context.Context, s *session, c *client) error
 
-// demands are the routes and prefixes of the spec that a running instance does not have. They only concern
+// initSteps are the routes and prefixes of the spec that a running instance does not have. They only concern
 // the network interfaces in the spec: later ones belong to programs in the cluster.
-func (p *plan) demands(i types.Instance) (out []demand) {
+func (p *plan) initSteps(i types.Instance) (out []initStep) {
 	for _, n := range i.NetworkInterfaces {
 		if n.Attachment == nil {
 			continue
@@ -40,16 +40,16 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 	}
 	c, err := s.on(ctx)
 	if err != nil {
-		return s.judge("open the account", err)
+		return s.observe("open the account", err)
 	}
-	for seen, err := range (reading{s}).each(ctx, c, append(reading{s}.scopeOf(true), where("instance-id", i.ID))) {
+	for seen, err := range (finder{s}).each(ctx, c, append(finder{s}.scopeOf(true), where("instance-id", i.ID))) {
 		if err != nil {
 			return err
 		}
 		if stateOf(seen) != types.InstanceStateNameRunning {
 			return provider.Errorf(provider.Conflict, "instance %s is %s", i.ID, stateOf(seen))
 		}
-		for _, do := range s.plan.demands(seen) {
+		for _, do := range s.plan.initSteps(seen) {
 			if err := do(ctx, s, c); err != nil {
 				return err
 			}
@@ -60,19 +60,19 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 }
 
 // route lets a network interface send and receive packets of other addresses.
-func route(id string) demand {
+func route(id string) initStep {
 	return func(ctx context.Context, s *session, c *client) error {
 		_, err := c.ec2.ModifyNetworkInterfaceAttribute(ctx, &ec2.ModifyNetworkInterfaceAttributeInput{
 			NetworkInterfaceId: aws.String(id), SourceDestCheck: &types.AttributeBooleanValue{Value: aws.Bool(false)},
 		})
-		return s.judge("turn off the check of sources and destinations of "+id, err)
+		return s.observe("turn off the check of sources and destinations of "+id, err)
 	}
 }
 
 // prefix assigns the missing prefixes of a network interface. EC2 treats each such request as another one,
 // and shows assigned prefixes only after a while: those requested meanwhile count as assigned, also if the
 // outcome is unknown.
-func prefix(id string, shown, wanted int32) demand {
+func prefix(id string, shown, wanted int32) initStep {
 	return func(ctx context.Context, s *session, c *client) error {
 		there := shown
 		if asked, ok := c.past.assigned.Recall(id); ok {
@@ -86,6 +86,6 @@ func prefix(id string, shown, wanted int32) demand {
 		if err == nil || uncertain(err) {
 			c.past.assigned.Put(id, wanted)
 		}
-		return s.judge("assign IPv6 prefixes to "+id, err)
+		return s.observe("assign IPv6 prefixes to "+id, err)
 	}
 }

@@ -31,10 +31,10 @@ func stateOf(i types.Instance) types.InstanceStateName {
 	return i.State.Name
 }
 
-// tell converts an instance. The error says that names may be missing.
-func (s reading) tell(ctx context.Context, c *client, i types.Instance) (provider.Instance, error) {
+// toInstance converts an instance. The error says that names may be missing.
+func (s finder) toInstance(ctx context.Context, c *client, i types.Instance) (provider.Instance, error) {
 	domains, err := s.domains(ctx, c, i)
-	balancing(s).remember(c, mapOf(i.Tags)[uidTag], i)
+	loadBalancers(s).remember(c, mapOf(i.Tags)[uidTag], i)
 	tags, state := mapOf(i.Tags), stateOf(i)
 	out := provider.Instance{
 		ID: deref(i.InstanceId), UID: tags[uidTag], Name: tags[nameTag], Owner: tags[ownerTag], Namespace: tags[namespaceTag],
@@ -50,13 +50,13 @@ func (s reading) tell(ctx context.Context, c *client, i types.Instance) (provide
 		out.NodeName = deref(i.PrivateDnsName)
 	}
 	if state == types.InstanceStateNameRunning && s.plan != nil {
-		out.Uninitialized = len(s.plan.demands(i)) > 0
+		out.Uninitialized = len(s.plan.initSteps(i)) > 0
 	}
 	return out, err
 }
 
 // providerID has the zone before the instance in one API, and the region in the other.
-func (s reading) providerID(i provider.Instance) string {
+func (s finder) providerID(i provider.Instance) string {
 	if s.class.API == provider.Gardener {
 		return "aws:///" + i.Region + "/" + i.ID
 	}
@@ -147,7 +147,7 @@ func addresses(i types.Instance, domains []string) (out []corev1.NodeAddress) {
 // certificates. Without the permission the list is empty, and the request is not repeated for a while. After
 // any other failure the previous domains stay, so that addresses do not flap. Without previous ones, the
 // instance is not reported.
-func (s reading) domains(ctx context.Context, c *client, i types.Instance) ([]string, error) {
+func (s finder) domains(ctx context.Context, c *client, i types.Instance) ([]string, error) {
 	id := deref(i.VpcId)
 	if s.class.API != provider.OpenShift || id == "" || deref(i.PrivateDnsName) == "" {
 		return nil, nil

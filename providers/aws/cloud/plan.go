@@ -71,8 +71,8 @@ func (p *plan) byAddress() bool {
 	return p != nil && slices.ContainsFunc(p.balancers, func(b balancer) bool { return b.network })
 }
 
-// judge decodes a spec.
-func judge(api string, raw []byte) (*plan, error) {
+// decode decodes a spec.
+func decode(api string, raw []byte) (*plan, error) {
 	switch api {
 	case provider.OpenShift:
 		return planOfMachine(raw)

@@ -16,7 +16,7 @@ func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: "aws",
 		AddFlags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&o.Endpoint, "aws-endpoint", "", "URL that stands in for the endpoints of AWS: that of a double, or of a proxy that knows all services; Infrastructure and AWS_ENDPOINT_URL_<service> say more")
+			fs.StringVar(&o.Endpoint, "aws-endpoint", "", "URL that replaces the endpoints of AWS: of a simulator, or of a proxy for all services; Infrastructure and AWS_ENDPOINT_URL_<service> replace single endpoints")
 		},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			o.Clock, o.Objects = e.Clock, e.Objects

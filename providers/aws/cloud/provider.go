@@ -39,7 +39,7 @@ var (
 
 // New returns a provider.
 func New(o Options) *Provider {
-	return &Provider{options: o, specs: kit.NewSpecs(judge), clients: kit.NewClients[*client](o.Clock, 0, 0)}
+	return &Provider{options: o, specs: kit.NewSpecs(decode), clients: kit.NewClients[*client](o.Clock, 0, 0)}
 }
 
 // Name implements [provider.Provider].
@@ -52,9 +52,9 @@ func (p *Provider) ReadSpec(api string, raw []byte) (provider.SpecNames, error) 
 	return names, err
 }
 
-// cluster has the settings for AWS of the cluster that machines join.
-type cluster struct {
-	place
+// clusterConfig has the settings for AWS of the cluster that machines join.
+type clusterConfig struct {
+	location
 	tags  map[string]string // for all created resources
 	stack stack
 }
@@ -85,7 +85,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		return nil, err
 	}
 	s.source = s.cluster.key()
-	s.access = access{provider: p, secret: relevant(class.Credentials), place: s.cluster.place}
+	s.access = access{provider: p, secret: relevant(class.Credentials), location: s.cluster.location}
 	s.region = regionOf(s.plan, class, s.cluster)
 	if s.plan != nil {
 		s.names = s.plan.names
@@ -103,7 +103,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 var regionNames = map[string]string{provider.OpenShift: "placement.region", provider.Gardener: "region"}
 
 // regionOf is the spec's region, or else that of another source.
-func regionOf(p *plan, class provider.Class, c cluster) string {
+func regionOf(p *plan, class provider.Class, c clusterConfig) string {
 	said := ""
 	if p != nil {
 		said = p.region
@@ -112,7 +112,7 @@ func regionOf(p *plan, class provider.Class, c cluster) string {
 }
 
 // clusterOf reads the settings for machines of the API: those of one follow Infrastructure.
-func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err error) {
+func (p *Provider) clusterOf(ctx context.Context, api string) (c clusterConfig, err error) {
 	c.tags, c.endpoints = map[string]string{}, map[string]string{}
 	if p.options.Endpoint != "" {
 		for _, service := range services {
@@ -148,7 +148,7 @@ func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err er
 var services = []string{"ec2", "elasticloadbalancing", "sts"}
 
 // key identifies the settings.
-func (c cluster) key() provider.ClientKey {
+func (c clusterConfig) key() provider.ClientKey {
 	var parts [][]byte
 	for _, m := range []map[string]string{c.endpoints, c.tags} {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -170,7 +170,7 @@ type session struct {
 	access
 	class   provider.Class
 	plan    *plan // nil: the class has lost its spec
-	cluster cluster
+	cluster clusterConfig
 	source  provider.ClientKey
 }
 
@@ -179,24 +179,24 @@ type access struct {
 	provider *Provider
 	secret   map[string][]byte
 	// place has no region if nothing of the class names one.
-	place
+	location
 	// names are the spec's names for what AWS refuses; nil without a spec.
 	names map[field]string
 }
 
 // on returns a client for the session's account, in the region of the spec or else of the call's object.
 func (a *access) on(ctx context.Context, regions ...string) (*client, error) {
-	where := a.place
+	where := a.location
 	where.region = cmp.Or(append([]string{a.region}, regions...)...)
 	if where.region == "" {
-		return nil, provider.Errorf(provider.Transient, "it is not known in which region: the spec is gone, and nothing else says it")
+		return nil, provider.Errorf(provider.Transient, "the region is unknown: the class has no spec any more, and no other source names the region")
 	}
 	return a.provider.clients.Get(ctx, a.clientKey(where), func(ctx context.Context) (*client, error) {
 		return newClient(ctx, a.provider.options.Clock, a.secret, where)
 	})
 }
 
-func (a *access) clientKey(p place) provider.ClientKey {
+func (a *access) clientKey(p location) provider.ClientKey {
 	var endpoints strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(p.endpoints)) {
 		endpoints.WriteString(k + "=" + p.endpoints[k] + "\n")
@@ -204,25 +204,25 @@ func (a *access) clientKey(p place) provider.ClientKey {
 	return provider.KeyOf(relevant(a.secret), endpoints.String(), p.region, p.ca)
 }
 
-// judge classifies the error of a call, and drops clients with invalid credentials.
-func (a *access) judge(doing string, err error) error {
+// observe classifies the error of a call, and drops clients with invalid credentials.
+func (a *access) observe(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return a.provider.clients.Observe(a.clientKey(a.place), classify(doing, err, a.names))
+	return a.provider.clients.Observe(a.clientKey(a.location), classify(doing, err, a.names))
 }
 
 // lookup returns the lookup for requests.
-func (s making) lookup(c *client) lookup {
-	return lookup{client: c, ask: s.judge, names: s.plan.names, stack: s.cluster.stack}
+func (s creator) lookup(c *client) lookup {
+	return lookup{client: c, ask: s.observe, names: s.plan.names, stack: s.cluster.stack}
 }
 
 // The methods of a session are on types of their own, by subject. Each is the session.
 type (
-	belonging struct{ *session } // ownership
-	reading   struct{ *session } // what there is
-	making    struct{ *session } // an instance
-	removing  struct{ *session } // instances
-	hosting   struct{ *session } // dedicated hosts
-	balancing struct{ *session } // load balancers
+	ownership      struct{ *session } // the tags of the owner
+	finder         struct{ *session } // searches for instances
+	creator        struct{ *session } // creates an instance
+	deleter        struct{ *session } // deletes instances
+	dedicatedHosts struct{ *session }
+	loadBalancers  struct{ *session }
 )

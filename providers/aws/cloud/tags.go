@@ -31,11 +31,11 @@ const (
 	oneTag = "1"
 )
 
-func (s belonging) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
+func (s ownership) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
 
 // userTags are those of users, from the spec, and of the cluster; the spec's win. Tags of the owner are
 // never taken from them.
-func (s belonging) userTags(users map[string]string) map[string]string {
+func (s ownership) userTags(users map[string]string) map[string]string {
 	tags := maps.Clone(s.cluster.tags)
 	if tags == nil {
 		tags = map[string]string{}
@@ -48,8 +48,8 @@ func (s belonging) userTags(users map[string]string) map[string]string {
 	return tags
 }
 
-// ownership are the tags by which instances of the class are listed.
-func (s belonging) ownership() map[string]string {
+// ownershipTags are the tags by which instances of the class are listed.
+func (s ownership) ownershipTags() map[string]string {
 	if s.class.API == provider.OpenShift {
 		return map[string]string{s.clusterKey(): owned}
 	}
@@ -61,9 +61,9 @@ func (s belonging) ownership() map[string]string {
 }
 
 // tagsOf are those of a resource that is created for a machine, with tags of users.
-func (s belonging) tagsOf(users map[string]string, ref provider.Ref, role string) map[string]string {
+func (s ownership) tagsOf(users map[string]string, ref provider.Ref, role string) map[string]string {
 	tags := s.userTags(users)
-	maps.Copy(tags, s.ownership())
+	maps.Copy(tags, s.ownershipTags())
 	for key, value := range map[string]string{nameTag: ref.Name, uidTag: ref.UID, namespaceTag: ref.Namespace, ownerTag: s.class.Owner, roleTag: role} {
 		if value != "" {
 			tags[key] = value
@@ -97,14 +97,14 @@ func mapOf(tags []types.Tag) map[string]string {
 
 // scope are the filters for the class's ownership scope. In one API that is the cluster's tag, of either
 // original; in the other all keys that the spec's tags have for it.
-func (s belonging) scope() []types.Filter {
+func (s ownership) scope() []types.Filter {
 	if s.class.API == provider.OpenShift {
 		return []types.Filter{{Name: aws.String("tag:" + s.clusterKey()), Values: []string{owned, oneTag}}}
 	}
 	var keys []string
 	if s.plan != nil {
 		keys = slices.Clone(s.plan.keys)
-		keys = append(keys, slices.Sorted(maps.Keys(s.ownership()))...)
+		keys = append(keys, slices.Sorted(maps.Keys(s.ownershipTags()))...)
 	} else {
 		keys = []string{s.clusterKey()}
 	}

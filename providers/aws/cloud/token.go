@@ -21,8 +21,8 @@ const mismatch = "IdempotentParameterMismatch"
 
 // tokens are the known facts about the tokens of launches. Losing them costs [readLag].
 type tokens struct {
-	spent *kit.Memo[time.Time] // when EC2 first said that a token was used for another request
-	vain  counts               // such tokens that created nothing
+	spent  *kit.Memo[time.Time] // when EC2 first said that a token was used for another request
+	unused counts               // such tokens that created nothing
 }
 
 // launch is a launch of a machine, in a zone if that is known.
@@ -32,13 +32,13 @@ type launch struct {
 }
 
 // launch is the machine's attempt in a zone.
-func (s making) launch(c *client, ref provider.Ref, attempt int, zone string) launch {
+func (s creator) launch(c *client, ref provider.Ref, attempt int, zone string) launch {
 	l := launch{token: ref.Token(s.class.Cluster)}
 	if attempt > 0 {
 		l.token = fmt.Sprintf("%s-%d", l.token, attempt)
 	}
 	l.key = zone + "/" + l.token
-	if n := c.past.tokens.vain.of(l.key); n > 0 {
+	if n := c.past.tokens.unused.of(l.key); n > 0 {
 		l.token = fmt.Sprintf("%s.%d", l.token, n)
 	}
 	return l
@@ -47,34 +47,34 @@ func (s making) launch(c *client, ref provider.Ref, attempt int, zone string) la
 // mismatched abandons a token that was used for another request, once it is certain that it created
 // nothing: the class may have changed since. An instance with the token counts, whatever its owner and its
 // tags.
-func (s making) mismatched(ctx context.Context, c *client, l launch, why error) error {
+func (s creator) mismatched(ctx context.Context, c *client, l launch, why error) error {
 	now := s.provider.options.Clock.Now()
 	since, err := c.past.tokens.spent.Get(ctx, l.key+" "+l.token, func(context.Context) (time.Time, error) { return now, nil })
 	if err != nil || now.Sub(since) < readLag {
 		return why
 	}
-	for _, err := range reading(s).each(ctx, c, []types.Filter{where("client-token", l.token)}) {
+	for _, err := range finder(s).each(ctx, c, []types.Filter{where("client-token", l.token)}) {
 		if err != nil {
 			return err
 		}
 		return why
 	}
-	c.past.tokens.vain.add(l.key)
+	c.past.tokens.unused.add(l.key)
 	return provider.Errorf(provider.Transient, "%w; nothing was made with that token, the next launch has another", why)
 }
 
-// ripening is how long EC2 may not know a new instance profile.
-const ripening = 2 * time.Minute
+// profileDelay is how long EC2 may not know a new instance profile.
+const profileDelay = 2 * time.Minute
 
-// unripe treats the refusal of an instance profile as temporary, for a while since the first refusal: IAM
+// retryNewProfile treats the refusal of an instance profile as temporary, for a while since the first refusal: IAM
 // passes a new one to EC2 only some time after its creation.
-func (s making) unripe(ctx context.Context, c *client, p *types.IamInstanceProfileSpecification, why error) error {
+func (s creator) retryNewProfile(ctx context.Context, c *client, p *types.IamInstanceProfileSpecification, why error) error {
 	if p == nil || provider.KindOf(why) != provider.Invalid || !strings.Contains(why.Error(), "Invalid IAM Instance Profile") {
 		return why
 	}
 	now := s.provider.options.Clock.Now()
 	since, err := c.past.profiles.Get(ctx, profileKey(p), func(context.Context) (time.Time, error) { return now, nil })
-	if err != nil || now.Sub(since) < ripening {
+	if err != nil || now.Sub(since) < profileDelay {
 		return provider.Errorf(provider.Transient, "%w", why)
 	}
 	return why

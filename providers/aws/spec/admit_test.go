@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -31,8 +31,8 @@ func judge(t *testing.T, rows []row) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
-			admittest.Same(t, r.patch, admittest.Words(t, faults), r.faults)
+			_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
+			admissiontest.Same(t, r.patch, admissiontest.Words(t, faults), r.faults)
 		})
 	}
 }
@@ -105,7 +105,7 @@ func TestAdmitPlacement(t *testing.T) {
 	}
 	dynamic := func(rest string) string { return on(`{"allocationStrategy":"Dynamic"` + rest + `}`) }
 	tags := func(n int) string {
-		return `,"dynamicHostAllocation":{"tags":` + admittest.List(n, `{"name":"a"}`) + `}`
+		return `,"dynamicHostAllocation":{"tags":` + admissiontest.List(n, `{"name":"a"}`) + `}`
 	}
 	id := at("dedicatedHost.id Invalid")
 	judge(t, []row{
@@ -154,10 +154,10 @@ func TestAdmitControlPlane(t *testing.T) {
 		{"tenancy dedicated on a machine of the control plane", "dedicated", true, nil},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admittest.Admission(admittest.Patched(t, whole, `{"placement":{"tenancy":"`+r.tenancy+`"}}`))
+			a := admissiontest.Admission(admissiontest.Patched(t, whole, `{"placement":{"tenancy":"`+r.tenancy+`"}}`))
 			a.ControlPlane = r.controlPlane
 			_, faults := spec.Admitter{}.Admit(a)
-			admittest.Same(t, r.reason, admittest.Words(t, faults), r.faults)
+			admissiontest.Same(t, r.reason, admissiontest.Words(t, faults), r.faults)
 		})
 	}
 }
@@ -208,17 +208,17 @@ func TestAdmitWarnings(t *testing.T) {
 		{"duplicate tag names", `{"tags":[{"name":"a"},{"name":"b"},{"name":"a"}]}`, "providerSpec.tags: duplicated tag names (a): only the first value will be used."},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
 			if got := strings.Join(warnings, "\n"); got != r.warning {
 				t.Errorf("%q, want %q", got, r.warning)
 			}
-			admittest.Same(t, "a warning refuses nothing", admittest.Words(t, faults), nil)
+			admissiontest.Same(t, "a warning refuses nothing", admissiontest.Words(t, faults), nil)
 		})
 	}
 }
 
 func TestDuplicateTagsAreNamedOnce(t *testing.T) {
-	warnings, _ := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"tags":[{"name":"b"},{"name":"a"},{"name":"a"},{"name":"a"},{"name":"b"},{"name":"c"}]}`)))
+	warnings, _ := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"tags":[{"name":"b"},{"name":"a"},{"name":"a"},{"name":"a"},{"name":"b"},{"name":"c"}]}`)))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], `(a,b)`) {
 		t.Errorf("%q", warnings)
 	}
@@ -261,7 +261,7 @@ func TestAdmitTexts(t *testing.T) {
 		`{"cpuOptions":{"confidentialCompute":""}}`: `providerSpec.CPUOptions.ConfidentialCompute: Invalid value: "": Allowed values are Disabled, AMDEncryptedVirtualizationNestedPaging and omitted`,
 	} {
 		t.Run(patch, func(t *testing.T) {
-			_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, patch)))
+			_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, patch)))
 			if len(faults) != 1 || faults[0].Error() != want {
 				t.Errorf("%s is %v, want %s", patch, faults, want)
 			}
@@ -272,7 +272,7 @@ func TestAdmitTexts(t *testing.T) {
 func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `{`, `{"ami":[]}`, `{"placement":"us-east-1a"}`, `{"deviceIndex":"one"}`, `{"ami":` + strings.Repeat("[", 20000)} {
 		t.Run(raw, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(raw)))
 			if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
 				t.Errorf("%.50s: %q, %v", raw, warnings, faults)
 			}
@@ -293,7 +293,7 @@ func TestAdmitReadsTolerantly(t *testing.T) {
 // A list of a million wrong entries gets a limited number of faults.
 func TestFaultsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+admittest.List(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+admissiontest.List(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))
 	if text := faults.ToAggregate().Error(); len(text) > 10000 {
 		t.Errorf("%d bytes in %d faults", len(text), len(faults))
 	}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -50,13 +50,13 @@ func TestDefault(t *testing.T) {
 		{"credentialsSecret.name: empty is kept", `{"credentialsSecret":{"name":""}}`, east, `{"credentialsSecret":{"name":""}}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admittest.Admission(admittest.Patched(t, whole, r.patch))
+			a := admissiontest.Admission(admissiontest.Patched(t, whole, r.patch))
 			a.Platform = r.platform
 			filled, err := spec.Admitter{}.Default(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(read(t, admittest.Patched(t, whole, r.want)), read(t, filled)); diff != "" {
+			if diff := cmp.Diff(read(t, admissiontest.Patched(t, whole, r.want)), read(t, filled)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -79,7 +79,7 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		`{"ami":{"id":"ami-1"},"instancetype":"","Placement":{"REGION":null},"userdatasecret":{"Name":""}}`,
 	} {
 		t.Run(raw, func(t *testing.T) {
-			a := admittest.Admission([]byte(raw))
+			a := admissiontest.Admission([]byte(raw))
 			a.Platform.Region = "us-east-1"
 			filled, err := spec.Admitter{}.Default(a)
 			if err != nil {
@@ -87,14 +87,14 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 			}
 			a.Spec = filled
 			_, faults := spec.Admitter{}.Admit(a)
-			admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+			admissiontest.Same(t, string(filled), admissiontest.Words(t, faults), nil)
 		})
 	}
 }
 
 func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 	const raw = `{"z":1.10,"big":12345678901234567890123,"html":"<&>","ami":{"id":"ami-1"}, "placement" : {"region":"r","x":1e2},"instanceType":"t"}`
-	a := admittest.Admission([]byte(raw))
+	a := admissiontest.Admission([]byte(raw))
 	filled, err := spec.Admitter{}.Default(a)
 	const want = `{"ami":{"id":"ami-1"},"big":12345678901234567890123,"credentialsSecret":{"name":"aws-cloud-credentials"},"html":"<&>","instanceType":"t","placement":{"region":"r","x":1e2},"userDataSecret":{"name":"worker-user-data"},"z":1.10}`
 	if err != nil || string(filled) != want {
@@ -108,11 +108,11 @@ func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 
 func TestDefaultOfWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `{`, `{"placement":[]}`, `{"userDataSecret":"a"}`} {
-		if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
+		if filled, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: %s, %v", raw, filled, err)
 		}
 	}
-	if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(` null `))); err != nil || string(filled) == "" {
+	if filled, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(` null `))); err != nil || string(filled) == "" {
 		t.Errorf("nothing is a spec without fields: %s, %v", filled, err)
 	}
 }

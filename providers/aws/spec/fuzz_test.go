@@ -8,14 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
 // holds checks the rules for any spec.
 func holds(t rapid.TB, a admit.Request) {
-	faults, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
+	faults, filled := admissiontest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return (was == nil || was == "") && !strings.Contains(path, "[")
 	})
 	if filled == nil {
@@ -34,14 +34,14 @@ var texts = strings.Fields(`ami-1 m5.large us-east-1 host default DedicatedHost 
 // Half of the specs are the whole one with some replaced fields: most others have faults.
 func TestWhateverTheSpecSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(r, spec.Admitter{}.SpecShape(), texts...))
+		raw, err := json.Marshal(admissiontest.Draw(r, spec.Admitter{}.SpecShape(), texts...))
 		if err != nil {
 			r.Fatal(err)
 		}
 		if rapid.Bool().Draw(r, "mostly whole") {
-			raw = admittest.Patched(r, whole, string(raw))
+			raw = admissiontest.Patched(r, whole, string(raw))
 		}
-		a := admittest.Admission(raw)
+		a := admissiontest.Admission(raw)
 		a.ControlPlane = rapid.Bool().Draw(r, "control plane")
 		a.Platform.Region = rapid.SampledFrom([]string{"", "us-east-1"}).Draw(r, "region")
 		holds(r, a)
@@ -59,7 +59,7 @@ func FuzzAdmit(f *testing.F) {
 		f.Add([]byte(raw), false)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, controlPlane bool) {
-		a := admittest.Admission(raw)
+		a := admissiontest.Admission(raw)
 		a.ControlPlane, a.Platform.Region = controlPlane, "us-east-1"
 		at := time.Now()
 		holds(t, a)

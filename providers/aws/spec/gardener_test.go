@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -122,7 +122,7 @@ func TestMarkets(t *testing.T) {
 // Decoding ends for any input, and returns Invalid or no error.
 func TestWhateverAClassSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(r, &spec.ProviderSpec{}, texts...))
+		raw, err := json.Marshal(admissiontest.Draw(r, &spec.ProviderSpec{}, texts...))
 		if err != nil {
 			r.Fatal(err)
 		}

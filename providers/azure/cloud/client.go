@@ -49,7 +49,7 @@ const module = "millwright"
 
 // newClient creates a client without a call, unless it has to ask the endpoint for the login endpoint. The
 // client never retries, and registers no resource providers: the engine retries.
-func newClient(ctx context.Context, w surroundings, c credentials, clock provider.Clock) (*client, error) {
+func newClient(ctx context.Context, w clusterConfig, c credentials, clock provider.Clock) (*client, error) {
 	place, err := w.azure(ctx)
 	if err != nil {
 		return nil, err
@@ -139,16 +139,16 @@ func (s *session) client(ctx context.Context) (*client, error) {
 		return newClient(ctx, s.where, s.creds, s.provider.Clock)
 	})
 	if err != nil {
-		return nil, s.told(err, "connect to Azure")
+		return nil, s.observe(err, "connect to Azure")
 	}
 	return c, nil
 }
 
-// told classifies an error, and drops the client if it is denied.
-func (s *session) told(err error, format string, args ...any) error {
+// observe classifies an error, and drops the client if it is denied.
+func (s *session) observe(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	err = s.provider.clients.Observe(s.key, s.design.called().classify(err))
+	err = s.provider.clients.Observe(s.key, s.plan.called().classify(err))
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }

@@ -34,8 +34,8 @@ const elsewhere = "44444444-4444-4444-4444-444444444444"
 
 func (w *world) harness() providertest.Harness {
 	location, secret := `azure:///eastus/[a-z0-9-]+`, 0
-	// Calls without an answer are stalled around the provider: the suite gives up after 50 ms, and a Create
-	// is several requests, of which the last would have to arrive by then. TestNoAnswer stalls the request
+	// Calls without an answer are stalled around the provider: the suite stops after 50 ms, and a Create is
+	// several requests, of which the last would have to arrive by then. TestNoAnswer stalls the request
 	// itself.
 	stalls := providertest.NewFaults(clock.RealClock{}, rand.New(rand.NewPCG(1, 1)))
 	return providertest.Harness{

@@ -16,9 +16,9 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// creation has the input of one machine's creation.
-type creation struct {
-	scene
+// creator has the input of one machine's creation.
+type creator struct {
+	call
 	ref    provider.Ref
 	choice choice
 	tags   map[string]*string
@@ -28,21 +28,21 @@ type creation struct {
 // each under its own name and at most once, and creates the machine on condition that none of its name
 // exists: a second request, with another password, changes nothing.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
-	if s.design == nil {
+	if s.plan == nil {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a machine of")
 	}
-	choice, err := s.design.choose(want.Choice)
+	choice, err := s.plan.choose(want.Choice)
 	if err != nil {
 		return provider.Instance{}, err
 	}
-	if err := s.design.check(ref.Name); err != nil {
+	if err := s.plan.check(ref.Name); err != nil {
 		return provider.Instance{}, err
 	}
-	sc, err := s.scene(ctx)
+	c, err := s.newCall(ctx)
 	if err != nil {
 		return provider.Instance{}, err
 	}
-	made, namesake, err := sc.find(ctx, ref)
+	made, namesake, err := c.find(ctx, ref)
 	if err != nil {
 		return provider.Instance{}, err
 	}
@@ -53,16 +53,16 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		return provider.Instance{}, s.ours.taken("virtual machine", ref.Name, namesake.Tags)
 	}
 	own := s.ours.mark(s.class, ref)
-	if k := kept(s.design.disks); k != "" {
+	if k := kept(s.plan.disks); k != "" {
 		own[tagKept] = k
 	}
-	m := &creation{scene: sc, ref: ref, choice: choice, tags: s.ours.fitting(merged(s.design.tags, own))}
-	return m.make(ctx, want)
+	cr := &creator{call: c, ref: ref, choice: choice, tags: s.ours.fitting(merged(s.plan.tags, own))}
+	return cr.create(ctx, want)
 }
 
 // taken is the error for a name that another resource has.
 func (o ownership) taken(what, name string, tags map[string]*string) error {
-	whose := "nobody's that it tells"
+	whose := "of an unknown owner"
 	switch uid := tagOf(tags, tagUID); {
 	case !o.has(tags):
 		whose = "not this cluster's"
@@ -72,57 +72,57 @@ func (o ownership) taken(what, name string, tags map[string]*string) error {
 	return provider.Errorf(provider.Conflict, "the name is taken: %s %s is %s", what, name, whose)
 }
 
-func (m *creation) make(ctx context.Context, want provider.Want) (none provider.Instance, err error) {
-	b := build{name: m.ref.Name, choice: m.choice, userData: want.UserData, tags: m.tags}
+func (cr *creator) create(ctx context.Context, want provider.Want) (none provider.Instance, err error) {
+	b := vmInput{name: cr.ref.Name, choice: cr.choice, userData: want.UserData, tags: cr.tags}
 	if b.key, err = nobodysKey(); err != nil {
 		return none, err
 	}
-	if b.plan, err = m.plan(ctx); err != nil {
+	if b.plan, err = cr.purchasePlan(ctx); err != nil {
 		return none, err
 	}
-	nic, err := m.nic(ctx)
+	nic, err := cr.nic(ctx)
 	if err != nil {
 		return none, err
 	}
 	b.nic = deref(nic.ID)
-	if b.set, err = m.set(ctx); err != nil {
+	if b.set, err = cr.set(ctx); err != nil {
 		return none, err
 	}
-	if b.disks, err = m.disks(ctx); err != nil {
+	if b.disks, err = cr.disks(ctx); err != nil {
 		return none, err
 	}
-	vm := m.design.machine(b)
-	vm.Location = to.Ptr(m.design.location)
-	return m.put(ctx, vm, nic)
+	vm := cr.plan.machine(b)
+	vm.Location = to.Ptr(cr.plan.location)
+	return cr.createVM(ctx, vm, nic)
 }
 
-// put creates the machine. It does not wait for it.
-func (m *creation) put(ctx context.Context, vm *compute.VirtualMachine, nic *network.Interface) (provider.Instance, error) {
+// createVM creates the machine. It does not wait for it.
+func (cr *creator) createVM(ctx context.Context, vm *compute.VirtualMachine, nic *network.Interface) (provider.Instance, error) {
 	made, err := begin[compute.VirtualMachine](ctx, func(ctx context.Context) (*runtime.Poller[compute.VirtualMachinesClientCreateOrUpdateResponse], error) {
-		return m.compute.NewVirtualMachinesClient().BeginCreateOrUpdate(ctx, m.group, m.ref.Name, *vm,
+		return cr.compute.NewVirtualMachinesClient().BeginCreateOrUpdate(ctx, cr.group, cr.ref.Name, *vm,
 			&compute.VirtualMachinesClientBeginCreateOrUpdateOptions{IfNoneMatch: to.Ptr("*")})
 	})
 	if exists(err) {
-		return m.again(ctx)
+		return cr.existing(ctx)
 	}
 	if err != nil {
-		return provider.Instance{}, m.told(err, "make virtual machine %s", m.ref.Name)
+		return provider.Instance{}, cr.observe(err, "make virtual machine %s", cr.ref.Name)
 	}
-	return m.instance(made, sight{nics: []*network.Interface{nic}}), nil
+	return cr.toInstance(made, observed{nics: []*network.Interface{nic}}), nil
 }
 
-// again reads the machine whose name exists already.
-func (m *creation) again(ctx context.Context) (provider.Instance, error) {
-	vm, err := m.machine(ctx, m.group, m.ref.Name)
+// existing reads the machine whose name exists already.
+func (cr *creator) existing(ctx context.Context) (provider.Instance, error) {
+	vm, err := cr.machine(ctx, cr.group, cr.ref.Name)
 	switch {
 	case err != nil:
 		return provider.Instance{}, err
 	case vm == nil:
-		return provider.Instance{}, provider.Errorf(provider.Conflict, "virtual machine %s was there a moment ago", m.ref.Name)
-	case !m.ours.mine(vm, m.ref):
-		return provider.Instance{}, m.ours.taken("virtual machine", m.ref.Name, vm.Tags)
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "virtual machine %s was there a moment ago", cr.ref.Name)
+	case !cr.ours.mine(vm, cr.ref):
+		return provider.Instance{}, cr.ours.taken("virtual machine", cr.ref.Name, vm.Tags)
 	}
-	return m.detail(ctx, vm)
+	return cr.detail(ctx, vm)
 }
 
 // begin begins a long-running operation and returns the resource in the answer.
@@ -141,77 +141,77 @@ func begin[T, R any](ctx context.Context, call func(context.Context) (*runtime.P
 
 // set is the ID of the availability set that the original of OpenShift creates for the machines of a set,
 // if the size is in no zone.
-func (m *creation) set(ctx context.Context) (string, error) {
-	if m.design.setFor == nil || m.choice.zone != "" {
+func (cr *creator) set(ctx context.Context) (string, error) {
+	if cr.plan.setFor == nil || cr.choice.zone != "" {
 		return "", nil
 	}
-	name := m.design.setFor(m.ref.Name)
+	name := cr.plan.setFor(cr.ref.Name)
 	if name == "" {
 		return "", nil
 	}
-	sizes, err := m.sizes(ctx)
+	sizes, err := cr.sizes(ctx)
 	if err != nil {
 		return "", err
 	}
-	size, ok := sizes.find(m.choice.size)
+	size, ok := sizes.find(cr.choice.size)
 	if !ok || len(size.zones) > 0 {
 		return "", nil
 	}
-	id := resourceID(m.subscription, m.group, "Microsoft.Compute", "availabilitySets", name)
-	sets := m.compute.NewAvailabilitySetsClient()
-	has, err := sets.Get(ctx, m.group, name, nil)
+	id := formatID(cr.subscription, cr.group, "Microsoft.Compute", "availabilitySets", name)
+	sets := cr.compute.NewAvailabilitySetsClient()
+	has, err := sets.Get(ctx, cr.group, name, nil)
 	if err == nil {
-		if !m.ours.has(has.Tags) {
-			return "", m.ours.taken("availability set", name, has.Tags)
+		if !cr.ours.has(has.Tags) {
+			return "", cr.ours.taken("availability set", name, has.Tags)
 		}
 		return id, nil
 	}
 	if !isMissing(err) {
-		return "", m.told(err, "read availability set %s", name)
+		return "", cr.observe(err, "read availability set %s", name)
 	}
 	fault, update := sizes.domains()
-	_, err = sets.CreateOrUpdate(ctx, m.group, name, compute.AvailabilitySet{
-		Location: to.Ptr(m.design.location), Tags: merged(m.design.tags, map[string]string{tagCluster: m.class.Cluster}),
+	_, err = sets.CreateOrUpdate(ctx, cr.group, name, compute.AvailabilitySet{
+		Location: to.Ptr(cr.plan.location), Tags: merged(cr.plan.tags, map[string]string{tagCluster: cr.class.Cluster}),
 		SKU: &compute.SKU{Name: to.Ptr("Aligned")},
 		Properties: &compute.AvailabilitySetProperties{
 			PlatformFaultDomainCount: to.Ptr(fault), PlatformUpdateDomainCount: to.Ptr(update),
 		},
 	}, nil)
 	if err != nil {
-		return "", m.told(err, "make availability set %s", name)
+		return "", cr.observe(err, "make availability set %s", name)
 	}
 	return id, nil
 }
 
 // disks creates data disks from images: the machine attaches them unchanged. Unusable ones are deleted
 // first.
-func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
+func (cr *creator) disks(ctx context.Context) (map[int32]string, error) {
 	out := map[int32]string{}
-	disks := m.compute.NewDisksClient()
-	for _, d := range m.design.disks {
+	disks := cr.compute.NewDisksClient()
+	for _, d := range cr.plan.disks {
 		if d.image == nil {
 			continue
 		}
-		name := m.design.names.disk(m.ref.Name, d.name, d.lun)
-		has, err := disks.Get(ctx, m.group, name, nil)
+		name := cr.plan.names.disk(cr.ref.Name, d.name, d.lun)
+		has, err := disks.Get(ctx, cr.group, name, nil)
 		switch {
-		case err == nil && tagOf(has.Tags, tagUID) != m.ref.UID:
-			return nil, m.ours.taken("disk", name, has.Tags)
-		case err == nil && m.flaw(&has.Disk) == "":
+		case err == nil && tagOf(has.Tags, tagUID) != cr.ref.UID:
+			return nil, cr.ours.taken("disk", name, has.Tags)
+		case err == nil && cr.flaw(&has.Disk) == "":
 			if err := finished(&has.Disk, name); err != nil {
 				return nil, err
 			}
 			out[d.lun] = deref(has.ID)
 			continue
 		case err == nil:
-			if _, err := disks.BeginDelete(ctx, m.group, name, nil); err != nil {
-				return nil, m.told(err, "remove disk %s, which %s", name, m.flaw(&has.Disk))
+			if _, err := disks.BeginDelete(ctx, cr.group, name, nil); err != nil {
+				return nil, cr.observe(err, "remove disk %s, which %s", name, cr.flaw(&has.Disk))
 			}
-			return nil, provider.Errorf(provider.Conflict, "disk %s, which %s, is being removed, and is then made again", name, m.flaw(&has.Disk))
+			return nil, provider.Errorf(provider.Conflict, "disk %s, which %s, is being removed, and is then made again", name, cr.flaw(&has.Disk))
 		case !isMissing(err):
-			return nil, m.told(err, "read disk %s", name)
+			return nil, cr.observe(err, "read disk %s", name)
 		}
-		id, err := m.disk(ctx, name, d)
+		id, err := cr.disk(ctx, name, d)
 		if err != nil {
 			return nil, err
 		}
@@ -222,9 +222,9 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 
 // flaw is the reason why a disk of this machine is unusable: it was created for another choice, or Azure
 // failed to create it and shows no cause. Empty: it is usable.
-func (m *creation) flaw(d *compute.Disk) string {
+func (cr *creator) flaw(d *compute.Disk) string {
 	switch zone := zoneOf(d.Zones); {
-	case zone != m.choice.zone:
+	case zone != cr.choice.zone:
 		return fmt.Sprintf("is in zone %q", zone)
 	case d.Properties != nil && strings.EqualFold(deref(d.Properties.ProvisioningState), failed):
 		return "Azure failed to make"
@@ -240,7 +240,7 @@ func zoneOf(zones []*string) string {
 }
 
 // disk creates a disk from an image.
-func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, error) {
+func (cr *creator) disk(ctx context.Context, name string, d dataDisk) (string, error) {
 	source := &compute.CreationData{CreateOption: to.Ptr(compute.DiskCreateOptionFromImage)}
 	switch i := d.image; {
 	case !spec.Blank(i.ID):
@@ -250,22 +250,22 @@ func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, e
 	case !spec.Blank(deref(i.CommunityGalleryImageID)):
 		source.GalleryImageReference = &compute.ImageDiskReference{CommunityGalleryImageID: i.CommunityGalleryImageID}
 	default:
-		image, err := m.marketImage(ctx, deref(i.URN))
+		image, err := cr.marketImage(ctx, deref(i.URN))
 		if err != nil {
 			return "", err
 		}
 		source.ImageReference = &compute.ImageDiskReference{ID: image.ID}
 	}
 	made, err := begin[compute.Disk](ctx, func(ctx context.Context) (*runtime.Poller[compute.DisksClientCreateOrUpdateResponse], error) {
-		return m.compute.NewDisksClient().BeginCreateOrUpdate(ctx, m.group, name, compute.Disk{
-			Location: to.Ptr(m.design.location), Tags: m.tags, Zones: zones(m.choice.zone), SKU: &compute.DiskSKU{Name: to.Ptr(compute.DiskStorageAccountTypes(d.kind))},
+		return cr.compute.NewDisksClient().BeginCreateOrUpdate(ctx, cr.group, name, compute.Disk{
+			Location: to.Ptr(cr.plan.location), Tags: cr.tags, Zones: zones(cr.choice.zone), SKU: &compute.DiskSKU{Name: to.Ptr(compute.DiskStorageAccountTypes(d.kind))},
 			Properties: &compute.DiskProperties{CreationData: source, DiskSizeGB: to.Ptr(d.size), OSType: to.Ptr(compute.OperatingSystemTypesLinux)},
 		}, nil)
 	})
 	if err != nil {
-		return "", m.told(err, "make disk %s", name)
+		return "", cr.observe(err, "make disk %s", name)
 	}
-	return resourceID(m.subscription, m.group, "Microsoft.Compute", "disks", name), finished(made, name)
+	return formatID(cr.subscription, cr.group, "Microsoft.Compute", "disks", name), finished(made, name)
 }
 
 func finished(d *compute.Disk, name string) error {

@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// removal is the state of one call of Delete.
-type removal struct {
-	scene
+// deleter is the state of one call of Delete.
+type deleter struct {
+	call
 	ref       provider.Ref
 	instances []provider.Instance
 }
@@ -22,63 +22,63 @@ type removal struct {
 // Delete implements [provider.Session]. The deletion of a virtual machine includes the resources created
 // for it; those that remain, or were created for one that never existed, are deleted afterwards.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
-	sc, err := s.scene(ctx)
+	c, err := s.newCall(ctx)
 	if err != nil {
 		return false, err
 	}
-	r := removal{scene: sc, ref: ref, instances: instances}
-	going, err := r.condemned(ctx)
+	r := deleter{call: c, ref: ref, instances: instances}
+	going, err := r.toDelete(ctx)
 	if err != nil {
 		return false, err
 	}
 	var errs []error
 	for _, vm := range going {
-		errs = append(errs, r.remove(ctx, vm))
+		errs = append(errs, r.deleteVM(ctx, vm))
 	}
 	if len(going) > 0 {
 		return false, errors.Join(errs...)
 	}
-	left, err := r.sweep(ctx)
+	left, err := r.deleteDependants(ctx)
 	if err != nil || left {
 		return false, err
 	}
-	return r.dropSets(ctx)
+	return r.deleteAvailabilitySets(ctx)
 }
 
-// condemned are the virtual machines to be removed: the given ones, if their identity has not changed, and
+// toDelete are the virtual machines to be removed: the given ones, if their identity has not changed, and
 // those with ref's UID.
-func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine, err error) {
+func (d deleter) toDelete(ctx context.Context) (going []*compute.VirtualMachine, err error) {
 	given := map[string]provider.Instance{}
-	for _, i := range s.instances {
+	for _, i := range d.instances {
 		given[strings.ToLower(i.ID)] = i
 	}
 	wanted := func(vm *compute.VirtualMachine) bool {
-		at, ok := placeOf(deref(vm.ID))
-		if !ok || !s.ours.has(vm.Tags) {
+		at, ok := parseID(deref(vm.ID))
+		if !ok || !d.ours.has(vm.Tags) {
 			return false
 		}
 		uid := tagOf(vm.Tags, tagUID)
 		// Names are reused: another machine under the name is not the given one.
 		i, is := given[at.key()]
-		return is && i.UID == uid || s.ref.UID != "" && uid == s.ref.UID
+		return is && i.UID == uid || d.ref.UID != "" && uid == d.ref.UID
 	}
 	seen := map[string]bool{}
-	for vm, err := range s.machines(ctx) {
+	for vm, err := range d.machines(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		if wanted(vm) {
 			going = append(going, vm)
-			at, _ := placeOf(deref(vm.ID))
+			at, _ := parseID(deref(vm.ID))
 			seen[at.key()] = true
 		}
 	}
 	for id := range given {
-		at, ok := placeOf(id)
-		if !ok || seen[id] || strings.EqualFold(at.group, s.group) || s.group == "" {
+		at, ok := parseID(id)
+		if !ok || seen[id] || strings.EqualFold(at.group, d.group) || d.group == "" {
 			continue // the listing has it, or it is deleted
 		}
-		vm, err := s.machine(ctx, at.group, at.name)
+		vm, err := d.machine(ctx, at.group, at.name)
 		if err != nil {
 			return nil, err
 		}
@@ -89,11 +89,11 @@ func (s removal) condemned(ctx context.Context) (going []*compute.VirtualMachine
 	return going, nil
 }
 
-// remove begins to delete a virtual machine. It first tags what would be left behind, so that it is found;
+// deleteVM begins to delete a virtual machine. It first tags what would be left behind, so that it is found;
 // then it changes the machine so that its deletion includes the resources, which only works while the
 // machine is healthy.
-func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
-	at, _ := placeOf(deref(vm.ID))
+func (d deleter) deleteVM(ctx context.Context, vm *compute.VirtualMachine) error {
+	at, _ := parseID(deref(vm.ID))
 	state := ""
 	if vm.Properties != nil {
 		state = deref(vm.Properties.ProvisioningState)
@@ -101,10 +101,10 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	if strings.EqualFold(state, "Deleting") {
 		return nil
 	}
-	vms, change := s.compute.NewVirtualMachinesClient(), cascade(vm, at.name)
+	vms, change := d.compute.NewVirtualMachinesClient(), cascade(vm, at.name)
 	var left []error
 	if change != nil {
-		if left = s.claim(ctx, vm); slices.ContainsFunc(left, hopeful) {
+		if left = d.claim(ctx, vm); slices.ContainsFunc(left, hopeful) {
 			return errors.Join(left...)
 		}
 	}
@@ -115,7 +115,7 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 		}
 		// If a policy forbids every change of the machine, it is deleted anyway, and the sweep removes what
 		// is left behind.
-		if err = s.told(err, "have virtual machine %s take its disks and interfaces along", at.name); hopeful(err) {
+		if err = d.observe(err, "have virtual machine %s take its disks and interfaces along", at.name); hopeful(err) {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (s removal) remove(ctx context.Context, vm *compute.VirtualMachine) error {
 	if isMissing(err) {
 		return errors.Join(left...)
 	}
-	return errors.Join(append(left, s.told(err, "delete virtual machine %s", at.name))...)
+	return errors.Join(append(left, d.observe(err, "delete virtual machine %s", at.name))...)
 }
 
 // hopeful reports whether a repeated call may succeed. If a policy, a role, or the machine's state forbids

@@ -35,7 +35,7 @@ type azure struct {
 	http  *http.Client
 }
 
-func (w surroundings) azure(ctx context.Context) (azure, error) {
+func (w clusterConfig) azure(ctx context.Context) (azure, error) {
 	h, err := w.http()
 	if err != nil {
 		return azure{}, err
@@ -52,7 +52,7 @@ func (w surroundings) azure(ctx context.Context) (azure, error) {
 }
 
 // http trusts the system's certificates and those of the bundle. It uses the proxies of the environment.
-func (w surroundings) http() (*http.Client, error) {
+func (w clusterConfig) http() (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 20
 	if len(w.ca) > 0 {

@@ -18,12 +18,12 @@ func TestEndpoints(t *testing.T) {
 		"AzureUSGovernmentCloud": "https://management.usgovcloudapi.net", "AzureGovernment": "https://management.usgovcloudapi.net",
 		"AzureChinaCloud": "https://management.chinacloudapi.cn", "AzureChina": "https://management.chinacloudapi.cn",
 	} {
-		got, err := surroundings{cloud: name}.azure(t.Context())
+		got, err := clusterConfig{cloud: name}.azure(t.Context())
 		if err != nil || got.Services[azcloud.ResourceManager].Endpoint != endpoint || got.apart {
 			t.Errorf("%s: %s, error %v", name, got.Services[azcloud.ResourceManager].Endpoint, err)
 		}
 	}
-	if _, err := (surroundings{cloud: "AzureStackCloud"}).azure(t.Context()); provider.KindOf(err) != provider.Invalid {
+	if _, err := (clusterConfig{cloud: "AzureStackCloud"}).azure(t.Context()); provider.KindOf(err) != provider.Invalid {
 		t.Errorf("a cloud without endpoints: %v", err)
 	}
 }
@@ -33,12 +33,12 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	for _, body := range []string{"<html>Please log in</html>", "{}", ""} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
 		defer s.Close()
-		_, err := surroundings{endpoint: s.URL}.azure(t.Context())
+		_, err := clusterConfig{endpoint: s.URL}.azure(t.Context())
 		if provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), s.URL) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-	if _, err := (surroundings{ca: []byte("x")}).http(); provider.KindOf(err) != provider.Invalid {
+	if _, err := (clusterConfig{ca: []byte("x")}).http(); provider.KindOf(err) != provider.Invalid {
 		t.Errorf("a bundle without certificates: %v", err)
 	}
 }

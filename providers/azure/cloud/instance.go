@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sight has the known state of a virtual machine besides its model.
-type sight struct {
+// observed has the known state of a virtual machine besides its model.
+type observed struct {
 	// power is "running", and so on; empty: not known, or none.
 	power string
 	// cause is why its provisioning failed; nil: it did not, or the cause is not known.
@@ -25,13 +25,13 @@ type sight struct {
 	addresses map[string]*network.PublicIPAddress
 }
 
-// instance converts a virtual machine.
-func (s *session) instance(vm *compute.VirtualMachine, saw sight) provider.Instance {
+// toInstance converts a virtual machine.
+func (s *session) toInstance(vm *compute.VirtualMachine, saw observed) provider.Instance {
 	p := vm.Properties
 	if p == nil {
 		p = &compute.VirtualMachineProperties{}
 	}
-	at, _ := placeOf(deref(vm.ID))
+	at, _ := parseID(deref(vm.ID))
 	i := provider.Instance{
 		ID: machineID(at.subscription, at.group, at.name), Name: at.name, NodeName: strings.ToLower(at.name),
 		UID: tagOf(vm.Tags, tagUID), Owner: tagOf(vm.Tags, tagOwner), Namespace: tagOf(vm.Tags, tagNamespace), Tags: valuesOf(vm.Tags),
@@ -50,14 +50,14 @@ func (s *session) instance(vm *compute.VirtualMachine, saw sight) provider.Insta
 	i.ProviderID = providerID(s.class.API, at, i.Region)
 	i.State, i.RawState = stateOf(deref(p.ProvisioningState), saw.power)
 	if i.State == provider.Stopped && strings.EqualFold(i.RawState, failed) {
-		i.Fault = s.design.called().fault(saw.cause)
+		i.Fault = s.plan.called().fault(saw.cause)
 	}
 	i.Addresses = saw.list(i.NodeName)
 	return i
 }
 
 // providerID is that of the class's API.
-func providerID(api string, at place, location string) string {
+func providerID(api string, at resourceID, location string) string {
 	if api == provider.Gardener {
 		return "azure:///" + location + "/" + at.name
 	}
@@ -118,8 +118,8 @@ const (
 	provisioningState = "ProvisioningState/failed"
 )
 
-// see reads the instance view.
-func see(view *compute.VirtualMachineInstanceView) (power string, cause *answer) {
+// readInstanceView reads the instance view.
+func readInstanceView(view *compute.VirtualMachineInstanceView) (power string, cause *answer) {
 	if view == nil {
 		return "", nil
 	}
@@ -136,7 +136,7 @@ func see(view *compute.VirtualMachineInstanceView) (power string, cause *answer)
 }
 
 // list has the addresses in the order of the original of OpenShift.
-func (w sight) list(host string) (all []corev1.NodeAddress) {
+func (w observed) list(host string) (all []corev1.NodeAddress) {
 	add := func(kind corev1.NodeAddressType, address *string) {
 		if deref(address) == "" {
 			return
@@ -171,7 +171,7 @@ func (w sight) list(host string) (all []corev1.NodeAddress) {
 	return all
 }
 
-func (w sight) public(ref *network.PublicIPAddress) *network.PublicIPAddress {
+func (w observed) public(ref *network.PublicIPAddress) *network.PublicIPAddress {
 	if ref == nil {
 		return nil
 	}

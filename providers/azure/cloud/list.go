@@ -17,17 +17,17 @@ import (
 // their number.
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
-		sc, err := s.scene(ctx)
+		c, err := s.newCall(ctx)
 		if err != nil {
 			yield(provider.Instance{}, err)
 			return
 		}
-		around, err := sc.around(ctx)
+		around, err := c.relatedResources(ctx)
 		if err != nil {
 			yield(provider.Instance{}, err)
 			return
 		}
-		for vm, err := range sc.machines(ctx) {
+		for vm, err := range c.machines(ctx) {
 			if err != nil {
 				yield(provider.Instance{}, err)
 				return
@@ -35,7 +35,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			if !s.ours.has(vm.Tags) {
 				continue
 			}
-			i, err := sc.listed(ctx, vm, around)
+			i, err := c.listed(ctx, vm, around)
 			if !yield(i, err) || err != nil {
 				return
 			}
@@ -43,15 +43,15 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// vicinity has the data of listings about machines besides themselves, by ID in lower case.
-type vicinity struct {
+// relatedResources has the listed resources that belong to machines, by ID in lower case.
+type relatedResources struct {
 	nics      map[string]*network.Interface
 	addresses map[string]*network.PublicIPAddress
 	powers    map[string]string
 }
 
-func (s scene) around(ctx context.Context) (v vicinity, err error) {
-	v = vicinity{nics: map[string]*network.Interface{}, addresses: map[string]*network.PublicIPAddress{}}
+func (s call) relatedResources(ctx context.Context) (v relatedResources, err error) {
+	v = relatedResources{nics: map[string]*network.Interface{}, addresses: map[string]*network.PublicIPAddress{}}
 	public := false
 	for n, err := range s.interfaces(ctx) {
 		if err != nil {
@@ -74,8 +74,8 @@ func (s scene) around(ctx context.Context) (v vicinity, err error) {
 
 // listed converts a machine of a listing. Listings do not show why provisioning failed: such a machine is
 // read.
-func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinity) (provider.Instance, error) {
-	saw := sight{addresses: v.addresses, power: v.powers[strings.ToLower(deref(vm.ID))]}
+func (s call) listed(ctx context.Context, vm *compute.VirtualMachine, v relatedResources) (provider.Instance, error) {
+	saw := observed{addresses: v.addresses, power: v.powers[strings.ToLower(deref(vm.ID))]}
 	for _, id := range nicsOf(vm) {
 		if n := v.nics[strings.ToLower(id)]; n != nil {
 			saw.nics = append(saw.nics, n)
@@ -83,21 +83,21 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 	}
 	s.notePools(vm, saw.nics)
 	if vm.Properties != nil && strings.EqualFold(deref(vm.Properties.ProvisioningState), failed) {
-		at, _ := placeOf(deref(vm.ID))
+		at, _ := parseID(deref(vm.ID))
 		read, err := s.machine(ctx, at.group, at.name)
 		if err != nil {
 			return provider.Instance{}, err
 		}
 		if read != nil && read.Properties != nil {
-			saw.power, saw.cause = see(read.Properties.InstanceView)
+			saw.power, saw.cause = readInstanceView(read.Properties.InstanceView)
 		}
 	}
-	return s.instance(vm, saw), nil
+	return s.toInstance(vm, saw), nil
 }
 
 // notePools caches the pools of load balancers of a machine in a listing.
-func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
-	at, ok := placeOf(deref(vm.ID))
+func (s call) notePools(vm *compute.VirtualMachine, nics []*network.Interface) {
+	at, ok := parseID(deref(vm.ID))
 	if !ok || len(nics) == 0 {
 		return
 	}
@@ -112,7 +112,7 @@ func (s scene) notePools(vm *compute.VirtualMachine, nics []*network.Interface) 
 // It omits machines that the credentials may not read, and may be a minute behind, so a missing entry
 // proves nothing: a machine without an entry counts as running if it was provisioned. Without the
 // permission, powers returns nothing.
-func (s scene) powers(ctx context.Context) (map[string]string, error) {
+func (s call) powers(ctx context.Context) (map[string]string, error) {
 	query := "Resources | where type =~ 'microsoft.compute/virtualmachines'"
 	if s.group != "" {
 		query += " and resourceGroup =~ '" + strings.ReplaceAll(s.group, "'", "") + "'"
@@ -126,11 +126,11 @@ func (s scene) powers(ctx context.Context) (map[string]string, error) {
 	for {
 		got, err := s.graph.Resources(ctx, request, nil)
 		if err != nil {
-			err = s.design.called().classify(err)
+			err = s.plan.called().classify(err)
 			if provider.KindOf(err) == provider.Denied {
 				return out, nil
 			}
-			return nil, s.told(err, "ask Resource Graph for power states")
+			return nil, s.observe(err, "ask Resource Graph for power states")
 		}
 		rows, _ := got.Data.([]any)
 		for _, row := range rows {

@@ -38,11 +38,11 @@ func madeFor(resource string) string {
 	return ""
 }
 
-// place identifies a resource by its ID.
-type place struct{ subscription, group, name string }
+// resourceID identifies a resource by its ID.
+type resourceID struct{ subscription, group, name string }
 
-// placeOf reads the ID of a resource, or the provider ID of OpenShift.
-func placeOf(id string) (p place, ok bool) {
+// parseID reads the ID of a resource, or the provider ID of OpenShift.
+func parseID(id string) (p resourceID, ok bool) {
 	if rest, ok := cutFold(id, "azure://"); ok {
 		id = rest
 	}
@@ -50,7 +50,7 @@ func placeOf(id string) (p place, ok bool) {
 	if len(s) != 9 || !strings.EqualFold(s[1], "subscriptions") || !strings.EqualFold(s[3], "resourceGroups") {
 		return p, false
 	}
-	return place{subscription: s[2], group: s[4], name: s[8]}, true
+	return resourceID{subscription: s[2], group: s[4], name: s[8]}, true
 }
 
 // base is the last part of an ID.
@@ -62,10 +62,10 @@ func machineID(subscription, group, name string) string {
 }
 
 // key identifies a virtual machine, whatever the spelling of its ID.
-func (p place) key() string { return strings.ToLower(machineID(p.subscription, p.group, p.name)) }
+func (p resourceID) key() string { return strings.ToLower(machineID(p.subscription, p.group, p.name)) }
 
-// resourceID is that of another resource, as Azure requires it.
-func resourceID(subscription, group, provider, kind, name string) string {
+// formatID is that of another resource, as Azure requires it.
+func formatID(subscription, group, provider, kind, name string) string {
 	return "/subscriptions/" + subscription + "/resourceGroups/" + group + "/providers/" + provider + "/" + kind + "/" + name
 }
 

@@ -13,32 +13,32 @@ import (
 )
 
 // nic creates the machine's interface, or reuses the one of an earlier call.
-func (m *creation) nic(ctx context.Context) (*network.Interface, error) {
-	name, nics := m.ref.Name+nicSuffix, m.network.NewInterfacesClient()
-	has, err := nics.Get(ctx, m.group, name, nil)
+func (cr *creator) nic(ctx context.Context) (*network.Interface, error) {
+	name, nics := cr.ref.Name+nicSuffix, cr.network.NewInterfacesClient()
+	has, err := nics.Get(ctx, cr.group, name, nil)
 	switch {
 	case err == nil:
-		if err := m.may("network interface", name, has.Tags); err != nil {
+		if err := cr.may("network interface", name, has.Tags); err != nil {
 			return nil, err
 		}
-		if vm := userOf(&has.Interface); vm != "" && !strings.EqualFold(base(vm), m.ref.Name) {
+		if vm := userOf(&has.Interface); vm != "" && !strings.EqualFold(base(vm), cr.ref.Name) {
 			return nil, provider.Errorf(provider.Conflict, "network interface %s is that of virtual machine %s", name, base(vm))
 		}
-		if m.whole(&has.Interface) {
+		if cr.whole(&has.Interface) {
 			return &has.Interface, unfinished("network interface", name, deref(has.Properties.ProvisioningState))
 		}
 	case !isMissing(err):
-		return nil, m.told(err, "read network interface %s", name)
+		return nil, cr.observe(err, "read network interface %s", name)
 	}
-	asked, err := m.interfaceFor(ctx, name)
+	asked, err := cr.interfaceFor(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	made, err := begin[network.Interface](ctx, func(ctx context.Context) (*runtime.Poller[network.InterfacesClientCreateOrUpdateResponse], error) {
-		return nics.BeginCreateOrUpdate(ctx, m.group, name, *asked, nil)
+		return nics.BeginCreateOrUpdate(ctx, cr.group, name, *asked, nil)
 	})
 	if err != nil {
-		return nil, m.told(err, "make network interface %s", name)
+		return nil, cr.observe(err, "make network interface %s", name)
 	}
 	if made.Properties == nil {
 		return nil, provider.Errorf(provider.Transient, "network interface %s: the answer has no properties", name)
@@ -56,57 +56,57 @@ func userOf(n *network.Interface) string {
 
 // may refuses to use a resource of another machine or another cluster. One without a UID was left by the
 // original for the name.
-func (m *creation) may(what, name string, tags map[string]*string) error {
+func (cr *creator) may(what, name string, tags map[string]*string) error {
 	uid := tagOf(tags, tagUID)
-	if uid == m.ref.UID || uid == "" && m.ours.has(tags) {
+	if uid == cr.ref.UID || uid == "" && cr.ours.has(tags) {
 		return nil
 	}
-	return m.ours.taken(what, name, tags)
+	return cr.ours.taken(what, name, tags)
 }
 
 // whole reports whether an interface is this machine's, and matches the spec. A failed one is created
 // again.
-func (m *creation) whole(n *network.Interface) bool {
-	if tagOf(n.Tags, tagUID) != m.ref.UID || n.Properties == nil || deref(n.Properties.ProvisioningState) == network.ProvisioningStateFailed || len(n.Properties.IPConfigurations) == 0 {
+func (cr *creator) whole(n *network.Interface) bool {
+	if tagOf(n.Tags, tagUID) != cr.ref.UID || n.Properties == nil || deref(n.Properties.ProvisioningState) == network.ProvisioningStateFailed || len(n.Properties.IPConfigurations) == 0 {
 		return false
 	}
 	first := n.Properties.IPConfigurations[0].Properties
 	public := first != nil && first.PublicIPAddress != nil
-	fast := deref(n.Properties.EnableAcceleratedNetworking) == deref(m.design.network.accelerated)
-	return first != nil && first.Subnet != nil && strings.EqualFold(deref(first.Subnet.ID), m.subnetID()) && public == m.design.network.public && fast
+	fast := deref(n.Properties.EnableAcceleratedNetworking) == deref(cr.plan.network.accelerated)
+	return first != nil && first.Subnet != nil && strings.EqualFold(deref(first.Subnet.ID), cr.subnetID()) && public == cr.plan.network.public && fast
 }
 
-func (m *creation) subnetID() string {
-	n := m.design.network
-	return resourceID(m.subscription, n.group, "Microsoft.Network", "virtualNetworks", n.vnet) + "/subnets/" + n.subnet
+func (cr *creator) subnetID() string {
+	n := cr.plan.network
+	return formatID(cr.subscription, n.group, "Microsoft.Network", "virtualNetworks", n.vnet) + "/subnets/" + n.subnet
 }
 
 // networkID is the ID of a network resource in the machine's own resource group: all except the virtual
 // network.
-func (m *creation) networkID(kind, name string) *string {
-	return to.Ptr(resourceID(m.subscription, m.group, "Microsoft.Network", kind, name))
+func (cr *creator) networkID(kind, name string) *string {
+	return to.Ptr(formatID(cr.subscription, cr.group, "Microsoft.Network", kind, name))
 }
 
 // interfaceFor is the interface to create.
-func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Interface, error) {
-	n := m.design.network
+func (cr *creator) interfaceFor(ctx context.Context, name string) (*network.Interface, error) {
+	n := cr.plan.network
 	first := &network.InterfaceIPConfigurationPropertiesFormat{
-		Subnet: &network.Subnet{ID: to.Ptr(m.subnetID())}, PrivateIPAllocationMethod: to.Ptr(network.IPAllocationMethodDynamic),
+		Subnet: &network.Subnet{ID: to.Ptr(cr.subnetID())}, PrivateIPAllocationMethod: to.Ptr(network.IPAllocationMethodDynamic),
 	}
 	for _, group := range n.appGroups {
-		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: m.networkID("applicationSecurityGroups", group)})
+		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: cr.networkID("applicationSecurityGroups", group)})
 	}
 	// A resource in the request must exist now: a rule deleted meanwhile would be reported as an invalid
 	// spec, which is final.
-	m.balancers.Forget(m.design.balancerKey(n.publicBalancer))
-	m.balancers.Forget(m.design.balancerKey(n.internalBalancer))
-	seat, err := m.balance(ctx)
+	cr.balancers.Forget(cr.plan.balancerKey(n.publicBalancer))
+	cr.balancers.Forget(cr.plan.balancerKey(n.internalBalancer))
+	seat, err := cr.balance(ctx)
 	if err != nil {
 		return nil, err
 	}
 	first.LoadBalancerBackendAddressPools, first.LoadBalancerInboundNatRules = seat.four.LoadBalancerBackendAddressPools, seat.four.LoadBalancerInboundNatRules
 	if n.public {
-		id, err := m.public(ctx)
+		id, err := cr.public(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	if configuration == "" {
 		configuration = name
 	}
-	out := &network.Interface{Location: to.Ptr(m.design.location), Tags: m.tags, Properties: &network.InterfacePropertiesFormat{
+	out := &network.Interface{Location: to.Ptr(cr.plan.location), Tags: cr.tags, Properties: &network.InterfacePropertiesFormat{
 		EnableAcceleratedNetworking: n.accelerated, EnableIPForwarding: n.forwarding,
 		IPConfigurations: []*network.InterfaceIPConfiguration{{Name: to.Ptr(configuration), Properties: first}},
 	}}
@@ -124,9 +124,9 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 		out.Properties.NicType = to.Ptr(network.NetworkInterfaceNicTypeStandard)
 	}
 	if n.securityGroup != "" {
-		out.Properties.NetworkSecurityGroup = &network.SecurityGroup{ID: m.networkID("networkSecurityGroups", n.securityGroup)}
+		out.Properties.NetworkSecurityGroup = &network.SecurityGroup{ID: cr.networkID("networkSecurityGroups", n.securityGroup)}
 	}
-	six, err := m.sixth(ctx)
+	six, err := cr.needsIPv6(ctx)
 	if six {
 		out.Properties.IPConfigurations = append(out.Properties.IPConfigurations, &network.InterfaceIPConfiguration{
 			Name: to.Ptr(configuration + "-v6"),
@@ -139,18 +139,18 @@ func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Inte
 	return out, err
 }
 
-// sixth reports whether the subnet has IPv6 addresses.
-func (m *creation) sixth(ctx context.Context) (bool, error) {
-	n := m.design.network
+// needsIPv6 reports whether the subnet has IPv6 addresses.
+func (cr *creator) needsIPv6(ctx context.Context) (bool, error) {
+	n := cr.plan.network
 	if n.configuration == "" {
 		return false, nil
 	}
-	got, err := m.network.NewSubnetsClient().Get(ctx, n.group, n.vnet, n.subnet, nil)
+	got, err := cr.network.NewSubnetsClient().Get(ctx, n.group, n.vnet, n.subnet, nil)
 	if isMissing(err) {
-		return false, provider.InvalidField(m.design.fields[fieldSubnet], "there is no subnet %s in %s of resource group %s", n.subnet, n.vnet, n.group)
+		return false, provider.InvalidField(cr.plan.fields[fieldSubnet], "there is no subnet %s in %s of resource group %s", n.subnet, n.vnet, n.group)
 	}
 	if err != nil {
-		return false, m.told(err, "read subnet %s", n.subnet)
+		return false, cr.observe(err, "read subnet %s", n.subnet)
 	}
 	if got.Properties == nil {
 		return false, nil
@@ -167,18 +167,18 @@ func (m *creation) sixth(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// seat has the load balancer settings of an interface: those of its IPv4 and of its IPv6 address.
-type seat struct {
+// poolMembership has the load balancer settings of an interface: those of its IPv4 and of its IPv6 address.
+type poolMembership struct {
 	four, six network.InterfaceIPConfigurationPropertiesFormat
 }
 
-// sixthPool is the suffix of the names of pools with IPv6 addresses. Azure does not report it, and the
+// ipv6PoolSuffix is the suffix of the names of pools with IPv6 addresses. Azure does not report it, and the
 // original uses it.
-const sixthPool = "-v6"
+const ipv6PoolSuffix = "-v6"
 
 // balance returns all pools of the load balancers that the spec names.
-func (s scene) balance(ctx context.Context) (out seat, err error) {
-	n := s.design.network
+func (s call) balance(ctx context.Context) (out poolMembership, err error) {
+	n := s.plan.network
 	for _, b := range []struct {
 		name, field string
 		rule        *int64
@@ -191,11 +191,11 @@ func (s scene) balance(ctx context.Context) (out seat, err error) {
 			return out, provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, s.group)
 		}
 		if err != nil {
-			return out, s.told(err, "read load balancer %s", b.name)
+			return out, s.observe(err, "read load balancer %s", b.name)
 		}
 		p := got.Properties
 		if p == nil || len(p.BackendAddressPools) == 0 { // as in the original: it may get its pools later, when the machine is added to them
-			s.balancers.Forget(s.design.balancerKey(b.name))
+			s.balancers.Forget(s.plan.balancerKey(b.name))
 		}
 		if p == nil {
 			continue
@@ -205,7 +205,7 @@ func (s scene) balance(ctx context.Context) (out seat, err error) {
 			continue
 		}
 		if k := *b.rule; k < 0 || k >= int64(len(p.InboundNatRules)) {
-			s.balancers.Forget(s.design.balancerKey(b.name))
+			s.balancers.Forget(s.plan.balancerKey(b.name))
 			return out, provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(p.InboundNatRules), k)
 		}
 		out.translate(p.FrontendIPConfigurations, p.InboundNatRules[*b.rule].ID)
@@ -214,13 +214,13 @@ func (s scene) balance(ctx context.Context) (out seat, err error) {
 }
 
 // join adds the pools of a load balancer.
-func (o *seat) join(pools []*network.BackendAddressPool) {
+func (o *poolMembership) join(pools []*network.BackendAddressPool) {
 	for _, pool := range pools {
 		if pool == nil || pool.ID == nil {
 			continue
 		}
 		to := &o.four
-		if strings.HasSuffix(deref(pool.Name), sixthPool) {
+		if strings.HasSuffix(deref(pool.Name), ipv6PoolSuffix) {
 			to = &o.six
 		}
 		to.LoadBalancerBackendAddressPools = append(to.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: pool.ID})
@@ -228,7 +228,7 @@ func (o *seat) join(pools []*network.BackendAddressPool) {
 }
 
 // translate adds a rule once for each version of the load balancer's frontend addresses.
-func (o *seat) translate(fronts []*network.FrontendIPConfiguration, rule *string) {
+func (o *poolMembership) translate(fronts []*network.FrontendIPConfiguration, rule *string) {
 	for _, front := range fronts {
 		to := &o.four
 		if front.Properties != nil && deref(front.Properties.PrivateIPAddressVersion) == network.IPVersionIPv6 {
@@ -242,8 +242,8 @@ func (o *seat) translate(fronts []*network.FrontendIPConfiguration, rule *string
 
 // balancer is a load balancer, cached for a minute. If it lacks what the spec names, users may be creating
 // that: it is not cached.
-func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer, error) {
-	return s.balancers.Get(ctx, s.design.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
+func (s call) balancer(ctx context.Context, name string) (*network.LoadBalancer, error) {
+	return s.balancers.Get(ctx, s.plan.balancerKey(name), func(ctx context.Context) (*network.LoadBalancer, error) {
 		got, err := s.network.NewLoadBalancersClient().Get(ctx, s.group, name, nil)
 		return &got.LoadBalancer, err
 	})
@@ -251,31 +251,31 @@ func (s scene) balancer(ctx context.Context, name string) (*network.LoadBalancer
 
 // balancerKey identifies a load balancer. It is in the resource group of the machine, whatever group the
 // virtual network is in.
-func (d *design) balancerKey(name string) string { return strings.ToLower(d.group + "/" + name) }
+func (d *plan) balancerKey(name string) string { return strings.ToLower(d.group + "/" + name) }
 
 // addressName is the original's name, in OpenShift, for a machine's public address.
 func addressName(cluster, machine string) string { return cluster + "-" + machine }
 
 // public creates the machine's public address, or reuses the existing one.
-func (m *creation) public(ctx context.Context) (string, error) {
-	name, ips := addressName(m.class.Cluster, m.ref.Name), m.network.NewPublicIPAddressesClient()
+func (cr *creator) public(ctx context.Context) (string, error) {
+	name, ips := addressName(cr.class.Cluster, cr.ref.Name), cr.network.NewPublicIPAddressesClient()
 	if len(name) > mostAddressName {
 		return "", provider.InvalidField("publicIP", "the name %q has more than the %d characters that a public address may have", name, mostAddressName)
 	}
-	has, err := ips.Get(ctx, m.group, name, nil)
+	has, err := ips.Get(ctx, cr.group, name, nil)
 	if err == nil {
-		if err := m.may("public address", name, has.Tags); err != nil {
+		if err := cr.may("public address", name, has.Tags); err != nil {
 			return "", err
 		}
-		if has.Properties != nil && tagOf(has.Tags, tagUID) == m.ref.UID && deref(has.Properties.ProvisioningState) != network.ProvisioningStateFailed {
+		if has.Properties != nil && tagOf(has.Tags, tagUID) == cr.ref.UID && deref(has.Properties.ProvisioningState) != network.ProvisioningStateFailed {
 			return deref(has.ID), unfinished("public address", name, deref(has.Properties.ProvisioningState))
 		}
 	} else if !isMissing(err) {
-		return "", m.told(err, "read public address %s", name)
+		return "", cr.observe(err, "read public address %s", name)
 	}
 	made, err := begin[network.PublicIPAddress](ctx, func(ctx context.Context) (*runtime.Poller[network.PublicIPAddressesClientCreateOrUpdateResponse], error) {
-		return ips.BeginCreateOrUpdate(ctx, m.group, name, network.PublicIPAddress{
-			Location: to.Ptr(m.design.location), Tags: m.tags, SKU: &network.PublicIPAddressSKU{Name: to.Ptr(network.PublicIPAddressSKUNameStandard)},
+		return ips.BeginCreateOrUpdate(ctx, cr.group, name, network.PublicIPAddress{
+			Location: to.Ptr(cr.plan.location), Tags: cr.tags, SKU: &network.PublicIPAddressSKU{Name: to.Ptr(network.PublicIPAddressSKUNameStandard)},
 			Properties: &network.PublicIPAddressPropertiesFormat{
 				PublicIPAddressVersion: to.Ptr(network.IPVersionIPv4), PublicIPAllocationMethod: to.Ptr(network.IPAllocationMethodStatic),
 				DNSSettings: &network.PublicIPAddressDNSSettings{DomainNameLabel: to.Ptr(strings.ToLower(name))}, DeleteOption: to.Ptr(network.DeleteOptionsDelete),
@@ -283,7 +283,7 @@ func (m *creation) public(ctx context.Context) (string, error) {
 		}, nil)
 	})
 	if err != nil {
-		return "", m.told(err, "make public address %s", name)
+		return "", cr.observe(err, "make public address %s", name)
 	}
 	if made.Properties == nil {
 		return "", provider.Errorf(provider.Transient, "public address %s: the answer has no properties", name)

@@ -19,7 +19,7 @@ func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: name,
 		AddFlags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&endpoint, "azure-arm-endpoint", "", "URL of the Resource Manager, in place of the one of the cloud that specs and the cluster name: a double of Azure, say. It tells where to log in")
+			fs.StringVar(&endpoint, "azure-arm-endpoint", "", "URL that replaces the Resource Manager of the cloud in specs and in the cluster: of a simulator, for example. Its metadata names the login endpoint")
 			fs.StringVar(&caFile, "azure-ca-file", "", "file of certificates (PEM) that are trusted besides the system's")
 		},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {

@@ -14,11 +14,11 @@ import (
 // stays the same. Azure restarts only running machines: others are started. Each call to reboot is another
 // reboot.
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
-	c, err := s.scene(ctx)
+	c, err := s.newCall(ctx)
 	if err != nil {
 		return err
 	}
-	at, ok := placeOf(i.ID)
+	at, ok := parseID(i.ID)
 	if !ok {
 		return provider.Errorf(provider.Conflict, "%s is no virtual machine's ID", i.ID)
 	}
@@ -27,9 +27,9 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	case err != nil:
 		return err
 	case vm == nil || tagOf(vm.Tags, tagUID) != i.UID:
-		return provider.Errorf(provider.Conflict, "virtual machine %s is gone", at.name)
+		return provider.Errorf(provider.Conflict, "virtual machine %s does not exist", at.name)
 	}
-	power, _ := see(vm.Properties.InstanceView)
+	power, _ := readInstanceView(vm.Properties.InstanceView)
 	vms := c.compute.NewVirtualMachinesClient()
 	switch {
 	case op == provider.PowerOff:
@@ -39,7 +39,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	case power != "running":
 		_, err = vms.BeginStart(ctx, at.group, at.name, nil)
 	}
-	return s.told(err, "power %s virtual machine %s", op, at.name)
+	return s.observe(err, "power %s virtual machine %s", op, at.name)
 }
 
 // Console implements [provider.ConsoleReader]: one call for the log's link, and one for its end. The log
@@ -49,13 +49,13 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 	if err != nil {
 		return "", err
 	}
-	at, _ := placeOf(i.ID)
+	at, _ := parseID(i.ID)
 	got, err := c.compute.NewVirtualMachinesClient().RetrieveBootDiagnosticsData(ctx, at.group, at.name, nil)
-	if provider.KindOf(s.design.called().classify(err)) == provider.Conflict || isMissing(err) {
+	if provider.KindOf(s.plan.called().classify(err)) == provider.Conflict || isMissing(err) {
 		return "", nil // it has no boot diagnostics, or none yet
 	}
 	if err != nil {
-		return "", s.told(err, "ask for the console of %s", at.name)
+		return "", s.observe(err, "ask for the console of %s", at.name)
 	}
 	return c.tail(ctx, deref(got.SerialConsoleLogBlobURI), limit)
 }

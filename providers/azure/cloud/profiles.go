@@ -11,7 +11,7 @@ import (
 )
 
 // networkProfile lets Azure delete the machine's interface with it.
-func networkProfile(b build) *compute.NetworkProfile {
+func networkProfile(b vmInput) *compute.NetworkProfile {
 	return &compute.NetworkProfile{NetworkInterfaces: []*compute.NetworkInterfaceReference{{
 		ID:         to.Ptr(b.nic),
 		Properties: &compute.NetworkInterfaceReferenceProperties{Primary: to.Ptr(true), DeleteOption: to.Ptr(compute.DeleteOptionsDelete)},
@@ -19,7 +19,7 @@ func networkProfile(b build) *compute.NetworkProfile {
 }
 
 // dataDisks are empty, or were created from an image before.
-func dataDisks(all []dataDisk, n names, b build) (out []*compute.DataDisk) {
+func dataDisks(all []dataDisk, n names, b vmInput) (out []*compute.DataDisk) {
 	for _, d := range all {
 		disk := &compute.DataDisk{
 			Name: to.Ptr(n.disk(b.name, d.name, d.lun)), Lun: to.Ptr(d.lun), DiskSizeGB: to.Ptr(d.size), CreateOption: to.Ptr(compute.DiskCreateOptionTypesEmpty),

@@ -14,8 +14,8 @@ const name = "azure"
 // Options are the dependencies and settings of a provider.
 type Options struct {
 	Clock provider.Clock
-	// Objects reads the Infrastructure and the bundle of certificates of an OpenShift cluster; nil if there
-	// is none.
+	// Objects reads the Infrastructure and the bundle of certificates of an OpenShift cluster; nil for other
+	// clusters.
 	Objects provider.Objects
 	// Endpoint is the Resource Manager's URL. It replaces that of the cloud in specs and in the cluster.
 	Endpoint string
@@ -53,7 +53,7 @@ func (*Provider) Name() string { return name }
 
 // Open implements [provider.Provider].
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
-	where, err := p.surroundings(ctx, class)
+	where, err := p.clusterConfig(ctx, class)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	}
 	switch class.API {
 	case provider.Gardener:
-		err = designGardener(s)
+		err = planGardener(s)
 	default:
-		err = designOpenShift(s)
+		err = planOpenShift(s)
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 
 // keyOf hashes the parts of a secret that open an account, and no others: classes of one account with
 // different user data share a client.
-func keyOf(c credentials, w surroundings) provider.ClientKey {
+func keyOf(c credentials, w clusterConfig) provider.ClientKey {
 	opens := map[string][]byte{
 		"subscription": []byte(c.subscription), "tenant": []byte(c.tenant), "client": []byte(c.client), "secret": []byte(c.secret), "tokenFile": []byte(c.tokenFile),
 	}

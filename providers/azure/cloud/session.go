@@ -18,13 +18,13 @@ type session struct {
 	provider *Provider
 	class    provider.Class
 	creds    credentials
-	where    surroundings
+	where    clusterConfig
 	key      provider.ClientKey
 	// group is that of the machines; empty: any in the subscription, since the class has no spec and the
 	// credentials name none.
-	group  string
-	ours   ownership
-	design *design // nil: the class has no spec
+	group string
+	ours  ownership
+	plan  *plan // nil: the class has no spec
 }
 
 var (
@@ -36,15 +36,15 @@ var (
 	_ provider.LeftoverLister = &session{}
 )
 
-// scene is a session with its client.
-type scene struct {
+// call is a session with its client.
+type call struct {
 	*session
 	*client
 }
 
-func (s *session) scene(ctx context.Context) (scene, error) {
+func (s *session) newCall(ctx context.Context) (call, error) {
 	c, err := s.client(ctx)
-	return scene{session: s, client: c}, err
+	return call{session: s, client: c}, err
 }
 
 // Account implements [provider.Session]: the subscription, once the credentials have opened the directory.
@@ -54,7 +54,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if _, err := c.token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}}); err != nil {
-		return "", s.told(err, "log in")
+		return "", s.observe(err, "log in")
 	}
 	return strings.ToLower(c.subscription), nil
 }
@@ -76,7 +76,7 @@ func (s *session) scopeName() string {
 
 // Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
-	d := s.design
+	d := s.plan
 	if d == nil {
 		return nil
 	}

@@ -49,18 +49,18 @@ type size struct {
 
 // sizes are those of the spec's location, read once in an hour for all sessions of the client: the list is
 // long, and changes every few weeks.
-func (s scene) sizes(ctx context.Context) (catalog, error) {
-	where := strings.ToLower(s.design.location)
+func (s call) sizes(ctx context.Context) (catalog, error) {
+	where := strings.ToLower(s.plan.location)
 	return s.sizesOf.Get(ctx, where, func(ctx context.Context) (catalog, error) { return s.readSizes(ctx, where) })
 }
 
-func (s scene) readSizes(ctx context.Context, where string) (catalog, error) {
+func (s call) readSizes(ctx context.Context, where string) (catalog, error) {
 	known := catalog{}
 	pager := s.compute.NewResourceSKUsClient().NewListPager(&compute.ResourceSKUsClientListOptions{Filter: to.Ptr("location eq '" + strings.ReplaceAll(where, "'", "") + "'")})
 	for pager.More() {
 		page, err := pager.NextPage(ctx)
 		if err != nil {
-			return known, s.told(err, "list sizes of %s", where)
+			return known, s.observe(err, "list sizes of %s", where)
 		}
 		for _, sku := range page.Value {
 			name := strings.ToLower(deref(sku.Name))
@@ -107,21 +107,21 @@ func sizeOf(sku *compute.ResourceSKU, location string) (s size) {
 
 // Size implements [provider.Sizer] with the minimum of each resource among the choices.
 func (s *session) Size(ctx context.Context) (out provider.Size, err error) {
-	if s.design == nil {
+	if s.plan == nil {
 		return out, provider.Errorf(provider.Invalid, "the class has no spec")
 	}
-	sc, err := s.scene(ctx)
+	c, err := s.newCall(ctx)
 	if err != nil {
 		return out, err
 	}
-	sizes, err := sc.sizes(ctx)
+	sizes, err := c.sizes(ctx)
 	if err != nil {
 		return out, err
 	}
-	for n, choice := range s.design.choices {
+	for n, choice := range s.plan.choices {
 		one, ok := sizes.find(choice.size)
 		if !ok {
-			return out, provider.InvalidField(s.design.fields[fieldSize], "there is no size %s in %s", choice.size, s.design.location)
+			return out, provider.InvalidField(s.plan.fields[fieldSize], "there is no size %s in %s", choice.size, s.plan.location)
 		}
 		if n == 0 {
 			out = provider.Size{VCPU: one.vcpus, GPU: one.gpus, MemoryMiB: one.memoryMiB, Architecture: one.architecture}
@@ -135,12 +135,12 @@ func (s *session) Size(ctx context.Context) (out provider.Size, err error) {
 	if out.GPU > 0 {
 		out.GPUResource = "nvidia.com/gpu"
 	}
-	out.Labels = s.design.labels()
+	out.Labels = s.plan.labels()
 	return out, nil
 }
 
 // labels are those that Azure's cloud controller adds to nodes, if all choices agree on them.
-func (d *design) labels() map[string]string {
+func (d *plan) labels() map[string]string {
 	location := strings.ToLower(d.location)
 	first := d.choices[0]
 	out := map[string]string{corev1.LabelTopologyRegion: location, corev1.LabelInstanceTypeStable: first.size}

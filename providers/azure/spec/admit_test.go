@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -40,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		plainRows, imageRows, diskRows, reservationRows, securityRows, dataDiskRows, diagnosticsRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := admit.Request{Spec: admissiontest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -187,7 +187,7 @@ func TestAdmitKnowsTheCluster(t *testing.T) {
 		{"no spotVMOptions, AzureChinaCloud", "none are asked for", `{}`, admit.Platform{Cloud: "AzureChinaCloud"}, nil, 0},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
+			warnings, faults := spec.Admitter{}.Admit(admit.Request{Spec: admissiontest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
 			if got := told(faults); !slices.Equal(got, r.faults) || len(warnings) != r.warnings {
 				t.Errorf("got %q and %q, want %q and %d warnings: %s", got, warnings, r.faults, r.warnings, r.reason)
 			}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -66,7 +66,7 @@ func TestDefault(t *testing.T) {
 		},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			want := admittest.Patched(t, defaulted, r.change)
+			want := admissiontest.Patched(t, defaulted, r.change)
 			once, err := spec.Admitter{}.Default(admit.Request{Spec: []byte(r.spec), Platform: r.platform})
 			if err != nil || !jsonpatch.Equal(once, want) {
 				t.Fatalf("got %s, %v; want %s: %s", once, err, want, r.reason)
@@ -103,7 +103,7 @@ func TestUndecodable(t *testing.T) {
 		`[]`, `"x"`, `7`, `{"vmSize": `, `{} {}`, `{"vmSize": []}`, `{"osDisk": {"diskSizeGB": "128"}}`, `{"osDisk": {"diskSizeGB": 1.5}}`,
 		`{"spotVMOptions": {"MAXPRICE": "1e999999999"}}`,
 	} {
-		a := admittest.Admission([]byte(raw))
+		a := admissiontest.Admission([]byte(raw))
 		warnings, faults := spec.Admitter{}.Admit(a)
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: %v, %q", raw, faults, warnings)

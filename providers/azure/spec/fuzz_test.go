@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
 func TestDefaultLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(t, spec.Admitter{}.SpecShape(), "Enabled", "Local", "us-east1"))
+		raw, err := json.Marshal(admissiontest.Draw(t, spec.Admitter{}.SpecShape(), "Enabled", "Local", "us-east1"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		admittest.Holds(t, spec.Admitter{}, admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Platform: admit.Platform{
+		admissiontest.Holds(t, spec.Admitter{}, admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Platform: admit.Platform{
 			ID: rapid.SampledFrom([]string{"", "c1"}).Draw(t, "id"), Architecture: rapid.SampledFrom([]string{"", "amd64", "arm64"}).Draw(t, "architecture"),
-		}}, admittest.EmptyAndKnown)
+		}}, admissiontest.EmptyAndKnown)
 	})
 }
 
@@ -38,7 +38,7 @@ func FuzzAdmit(f *testing.F) {
 		id = strings.ToValidUTF8(id, "") // as an API server has it
 		at := time.Now()
 		a := admit.Request{Spec: raw, Path: field.NewPath("providerSpec"), Machine: machine, Platform: admit.Platform{ID: id, Cloud: "AzureChinaCloud"}}
-		faults, _ := admittest.Holds(t, spec.Admitter{}, a, admittest.EmptyAndKnown)
+		faults, _ := admissiontest.Holds(t, spec.Admitter{}, a, admissiontest.EmptyAndKnown)
 		if len(faults) > 80 || len(faults) > 0 && len(faults.ToAggregate().Error()) > 256<<10 {
 			t.Errorf("%d faults", len(faults))
 		}

@@ -149,7 +149,8 @@ type GardenerSSH struct {
 	PublicKeys GardenerKey `json:"publicKeys,omitempty"`
 }
 
-// GardenerKey is a public key and where it is put. Without a key one is made that nobody has.
+// GardenerKey is a public key and its path. Without a key the provider generates one, and discards its
+// private key.
 type GardenerKey struct {
 	Path    string `json:"path,omitempty"`
 	KeyData string `json:"keyData,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -124,7 +124,7 @@ var dataDiskRows = []row{
 
 // TestTemplateDiskNames: a template's machines have no names yet, so that a suffix may be longer.
 func TestTemplateDiskNames(t *testing.T) {
-	a := admittest.Admission(admittest.Patched(t, whole, disks(`, "nameSuffix": "s`+longest+`"`)))
+	a := admissiontest.Admission(admissiontest.Patched(t, whole, disks(`, "nameSuffix": "s`+longest+`"`)))
 	if _, faults := (spec.Admitter{}).Admit(a); len(faults) > 0 {
 		t.Errorf("a suffix of 79 characters in a template: %v", faults)
 	}
@@ -137,7 +137,7 @@ func TestTemplateDiskNames(t *testing.T) {
 // TestFaultsAreBounded: the size of the faults does not grow with the spec.
 func TestFaultsAreBounded(t *testing.T) {
 	list := `{"dataDisks": [{}` + strings.Repeat(`,{}`, 10000) + `], "ultraSSDCapability": "` + strings.Repeat("x", 100000) + `"}`
-	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, list)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, list)))
 	if n := len(faults.ToAggregate().Error()); len(faults) < 50 || len(faults) > 60 || n > 20000 {
 		t.Errorf("%d faults in %d bytes", len(faults), n)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// bench is a double with a provider that works on it.
+// bench is a simulator with a provider for it.
 type bench struct {
 	t      *testing.T
 	clock  *double.Clock
@@ -22,7 +22,7 @@ type bench struct {
 	server *double.Server
 	url    string
 	login  []byte
-	// objects are those of the control cluster, by kind and name.
+	// objects are the objects of the control cluster, by kind and name.
 	objects objects
 }
 
@@ -67,7 +67,7 @@ func (o objects) Object(_ context.Context, ref provider.ObjectRef) ([]byte, erro
 	return nil, provider.ErrNoObject
 }
 
-// specs are the smallest useful ones; %s is the cluster.
+// specs are minimal specs; %s is the cluster.
 var specs = map[string]string{
 	provider.OpenShift: `{"apiVersion": "machine.openshift.io/v1beta1", "kind": "GCPMachineProviderSpec", "machineType": "n1-standard-4", "region": "us-east1",
 		"zone": "us-east1-b", "projectID": "rehearsal", "disks": [{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "projects/rehearsal/global/images/new"}],
@@ -112,7 +112,7 @@ func ref(name string) provider.Ref {
 	return provider.Ref{UID: "0f9a3c52-1b1e-4c5d-8e2f-" + sum[len(sum)-12:], Namespace: "machines", Name: name}
 }
 
-// create makes an instance, which begins to boot.
+// create creates an instance, which begins to boot.
 func (b *bench) create(s *session, r provider.Ref, want provider.Want) provider.Instance {
 	b.t.Helper()
 	i, err := s.Create(b.t.Context(), r, want)
@@ -122,7 +122,7 @@ func (b *bench) create(s *session, r provider.Ref, want provider.Want) provider.
 	return i
 }
 
-// find is the only instance of a machine.
+// find returns the only instance of a machine.
 func (b *bench) find(s *session, r provider.Ref) provider.Instance {
 	b.t.Helper()
 	all, err := s.Find(b.t.Context(), r)
@@ -132,7 +132,7 @@ func (b *bench) find(s *session, r provider.Ref) provider.Instance {
 	return all[0]
 }
 
-// running makes an instance and waits until it runs.
+// running creates an instance and waits until it runs.
 func (b *bench) running(s *session, r provider.Ref, want provider.Want) provider.Instance {
 	b.t.Helper()
 	b.create(s, r, want)

@@ -34,7 +34,7 @@ func (s *session) Account(ctx context.Context) (string, error) {
 		}
 		return p.Name, nil
 	})
-	return id, s.observed(ctx, err, "ask for project %s", s.project)
+	return id, s.observe(ctx, err, "ask for project %s", s.project)
 }
 
 // readLag is how far listings lag: Compute Engine shows an instance as soon as it accepts the operation, or
@@ -50,21 +50,21 @@ func (s *session) Traits() provider.Traits {
 // adds another project, and other marks of a cluster.
 func (s *session) scopeName() string {
 	cluster, role := s.ownTags()
-	return strings.Join([]string{s.template.project(), cluster, role}, " ")
+	return strings.Join([]string{s.plan.project(), cluster, role}, " ")
 }
 
 func (s *session) choices() (all []provider.Choice) {
-	for _, p := range s.template.places(s.project) {
+	for _, p := range s.plan.places(s.project) {
 		all = append(all, provider.Choice{Name: choiceName(p), Region: p.region, Zone: p.zone, Type: s.terms(p.machineType)})
 	}
 	return all
 }
 
-func choiceName(p place) string { return p.machineType + " in " + p.zone }
+func choiceName(p placement) string { return p.machineType + " in " + p.zone }
 
 // terms distinguishes a preemptible type from the same on other terms: each has capacity of its own.
 func (s *scope) terms(machineType string) string {
-	if s.template.spot() {
+	if s.plan.spot() {
 		return machineType + " (spot)"
 	}
 	return machineType
@@ -72,7 +72,7 @@ func (s *scope) terms(machineType string) string {
 
 // Differences implements [provider.Session].
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
-	_, zones, types := s.template.where()
+	_, zones, types := s.plan.where()
 	differs := func(field string, is, says any) {
 		all = append(all, fmt.Sprintf("%s: the instance has %q, the spec says %q", field, is, says))
 	}
@@ -82,17 +82,17 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string
 	if i.Zone != "" && !slices.Contains(listed(zones), i.Zone) {
 		differs("zone", i.Zone, zones)
 	}
-	if i.Interruptible != s.template.spot() {
+	if i.Interruptible != s.plan.spot() {
 		field := "preemptible"
-		if s.template.gardener != nil {
+		if s.plan.gardener != nil {
 			field = "scheduling.preemptible"
 		}
-		all = append(all, fmt.Sprintf("%s: the instance has %t, the spec says %t", field, i.Interruptible, s.template.spot()))
+		all = append(all, fmt.Sprintf("%s: the instance has %t, the spec says %t", field, i.Interruptible, s.plan.spot()))
 	}
 	if i.Tags == nil {
 		return all
 	}
-	labels := s.template.labels()
+	labels := s.plan.labels()
 	for _, key := range sortedKeys(labels) {
 		if is, ok := i.Tags[key]; (!ok || is != labels[key]) && !slices.Contains(ourLabels, key) && key != s.clusterLabel() {
 			differs("labels."+key, is, labels[key])
@@ -130,7 +130,7 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 
 // Power implements [provider.Powerer]. Each call to reboot is another reboot.
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp, _ string) error {
-	at, ok := addressOf(i.ProviderID)
+	at, ok := parseProviderID(i.ProviderID)
 	if !ok {
 		return provider.Errorf(provider.Conflict, "instance %s has no provider ID", i.ID)
 	}
@@ -150,12 +150,12 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	case op == provider.Reboot:
 		_, err = calls.Reset(at.project, at.zone, at.name).Context(ctx).Do()
 	}
-	return s.observed(ctx, err, "power %s instance %s", op, at.name)
+	return s.observe(ctx, err, "power %s instance %s", op, at.name)
 }
 
 // Console implements [provider.ConsoleReader] with the latest output of the first serial port.
 func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
-	at, ok := addressOf(i.ProviderID)
+	at, ok := parseProviderID(i.ProviderID)
 	if !ok {
 		return "", nil
 	}
@@ -168,7 +168,7 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 
 // Size implements [provider.Sizer] with the minimum of all choices.
 func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
-	places := s.template.places(s.project)
+	places := s.plan.places(s.project)
 	for n, p := range places {
 		t, err := recall(ctx, s.client, "type "+p.project+"/"+p.zone+"/"+p.machineType, func(ctx context.Context) (*compute.MachineType, error) {
 			return s.client.compute.MachineTypes.Get(p.project, p.zone, p.machineType).Context(ctx).Do()
@@ -177,9 +177,9 @@ func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
 			return size, provider.InvalidField("machineType", "zone %s has no type %q", p.zone, p.machineType)
 		}
 		if err != nil {
-			return size, s.observed(ctx, err, "ask for machine type %s", p.machineType)
+			return size, s.observe(ctx, err, "ask for machine type %s", p.machineType)
 		}
-		of := sizeOf(s.template, t, p)
+		of := sizeOf(s.plan, t, p)
 		if n == 0 {
 			size = of
 			continue
@@ -197,7 +197,7 @@ const (
 	nvidia   = corev1.ResourceName("nvidia.com/gpu")
 )
 
-func sizeOf(of template, t *compute.MachineType, p place) provider.Size {
+func sizeOf(of plan, t *compute.MachineType, p placement) provider.Size {
 	kind, gpus := of.gpus()
 	if gpus == 0 && len(t.Accelerators) > 0 {
 		kind, gpus = t.Accelerators[0].GuestAcceleratorType, t.Accelerators[0].GuestAcceleratorCount

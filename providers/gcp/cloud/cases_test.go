@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestKeptDisk: a disk that is to outlive its instance is there after all, is no leftover, and goes with no other machine.
+// TestKeptDisk: a disk without autoDelete stays, is not a leftover, and is attached to no other machine.
 func TestKeptDisk(t *testing.T) {
 	b := newBench(t)
 	class := with(b.class(provider.OpenShift, "prod"), `global/images/new"}]`, `global/images/new"}, {"sizeGb": 20, "type": "pd-standard"}]`)
@@ -36,7 +36,8 @@ func TestKeptDisk(t *testing.T) {
 	}
 }
 
-// TestDisksOfLongNames: each disk of a machine has a name of its own, however long the machine's is, and a short one's stays.
+// TestDisksOfLongNames: each disk of a machine has its own name, also for long machine names; the names for
+// short ones do not change.
 func TestDisksOfLongNames(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `global/images/new"}]`, `global/images/new"}`+strings.Repeat(`, {"autoDelete": true, "sizeGb": 20, "type": "pd-standard"}`, 11)+"]"))
@@ -59,7 +60,7 @@ func TestDisksOfLongNames(t *testing.T) {
 	}
 }
 
-// TestNamesake: a name that another instance of the zone has is not waited for.
+// TestNamesake: another instance with the machine's name in the zone does not block the machine.
 func TestNamesake(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "prod"))
@@ -76,7 +77,7 @@ func TestNamesake(t *testing.T) {
 	}
 }
 
-// TestZoneIsLeft: an instance is found and removed in a zone that the class has left.
+// TestZoneIsLeft: an instance is found and deleted in a zone that the class no longer names.
 func TestZoneIsLeft(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "prod")
@@ -88,8 +89,8 @@ func TestZoneIsLeft(t *testing.T) {
 	b.remove(s, ref("m"))
 }
 
-// TestProjectIsLeft: an instance is found, switched off and removed in the project that its machine names, where the class has no
-// spec; where it has one of another project, nobody says that there is nothing.
+// TestProjectIsLeft: without a spec, an instance is found, powered off and deleted in the project of the
+// machine's provider ID. With a spec of another project, Find returns an error and not an empty result.
 func TestProjectIsLeft(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "prod")
@@ -159,7 +160,7 @@ func TestUserDataByGuest(t *testing.T) {
 	}
 }
 
-// TestAddresses are those of the original, in its order.
+// TestAddresses: the addresses are the original's, in its order.
 func TestAddresses(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"subnetwork": "prod-worker-subnet"`, `"subnetwork": "prod-worker-subnet", "publicIP": true`))
@@ -209,7 +210,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestInterruption: a spot instance says so, is told of its end, and is off then.
+// TestInterruption: a spot instance is reported as such, gets a notice of its interruption, and is stopped
+// afterwards.
 func TestInterruption(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"tags"`, `"provisioningModel": "Spot", "tags"`))
@@ -246,7 +248,7 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// TestWorkloadIdentity: a token of elsewhere, in the secret, is exchanged for one of a service account.
+// TestWorkloadIdentity: an external token in the secret is exchanged for a token of a service account.
 func TestWorkloadIdentity(t *testing.T) {
 	b := newBench(t, func(o *gce.Options) {
 		o.Inventory.Federations = []gce.Federation{{Audience: "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q", Token: "elsewhere", Email: machines}}
@@ -265,7 +267,7 @@ func TestWorkloadIdentity(t *testing.T) {
 	}
 }
 
-// TestOtherUniverse: a cloud of others has its own places, and what is signed is a token there.
+// TestOtherUniverse: another universe has its own endpoints, and a self-signed JWT is a token there.
 func TestOtherUniverse(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "prod")
@@ -280,7 +282,7 @@ func TestOtherUniverse(t *testing.T) {
 	}
 }
 
-// TestEndpointsOfInfrastructure: an override counts, and another one opens other sessions.
+// TestEndpointsOfInfrastructure: an endpoint override is used, and another override opens other sessions.
 func TestEndpointsOfInfrastructure(t *testing.T) {
 	b := newBench(t)
 	b.objects["Infrastructure cluster"] = `{"status": {"platformStatus": {"gcp": {"serviceEndpoints": [{"name": "Compute", "url": "` + b.url + `"}]}}}}`
@@ -313,10 +315,11 @@ func documented(t *testing.T) (role []string) {
 	return role
 }
 
-// onTagValues is what the page's roles/resourcemanager.tagUser has besides: whoever owns a tag's value grants it there.
+// onTagValues are the further permissions of the page's roles/resourcemanager.tagUser, which the owner of a
+// tag value grants on it.
 const onTagValues = "resourcemanager.tagValueBindings.create"
 
-// TestRolePermitsWhatIsNeeded, and nothing of it is not needed: the role of docs/providers/gcp.md.
+// TestRolePermitsWhatIsNeeded: the role of docs/providers/gcp.md has all needed permissions, and no others.
 func TestRolePermitsWhatIsNeeded(t *testing.T) {
 	role := append(documented(t), onTagValues)
 	life := func(b *bench, permissions []string) (err error) {
@@ -336,7 +339,7 @@ func TestRolePermitsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// wholeLife does everything that is done for a machine of the control plane, and ends with the first error.
+// wholeLife makes all calls for a machine of the control plane, and ends with the first error.
 func wholeLife(b *bench, class provider.Class) error {
 	ctx, r := b.t.Context(), ref("m")
 	s := b.open(class)

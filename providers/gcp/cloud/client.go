@@ -30,7 +30,7 @@ type client struct {
 // patience is how long the beginning of an answer may take. Calls end with their contexts in any case.
 const patience = time.Minute
 
-func newClient(l login, from surroundings, clock provider.Clock) (*client, error) {
+func newClient(l login, from clusterConfig, clock provider.Clock) (*client, error) {
 	plain, err := transport(from.bundle)
 	if err != nil {
 		return nil, err

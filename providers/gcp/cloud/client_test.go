@@ -7,7 +7,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestTagMadeAnew: a tag's value that was deleted and made anew under its name has another ID, which the old one must not outlive for long.
+// TestTagMadeAnew: a tag value that was deleted and created again under its name has another ID; the cached
+// one must expire soon.
 func TestTagMadeAnew(t *testing.T) {
 	values := gce.Sample().TagValues
 	b := newBench(t, func(o *gce.Options) { o.Inventory.TagValues = values })

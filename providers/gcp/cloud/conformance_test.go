@@ -66,7 +66,7 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	operation, ok := operations[v]
 	switch {
 	case !ok:
-		return providertest.Skip("no fault of this double is for the verb " + string(v))
+		return providertest.Skip("the simulator has no fault for the verb " + string(v))
 	case f.Duplicate:
 		return providertest.Skip("Compute Engine makes one instance for a request's ID")
 	case f.Partial > 0:
@@ -82,11 +82,11 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// plant makes what the provider would make, or what the originals make: of another zone where the name is in use.
+// plant creates an instance as the provider or as the originals do: in another zone if the name is in use.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	s := b.open(class)
 	labels := map[string]any{}
-	tags := s.template.tags()
+	tags := s.plan.tags()
 	if class.API == provider.OpenShift {
 		labels[s.clusterLabel()] = owned
 	}
@@ -114,7 +114,7 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	return nil
 }
 
-// count reads around the provider what a cluster has.
+// count reads the resources of a cluster without the provider.
 func (b *bench) count(class provider.Class) (instances, dependants int, err error) {
 	key := clusterPrefix + class.Cluster
 	for _, i := range b.cloud.Instances() {
@@ -137,7 +137,7 @@ func (b *bench) rotate(class provider.Class) (provider.Class, error) {
 	return class, nil
 }
 
-// elsewhere is another project, in a double of its own.
+// elsewhere is another project, in another simulator.
 func (b *bench) elsewhere(ctx context.Context, class provider.Class) (provider.Session, error) {
 	other := newBench(b.t, func(o *gce.Options) { o.Inventory.Project = "elsewhere" })
 	class.Credentials = map[string][]byte{loginKey[class.API]: other.login}
@@ -145,7 +145,7 @@ func (b *bench) elsewhere(ctx context.Context, class provider.Class) (provider.S
 	return other.start().Open(ctx, class)
 }
 
-// badSpecs have one fault each.
+// badSpecs have one error each.
 var badSpecs = []providertest.BadSpec{
 	{Reason: "an instance has a type", API: provider.OpenShift, Field: "machineType", Spec: `{"region": "r", "zone": "r-b", "disks": [{"image": "i", "boot": true}], "networkInterfaces": [{"network": "n"}]}`},
 	{Reason: "an instance is in a zone", API: provider.OpenShift, Field: "zone", Spec: `{"region": "r", "machineType": "t", "disks": [{"image": "i", "boot": true}], "networkInterfaces": [{"network": "n"}]}`},

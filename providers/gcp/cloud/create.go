@@ -11,35 +11,35 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// maker creates the instances of a class.
-type maker struct{ *caller }
+// creator creates the instances of a class.
+type creator struct{ *call }
 
 // Create implements [provider.Session].
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (none provider.Instance, err error) {
-	m := maker{s.caller}
-	at, err := m.chosen(want.Choice)
+	cr := creator{s.call}
+	at, err := cr.placementOf(want.Choice)
 	if err != nil {
 		return none, err
 	}
-	if _, err := s.home(ref); err != nil {
+	if _, err := s.forProject(ref); err != nil {
 		return none, err
 	}
-	v, err := s.look(ctx, ref)
+	v, err := s.find(ctx, ref)
 	if err != nil {
 		return none, err
 	}
-	if existing := provider.Existing(v.of); len(existing) > 0 {
+	if existing := provider.Existing(v.instances); len(existing) > 0 {
 		return existing[0], nil
 	}
 	request := s.requestID(ref, at)
 	if v.request == request { // it failed: no other is created from that choice
-		return v.of[0], nil
+		return v.instances[0], nil
 	}
-	order, err := m.order(ctx, ref, want, at)
+	order, err := cr.request(ctx, ref, want, at)
 	if err != nil {
 		return none, err
 	}
-	if order.Name, err = m.called(ref, at.zone, v.taken); err != nil {
+	if order.Name, err = cr.instanceName(ref, at.zone, v.taken); err != nil {
 		return none, err
 	}
 	if order.Name != ref.Name {
@@ -47,31 +47,31 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	}
 	op, err := s.client.compute.Instances.Insert(at.project, at.zone, order).RequestId(request).Context(ctx).Do()
 	if err != nil {
-		return none, m.refused(ctx, ref, err)
+		return none, cr.refused(ctx, ref, err)
 	}
-	return m.answered(ctx, ref, op)
+	return cr.answered(ctx, ref, op)
 }
 
-// called is the instance's name in a zone.
-func (m maker) called(ref provider.Ref, zone string, taken map[string]bool) (string, error) {
+// instanceName is the instance's name in a zone.
+func (cr creator) instanceName(ref provider.Ref, zone string, taken map[string]bool) (string, error) {
 	switch {
 	case !nameForm.MatchString(ref.Name):
 		return "", provider.Errorf(provider.Invalid,
 			"no instance can be called %q: a name is of 1 to 63 lower-case letters, digits and dashes, and begins with a letter", provider.Clip(ref.Name, 100))
 	case !taken[zone+"/"+ref.Name]:
 		return ref.Name, nil
-	case taken[zone+"/"+m.spare(ref)]:
-		return "", provider.Errorf(provider.Conflict, "zone %s has instances %s and %s of others", zone, ref.Name, m.spare(ref))
+	case taken[zone+"/"+cr.alternativeName(ref)]:
+		return "", provider.Errorf(provider.Conflict, "zone %s has instances %s and %s of others", zone, ref.Name, cr.alternativeName(ref))
 	}
-	return m.spare(ref), nil
+	return cr.alternativeName(ref), nil
 }
 
-// chosen is the place of a choice.
-func (m maker) chosen(name string) (at place, err error) {
-	if m.bare {
+// placementOf is the place of a choice.
+func (cr creator) placementOf(name string) (at placement, err error) {
+	if cr.bare {
 		return at, provider.Errorf(provider.Invalid, "the class has no provider spec")
 	}
-	places := m.template.places(m.project)
+	places := cr.plan.places(cr.project)
 	if len(places) == 0 {
 		return at, provider.InvalidField("zone", "names no zone, or machineType no type")
 	}
@@ -84,94 +84,94 @@ func (m maker) chosen(name string) (at place, err error) {
 }
 
 // answered reads the operation of an accepted request. It may belong to the same request made before.
-func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Operation) (none provider.Instance, err error) {
+func (cr creator) answered(ctx context.Context, ref provider.Ref, op *compute.Operation) (none provider.Instance, err error) {
 	if op.Status == done {
 		if e := fault(op); e != nil {
-			return none, m.clients.Observe(m.key, e)
+			return none, cr.clients.Observe(cr.key, e)
 		}
-		made, err := m.client.compute.Instances.Get(m.project, tail(op.Zone), tail(op.TargetLink)).Context(ctx).Do()
+		made, err := cr.client.compute.Instances.Get(cr.project, tail(op.Zone), tail(op.TargetLink)).Context(ctx).Do()
 		switch {
 		case err == nil && made.Id == op.TargetId:
-			return m.seen(made), nil
+			return cr.toInstance(made), nil
 		case err == nil, gone(err):
-			return none, provider.Errorf(provider.Transient, "the instance %s that was made for the machine is gone", tail(op.TargetLink))
+			return none, provider.Errorf(provider.Transient, "the instance %s that was created for the machine does not exist any more", tail(op.TargetLink))
 		}
-		return none, m.observed(ctx, err, "ask for instance %s", tail(op.TargetLink))
+		return none, cr.observe(ctx, err, "ask for instance %s", tail(op.TargetLink))
 	}
-	i, _ := m.foretold(ref, op)
+	i, _ := cr.pendingInstance(ref, op)
 	return i, nil
 }
 
-// order is the instance to create, without its name.
-func (m maker) order(ctx context.Context, ref provider.Ref, want provider.Want, at place) (*compute.Instance, error) {
-	i, err := m.template.instance(at, want.UserData)
+// request is the instance to create, without its name.
+func (cr creator) request(ctx context.Context, ref provider.Ref, want provider.Want, at placement) (*compute.Instance, error) {
+	i, err := cr.plan.instance(at, want.UserData)
 	if err != nil {
 		return nil, err
 	}
-	tags, err := m.tagValues(ctx)
+	tags, err := cr.tagValues(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(tags) > 0 {
 		i.Params = &compute.InstanceParams{ResourceManagerTags: tags}
 	}
-	if err := m.shieldBIOS(ctx, i, at); err != nil {
+	if err := cr.shieldBIOS(ctx, i, at); err != nil {
 		return nil, err
 	}
-	identity := m.identity(ref)
-	i.Labels = m.labelled(m.template.labels(), identity)
+	identity := cr.identity(ref)
+	i.Labels = cr.labelled(cr.plan.labels(), identity)
 	if want.Role == controlPlaneRole {
 		i.Labels[roleLabel] = want.Role
 	}
 	if len(i.Labels) > mostLabels {
 		return nil, provider.InvalidField("labels", "with those of the cluster there are %d, and Compute Engine takes %d", len(i.Labels), mostLabels)
 	}
-	m.labelDisks(ref, i, tags)
-	i.Tags = &compute.Tags{Items: m.networkTags()}
+	cr.labelDisks(ref, i, tags)
+	i.Tags = &compute.Tags{Items: cr.networkTags()}
 	return i, nil
 }
 
 // labelDisks sets names and labels of disks. A disk that outlives its instance does not carry the UID, by
 // which it would be removed.
-func (m maker) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string]string) {
+func (cr creator) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string]string) {
 	for n, d := range i.Disks {
 		if d.Type == "SCRATCH" {
 			continue
 		}
-		identity := m.identity(ref)
+		identity := cr.identity(ref)
 		if !d.AutoDelete {
 			delete(identity, uidLabel)
 			identity[keptLabel] = ref.UID
 		}
 		p := d.InitializeParams
-		p.DiskName, p.Labels, p.ResourceManagerTags = m.diskName(ref, n), m.labelled(p.Labels, identity), tags
+		p.DiskName, p.Labels, p.ResourceManagerTags = cr.diskName(ref, n), cr.labelled(p.Labels, identity), tags
 	}
 }
 
 // tagValues are the IDs of the tags of Resource Manager in the spec, or else in the cluster, by those of
 // their keys.
-func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
-	if m.template.openshift == nil {
+func (cr creator) tagValues(ctx context.Context) (map[string]string, error) {
+	if cr.plan.openshift == nil {
 		return nil, nil
 	}
 	names := map[string]string{}
-	for _, t := range m.from.tags {
+	for _, t := range cr.from.tags {
 		names[t.ParentID+"/"+t.Key] = t.Value
 	}
-	for _, t := range m.template.openshift.ResourceManagerTags {
+	for _, t := range cr.plan.openshift.ResourceManagerTags {
 		names[t.ParentID+"/"+t.Key] = t.Value
 	}
 	out := map[string]string{}
 	for key, value := range names {
-		tag, err := recall(ctx, m.client, "tag "+key+"/"+value, func(ctx context.Context) ([2]string, error) {
-			v, err := m.client.tags.TagValues.GetNamespaced().Name(key + "/" + value).Context(ctx).Do()
+		tag, err := recall(ctx, cr.client, "tag "+key+"/"+value, func(ctx context.Context) ([2]string, error) {
+			v, err := cr.client.tags.TagValues.GetNamespaced().Name(key + "/" + value).Context(ctx).Do()
 			if err != nil {
 				return [2]string{}, err
 			}
 			return [2]string{v.Parent, v.Name}, nil
 		})
 		if err != nil {
-			return nil, m.observed(ctx, err, "look up the tag %s/%s", key, value)
+			return nil, cr.observe(ctx, err, "look up the tag %s/%s", key, value)
 		}
 		out[tag[0]] = tag[1]
 	}
@@ -180,8 +180,8 @@ func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
 
 // shieldBIOS switches integrity monitoring off for an image that does not start with UEFI, if the spec has
 // no setting: Compute Engine would refuse the instance.
-func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) error {
-	spec := m.template.openshift
+func (cr creator) shieldBIOS(ctx context.Context, i *compute.Instance, at placement) error {
+	spec := cr.plan.openshift
 	if spec == nil || spec.ShieldedInstanceConfig != (machinev1beta1.GCPShieldedInstanceConfig{}) {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) er
 		if !d.Boot {
 			continue
 		}
-		able, err := m.startsWithUEFI(ctx, d.InitializeParams.SourceImage, at)
+		able, err := cr.startsWithUEFI(ctx, d.InitializeParams.SourceImage, at)
 		if err != nil {
 			return err
 		}
@@ -201,24 +201,24 @@ func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) er
 }
 
 // startsWithUEFI is false if the image is not marked as such.
-func (m maker) startsWithUEFI(ctx context.Context, path string, at place) (bool, error) {
+func (cr creator) startsWithUEFI(ctx context.Context, path string, at placement) (bool, error) {
 	project, name, family := imageOf(path, at.project)
-	return recall(ctx, m.client, "uefi "+project+"/"+name+"/"+at.zone, func(ctx context.Context) (bool, error) {
+	return recall(ctx, cr.client, "uefi "+project+"/"+name+"/"+at.zone, func(ctx context.Context) (bool, error) {
 		var image *compute.Image
 		var err error
 		if family {
 			var view *compute.ImageFamilyView
-			if view, err = m.client.compute.ImageFamilyViews.Get(project, at.zone, name).Context(ctx).Do(); err == nil {
+			if view, err = cr.client.compute.ImageFamilyViews.Get(project, at.zone, name).Context(ctx).Do(); err == nil {
 				image = view.Image
 			}
 		} else {
-			image, err = m.client.compute.Images.Get(project, name).Context(ctx).Do()
+			image, err = cr.client.compute.Images.Get(project, name).Context(ctx).Do()
 		}
 		if gone(err) || noProject(err) {
 			return false, provider.InvalidField("disks[0].image", "there is no image %s", path)
 		}
 		if err != nil {
-			return false, m.observed(ctx, err, "ask for image %s", path)
+			return false, cr.observe(ctx, err, "ask for image %s", path)
 		}
 		for _, f := range image.GuestOsFeatures {
 			if strings.EqualFold(f.Type, "UEFI_COMPATIBLE") {

@@ -13,17 +13,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// remover removes instances, and their dependants.
-type remover struct{ *caller }
+// deleter removes instances, and their dependants.
+type deleter struct{ *call }
 
 // Delete implements [provider.Session].
 func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
-	c, err := s.home(ref)
+	c, err := s.forProject(ref)
 	if err != nil {
 		return false, err
 	}
-	r := remover{c}
-	doomed, err := r.doomed(ctx, ref, given)
+	d := deleter{c}
+	doomed, err := d.toDelete(ctx, ref, given)
 	if err != nil {
 		if noProject(err) && ref.ProviderID == "" && len(given) == 0 {
 			return true, nil // nothing was created without a project
@@ -32,14 +32,14 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider
 	}
 	left := false
 	for _, i := range doomed {
-		gone, removing := r.remove(ctx, i)
+		gone, removing := d.deleteInstance(ctx, i)
 		left = left || !gone
 		err = errors.Join(err, removing)
 	}
 	if left || err != nil || ref.UID == "" {
 		return !left, first(err)
 	}
-	return r.nothingLeft(ctx, ref)
+	return d.deleteDependants(ctx, ref)
 }
 
 // first is the error of the first instance that could not be removed: the others are tried again with it.
@@ -50,63 +50,63 @@ func first(err error) error {
 	return err
 }
 
-// doomed are the given instances that exist, and those with ref's UID.
-func (r remover) doomed(ctx context.Context, ref provider.Ref, given []provider.Instance) (all []*compute.Instance, err error) {
+// toDelete are the given instances that exist, and those with ref's UID.
+func (d deleter) toDelete(ctx context.Context, ref provider.Ref, given []provider.Instance) (all []*compute.Instance, err error) {
 	ids, names := map[string]bool{}, []string{}
 	for _, g := range given {
 		ids[g.ID] = true
-		if a, ok := addressOf(g.ProviderID); ok {
+		if a, ok := parseProviderID(g.ProviderID); ok {
 			names = append(names, a.name)
 		}
 	}
-	filter := r.filterOf(provider.Ref{UID: ref.UID}, names...)
+	filter := d.filterOf(provider.Ref{UID: ref.UID}, names...)
 	if filter == "" {
 		return nil, nil
 	}
-	for i, err := range r.instances(ctx, filter) {
+	for i, err := range d.instances(ctx, filter) {
 		if err != nil {
 			return nil, err
 		}
-		if ids[formatID(i.Id)] || ref.UID != "" && i.Labels[uidLabel] == ref.UID && r.ours(i) {
+		if ids[formatID(i.Id)] || ref.UID != "" && i.Labels[uidLabel] == ref.UID && d.ours(i) {
 			all = append(all, i)
 		}
 	}
 	return all, nil
 }
 
-// remove begins to delete an instance, unless that has begun. It reports whether the instance is deleted.
-func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) {
+// deleteInstance begins to delete an instance, unless that has begun. It reports whether the instance is deleted.
+func (d deleter) deleteInstance(ctx context.Context, i *compute.Instance) (bool, error) {
 	if states[i.Status] == provider.Stopping {
-		if leaving, err := r.leaving(ctx, i); leaving || err != nil {
+		if leaving, err := d.leaving(ctx, i); leaving || err != nil {
 			return false, err
 		}
 	}
-	if err := r.balancer().deregister(ctx, r.seen(i)); err != nil {
+	if err := d.loadBalancers().deregister(ctx, d.toInstance(i)); err != nil {
 		return false, err
 	}
-	_, err := r.client.compute.Instances.Delete(r.project, tail(i.Zone), i.Name).Context(ctx).Do()
+	_, err := d.client.compute.Instances.Delete(d.project, tail(i.Zone), i.Name).Context(ctx).Do()
 	if gone(err) {
 		return true, nil
 	}
-	return false, r.observed(ctx, err, "delete instance %s", i.Name)
+	return false, d.observe(ctx, err, "delete instance %s", i.Name)
 }
 
-// nothingLeft reports whether nothing remains that was created for ref, and removes the rest: an instance
+// deleteDependants reports whether nothing remains that was created for ref, and removes the rest: an instance
 // in creation, disks, the names that load balancers keep.
-func (r remover) nothingLeft(ctx context.Context, ref provider.Ref) (bool, error) {
-	op, err := r.begun(ctx, ref)
+func (d deleter) deleteDependants(ctx context.Context, ref provider.Ref) (bool, error) {
+	op, err := d.lastInsert(ctx, ref)
 	if err != nil || op != nil && op.Status != done {
 		return false, err
 	}
-	if err := r.balancer().forget(ctx, ref); err != nil {
+	if err := d.loadBalancers().forget(ctx, ref); err != nil {
 		return false, err
 	}
-	left, err := r.clearDisks(ctx, ref)
+	left, err := d.deleteDisks(ctx, ref)
 	return !left && err == nil, err
 }
 
 // disks yields those that match the filter, of every zone.
-func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Disk, error] {
+func (c *call) disks(ctx context.Context, filter string) iter.Seq2[*compute.Disk, error] {
 	return func(yield func(*compute.Disk, error) bool) {
 		call := c.client.compute.Disks.AggregatedList(c.project).Filter(filter).MaxResults(pageSize).Context(ctx)
 		for more := true; more; {
@@ -115,7 +115,7 @@ func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Di
 				err = completeDisks(page)
 			}
 			if err != nil {
-				yield(nil, c.observed(ctx, err, "list disks of project %s", c.project))
+				yield(nil, c.observe(ctx, err, "list disks of project %s", c.project))
 				return
 			}
 			for _, scope := range slices.Sorted(maps.Keys(page.Items)) {
@@ -130,8 +130,8 @@ func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Di
 	}
 }
 
-// clearDisks removes the disks of ref that no instance uses, and reports whether there were any.
-func (c *caller) clearDisks(ctx context.Context, ref provider.Ref) (left bool, err error) {
+// deleteDisks removes the disks of ref that no instance uses, and reports whether there were any.
+func (c *call) deleteDisks(ctx context.Context, ref provider.Ref) (left bool, err error) {
 	filter := fmt.Sprintf("(labels.%s = %q) AND (labels.%s:*)", uidLabel, ref.UID, c.clusterLabel())
 	for d, err := range c.disks(ctx, filter) {
 		if err != nil {
@@ -143,7 +143,7 @@ func (c *caller) clearDisks(ctx context.Context, ref provider.Ref) (left bool, e
 		left = true
 		_, err := c.client.compute.Disks.Delete(c.project, tail(d.Zone), d.Name).Context(ctx).Do()
 		if err != nil && !gone(err) {
-			return true, c.observed(ctx, err, "delete disk %s", d.Name)
+			return true, c.observe(ctx, err, "delete disk %s", d.Name)
 		}
 	}
 	return left, nil
@@ -172,4 +172,4 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 	}
 }
 
-func (r remover) balancer() balancer { return balancer(r) }
+func (d deleter) loadBalancers() loadBalancers { return loadBalancers(d) }

@@ -5,7 +5,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// differences are all that is different on purpose.
+// differences are the intended differences.
 var differences = []recordtest.Difference{
 	{
 		How: recordtest.Adds, Key: `^instance (disks\.\d+\.initializeParams\.)?labels\.millwright-dev-|^instance disks\.\d+\.initializeParams\.diskName$`, Always: true,

@@ -20,27 +20,27 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// classified classifies the error of a call. Only creations look for a field of the provider spec.
-func classified(err error, doing string) error {
+// classify classifies the error of a call. Only creations look for a field of the provider spec.
+func classify(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		return e
 	}
-	e := &provider.Error{Kind: provider.Transient, Err: said{doing + ": " + reached(err), err}}
+	e := &provider.Error{Kind: provider.Transient, Err: textError{doing + ": " + reached(err), err}}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		e.Kind, e.Err = kindOfToken(refused.Response.StatusCode), said{doing + ": ask for a token: " + told(refused), err}
+		e.Kind, e.Err = kindOfToken(refused.Response.StatusCode), textError{doing + ": ask for a token: " + oauthText(refused), err}
 		return e
 	}
 	if m := exchangeForm.FindStringSubmatch(err.Error()); m != nil {
 		code, _ := strconv.Atoi(m[1])
-		e.Kind, e.Err = kindOfToken(code), said{doing + ": ask for a token: " + provider.Clip(strings.TrimSpace(m[0]), 500), err}
+		e.Kind, e.Err = kindOfToken(code), textError{doing + ": ask for a token: " + provider.Clip(strings.TrimSpace(m[0]), 500), err}
 		return e
 	}
 	if answered, ok := errors.AsType[*googleapi.Error](err); ok {
 		kind := kindOf(answered)
-		e.Kind, e.Scope, e.Err = kind.Kind, kind.Scope, said{doing + ": " + words(answered), err}
+		e.Kind, e.Scope, e.Err = kind.Kind, kind.Scope, textError{doing + ": " + words(answered), err}
 		if e.Kind == provider.Throttled {
 			e.After = after(answered.Header)
 		}
@@ -65,19 +65,19 @@ func reached(err error) string {
 	return at.Host + ": " + asked.Err.Error()
 }
 
-// said is an error with a readable text.
-type said struct {
+// textError is an error with a readable text.
+type textError struct {
 	text  string
 	cause error
 }
 
-func (s said) Error() string { return s.text }
+func (s textError) Error() string { return s.text }
 
 // Unwrap returns the error of the API.
-func (s said) Unwrap() error { return s.cause }
+func (s textError) Unwrap() error { return s.cause }
 
-// told is the error of OAuth.
-func told(e *oauth2.RetrieveError) string {
+// oauthText is the error of OAuth.
+func oauthText(e *oauth2.RetrieveError) string {
 	if e.ErrorCode != "" {
 		return strings.TrimSpace(e.ErrorCode + ": " + e.ErrorDescription)
 	}
@@ -156,7 +156,7 @@ func shortage(code, message, metric string) provider.Error {
 	case strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"):
 		e.Scope = provider.ScopeAccount
 	case strings.Contains(strings.ToUpper(code), "QUOTA"):
-		if everybodys.MatchString(metricOf(message, metric)) {
+		if sharedQuotas.MatchString(metricOf(message, metric)) {
 			e.Scope = provider.ScopeAccount
 		}
 	case pooled && !strings.HasPrefix(pool, "compute)"):
@@ -165,10 +165,10 @@ func shortage(code, message, metric string) provider.Error {
 	return e
 }
 
-// everybodys are the metrics of quotas that all choices of a region count for, whatever their types. Those
+// sharedQuotas are the metrics of quotas that all choices of a region count for, whatever their types. Those
 // of a series of machines, of GPUs, and of preemptible instances are exhausted for some choices only:
 // N2_CPUS, PREEMPTIBLE_CPUS. So is CPUS, for which series without a quota of their own count: N1 and E2.
-var everybodys = regexp.MustCompile(`^(CPUS_ALL_REGIONS|INSTANCES|(REGIONAL_)?IN_USE_ADDRESSES|(DISKS|SSD|LOCAL_SSD|HDB)_TOTAL_(GB|STORAGE))$`)
+var sharedQuotas = regexp.MustCompile(`^(CPUS_ALL_REGIONS|INSTANCES|(REGIONAL_)?IN_USE_ADDRESSES|(DISKS|SSD|LOCAL_SSD|HDB)_TOTAL_(GB|STORAGE))$`)
 
 var quotaForm = regexp.MustCompile(`Quota '([^']+)'`)
 

@@ -19,9 +19,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// answers are what the API says, and what the engine is to do about it.
+// answers are answers of the API, and the engine's reactions.
 var answers = []struct {
-	reason       string // why this row is here
+	reason       string // why the row is here
 	code         int
 	why, message string
 	kind         provider.Kind
@@ -55,7 +55,7 @@ var answers = []struct {
 func TestAnswersByReaction(t *testing.T) {
 	for _, r := range answers {
 		answer := &googleapi.Error{Code: r.code, Message: r.message, Errors: []googleapi.ErrorItem{{Reason: r.why, Message: r.message}}}
-		err := classified(answer, "do it")
+		err := classify(answer, "do it")
 		e, ok := errors.AsType[*provider.Error](err)
 		if !ok || e.Kind != r.kind || e.Scope != r.scope {
 			t.Errorf("%s: %d %s is read as %s of scope %q, want %s of %q", r.reason, r.code, r.why, provider.KindOf(err), provider.ScopeOf(err), r.kind, r.scope)
@@ -110,7 +110,7 @@ func TestEndsOfOperationsByReaction(t *testing.T) {
 	}
 }
 
-// TestMetricBesidesTheWords: where the words name no quota, what is said besides does.
+// TestMetricBesidesTheWords: if the message names no quota, the error details do.
 func TestMetricBesidesTheWords(t *testing.T) {
 	for metric, scope := range map[string]provider.Scope{
 		"compute.googleapis.com/cpus_all_regions": provider.ScopeAccount, "compute.googleapis.com/cpus": provider.ScopeType, "compute.googleapis.com/cpus_per_vm_family": provider.ScopeType, "": provider.ScopeType,
@@ -137,7 +137,7 @@ func TestShortageNamesZonesWithRoom(t *testing.T) {
 
 func TestTokensByReaction(t *testing.T) {
 	for code, kind := range map[int]provider.Kind{400: provider.Denied, 401: provider.Denied, 429: provider.Throttled, 503: provider.Transient, 200: provider.Transient} {
-		err := classified(&oauth2.RetrieveError{Response: &http.Response{StatusCode: code}, ErrorCode: "invalid_grant", ErrorDescription: "Invalid JWT Signature."}, "do it")
+		err := classify(&oauth2.RetrieveError{Response: &http.Response{StatusCode: code}, ErrorCode: "invalid_grant", ErrorDescription: "Invalid JWT Signature."}, "do it")
 		if provider.KindOf(err) != kind || !strings.Contains(err.Error(), "invalid_grant: Invalid JWT Signature.") {
 			t.Errorf("%d is read as %s: %v", code, provider.KindOf(err), err)
 		}
@@ -153,7 +153,7 @@ func TestRetryAfterIsReadInBothForms(t *testing.T) {
 	}
 }
 
-// TestRefusalsNameTheField: what Compute Engine finds wrong is told with the field as the spec calls it.
+// TestRefusalsNameTheField: an error about an invalid request names the field of the spec.
 func TestRefusalsNameTheField(t *testing.T) {
 	for _, r := range []struct{ api, was, is, field string }{
 		{provider.OpenShift, `global/images/new"`, `global/images/typo"`, "disks[0].image"},
@@ -189,8 +189,8 @@ func TestRefusalsNameTheField(t *testing.T) {
 	}
 }
 
-// TestPolicyIsNoConflict: what a policy of the organization forbids is not asked for again and again, and no field is blamed for
-// the place that the policy's words name.
+// TestPolicyIsNoConflict: a request that an organization policy forbids is not repeated, and the place in the
+// policy's message is not taken for a field.
 func TestPolicyIsNoConflict(t *testing.T) {
 	b := newBench(t, func(o *gce.Options) { o.Inventory.InsideOnly = true })
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"subnetwork": "prod-worker-subnet"`, `"subnetwork": "prod-worker-subnet", "publicIP": true`))
@@ -210,7 +210,8 @@ func TestMissingTypeIsAShortage(t *testing.T) {
 	}
 }
 
-// TestProjectThatIsNot: a machine whose project was never there can be deleted, and one that had an instance says what is wrong.
+// TestProjectThatIsNot: a machine whose project never existed can be deleted, and one that had an instance
+// reports the error.
 func TestProjectThatIsNot(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, "prod"), `"projectID": "rehearsal"`, `"projectID": "typo"`))
@@ -237,11 +238,11 @@ func TestWhatIsNoAPI(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers: a call that reaches nobody names the place, and not the whole request.
+// TestNobodyAnswers: the error of a call without an answer names the host, and not the whole request.
 func TestNobodyAnswers(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "prod"))
-	if _, err := s.Account(t.Context()); err != nil { // with a token for what comes
+	if _, err := s.Account(t.Context()); err != nil { // gets a token for the next calls
 		t.Fatal(err)
 	}
 	b.server.Inject(double.Fault{Stall: true, Operation: "instances.*", Times: 1})
@@ -250,7 +251,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, err := s.Find(ctx, ref("m")); provider.KindOf(err) != provider.Transient || strings.Contains(err.Error(), "filter") {
 		t.Error(err)
 	}
-	err := classified(&url.Error{Op: "Get", URL: "https://compute.googleapis.com/compute/v1/x?filter=y", Err: errors.New("connection refused")}, "look")
+	err := classify(&url.Error{Op: "Get", URL: "https://compute.googleapis.com/compute/v1/x?filter=y", Err: errors.New("connection refused")}, "look")
 	if err.Error() != "look: compute.googleapis.com: connection refused" {
 		t.Error(err)
 	}
@@ -264,7 +265,8 @@ func endOf[T any](all iter.Seq2[T, error]) (last error) {
 	return last
 }
 
-// TestPartialListingIsNoListing: a zone that does not answer is no zone without anything in it, in whichever form that is told.
+// TestPartialListingIsNoListing: a zone that does not answer does not count as empty, whatever the form of
+// the error.
 func TestPartialListingIsNoListing(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "prod"))

@@ -22,7 +22,7 @@ func (b *bench) falling(class provider.Class, patches ...string) (provider.Sessi
 	return s, s.Traits().Choices
 }
 
-// chosen asks for an instance of a choice, and returns what there is of the machine a while later.
+// chosen creates an instance of a choice, and returns the machine's instances a while later.
 func (b *bench) chosen(s provider.Session, r provider.Ref, c provider.Choice) provider.Instance {
 	b.t.Helper()
 	if _, err := s.Create(b.t.Context(), r, provider.Want{Choice: c.Name}); err != nil {
@@ -36,7 +36,7 @@ func (b *bench) chosen(s provider.Session, r provider.Ref, c provider.Choice) pr
 	return all[0]
 }
 
-// TestOneChoice: a spec with one zone and one type says where its capacity is counted.
+// TestOneChoice: a spec with one zone and one type has one choice, with its capacity.
 func TestOneChoice(t *testing.T) {
 	b := newBench(t)
 	for api, spot := range map[string][2]string{
@@ -57,7 +57,8 @@ func TestOneChoice(t *testing.T) {
 	}
 }
 
-// TestFallback: what the first zone has no room for is made in the second, and the class's own session finds, lists and removes it.
+// TestFallback: without capacity in the first zone, the instance is created in the second, and the class's
+// own session finds, lists and deletes it.
 func TestFallback(t *testing.T) {
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
 		t.Run(api, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackOfTheSameZone: another type of a zone is asked for by a request of its own, under the same name.
+// TestFallbackOfTheSameZone: another type in the same zone has a request ID of its own, and the same name.
 func TestFallbackOfTheSameZone(t *testing.T) {
 	b := newBench(t)
 	s, choices := b.falling(b.class(provider.OpenShift, cluster), `{"machineType": "n2-standard-4"}`)
@@ -118,7 +119,8 @@ func TestFallbackOfTheSameZone(t *testing.T) {
 	}
 }
 
-// TestFallbackFromAQuota: the quota of a series, or of the spot market, is no reason not to ask for another.
+// TestFallbackFromAQuota: an exhausted quota of a series, or of spot instances, does not exclude other
+// choices.
 func TestFallbackFromAQuota(t *testing.T) {
 	for quota, spec := range map[string][2]string{
 		"N2_CPUS": {`"n1-standard-4"`, `"n2-standard-4"`}, "PREEMPTIBLE_CPUS": {`"tags"`, `"preemptible": true, "tags"`},
@@ -139,8 +141,8 @@ func TestFallbackFromAQuota(t *testing.T) {
 	}
 }
 
-// TestFallbackGivenUp: the class's own session learns that a fallback was given up, of which type, and where; and so
-// after a restart.
+// TestFallbackGivenUp: the class's own session reports the failure of a fallback's instance, with its type
+// and zone, also after a restart.
 func TestFallbackGivenUp(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.Gardener, cluster)
@@ -156,7 +158,8 @@ func TestFallbackGivenUp(t *testing.T) {
 	b.remove(b.open(class), ref("m"))
 }
 
-// TestFallbackLeavesPools: a pool forgets an instance of a fallback's zone that somebody else removed.
+// TestFallbackLeavesPools: an instance in a fallback's zone that another client deleted is removed from
+// target pools.
 func TestFallbackLeavesPools(t *testing.T) {
 	b := newBench(t)
 	class := with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`)
@@ -176,7 +179,8 @@ func TestFallbackLeavesPools(t *testing.T) {
 	}
 }
 
-// TestScopeIsTheCluster: specs of other zones, types and pools list the same instances; those of another project do not.
+// TestScopeIsTheCluster: specs of other zones, types and pools list the same instances; those of another
+// project do not.
 func TestScopeIsTheCluster(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, cluster)

@@ -9,14 +9,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// federated is what Gardener makes of a workload identity, as far as its documents go.
+// federated is Gardener's configuration for a workload identity, by its documentation.
 const federated = `{"type": "external_account", "universe_domain": "googleapis.com",
 	"audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
 	"subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": "https://sts.googleapis.com/v1/token",
 	"service_account_impersonation_url": "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p.iam.gserviceaccount.com:generateAccessToken",
 	"credential_source": {"file": "/var/run/secrets/gardener.cloud/workload-identity/token", "format": {"type": "text"}}}`
 
-// TestExternalAccountIsConfined: a secret takes neither the pod's own token nor any token to another place than Google's.
+// TestExternalAccountIsConfined: a secret can use neither the pod's own token nor send a token to another
+// host than Google's.
 func TestExternalAccountIsConfined(t *testing.T) {
 	b := newBench(t)
 	file, tokens, impersonation := "/var/run/secrets/gardener.cloud/workload-identity/token", `"https://sts.googleapis.com/v1/token"`, `"https://iamcredentials.googleapis.com/`
@@ -53,7 +54,8 @@ func TestExternalAccountIsConfined(t *testing.T) {
 	}
 }
 
-// TestExternalAccountOfTheCluster: where the cluster says where all APIs are, what the secret says of that leads nowhere, and is no fault.
+// TestExternalAccountOfTheCluster: if the cluster has endpoint overrides, those in the secret are ignored,
+// and are no error.
 func TestExternalAccountOfTheCluster(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "prod")
@@ -71,7 +73,7 @@ func TestExternalAccountOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestLinksLeadBelow: a file is where links lead, however it is called.
+// TestLinksLeadBelow: a file is checked after its links are resolved.
 func TestLinksLeadBelow(t *testing.T) {
 	own, other := filepath.Join(t.TempDir(), "own"), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(own, "account"), 0o700); err != nil {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// reaches says what becomes of a field of a spec: with the patch, the request has the value at the path. Or why it has not, and
-// what becomes of the field instead.
+// reaches is the effect of a field of a spec: with the patch, the request has the value at the path; or why
+// it does not, and what the effect is instead.
 type reaches struct {
 	patch, at, value string
 	why              string
@@ -56,7 +56,7 @@ var specFields = []struct {
 
 func (r reaches) check(t *testing.T, b *bench, api string, n int) {
 	class := b.class(api, "fields")
-	class.Spec = admittest.Patched(t, string(class.Spec), r.patch)
+	class.Spec = admissiontest.Patched(t, string(class.Spec), r.patch)
 	s, err := b.start().Open(t.Context(), class)
 	if err != nil {
 		t.Fatal(err)
@@ -71,8 +71,8 @@ func (r reaches) check(t *testing.T, b *bench, api string, n int) {
 	}
 }
 
-// TestShieldedFieldsAlone: of the watch over the start the request has what the spec says, and nothing else, which would switch off
-// what is on by default.
+// TestShieldedFieldsAlone: the request has only the shielding settings of the spec; further ones would switch
+// off a default.
 func TestShieldedFieldsAlone(t *testing.T) {
 	b := newBench(t)
 	for says, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestShieldedFieldsAlone(t *testing.T) {
 	}
 }
 
-// valueAt is the text of a value by a path such as "disks/0/boot"; of a list or an object, its JSON.
+// valueAt is the text of a value at a path such as "disks/0/boot"; for a list or an object, its JSON.
 func valueAt(v any, path string) string {
 	for step := range strings.SplitSeq(path, "/") {
 		switch is := v.(type) {
@@ -118,7 +118,7 @@ func valueAt(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// leaves are the types of fields that have no fields of their own, by their paths.
+// leaves are the types of leaf fields, by their paths.
 func leaves(t reflect.Type, path string) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if t.Kind() == reflect.Slice {

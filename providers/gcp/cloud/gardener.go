@@ -11,7 +11,7 @@ import (
 )
 
 // gardenerInstance is the original's request for a spec.
-func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Instance, error) {
+func gardenerInstance(s *spec.Gardener, p placement, userData string) (*compute.Instance, error) {
 	metadata, err := gardenerMetadata(s.Metadata, userData)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func gardenerMetadata(entries []*spec.GardenerMetadata, userData string) (*compu
 	return &compute.Metadata{Items: items}, nil
 }
 
-func gardenerDisk(d *spec.GardenerDisk, p place) *compute.AttachedDisk {
+func gardenerDisk(d *spec.GardenerDisk, p placement) *compute.AttachedDisk {
 	out := &compute.AttachedDisk{AutoDelete: d.AutoDelete == nil || *d.AutoDelete, Type: "PERSISTENT", Boot: d.Boot}
 	if d.Type == spec.Scratch {
 		out.Type, out.Boot, out.Interface = spec.Scratch, false, d.Interface
@@ -112,7 +112,7 @@ func gardenerDisk(d *spec.GardenerDisk, p place) *compute.AttachedDisk {
 
 // gardenerInterface sets IPv6 and alias ranges as the original does: only if the interface has both stacks
 // or uses aliases.
-func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInterface {
+func gardenerInterface(n *spec.GardenerInterface, p placement) *compute.NetworkInterface {
 	out := &compute.NetworkInterface{}
 	if !n.DisableExternalIP {
 		out.AccessConfigs = []*compute.AccessConfig{{}}
@@ -136,7 +136,7 @@ func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInter
 }
 
 // gardenerSubnetwork is the path of a subnetwork in the instance's project: the original names none.
-func gardenerSubnetwork(p place, name string) string {
+func gardenerSubnetwork(p placement, name string) string {
 	if strings.Contains(name, "/") {
 		return name
 	}

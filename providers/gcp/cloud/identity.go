@@ -50,10 +50,10 @@ func (s *scope) checkCluster() error {
 
 // ownTags are the spec's network tags that record the owner of instances; empty unless it has both.
 func (s *scope) ownTags() (cluster, role string) {
-	if s.template.gardener == nil {
+	if s.plan.gardener == nil {
 		return "", ""
 	}
-	for _, t := range s.template.gardener.Tags {
+	for _, t := range s.plan.gardener.Tags {
 		switch {
 		case strings.Contains(t, clusterPrefix):
 			cluster = t
@@ -113,12 +113,12 @@ var nameForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 // mostName is the limit of a name's letters, digits and dashes.
 const mostName = 63
 
-// spare is the name of an instance if another instance of the zone has the machine's name.
-func (s *scope) spare(ref provider.Ref) string { return s.unlike(ref, "") }
+// alternativeName is the name of an instance if another instance of the zone has the machine's name.
+func (s *scope) alternativeName(ref provider.Ref) string { return s.uniqueName(ref, "") }
 
-// unlike is a name that no other machine has. If it is too long, the machine's name is cut, and never the
+// uniqueName is a name that no other machine has. If it is too long, the machine's name is cut, and never the
 // suffix.
-func (s *scope) unlike(ref provider.Ref, suffix string) string {
+func (s *scope) uniqueName(ref provider.Ref, suffix string) string {
 	suffix = "-" + ref.Token(s.class.Cluster)[:8] + suffix
 	return cut(ref.Name, mostName-len(suffix)) + suffix
 }
@@ -130,22 +130,22 @@ func cut(name string, most int) string { return strings.TrimRight(name[:min(len(
 // whatever its owner.
 func (s *scope) diskName(ref provider.Ref, n int) string {
 	if n == 0 {
-		return s.unlike(ref, "")
+		return s.uniqueName(ref, "")
 	}
-	return s.unlike(ref, fmt.Sprintf("-%d", n))
+	return s.uniqueName(ref, fmt.Sprintf("-%d", n))
 }
 
 // requestID is the ID of the request for the instance of ref at a place: a UUID computed from both. Its
 // first four groups depend on the machine alone, so that any session of the cluster recognizes requests for
 // it, of any choice or fallback.
-func (s *scope) requestID(ref provider.Ref, at place) string {
+func (s *scope) requestID(ref provider.Ref, at placement) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", at.project, at.zone, s.terms(at.machineType)))
 	return uuid(ref.Token(s.class.Cluster)[:20] + hex.EncodeToString(sum[:6]))
 }
 
 // begins reports whether a request's ID is one for an instance of ref.
 func (s *scope) begins(ref provider.Ref, requestID string) bool {
-	groups := s.requestID(ref, place{})[:24]
+	groups := s.requestID(ref, placement{})[:24]
 	return strings.HasPrefix(requestID, groups)
 }
 
@@ -154,22 +154,22 @@ func uuid(digits string) string {
 	return digits[:8] + "-" + digits[8:12] + "-4" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:]
 }
 
-// address is what a provider ID names.
-type address struct{ project, zone, name string }
+// instanceRef is what a provider ID names.
+type instanceRef struct{ project, zone, name string }
 
-// addressOf reads provider IDs of both APIs, which have two slashes and three, and those of the cloud controller manager.
-func addressOf(providerID string) (a address, ok bool) {
+// parseProviderID reads provider IDs of both APIs, which have two slashes and three, and those of the cloud controller manager.
+func parseProviderID(providerID string) (a instanceRef, ok bool) {
 	scheme, rest, ok := strings.Cut(providerID, "://")
 	parts := strings.Split(strings.TrimLeft(rest, "/"), "/")
 	if !ok || !strings.EqualFold(scheme, "gce") || len(parts) != 3 || slices.Contains(parts, "") {
 		return a, false
 	}
-	return address{strings.ToLower(parts[0]), strings.ToLower(parts[1]), strings.ToLower(parts[2])}, true
+	return instanceRef{strings.ToLower(parts[0]), strings.ToLower(parts[1]), strings.ToLower(parts[2])}, true
 }
 
 // identify is [provider.Traits].Identify.
 func identify(providerID string) string {
-	a, ok := addressOf(providerID)
+	a, ok := parseProviderID(providerID)
 	if !ok {
 		return ""
 	}

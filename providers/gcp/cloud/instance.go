@@ -20,8 +20,8 @@ var states = map[string]provider.State{
 	"SUSPENDED": provider.Stopped, "TERMINATED": provider.Stopped, "STOPPED": provider.Stopped,
 }
 
-// seen converts an instance.
-func (s *scope) seen(i *compute.Instance) provider.Instance {
+// toInstance converts an instance.
+func (s *scope) toInstance(i *compute.Instance) provider.Instance {
 	zone := tail(i.Zone)
 	return provider.Instance{
 		ID: formatID(i.Id), UID: i.Labels[uidLabel], Name: cmp.Or(i.Labels[nameLabel], i.Name),

@@ -12,7 +12,7 @@ import (
 )
 
 // openshiftInstance is the original's request for a spec.
-func openshiftInstance(s *machinev1beta1.GCPMachineProviderSpec, p place, userData string) *compute.Instance {
+func openshiftInstance(s *machinev1beta1.GCPMachineProviderSpec, p placement, userData string) *compute.Instance {
 	i := &compute.Instance{
 		CanIpForward: s.CanIPForward, DeletionProtection: s.DeletionProtection,
 		MachineType: typePath(p), Tags: &compute.Tags{Items: s.Tags},
@@ -38,7 +38,7 @@ func openshiftInstance(s *machinev1beta1.GCPMachineProviderSpec, p place, userDa
 	return i
 }
 
-func typePath(p place) string { return "zones/" + p.zone + "/machineTypes/" + p.machineType }
+func typePath(p placement) string { return "zones/" + p.zone + "/machineTypes/" + p.machineType }
 
 func openshiftScheduling(s *machinev1beta1.GCPMachineProviderSpec) *compute.Scheduling {
 	out := &compute.Scheduling{Preemptible: s.Preemptible, OnHostMaintenance: strings.ToUpper(string(s.OnHostMaintenance))}
@@ -103,7 +103,7 @@ func openshiftMetadata(entries []*machinev1beta1.GCPMetadata, userData string) *
 	return &compute.Metadata{Items: items}
 }
 
-func openshiftDisk(d *machinev1beta1.GCPDisk, p place) *compute.AttachedDisk {
+func openshiftDisk(d *machinev1beta1.GCPDisk, p placement) *compute.AttachedDisk {
 	out := &compute.AttachedDisk{
 		AutoDelete: d.AutoDelete, Boot: d.Boot,
 		InitializeParams: &compute.AttachedDiskInitializeParams{
@@ -121,7 +121,7 @@ func openshiftDisk(d *machinev1beta1.GCPDisk, p place) *compute.AttachedDisk {
 }
 
 // diskType accepts names and paths.
-func diskType(p place, name string) string {
+func diskType(p placement, name string) string {
 	if name == "" || strings.Contains(name, "/") {
 		return name
 	}
@@ -138,7 +138,7 @@ func imagePath(project, image string) string {
 
 // openshiftInterface has the names of network and subnetwork, possibly of another project: that of a shared
 // VPC.
-func openshiftInterface(n *machinev1beta1.GCPNetworkInterface, p place) *compute.NetworkInterface {
+func openshiftInterface(n *machinev1beta1.GCPNetworkInterface, p placement) *compute.NetworkInterface {
 	out, project := &compute.NetworkInterface{}, cmp.Or(n.ProjectID, p.project)
 	if n.PublicIP {
 		out.AccessConfigs = []*compute.AccessConfig{{}}

@@ -15,7 +15,7 @@ import (
 const host = "https://www.googleapis.com/compute/v1/"
 
 // deleting filters operations that delete an instance. Only a whole link matches.
-func (c *caller) deleting(zone, name string) string {
+func (c *call) deleting(zone, name string) string {
 	var links []string
 	for _, base := range slices.Compact([]string{host, c.client.compute.BasePath}) {
 		links = append(links, fmt.Sprintf("targetLink=%q", base+"projects/"+c.project+"/zones/"+zone+"/instances/"+name))
@@ -24,25 +24,25 @@ func (c *caller) deleting(zone, name string) string {
 }
 
 // operations are those of all zones that match a filter.
-func (c *caller) operations(ctx context.Context, filter string) (all []*compute.Operation, err error) {
+func (c *call) operations(ctx context.Context, filter string) (all []*compute.Operation, err error) {
 	err = c.client.compute.GlobalOperations.AggregatedList(c.project).Filter(filter).Pages(ctx, func(page *compute.OperationAggregatedList) error {
 		for _, of := range page.Items {
 			all = append(all, of.Operations...)
 		}
 		return completeOperations(page)
 	})
-	return all, c.observed(ctx, err, "list operations of project %s", c.project)
+	return all, c.observe(ctx, err, "list operations of project %s", c.project)
 }
 
-// begun is the last operation that created an instance for ref; nil: there is none, as far as is known. It
-// is found by the name of the instance, and recognized by the request ID: in every zone, since fallbacks
-// have zones that the spec does not name, and a spec may have another zone by now. Names are a regular
-// expression, which must be the only part of a filter.
-func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Operation, err error) {
+// lastInsert is the last operation that created an instance for ref; nil: none is known. It is found by the
+// name of the instance, and recognized by the request ID: in every zone, since fallbacks have zones that the
+// spec does not name, and a spec may have another zone by now. Names are a regular expression, which must be
+// the only part of a filter.
+func (c *call) lastInsert(ctx context.Context, ref provider.Ref) (last *compute.Operation, err error) {
 	if ref.UID == "" || !nameForm.MatchString(ref.Name) {
 		return nil, nil
 	}
-	all, err := c.operations(ctx, fmt.Sprintf(`targetLink eq ".*/instances/(%s|%s)"`, ref.Name, c.spare(ref)))
+	all, err := c.operations(ctx, fmt.Sprintf(`targetLink eq ".*/instances/(%s|%s)"`, ref.Name, c.alternativeName(ref)))
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +57,16 @@ func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Ope
 
 const done = "DONE"
 
-// foretold is the instance that an operation creates, or should have created; ok is false if it did, and
+// pendingInstance is the instance that an operation creates, or should have created; ok is false if it did, and
 // the instance does not exist any more.
-func (s *scope) foretold(ref provider.Ref, op *compute.Operation) (i provider.Instance, ok bool) {
+func (s *scope) pendingInstance(ref provider.Ref, op *compute.Operation) (i provider.Instance, ok bool) {
 	zone, name := tail(op.Zone), tail(op.TargetLink)
 	i = provider.Instance{
 		ID: formatID(op.TargetId), UID: ref.UID, Name: ref.Name, Owner: s.class.Owner, Namespace: ref.Namespace,
 		ProviderID: s.providerID(zone, name), NodeName: name, State: provider.Pending, RawState: op.Status,
-		Region: regionOf(zone), Zone: zone, Type: typeLacking(op), Interruptible: s.template.spot(), Created: readTime(op.InsertTime),
+		Region: regionOf(zone), Zone: zone, Type: typeLacking(op), Interruptible: s.plan.spot(), Created: readTime(op.InsertTime),
 	}
-	for _, p := range s.template.places(s.project) {
+	for _, p := range s.plan.places(s.project) {
 		if s.requestID(ref, p) == op.ClientOperationId {
 			i.Type = p.machineType
 		}
@@ -80,7 +80,7 @@ func (s *scope) foretold(ref provider.Ref, op *compute.Operation) (i provider.In
 }
 
 // leaving reports whether an operation that deletes an instance is in progress.
-func (c *caller) leaving(ctx context.Context, i *compute.Instance) (bool, error) {
+func (c *call) leaving(ctx context.Context, i *compute.Instance) (bool, error) {
 	zone, under := tail(i.Zone), false
 	err := c.client.compute.ZoneOperations.List(c.project, zone).Filter(c.deleting(zone, i.Name)).Pages(ctx, func(page *compute.OperationList) error {
 		under = under || slices.ContainsFunc(page.Items, func(op *compute.Operation) bool {
@@ -88,5 +88,5 @@ func (c *caller) leaving(ctx context.Context, i *compute.Instance) (bool, error)
 		})
 		return nil
 	})
-	return under, c.observed(ctx, err, "list operations in zone %s", zone)
+	return under, c.observe(ctx, err, "list operations in zone %s", zone)
 }

@@ -33,7 +33,7 @@ type Config struct {
 type Provider struct {
 	config  Config
 	clients *kit.Clients[*client]
-	specs   *kit.Specs[template]
+	specs   *kit.Specs[plan]
 }
 
 var _ provider.Provider = &Provider{}
@@ -64,24 +64,24 @@ func (*Provider) Name() string { return Name }
 
 // Open implements [provider.Provider].
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
-	s := &caller{scope: &scope{class: class, bare: len(class.Spec) == 0}, clients: p.clients}
+	s := &call{scope: &scope{class: class, bare: len(class.Spec) == 0}, clients: p.clients}
 	var err error
 	if !s.bare {
-		if s.template, err = p.specs.Get(class.API, class.Spec); err != nil {
+		if s.plan, err = p.specs.Get(class.API, class.Spec); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.checkCluster(); err != nil {
 		return nil, err
 	}
-	if s.from, err = p.surroundings(ctx, class.API); err != nil {
+	if s.from, err = p.clusterConfig(ctx, class.API); err != nil {
 		return nil, err
 	}
 	login, err := loginOf(class.Credentials)
 	if err != nil {
 		return nil, err
 	}
-	if s.project = s.template.project(); s.project == "" {
+	if s.project = s.plan.project(); s.project == "" {
 		s.project = login.project
 	}
 	if s.project == "" {
@@ -95,8 +95,8 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return &session{s}, nil
 }
 
-// surroundings are the control cluster's settings of the cloud.
-type surroundings struct {
+// clusterConfig are the control cluster's settings of the cloud.
+type clusterConfig struct {
 	endpoints endpoints
 	// bundle are certificates in PEM that are trusted besides the system's.
 	bundle []byte
@@ -121,8 +121,8 @@ type platform struct {
 	ServiceEndpoints []struct{ Name, URL string }
 }
 
-// surroundings reads the settings of an OpenShift cluster for GCP. Other clusters are not read.
-func (p *Provider) surroundings(ctx context.Context, api string) (s surroundings, err error) {
+// clusterConfig reads the settings of an OpenShift cluster for GCP. Other clusters are not read.
+func (p *Provider) clusterConfig(ctx context.Context, api string) (s clusterConfig, err error) {
 	s.labels = map[string]string{}
 	if api == provider.OpenShift {
 		err = p.read(ctx, &s)
@@ -137,7 +137,7 @@ func (p *Provider) surroundings(ctx context.Context, api string) (s surroundings
 }
 
 // read reads Infrastructure, and the bundle of certificates if there is one.
-func (p *Provider) read(ctx context.Context, s *surroundings) error {
+func (p *Provider) read(ctx context.Context, s *clusterConfig) error {
 	if p.config.Objects == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (p *Provider) read(ctx context.Context, s *surroundings) error {
 	return err
 }
 
-func (s *surroundings) take(p platform) {
+func (s *clusterConfig) take(p platform) {
 	s.tags = p.ResourceTags
 	for _, l := range p.ResourceLabels {
 		s.labels[l.Key] = l.Value
@@ -183,7 +183,7 @@ func (s *surroundings) take(p platform) {
 }
 
 // source is the hash of what a session reads from the control cluster.
-func (s *surroundings) source() provider.ClientKey {
+func (s *clusterConfig) source() provider.ClientKey {
 	parts, _ := json.Marshal([]any{s.endpoints.key(), s.labels, s.tags}) // text has no errors
 	return provider.KeyOf(nil, "", "", s.bundle, parts)
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The quirks of the originals that are not copied, a test for each. That of pools is in balancer_test.go.
+// The quirks of the originals that are not copied, with a test for each. The one of pools is in
+// load_balancers_test.go.
 
-// TestQuirkClientErrorsAreTerminal: the originals give a machine up at any answer of 4xx, such as that of a quota.
+// TestQuirkClientErrorsAreTerminal: in the originals, any 4xx answer, also that of a quota, makes a machine
+// fail.
 func TestQuirkClientErrorsAreTerminal(t *testing.T) {
 	for kind, want := range map[string]provider.Kind{"Exhausted": provider.Exhausted, "Throttled": provider.Throttled, "Denied": provider.Denied, "Conflict": provider.Conflict} {
 		b := newBench(t)
@@ -26,7 +28,7 @@ func TestQuirkClientErrorsAreTerminal(t *testing.T) {
 	}
 }
 
-// TestQuirkMissingCredentials: the original makes an error of a secret without credentials, and drops it.
+// TestQuirkMissingCredentials: the original ignores the error of a secret without credentials.
 func TestQuirkMissingCredentials(t *testing.T) {
 	b := newBench(t)
 	for why, credentials := range map[string]map[string][]byte{
@@ -42,7 +44,7 @@ func TestQuirkMissingCredentials(t *testing.T) {
 	}
 }
 
-// TestQuirkInstanceIDIsTheName: the original's provider status has the name for the ID.
+// TestQuirkInstanceIDIsTheName: the original's provider status has the name in place of the ID.
 func TestQuirkInstanceIDIsTheName(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "prod"))
@@ -61,7 +63,8 @@ func TestQuirkInstanceIDIsTheName(t *testing.T) {
 	}
 }
 
-// TestQuirkThreeSlashes: Gardener's provider IDs have three, those of nodes two. Both are read, and each API's written.
+// TestQuirkThreeSlashes: Gardener's provider IDs have three slashes, those of nodes two. Both are read, and
+// each API's form is written.
 func TestQuirkThreeSlashes(t *testing.T) {
 	b := newBench(t)
 	for api, want := range map[string]string{provider.OpenShift: "gce://rehearsal/us-east1-b/m", provider.Gardener: "gce:///rehearsal/us-east1-b/m"} {
@@ -98,7 +101,7 @@ func TestQuirkListsTheZone(t *testing.T) {
 	}
 }
 
-// TestQuirkSessionForEachCall: all plug-ins open a session for each call, with a token of its own.
+// TestQuirkSessionForEachCall: the originals' plug-ins open a session for each call, with a token of its own.
 func TestQuirkSessionForEachCall(t *testing.T) {
 	b := newBench(t)
 	p := b.start()
@@ -131,7 +134,7 @@ func TestQuirkWaitsInsideACall(t *testing.T) {
 	}
 }
 
-// TestCallsForMachines counts what fifty machines cost.
+// TestCallsForMachines counts the calls for fifty machines.
 func TestCallsForMachines(t *testing.T) {
 	const n = 50
 	b := newBench(t, func(o *gce.Options) { o.PageSize = 500 })
@@ -161,7 +164,7 @@ func TestCallsForMachines(t *testing.T) {
 		}
 	}
 	expect("creation", calls(all(func(r provider.Ref) { b.create(s, r, provider.Want{}) })), map[string]int{
-		"instances.aggregatedList": n, "operations.aggregatedList": n, "instances.insert": n, // and once for all:
+		"instances.aggregatedList": n, "operations.aggregatedList": n, "instances.insert": n, // and once for all of them:
 		"images.get": 1, "token": 1,
 	})
 	b.clock.Advance(10 * time.Second)
@@ -186,8 +189,8 @@ func TestCallsForMachines(t *testing.T) {
 	})), map[string]int{"instances.aggregatedList": n, "operations.aggregatedList": n, "disks.aggregatedList": n})
 }
 
-// TestNoExternalIPv6: a type of access of version 6 is sent as it is, and no address is asked for by it, in whatever stack: the original asks
-// for none.
+// TestNoExternalIPv6: an IPv6 access type is sent as it is, and requests no address in any stack, as in the
+// original.
 func TestNoExternalIPv6(t *testing.T) {
 	for _, stack := range []string{"IPV4_IPV6", "IPV4_ONLY", ""} {
 		b := newBench(t)
@@ -201,7 +204,7 @@ func TestNoExternalIPv6(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := spec.instance(place{project: "p", region: "r", zone: "z", machineType: "t"}, nil)
+		i, err := spec.instance(placement{project: "p", region: "r", zone: "z", machineType: "t"}, nil)
 		if err != nil || len(i.NetworkInterfaces[0].Ipv6AccessConfigs)+len(i.NetworkInterfaces[0].AccessConfigs) > 0 {
 			t.Errorf("%q: %+v, %v", stack, i.NetworkInterfaces[0], err)
 		}
@@ -211,10 +214,10 @@ func TestNoExternalIPv6(t *testing.T) {
 	}
 }
 
-func decodeTree(tree any) (template, error) {
+func decodeTree(tree any) (plan, error) {
 	raw, err := json.Marshal(tree)
 	if err != nil {
-		return template{}, err
+		return plan{}, err
 	}
 	return decode(provider.Gardener, raw)
 }

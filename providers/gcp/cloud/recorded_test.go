@@ -9,21 +9,21 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/gce"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// bothAPIs are those of the recordings.
+// bothAPIs are the APIs of the recordings.
 var bothAPIs = []string{provider.OpenShift, provider.Gardener}
 
-// recordings are those of both originals.
+// recordings is the folder of both originals' recordings.
 const recordings = "testdata/recorded"
 
 // record is one case of the recordings, with the keys that only they have. Its machine is m-<ID>.
 type record struct {
 	recordtest.Record
-	// UserData is that of the secret; nil: ignition. Secret changes further keys of it: null takes one out, and an object is the usual file with
-	// other fields.
+	// UserData is that of the secret; nil: ignition. Secret changes further keys of it: null removes one, and
+	// an object is the usual file with other fields.
 	UserData *string
 	Secret   map[string]json.RawMessage
 }
@@ -42,7 +42,7 @@ func recordOf(t testing.TB, r recordtest.Record) record {
 
 func (r record) ref() provider.Ref { return ref("m-" + r.ID) }
 
-// stage is one Compute Engine for all cases of an API, since keys of accounts take their time.
+// stage is one simulator for all cases of an API, since generating keys is slow.
 type stage struct {
 	bench    *bench
 	recorder double.Recorder
@@ -57,7 +57,7 @@ func newStage(t *testing.T) *stage {
 	return on
 }
 
-// play is what the provider sends for the case, and the error with which it sends nothing.
+// play returns the requests of the provider for the case, and its error if it sends none.
 func (r record) play(t *testing.T, on *stage) (map[string]recordtest.Parameters, error) {
 	b := on.bench
 	class := b.class(r.API, "c1")
@@ -66,7 +66,7 @@ func (r record) play(t *testing.T, on *stage) (map[string]recordtest.Parameters,
 		var text *string
 		switch {
 		case json.Unmarshal(change, &text) != nil:
-			class.Credentials[key] = admittest.Patched(t, string(b.login), string(change))
+			class.Credentials[key] = admissiontest.Patched(t, string(b.login), string(change))
 		case text == nil:
 			delete(class.Credentials, key)
 		default:
@@ -108,7 +108,7 @@ func (r record) play(t *testing.T, on *stage) (map[string]recordtest.Parameters,
 	return sent, err
 }
 
-// TestRecordedRequests holds what is sent to what the originals were recorded with.
+// TestRecordedRequests compares the requests with those of the originals' recordings.
 func TestRecordedRequests(t *testing.T) {
 	stages := map[string]*stage{} // the two APIs have machines of the same names
 	for _, api := range bothAPIs {

@@ -10,13 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// TestEveryRecordedMachineIsDeleted: whatever a spec says, the instance of its machine is found and deleted: one that is created of it, and where
-// none is, one that this provider or the original has created of what the spec said before.
+// TestEveryRecordedMachineIsDeleted: for any spec, the instance of its machine is found and deleted: one that
+// was created from it or, if that fails, one that this provider or the original has created from an earlier
+// spec.
 func TestEveryRecordedMachineIsDeleted(all *testing.T) {
 	var on *stage
 	cases := 0
 	recordtest.Deletions{Folder: recordings, APIs: bothAPIs, Delete: func(t *testing.T, r recordtest.Record, planted bool, now json.RawMessage) {
-		if cases%100 == 0 { // tokens are signed by the time of day, from which the stage's gets away
+		if cases%100 == 0 { // tokens are signed with the real time, which must not differ too much from the stage's
 			on = newStage(all)
 		}
 		cases++
@@ -24,9 +25,9 @@ func TestEveryRecordedMachineIsDeleted(all *testing.T) {
 	}}.Run(all)
 }
 
-// deleted creates an instance of the spec, or plants one, and deletes it by what the spec is now.
+// deleted creates an instance of the spec, or plants one, and deletes it with the current spec.
 func (r record) deleted(t *testing.T, on *stage, planted bool, now json.RawMessage) {
-	r.Secret = nil // with credentials that lead nowhere nothing is deleted
+	r.Secret = nil // with invalid credentials nothing is deleted
 	b, ref := on.bench, r.ref()
 	class := b.class(r.API, "c1")
 	class.Spec = now
@@ -38,14 +39,15 @@ func (r record) deleted(t *testing.T, on *stage, planted bool, now json.RawMessa
 		if err := b.plant(b.class(r.API, "c1"), i); err != nil {
 			t.Fatal(err)
 		}
-	} else if strings.Contains(string(r.Spec), `"deletionProtection":true`) { // such a one stays until a person lifts the protection
+	} else if strings.Contains(string(r.Spec), `"deletionProtection":true`) { // it stays until a user disables the protection
 		return
 	}
 	delete(class.Credentials, "userData")
 	b.gone(t, recordtest.ToDelete(t, b.start(), class), ref)
 }
 
-// made creates an instance of the spec, and reports whether it is there: Compute Engine may refuse it after it was accepted.
+// made creates an instance of the spec, and reports whether it exists: Compute Engine may refuse it after
+// accepting it.
 func (r record) made(t *testing.T, on *stage) bool {
 	if _, err := r.play(t, on); err != nil {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/recordtest"
 )
 
-// misnamed are the fields that the original of Gardener calls otherwise than the spec does.
+// misnamed are the fields with other names in Gardener's original than in the spec.
 var misnamed = []recordtest.Renamed{
 	{Form: `^networkInterfaces(\[\d+\]\.key)$`, Name: "metadata$1"},
 	{Form: `^networkInterfaces\.networkInterfaces$`, Name: "networkInterfaces"},
@@ -15,7 +15,7 @@ var misnamed = []recordtest.Renamed{
 	{Form: `^(disks\[\d+\])\.(kmsKeyName|kmsKeyServiceAccount)$`, Name: "$1.encryption.$2"},
 }
 
-// TestRecordedFields: of a spec that both refuse the same fields are named.
+// TestRecordedFields: for a spec that both refuse, both name the same fields.
 func TestRecordedFields(t *testing.T) {
 	all := recordtest.Read(t, recordings, provider.Gardener)
 	recordtest.Fields(t, all, func(r recordtest.Record) error {

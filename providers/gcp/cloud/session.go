@@ -17,16 +17,16 @@ import (
 
 // scope has the ownership scope, and the marks of its instances.
 type scope struct {
-	class    provider.Class
-	template template
+	class provider.Class
+	plan  plan
 	// bare says that the class has no spec any more: the session finds and deletes.
 	bare    bool
 	project string
-	from    surroundings
+	from    clusterConfig
 }
 
-// caller calls Compute Engine for a scope.
-type caller struct {
+// call calls Compute Engine for a scope.
+type call struct {
 	*scope
 	clients *kit.Clients[*client]
 	key     provider.ClientKey
@@ -35,16 +35,16 @@ type caller struct {
 
 // session implements [provider.Session]; the optional interfaces are in capability.go and in the files of
 // their subjects.
-type session struct{ *caller }
+type session struct{ *call }
 
 var _ provider.Session = &session{}
 
-// observed classifies err; nil stays nil.
-func (c *caller) observed(ctx context.Context, err error, format string, args ...any) error {
+// observe classifies err; nil stays nil.
+func (c *call) observe(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return c.clients.Observe(c.key, classified(ended(ctx, err), fmt.Sprintf(format, args...)))
+	return c.clients.Observe(c.key, classify(ended(ctx, err), fmt.Sprintf(format, args...)))
 }
 
 func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
@@ -53,7 +53,7 @@ func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
 const pageSize = 500
 
 // instances yields those of the project that match the filter, of every zone.
-func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*compute.Instance, error] {
+func (c *call) instances(ctx context.Context, filter string) iter.Seq2[*compute.Instance, error] {
 	return func(yield func(*compute.Instance, error) bool) {
 		call := c.client.compute.Instances.AggregatedList(c.project).MaxResults(pageSize).Context(ctx)
 		if filter != "" {
@@ -65,7 +65,7 @@ func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*comput
 				err = completeInstances(page)
 			}
 			if err != nil {
-				yield(nil, c.observed(ctx, err, "list instances of project %s", c.project))
+				yield(nil, c.observe(ctx, err, "list instances of project %s", c.project))
 				return
 			}
 			for _, scope := range slices.Sorted(maps.Keys(page.Items)) {
@@ -80,10 +80,10 @@ func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*comput
 	}
 }
 
-// home returns a caller for the project of ref's instance. A class without a spec only has the project of
+// forProject returns a caller for the project of ref's instance. A class without a spec only has the project of
 // the credentials, which may have changed; one with a spec never loses a machine silently.
-func (c *caller) home(ref provider.Ref) (*caller, error) {
-	a, ok := addressOf(ref.ProviderID)
+func (c *call) forProject(ref provider.Ref) (*call, error) {
+	a, ok := parseProviderID(ref.ProviderID)
 	switch {
 	case !ok || a.project == c.project:
 		return c, nil
@@ -92,13 +92,13 @@ func (c *caller) home(ref provider.Ref) (*caller, error) {
 	}
 	there := *c.scope
 	there.project = a.project
-	return &caller{scope: &there, clients: c.clients, key: c.key, client: c.client}, nil
+	return &call{scope: &there, clients: c.clients, key: c.key, client: c.client}, nil
 }
 
-// view are the instances of a machine.
-type view struct {
-	// of are the instances that may be its.
-	of []provider.Instance
+// findResult are the instances of a machine.
+type findResult struct {
+	// instances are the instances that may be its.
+	instances []provider.Instance
 	// request is the ID of the request for an instance that only an operation shows; empty: there is no
 	// such instance.
 	request string
@@ -112,7 +112,7 @@ func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 	if ref.UID != "" {
 		terms = append(terms, fmt.Sprintf("(labels.%s = %q)", uidLabel, ref.UID))
 	}
-	if a, ok := addressOf(ref.ProviderID); ok {
+	if a, ok := parseProviderID(ref.ProviderID); ok {
 		names = append(names, a.name)
 	}
 	slices.Sort(names)
@@ -124,8 +124,8 @@ func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 	return strings.Join(terms, " OR ")
 }
 
-// look finds the instances of ref, or the operations for it if there is no instance.
-func (c *caller) look(ctx context.Context, ref provider.Ref) (v view, err error) {
+// find finds the instances of ref, or the operations for it if there is no instance.
+func (c *call) find(ctx context.Context, ref provider.Ref) (v findResult, err error) {
 	v.taken = map[string]bool{}
 	filter := c.filterOf(ref, ref.Name)
 	if filter == "" {
@@ -136,20 +136,20 @@ func (c *caller) look(ctx context.Context, ref provider.Ref) (v view, err error)
 			return v, err
 		}
 		if c.matches(ref, i) {
-			v.of = append(v.of, c.seen(i))
+			v.instances = append(v.instances, c.toInstance(i))
 		} else {
 			v.taken[tail(i.Zone)+"/"+i.Name] = true
 		}
 	}
-	if len(v.of) > 0 {
+	if len(v.instances) > 0 {
 		return v, nil
 	}
-	op, err := c.begun(ctx, ref)
+	op, err := c.lastInsert(ctx, ref)
 	if err != nil || op == nil {
 		return v, err
 	}
-	if i, ok := c.foretold(ref, op); ok {
-		v.of, v.request = append(v.of, i), op.ClientOperationId
+	if i, ok := c.pendingInstance(ref, op); ok {
+		v.instances, v.request = append(v.instances, i), op.ClientOperationId
 	}
 	return v, nil
 }
@@ -160,19 +160,19 @@ func (s *scope) matches(ref provider.Ref, i *compute.Instance) bool {
 		return false
 	}
 	uid := i.Labels[uidLabel]
-	recorded, ok := addressOf(ref.ProviderID)
+	recorded, ok := parseProviderID(ref.ProviderID)
 	return ref.UID != "" && uid == ref.UID || uid == "" && i.Name == ref.Name ||
-		ok && recorded == address{s.project, tail(i.Zone), i.Name}
+		ok && recorded == instanceRef{s.project, tail(i.Zone), i.Name}
 }
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	c, err := s.home(ref)
+	c, err := s.forProject(ref)
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.look(ctx, ref)
-	return v.of, err
+	v, err := c.find(ctx, ref)
+	return v.instances, err
 }
 
 // List implements [provider.Session]. Gardener's original recognizes its instances by network tags, by
@@ -188,7 +188,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 				yield(provider.Instance{}, err)
 				return
 			}
-			if s.ours(i) && !yield(s.seen(i), nil) {
+			if s.ours(i) && !yield(s.toInstance(i), nil) {
 				return
 			}
 		}

@@ -8,12 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// whole is a spec that has nothing wrong with it.
+// whole is a valid spec.
 const whole = `{"apiVersion": "machine.openshift.io/v1beta1", "kind": "GCPMachineProviderSpec", "machineType": "n1-standard-4", "region": "us-east1",
 	"zone": "us-east1-b", "projectID": "proj", "disks": [{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "projects/x/global/images/y"}],
 	"networkInterfaces": [{"network": "c1-network", "subnetwork": "c1-worker-subnet"}],
@@ -42,7 +42,7 @@ func TestAdmit(t *testing.T) {
 		placeRows, policyRows, shieldedRows, confidentialRows(), listRows, gpuRows, accountRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := admit.Request{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := admit.Request{Spec: admissiontest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -110,7 +110,7 @@ var shieldedRows = []row{
 	},
 }
 
-// confidentialRows: each technology with each series that can do it, and with each that cannot.
+// confidentialRows has each technology with each series that supports it, and with each that does not.
 func confidentialRows() []row {
 	rows := []row{
 		{"confidentialCompute/Disabled", "nothing is asked for", `{"confidentialCompute": "Disabled"}`, nil},
@@ -180,17 +180,17 @@ var accountRows = []row{
 
 // TestWarnings: without a service account a machine is accepted.
 func TestWarnings(t *testing.T) {
-	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"serviceAccounts": null}`)))
+	warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"serviceAccounts": null}`)))
 	if len(faults) > 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0], "providerSpec.serviceAccounts: ") {
 		t.Errorf("got %v, %q", faults, warnings)
 	}
 }
 
-// TestFaultsAreBounded: what people are told does not grow with what they wrote.
+// TestFaultsAreBounded: the length of errors does not grow with the spec.
 func TestFaultsAreBounded(t *testing.T) {
 	list := `[{"sizeGb": 1}` + strings.Repeat(`,{"sizeGb": 1}`, 10000) + `]`
 	long := `{"disks": ` + list + `, "networkInterfaces": ` + list + `, "zone": "` + strings.Repeat("x", 100000) + `"}`
-	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, long)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, long)))
 	if n := len(faults.ToAggregate().Error()); len(faults) < 100 || len(faults) > 110 || n > 20000 {
 		t.Errorf("%d faults in %d bytes", len(faults), n)
 	}
@@ -210,7 +210,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// told are the types and paths of faults.
+// told are the types and paths of errors.
 func told(faults field.ErrorList) (out []string) {
 	for _, f := range faults {
 		out = append(out, string(f.Type)+" "+strings.TrimPrefix(strings.TrimPrefix(f.Field, "providerSpec"), "."))

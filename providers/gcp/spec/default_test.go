@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
@@ -17,7 +17,7 @@ var cluster = admit.Platform{ID: "c1", Architecture: "amd64"}
 const (
 	image = "projects/rhcos-cloud/global/images/rhcos-414-92-202307070025-0-gcp-"
 
-	// defaulted is what an empty spec becomes.
+	// defaulted is the result for an empty spec.
 	defaulted = `{"machineType": "n1-standard-4", "networkInterfaces": [{"network": "c1-network", "subnetwork": "c1-worker-subnet"}],
 		"disks": [{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-standard", "image": "` + image + `x86-64"}], "tags": ["c1-worker"],
 		"userDataSecret": {"name": "worker-user-data"}, "credentialsSecret": {"name": "gcp-cloud-credentials"}}`
@@ -67,7 +67,7 @@ func TestDefault(t *testing.T) {
 		},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			want := admittest.Patched(t, defaulted, r.change)
+			want := admissiontest.Patched(t, defaulted, r.change)
 			once, err := spec.Admitter{}.Default(admit.Request{Spec: []byte(r.spec), Platform: r.platform})
 			if err != nil || !jsonpatch.Equal(once, want) {
 				t.Fatalf("got %s, %v; want %s: %s", once, err, want, r.reason)
@@ -80,7 +80,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestDefaultedIsAdmitted: place and service account are all that people have to say.
+// TestDefaultedIsAdmitted: users only have to set the place and the service account.
 func TestDefaultedIsAdmitted(t *testing.T) {
 	a := admit.Request{
 		Spec: []byte(`{"region": "r", "zone": "r-a", "serviceAccounts": [{"email": "e", "scopes": ["s"]}]}`),
@@ -101,12 +101,12 @@ func TestDefaultedIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestUndecodable: what cannot be read is one fault, and an error of its kind.
+// TestUndecodable: a document that cannot be decoded has one error, of its kind.
 func TestUndecodable(t *testing.T) {
 	for _, raw := range []string{
 		`[]`, `"x"`, `7`, `{"zone": `, `{} {}`, `{"zone": []}`, `{"disks": [{"sizeGb": "16"}]}`, `{"disks": [{"sizeGb": 1.5}]}`, `{"gpus": [{"count": 4294967296}]}`, `{"preemptible": "true"}`,
 	} {
-		a := admittest.Admission([]byte(raw))
+		a := admissiontest.Admission([]byte(raw))
 		warnings, faults := spec.Admitter{}.Admit(a)
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: %v, %q", raw, faults, warnings)

@@ -130,7 +130,7 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 	return s, AsError(s.Validate(nil))
 }
 
-// AsError joins faults into an error of [provider.Invalid] ones, nil where there are none.
+// AsError joins faults into an error of [provider.Invalid] errors; nil without faults.
 func AsError(faults field.ErrorList) error {
 	errs := make([]error, 0, len(faults))
 	for _, f := range faults {

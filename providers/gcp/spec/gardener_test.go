@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// wholeGardener is a spec that has nothing wrong with it.
+// wholeGardener is a valid spec.
 const wholeGardener = `{"region": "europe-west1", "zone": "europe-west1-b", "machineType": "n2-standard-4",
 	"disks": [{"boot": true, "sizeGb": 50, "type": "pd-ssd", "image": "projects/x/global/images/y", "labels": {"name": "shoot--a--b"}}],
 	"networkInterfaces": [{"subnetwork": "shoot--a--b"}], "scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE", "preemptible": false},
 	"serviceAccounts": [{"email": "n@p.iam.gserviceaccount.com", "scopes": ["compute"]}], "tags": ["kubernetes-io-cluster-shoot--a--b", "kubernetes-io-role-node"]}`
 
-// faultyFields are those that an error is about.
+// faultyFields are the fields in an error.
 func faultyFields(t *testing.T, err error) (fields []string) {
 	t.Helper()
 	all := []error{err}
@@ -69,7 +69,7 @@ func TestDecodeGardener(t *testing.T) {
 		{"two accounts", `{"serviceAccounts": [{"email": "a"}, {"email": "b"}]}`, []string{"serviceAccounts"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := spec.DecodeGardener(admittest.Patched(t, wholeGardener, r.patch))
+			_, err := spec.DecodeGardener(admissiontest.Patched(t, wholeGardener, r.patch))
 			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
 				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
 			}
@@ -102,7 +102,7 @@ func TestDecodeOpenShift(t *testing.T) {
 		{"another word for maintenance", `{"onHostMaintenance": "SUSPEND"}`, []string{"onHostMaintenance"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
+			_, err := spec.DecodeOpenShift(admissiontest.Patched(t, whole, r.patch))
 			if got := faultyFields(t, err); !slices.Equal(got, r.want) {
 				t.Errorf("%s: %q, want %q: %v", r.name, got, r.want, err)
 			}

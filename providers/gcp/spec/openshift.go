@@ -71,7 +71,7 @@ func started(s *machineSpec) (faults field.ErrorList) {
 		faults = append(faults, field.TooMany(field.NewPath("serviceAccounts"), len(s.ServiceAccounts), 1))
 	}
 	if p := s.ConfidentialCompute; p != "" && p != machinev1beta1.ConfidentialComputePolicyDisabled && confidentialSeries(p) == nil {
-		faults = append(faults, field.Invalid(field.NewPath("confidentialCompute"), lenient.Shown(p), "is none that there is"))
+		faults = append(faults, field.Invalid(field.NewPath("confidentialCompute"), lenient.Shown(p), "is not a known value"))
 	}
 	return faults
 }

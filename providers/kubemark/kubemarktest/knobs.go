@@ -1,4 +1,4 @@
-// Package kubemarktest has what tests turn at kubemark, in whichever process it runs.
+// Package kubemarktest has the conformance suite's knobs for kubemark, in any process.
 package kubemarktest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// Knobs are those of the conformance suite. The console is that of the provider which was started last; elsewhere starts one of another
-// account.
+// Knobs returns the knobs of the conformance suite. The console is that of the provider that was started
+// last; elsewhere starts a provider for another account.
 func Knobs(
 	c *clocktesting.FakeClock, faults *providertest.Faults, console func() kubemark.Console, elsewhere func() (provider.Provider, error),
 ) providertest.Knobs {

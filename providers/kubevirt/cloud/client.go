@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// The kinds of objects that a machine is made of, besides secrets.
+// The kinds of objects that a machine consists of, besides secrets.
 var (
 	virtualMachines = kubeapi.Kind[kubevirt.VirtualMachine]{Path: "/apis/kubevirt.io/v1", Resource: "virtualmachines", Name: "VirtualMachine"}
 	instances       = kubeapi.Kind[kubevirt.VirtualMachineInstance]{
@@ -21,7 +21,7 @@ var (
 	claims      = kubeapi.Kind[corev1.PersistentVolumeClaim]{Path: "/api/v1", Resource: "persistentvolumeclaims", Name: "PersistentVolumeClaim"}
 )
 
-// connect is the client for the class's credentials.
+// connect returns the client for the class's credentials.
 func (s *session) connect(ctx context.Context) (*kubeapi.Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -39,5 +39,5 @@ func (s *session) key() provider.ClientKey {
 	return provider.KeyOf(map[string][]byte{kubeapi.KubeconfigKey: s.class.Credentials[kubeapi.KubeconfigKey]}, "", "")
 }
 
-// observe drops the client where it was denied.
+// observe drops the client if the error is Denied.
 func (s *session) observe(err error) error { return s.provider.clients.Observe(s.key(), err) }

@@ -6,10 +6,10 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// words are those of KubeVirt.
+// words are the words of KubeVirt for errors.
 var words = kubeapi.Words{Missing: "are KubeVirt and CDI installed there, and ready?", Field: specField}
 
-// fields are those of virtual machines and the ones of specs that they are made of.
+// fields maps the fields of virtual machines to those of specs.
 var fields = []struct {
 	of     *regexp.Regexp
 	become string
@@ -27,7 +27,7 @@ var fields = []struct {
 	{regexp.MustCompile(`^(spec\.template\.)?metadata\.labels`), "tags"},
 }
 
-// specField is the field of specs for one of virtual machines, which stays as it is if no spec decides it.
+// specField is the spec's field for a field of virtual machines, or else the same path.
 func specField(path string) string {
 	for _, f := range fields {
 		if f.of.MatchString(path) {

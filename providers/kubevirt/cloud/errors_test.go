@@ -14,7 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubevirt/cloud"
 )
 
-// TestAnswers: what an API server, or somebody in its place, says, by what is to be done about it. None of it is "nothing there".
+// TestAnswers: the errors of an API server, or of a proxy in its place, by kind. None of them means "not
+// found".
 func TestAnswers(t *testing.T) {
 	const asJSON, asText, asPage = "application/json", "text/plain; charset=utf-8", "text/html"
 	status := func(reason, message, details string) string {
@@ -89,7 +90,7 @@ func unwrap(err error) error {
 	return nil
 }
 
-// TestNotInstalled: where a part of KubeVirt is missing, nothing is taken for gone.
+// TestNotInstalled: if a part of KubeVirt is missing, no object counts as deleted.
 func TestNotInstalled(t *testing.T) {
 	for _, resource := range []string{"virtualmachines", "datavolumes"} {
 		t.Run(resource, func(t *testing.T) {
@@ -103,7 +104,8 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace: a namespace that was made anew is another account, and one that is not there is none.
+// TestAnotherNamespace: a namespace that was created again is another account, and one that does not exist is
+// no account.
 func TestAnotherNamespace(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -113,7 +115,7 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 }
 
-// TestKubeconfigs: what a secret may have, and what of it would be the host's.
+// TestKubeconfigs: the valid kubeconfigs, and those that would use files or programs of the host.
 func TestKubeconfigs(t *testing.T) {
 	b := newBench(t)
 	good := string(kubeconfig(b.http, "demo", "secret"))
@@ -147,8 +149,8 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
-// TestFrugal: looking at a machine that runs are two calls, and at what two originals have made is one listing each. A machine that is
-// listed is not read once more to be deleted.
+// TestFrugal: reading a running machine takes two calls, and reading those of the two originals one listing
+// each. A listed machine is not read again to be deleted.
 func TestFrugal(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")

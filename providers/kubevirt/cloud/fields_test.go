@@ -16,17 +16,17 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/kubevirt"
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// row is what becomes of a field and of all below it: where the virtual machine that the API server has received has it, or why it has
-// it nowhere.
+// row says where the virtual machine that the API server received has a field and its subfields, or why it
+// has no such field.
 type row struct {
 	field string
 	// at is a path in the virtual machine; [name] is the element of a list that has the name.
 	at string
-	// want is what is there; nil: what the spec has.
+	// want is the value there; nil: the spec's value.
 	want any
 	why  string
 }
@@ -36,7 +36,7 @@ const (
 	domain   = template + ".domain"
 )
 
-// machineRows are those of both APIs.
+// machineRows are the rows of both APIs.
 var machineRows = []row{
 	{field: "region", at: template + `.nodeSelector.topology\.kubernetes\.io/region`},
 	{field: "zone", at: template + `.nodeSelector.topology\.kubernetes\.io/zone`},
@@ -61,7 +61,7 @@ var machineRows = []row{
 	{field: "tags", at: "metadata.labels[]", why: ""},
 }
 
-// selfRows are what specs say of themselves.
+// selfRows are the fields that identify a spec.
 var selfRows = []row{
 	{field: "apiVersion", why: "is read, and decides nothing"},
 	{field: "kind", why: "is read, and decides nothing"},
@@ -88,8 +88,8 @@ var gardenerRows = slices.Concat(selfRows, machineRows)
 const original = `{"sourcePvcName":"rhcos","requestedStorage":"50Gi","storageClassName":"fast","persistentVolumeAccessMode":"ReadOnlyMany",` +
 	`"requestedMemory":"8Gi","requestedCPU":4,"networkName":"storage","ignitionSecretName":"u","credentialsSecretName":"c"}`
 
-// leaves are the paths of all fields of a type that have no fields themselves, with their types. What CDI is told of an additional volume is
-// what it is told of the first.
+// leaves returns the paths and types of all leaf fields of a type. Only the first additional volume is
+// listed: CDI gets the same fields for the others.
 func leaves(t reflect.Type, at string) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -115,7 +115,7 @@ func leaves(t reflect.Type, at string) map[string]reflect.Type {
 	return all
 }
 
-// sample is a value with all fields of a type.
+// sample returns a value with all fields of a type.
 func sample(t reflect.Type) any {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -143,7 +143,7 @@ func sample(t reflect.Type) any {
 	return 3.0
 }
 
-// documents are specs that together have all fields of a machine: some cannot be beside each other.
+// documents are specs that together have all fields of a machine: some fields exclude each other.
 func documents() (all []map[string]any) {
 	whole := func() map[string]any {
 		m, _ := sample(reflect.TypeFor[spec.Machine]()).(map[string]any)
@@ -193,8 +193,8 @@ func source(name, kind string) map[string]any {
 
 var steps = regexp.MustCompile(`((?:\\\.|[^.\[])+)(?:\[([^]]*)])?`)
 
-// under is what a document has at a path; brackets choose an element of a list by name or index, all of them if empty, or leave a map as it
-// is.
+// under returns the value of a document at a path; brackets choose an element of a list by name or index, or
+// all elements if empty, or leave a map as it is.
 func under(document any, path string) any {
 	for _, s := range steps.FindAllStringSubmatch(path, -1) {
 		fields, ok := document.(map[string]any)
@@ -218,7 +218,7 @@ func under(document any, path string) any {
 	return document
 }
 
-// first is what a spec has at a path of a row: of lists whatever element has it.
+// first returns the value of a spec at the path of a row; for lists, that of any element.
 func first(document any, path string) any {
 	name, rest, nested := strings.Cut(path, "[].")
 	value := under(document, strings.TrimSuffix(name, "[]"))
@@ -234,7 +234,7 @@ func first(document any, path string) any {
 	return nil
 }
 
-// made is the virtual machine that comes of a spec.
+// made returns the virtual machine that is created for a spec.
 func made(t *testing.T, b *bench, api string, document any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(document)
@@ -279,7 +279,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// holds looks for what a spec has in the virtual machine.
+// holds searches for the values of a spec in the virtual machine.
 func (r row) holds(t *testing.T, document, machine map[string]any, seen map[string]bool) {
 	t.Helper()
 	given := first(document, r.field)
@@ -295,7 +295,7 @@ func (r row) holds(t *testing.T, document, machine map[string]any, seen map[stri
 	case strings.HasSuffix(r.at, "labels[]"):
 		got = map[string]any{"key": got.(map[string]any)["key"]}
 	case isList && strings.HasSuffix(r.at, "disks[]"):
-		// KubeVirt's are in the order of volumes, and there are more of them.
+		// KubeVirt's disks have the order of the volumes, and there are more of them.
 		for _, d := range list {
 			name, _ := d.(map[string]any)["name"].(string)
 			if is := under(machine, domain+".devices.disks["+name+"]"); !reflect.DeepEqual(is, d) {
@@ -309,7 +309,7 @@ func (r row) holds(t *testing.T, document, machine map[string]any, seen map[stri
 	}
 }
 
-// TestRowsAreComplete: each field has a row, each row a field, and each field is in one of the specs that are sent.
+// TestRowsAreComplete: each field has a row, each row a field, and one of the sent specs has each field.
 func TestRowsAreComplete(t *testing.T) {
 	for api, shape := range shapes {
 		all := documents()
@@ -344,7 +344,7 @@ var (
 	rowsOf = map[string][]row{provider.OpenShift: openshiftRows, provider.Gardener: gardenerRows}
 )
 
-// rowOf is the row of a field: its own, or that of what it is in.
+// rowOf returns the row of a field: its own, or that of a parent field.
 func rowOf(api, path string) (found row, ok bool) {
 	for _, r := range rowsOf[api] {
 		if path == r.field || strings.HasPrefix(path, r.field+".") || strings.HasPrefix(path, r.field+"[") {
@@ -358,7 +358,7 @@ func rowOf(api, path string) (found row, ok bool) {
 
 func TestNames(t *testing.T) {
 	b := newBench(t)
-	raw := admittest.Patched(t, gardenerSpec, `{"additionalVolumes":[{"dataVolume":{"source":{"blank":{}},"storage":{"resources":{"requests":{"storage":"1Gi"}}}}}]}`)
+	raw := admissiontest.Patched(t, gardenerSpec, `{"additionalVolumes":[{"dataVolume":{"source":{"blank":{}},"storage":{"resources":{"requests":{"storage":"1Gi"}}}}}]}`)
 	var document any
 	_ = json.Unmarshal(raw, &document)
 	machine := made(t, b, provider.Gardener, document)
@@ -380,7 +380,7 @@ func TestNetworks(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			var document any
-			_ = json.Unmarshal(admittest.Patched(t, gardenerSpec, `{"networks":`+r.networks+`}`), &document)
+			_ = json.Unmarshal(admissiontest.Patched(t, gardenerSpec, `{"networks":`+r.networks+`}`), &document)
 			machine := made(t, newBench(t), r.api, document)
 			if is := under(machine, template+".networks[default].pod") != nil; is != r.pods {
 				t.Errorf("the network of pods is there: %t, want %t", is, r.pods)
@@ -392,7 +392,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// typeName is the type of a field in JSON's words.
+// typeName is JSON's word for a type.
 func typeName(t reflect.Type) string {
 	if t == reflect.TypeFor[resource.Quantity]() {
 		return "quantity"

@@ -22,7 +22,7 @@ import (
 
 const pageSize = 5
 
-// user is the one of the namespace demo.
+// user is the user of the namespace demo.
 const user = "system:serviceaccount:demo:machines"
 
 // bench is one cluster under test.
@@ -49,7 +49,7 @@ func newBench(t *testing.T, change ...func(*kubevirt.Options)) *bench {
 	return b
 }
 
-// start is a fresh process.
+// start returns the provider of a new process.
 func (b *bench) start() provider.Provider { return cloud.New(cloud.Config{Clock: b.clock}) }
 
 const openshiftSpec = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kind":"KubevirtMachineProviderSpec","sourcePvcName":"rhcos",` +
@@ -63,7 +63,7 @@ const gardenerSpec = `{"region":"region-1","zone":"zone-1","resources":{"request
 	`"sshKeys":["ssh-ed25519 AAAA nobody@example.com"],"networks":[{"name":"storage"}],` +
 	`"tags":{"mcm.gardener.cloud/cluster":"CLUSTER","mcm.gardener.cloud/role":"node"}}`
 
-// kubeconfig is that of a user of a server, which serves TLS: a token is sent to no other.
+// kubeconfig returns a user's kubeconfig for a server with TLS: clients send a token to no other server.
 func kubeconfig(server *httptest.Server, namespace, token string) []byte {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return fmt.Appendf(nil, `apiVersion: v1
@@ -98,7 +98,7 @@ func (b *bench) session(class provider.Class) provider.Session {
 	return s
 }
 
-// operations are those by which the double knows what serves a verb.
+// operations maps a verb to the operation of the simulator that serves it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "virtualmachines.list", providertest.Create: "virtualmachines.create", providertest.Delete: "virtualmachines.delete",
 	providertest.List: "virtualmachines.list", providertest.Maintain: "virtualmachines.patch", providertest.Power: "virtualmachines.patch",
@@ -125,7 +125,8 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// plant makes a virtual machine around the provider: with a UID as we make it, without as either of the originals does.
+// plant creates a virtual machine without the provider: with a UID as this provider does, without one as
+// either of the originals does.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	p := kubevirt.Planted{
 		Name: i.Name, Namespace: "demo", Zone: "zone-1", Annotations: map[string]string{},
@@ -135,7 +136,7 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 		},
 	}
 	if i.UID != "" {
-		p.Name += "-twin" // whose name is not the machine's
+		p.Name += "-twin" // its name is not the machine's
 		p.Labels["millwright.dev/machine-uid"], p.Labels["millwright.dev/cluster"] = i.UID, class.Cluster
 		p.Annotations["millwright.dev/machine"] = i.Name
 		for key, value := range map[string]string{"millwright.dev/owner": class.Owner, "millwright.dev/machine-namespace": i.Namespace} {
@@ -148,14 +149,14 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	return nil
 }
 
-// strip takes from a virtual machine what says in which namespace its machine is, and a label of users.
+// strip removes the machine's namespace and a user's label from a virtual machine.
 func (b *bench) strip(_ provider.Class, id string) error {
 	return b.cloud.Change("virtualmachines", "demo", id, map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{"millwright.dev/machine-namespace": nil}, "labels": map[string]any{"kubevirt.io/vm": "another"},
 	}})
 }
 
-// leave makes a machine's secrets and ends before the virtual machine: a process that crashed then.
+// leave creates a machine's secrets and ends before the virtual machine, as after a crash.
 func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "virtualmachines.create", Times: 1})
 	s, err := b.start().Open(b.t.Context(), class)
@@ -168,7 +169,7 @@ func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	return nil
 }
 
-// count counts virtual machines of the cluster, and what is made for its machines.
+// count counts the virtual machines of the cluster, and the dependants of its machines.
 func (b *bench) count(class provider.Class) (instances, dependants int, err error) {
 	ours := func(labels map[string]string) bool {
 		return labels["millwright.dev/cluster"] == class.Cluster || labels["mcm.gardener.cloud/cluster"] == class.Cluster
@@ -195,7 +196,7 @@ func (b *bench) harness() providertest.Harness {
 			provider.OpenShift: regexp.MustCompile(`kubevirt://demo/` + name), provider.Gardener: regexp.MustCompile(`kubevirt://` + name),
 		},
 		PageSize: pageSize,
-		// No node is waited for less than a minute.
+		// The provider waits for a node for a minute.
 		Patience: 3 * time.Minute,
 		BadSpecs: badSpecs,
 		Spellings: func(i provider.Instance) []string {

@@ -17,39 +17,41 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// Annotations besides those that say whose something is.
+// Annotations, besides those of ownership.
 const (
-	// noteMachine, of secrets, data volumes and claims, is the virtual machine that they are made for.
-	noteMachine = "kubevirt.millwright.dev/virtual-machine"
-	// noteRan says that a virtual machine ran: what befalls it later is no reason to give it up.
-	noteRan = "kubevirt.millwright.dev/ran"
-	// noteReboot is the last request for a reboot, and the instance that it was to end.
-	noteReboot = "kubevirt.millwright.dev/reboot"
+	// annotationVM is the virtual machine that a secret, data volume or claim was created for.
+	annotationVM = "kubevirt.millwright.dev/virtual-machine"
+	// annotationRan records that a virtual machine has run: a later error is not a failure to create it.
+	annotationRan = "kubevirt.millwright.dev/ran"
+	// annotationReboot has the last reboot request, and the instance to be deleted by it.
+	annotationReboot = "kubevirt.millwright.dev/reboot"
 )
 
-// scope is whose virtual machines a session makes and finds.
+// scope is the ownership scope of a session: it creates and finds virtual machines in it.
 type scope struct {
 	class provider.Class
 	plan  plan
-	// bare: the class has no spec any more; what is there is found and removed.
+	// bare: the class has no spec any more; the session only finds and deletes.
 	bare bool
 }
 
 func (s scope) marks(ref provider.Ref) kubeapi.Marks { return kubeapi.MarksFor(s.class, ref) }
 
-// marksOn is what an object says. One of another implementation has its own name for the machine's.
+// marksOn reads the ownership of an object. Another implementation stores the machine's name differently.
 func marksOn(m metav1.ObjectMeta) kubeapi.Marks {
 	o := kubeapi.MarksOn(m)
 	o.Name = cmp.Or(o.Name, m.Name)
 	return o
 }
 
-// originalLabel is on all that OpenShift's original makes for a cluster. Tags of that cluster's own are what the other's has.
+// originalLabel is the label that OpenShift's original provider adds to all objects of a cluster. It counts
+// as a tag of the same cluster in the other API.
 func originalLabel(cluster string) string {
 	return "tenantcluster-" + cluster + "-machine.openshift.io"
 }
 
-// machineLabels are those of a virtual machine and its instance: of users, of the original, and ours.
+// machineLabels are the labels of a virtual machine and its instance: the user's, the original provider's,
+// and ours.
 func (s scope) machineLabels(ref provider.Ref) map[string]string {
 	all := map[string]string{"kubevirt.io/vm": machineName(ref.Name)}
 	if !s.bare {
@@ -62,7 +64,8 @@ func (s scope) machineLabels(ref provider.Ref) map[string]string {
 	return all
 }
 
-// owns reports whether a virtual machine is in the class's ownership scope: by our own word for the cluster, or by the original's.
+// owns reports whether a virtual machine is in the class's ownership scope, by our cluster label or by the
+// original's.
 func (s scope) owns(m metav1.ObjectMeta) bool {
 	if ours, marked := m.Labels[kubeapi.LabelCluster]; marked {
 		return ours == kubeapi.LabelValue(s.class.Cluster)
@@ -81,7 +84,7 @@ func (s scope) owns(m metav1.ObjectMeta) bool {
 	return true
 }
 
-// selectors choose what may be in scope: what we made, and what the original made.
+// selectors select the objects that may be in scope: ours, and the original's.
 func (s scope) selectors() []string {
 	all := []string{kubeapi.LabelCluster + "=" + kubeapi.LabelValue(s.class.Cluster)}
 	switch key := originalLabel(s.class.Cluster); {
@@ -95,10 +98,11 @@ func (s scope) selectors() []string {
 	return all
 }
 
-// mostName is how long the name of a virtual machine is at most: its instances and pods have it as a label.
+// mostName is the maximum length of a virtual machine's name: its instance and pod have the name as a label.
 const mostName = validation.LabelValueMaxLength
 
-// machineName is the name of a machine's virtual machine: the machine's, or what is always the same in its place.
+// machineName is the name of a machine's virtual machine: the machine's name, or a fixed replacement for a
+// name that is too long or invalid.
 func machineName(of string) string {
 	if len(of) <= mostName {
 		return of
@@ -107,15 +111,15 @@ func machineName(of string) string {
 	return strings.TrimRight(of[:mostName-9], "-.") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// partName is the name of something that is made for the virtual machine, and for no other of that name.
-func (s scope) partName(ref provider.Ref, part string) string {
+// dependantName is the name of an object that is created for this machine's virtual machine only.
+func (s scope) dependantName(ref provider.Ref, part string) string {
 	return machineName(ref.Name) + "-" + part + "-" + ref.Token(s.class.Cluster)[:8]
 }
 
-// scheme is what provider IDs begin with.
+// scheme is the prefix of provider IDs.
 const scheme = "kubevirt://"
 
-// providerID is in the format of the API: OpenShift's original has the namespace in it.
+// providerID has the format of the API: OpenShift's original includes the namespace.
 func (s scope) providerID(namespace, name string) string {
 	if s.class.API == provider.OpenShift {
 		return scheme + namespace + "/" + name
@@ -123,7 +127,8 @@ func (s scope) providerID(namespace, name string) string {
 	return scheme + name
 }
 
-// identified is the name of the virtual machine that a provider ID names in the namespace; empty: it names none there.
+// identified is the name of the virtual machine in a provider ID; empty if the ID names none in the
+// namespace.
 func identified(providerID, namespace string) string {
 	path, ok := strings.CutPrefix(strings.ToLower(providerID), scheme)
 	if !ok {
@@ -136,7 +141,8 @@ func identified(providerID, namespace string) string {
 	return parts[len(parts)-1]
 }
 
-// nodeName is the name under which the guest registers: its host name, which is the virtual machine's as far as the first dot.
+// nodeName is the name under which the guest registers: its host name, which is the virtual machine's name up
+// to the first dot.
 func nodeName(v *kubevirt.VirtualMachine) string {
 	if v.Spec.Template != nil && v.Spec.Template.Spec.Hostname != "" {
 		return v.Spec.Template.Spec.Hostname
@@ -145,5 +151,5 @@ func nodeName(v *kubevirt.VirtualMachine) string {
 	return name
 }
 
-// sortedKeys are those of a map, in order.
+// sortedKeys returns the keys of a map in order.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

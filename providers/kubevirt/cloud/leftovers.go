@@ -12,7 +12,8 @@ import (
 
 var _ provider.LeftoverLister = &session{}
 
-// Leftovers implements [provider.LeftoverLister]: secrets, data volumes and claims of machines that have no virtual machine.
+// Leftovers implements [provider.LeftoverLister]: secrets, data volumes and claims of machines without a
+// virtual machine.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		c, err := s.connect(ctx)
@@ -20,24 +21,24 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 			yield(provider.Leftover{}, err)
 			return
 		}
-		stopped := errors.New("no more is asked for")
-		err = errand{s, c}.leftovers(ctx, func(l provider.Leftover) error {
+		stopped := errors.New("the caller has stopped")
+		err = call{s, c}.leftovers(ctx, func(l provider.Leftover) error {
 			if !yield(l, nil) {
 				return stopped
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, stopped) {
-			yield(provider.Leftover{}, fmt.Errorf("list what virtual machines have left: %w", s.observe(err)))
+			yield(provider.Leftover{}, fmt.Errorf("list leftovers of virtual machines: %w", s.observe(err)))
 		}
 	}
 }
 
-func (e errand) leftovers(ctx context.Context, yield func(provider.Leftover) error) error {
-	selector := kubeapi.LabelCluster + "=" + kubeapi.LabelValue(e.class.Cluster)
-	var found []part
-	// Parts first: those that are made meanwhile have no virtual machine yet.
-	err := eachPart(ctx, e.c, selector, func(p part) error {
+func (c call) leftovers(ctx context.Context, yield func(provider.Leftover) error) error {
+	selector := kubeapi.LabelCluster + "=" + kubeapi.LabelValue(c.class.Cluster)
+	var found []dependant
+	// Dependants first: those created meanwhile have no virtual machine yet.
+	err := eachDependant(ctx, c.client, selector, func(p dependant) error {
 		if p.meta.DeletionTimestamp == nil && p.meta.Labels[kubeapi.LabelUID] != "" {
 			found = append(found, p)
 		}
@@ -47,7 +48,7 @@ func (e errand) leftovers(ctx context.Context, yield func(provider.Leftover) err
 		return err
 	}
 	living := map[string]bool{}
-	for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, selector) {
+	for v, err := range virtualMachines.List(ctx, c.client, c.client.Namespace, selector) {
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (b *bench) create(class provider.Class, ref provider.Ref, userData string) 
 	return b.session(class).Create(b.t.Context(), ref, provider.Want{UserData: []byte(userData)})
 }
 
-// only is the instance of a machine.
+// only returns the only instance of a machine.
 func (b *bench) only(class provider.Class, ref provider.Ref) provider.Instance {
 	b.t.Helper()
 	found, err := b.session(class).Find(b.t.Context(), ref)
@@ -39,7 +39,7 @@ func (b *bench) only(class provider.Class, ref provider.Ref) provider.Instance {
 	return found[0]
 }
 
-// running makes the instance of a machine, and waits for it.
+// running creates the instance of a machine, and waits until it runs.
 func (b *bench) running(class provider.Class, ref provider.Ref) provider.Instance {
 	b.t.Helper()
 	if _, err := b.create(class, ref, "#cloud-config"); err != nil {
@@ -70,7 +70,7 @@ func (b *bench) removed(class provider.Class, ref provider.Ref, given ...provide
 	b.t.Fatal("it does not go")
 }
 
-// dependants are the names of what is made for virtual machines, by kind.
+// dependants are the names of the dependants of virtual machines, by kind.
 func (b *bench) dependants() map[string][]string {
 	all := map[string][]string{}
 	for _, d := range b.cloud.Dependants() {
@@ -90,7 +90,8 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestSecrets: what the guest is given is there before the virtual machine, is what was given last, and goes with it.
+// TestSecrets: the guest's secrets exist before the virtual machine, have the last data, and are deleted with
+// it.
 func TestSecrets(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.Gardener, "c1"), machineRef("m")
@@ -127,7 +128,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestOwnershipMended: a process that ended between the virtual machine and its ownership leaves nothing undone.
+// TestOwnershipMended: after a process ended between the virtual machine and its ownership, the next one sets
+// the ownership.
 func TestOwnershipMended(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -144,7 +146,7 @@ func TestOwnershipMended(t *testing.T) {
 	}
 }
 
-// TestNameTaken: the virtual machine of somebody else is no success, and stays.
+// TestNameTaken: an existing virtual machine of another owner is a conflict, and stays.
 func TestNameTaken(t *testing.T) {
 	for _, r := range []struct {
 		reason string
@@ -158,7 +160,7 @@ func TestNameTaken(t *testing.T) {
 			b := newBench(t)
 			class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
 			b.cloud.Plant(kubevirt.Planted{Name: "m", Namespace: "demo", Labels: r.labels})
-			if _, err := b.create(class, ref, "x"); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "not of this machine") {
+			if _, err := b.create(class, ref, "x"); provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "belongs to another machine") {
 				t.Errorf("create says %v", err)
 			}
 			b.removed(class, ref)
@@ -169,7 +171,8 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// TestGivenIsGone: an instance that was replaced by another of its name is not there any more, and its successor stays.
+// TestGivenIsGone: an instance that was replaced by another of its name does not exist any more, and its
+// successor stays.
 func TestGivenIsGone(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -184,7 +187,8 @@ func TestGivenIsGone(t *testing.T) {
 	b.only(class, successor)
 }
 
-// TestNothingIsLeft: whichever call a process ended after, a machine that is deleted leaves nothing, and what it left is listed.
+// TestNothingIsLeft: after a crash at any call, the deletion of a machine leaves nothing, and leftovers are
+// listed.
 func TestNothingIsLeft(t *testing.T) {
 	for _, operation := range []string{"secrets.create", "virtualmachines.create", "secrets.patch"} {
 		t.Run(operation, func(t *testing.T) {
@@ -212,7 +216,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestIgnitionOfTheOriginal: what OpenShift's original leaves goes with its virtual machine.
+// TestIgnitionOfTheOriginal: the secret of OpenShift's original is deleted with its virtual machine.
 func TestIgnitionOfTheOriginal(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -228,7 +232,7 @@ func TestIgnitionOfTheOriginal(t *testing.T) {
 	}
 }
 
-// TestFault: a virtual machine that does not come up says why, and how far that reaches.
+// TestFault: a virtual machine that does not start has a fault with a cause and a scope.
 func TestFault(t *testing.T) {
 	for _, r := range []struct {
 		reason, spec string
@@ -269,7 +273,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestNoFaultAfterItRan: what befalls a virtual machine later is no reason to give it up.
+// TestNoFaultAfterItRan: an error of a virtual machine that has run is no fault.
 func TestNoFaultAfterItRan(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -293,7 +297,7 @@ func TestNoFaultAfterItRan(t *testing.T) {
 	}
 }
 
-// TestAdopted: what an original made gets our labels when it is the machine's own.
+// TestAdopted: an original's virtual machine gets our labels once the machine has recorded it.
 func TestAdopted(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -320,7 +324,7 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-// TestElsewhere: what a provider ID names in another namespace is not in this one.
+// TestElsewhere: a provider ID of another namespace names nothing in this one.
 func TestElsewhere(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -337,7 +341,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestRepeatedReboot: a request ends one instance, also where the first call ended half way.
+// TestRepeatedReboot: a request ends one instance, also if the first call ended halfway.
 func TestRepeatedReboot(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -365,7 +369,7 @@ func TestRepeatedReboot(t *testing.T) {
 	}
 }
 
-// TestRole: the rights in the documentation are enough for everything, and each of them is needed.
+// TestRole: the permissions in the documentation are enough for all calls, and each of them is needed.
 func TestRole(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/providers/kubevirt-role.yaml")
 	if err != nil {
@@ -424,7 +428,8 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// leftBehind makes what is left of a machine whose virtual machine went without it: all that has a finalizer, say.
+// leftBehind creates the leftovers of a machine whose virtual machine was deleted alone: those with a
+// finalizer, for example.
 func (b *bench) leftBehind(class provider.Class, ref provider.Ref) {
 	b.t.Helper()
 	meta := fmt.Sprintf(`"metadata":{"name":"left","labels":{"millwright.dev/machine-uid":%q,"millwright.dev/cluster":%q}}`, ref.UID, class.Cluster)

@@ -1,7 +1,9 @@
-// Package cloud runs machines on KubeVirt: virtual machines of a namespace in another cluster, which the kubeconfig of a class opens.
+// Package cloud runs machines on KubeVirt: as virtual machines in a namespace of another cluster, to which
+// the class's kubeconfig gives access.
 //
-// A namespace has one virtual machine of a name. So a machine's has the machine's name, and says by labels whose it is: who is told that
-// there is one already reads whether it is the machine's own.
+// The virtual machine of a machine has the machine's name, and labels record its owner. The API server
+// refuses a second object of that name; the provider then reads the labels to learn whether the existing one
+// is the machine's own.
 package cloud
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Config is what a [Provider] is made with.
+// Config has the dependencies of a [Provider].
 type Config struct{ Clock provider.Clock }
 
 // Provider implements [provider.Provider].
@@ -30,19 +32,19 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New makes a provider.
+// New returns a provider.
 func New(config Config) *Provider {
 	return &Provider{config: config, specs: kit.NewSpecs(decode), clients: kit.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
 }
 
-// Plugin is the provider to be served.
+// Plugin returns the provider to serve.
 func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: name,
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			return New(Config{Clock: e.Clock}), nil
 		},
-		// What an API server of a small cluster stands beside its own controllers.
+		// The API server of a small cluster can serve this load besides its own controllers.
 		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
 	}
 }
@@ -52,7 +54,7 @@ const name = "kubevirt"
 // Name implements [provider.Provider].
 func (*Provider) Name() string { return name }
 
-// Open implements [provider.Provider]. The cluster is first asked for something when the session is.
+// Open implements [provider.Provider]. It makes no call to the cluster.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,13 +73,13 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// plan is a spec as virtual machines are made of it. It is shared, and not changed.
+// plan is a decoded spec. It is shared: do not change it.
 type plan struct {
 	*spec.Machine
 	api string
 }
 
-// decode reads the spec of either API.
+// decode decodes the spec of either API.
 func decode(api string, raw []byte) (plan, error) {
 	read := map[string]func([]byte) (*spec.Machine, error){provider.OpenShift: spec.DecodeOpenShift, provider.Gardener: spec.DecodeGardener}[api]
 	if read == nil {
@@ -90,7 +92,7 @@ func decode(api string, raw []byte) (plan, error) {
 	return plan{Machine: m, api: api}, nil
 }
 
-// ReadSpec implements [provider.SpecReader]: OpenShift's original has names of its own for the secrets.
+// ReadSpec implements [provider.SpecReader]: OpenShift's original has its own field names for the secrets.
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener

@@ -20,22 +20,22 @@ type session struct {
 	scope
 }
 
-// errand is one call of a session, with what it is made through.
-type errand struct {
+// call is one call of a session, with its client.
+type call struct {
 	*session
-	c *kubeapi.Client
+	client *kubeapi.Client
 }
 
 var _ provider.Session = &session{}
 
-// seen is a virtual machine, and its instance; nil: it has none now.
-type seen struct {
-	machine  *kubevirt.VirtualMachine
-	instance *kubevirt.VirtualMachineInstance
+// observed is a virtual machine and its instance; nil: it has no instance now.
+type observed struct {
+	vm  *kubevirt.VirtualMachine
+	vmi *kubevirt.VirtualMachineInstance
 }
 
-// Account implements [provider.Session]: the UID of the namespace, which no other namespace of any cluster has. A list of a namespace
-// that is not there is empty, so that nothing found there says nothing.
+// Account implements [provider.Session]: the UID of the namespace, which is unique among all clusters. A list
+// in a namespace that does not exist is empty: without the UID, an empty list would prove nothing.
 func (s *session) Account(ctx context.Context) (string, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.scopeName(), Choices: s.choices(), RebootsOnce: true}
 }
 
-// scopeName names the tags of the Gardener API: what its original made is listed by them.
+// scopeName has the tags of the Gardener API, by which the original's virtual machines are listed.
 func (s *session) scopeName() string {
 	if s.bare || s.class.API == provider.OpenShift || len(s.plan.Tags) == 0 {
 		return provider.WholeAccount
@@ -58,7 +58,7 @@ func (s *session) scopeName() string {
 	return labels.SelectorFromSet(s.plan.Tags).String()
 }
 
-// choices returns the spec's only choice. Where it names no zone, KubeVirt takes any node.
+// choices returns the spec's only choice. If it names no zone, KubeVirt uses any node.
 func (s *session) choices() []provider.Choice {
 	if s.bare {
 		return nil
@@ -68,44 +68,45 @@ func (s *session) choices() []provider.Choice {
 
 // Find implements [provider.Session].
 func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
-	c, err := s.connect(ctx)
+	client, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := errand{s, c}
-	found, err := e.find(ctx, ref)
+	c := call{s, client}
+	found, err := c.find(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("look for virtual machines of %s: %w", ref.Name, s.observe(err))
 	}
 	out := make([]provider.Instance, 0, len(found))
 	for _, v := range found {
-		i, err := e.told(ctx, seen{machine: v})
+		i, err := c.toInstance(ctx, observed{vm: v})
 		if err != nil {
-			return nil, fmt.Errorf("look at virtual machine %s of %s: %w", v.Name, ref.Name, s.observe(err))
+			return nil, fmt.Errorf("read virtual machine %s of %s: %w", v.Name, ref.Name, s.observe(err))
 		}
 		out = append(out, i)
 	}
 	return out, nil
 }
 
-// find is what may be ref's: by UID, by provider ID, by name without another UID.
-func (e errand) find(ctx context.Context, ref provider.Ref) (found []*kubevirt.VirtualMachine, err error) {
+// find returns the virtual machines that may be ref's: by UID, by provider ID, or by name if they have no
+// other UID.
+func (c call) find(ctx context.Context, ref provider.Ref) (found []*kubevirt.VirtualMachine, err error) {
 	if ref.UID != "" {
-		if found, err = e.ofUID(ctx, ref.UID); err != nil {
+		if found, err = c.withUID(ctx, ref.UID); err != nil {
 			return nil, err
 		}
 	}
-	recorded := identified(ref.ProviderID, e.c.Namespace)
+	recorded := identified(ref.ProviderID, c.client.Namespace)
 	for _, name := range slices.Compact([]string{recorded, machineName(ref.Name)}) {
 		known := slices.ContainsFunc(found, func(v *kubevirt.VirtualMachine) bool { return v.Name == name })
 		if name == "" || known {
 			continue
 		}
-		v, err := virtualMachines.Get(ctx, e.c, e.c.Namespace, name)
+		v, err := virtualMachines.Get(ctx, c.client, c.client.Namespace, name)
 		if err != nil {
 			return nil, err
 		}
-		if v == nil || !e.owns(v.ObjectMeta) {
+		if v == nil || !c.owns(v.ObjectMeta) {
 			continue
 		}
 		o := marksOn(v.ObjectMeta)
@@ -116,28 +117,28 @@ func (e errand) find(ctx context.Context, ref provider.Ref) (found []*kubevirt.V
 	return found, nil
 }
 
-// ofUID are the virtual machines of the cluster that carry the UID.
-func (e errand) ofUID(ctx context.Context, uid string) (found []*kubevirt.VirtualMachine, err error) {
-	for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, kubeapi.LabelUID+"="+kubeapi.LabelValue(uid)) {
+// withUID returns the cluster's virtual machines that have the UID.
+func (c call) withUID(ctx context.Context, uid string) (found []*kubevirt.VirtualMachine, err error) {
+	for v, err := range virtualMachines.List(ctx, c.client, c.client.Namespace, kubeapi.LabelUID+"="+kubeapi.LabelValue(uid)) {
 		if err != nil {
 			return nil, err
 		}
-		if e.owns(v.ObjectMeta) {
+		if c.owns(v.ObjectMeta) {
 			found = append(found, v)
 		}
 	}
 	return found, nil
 }
 
-// told is a virtual machine as the engine knows it, after a look at its instance if there is one that was not looked at.
-func (e errand) told(ctx context.Context, v seen) (provider.Instance, error) {
-	if v.instance == nil && v.machine.Status.Created {
+// toInstance converts a virtual machine. If its instance was not read yet, toInstance reads it.
+func (c call) toInstance(ctx context.Context, v observed) (provider.Instance, error) {
+	if v.vmi == nil && v.vm.Status.Created {
 		var err error
-		if v.instance, err = instances.Get(ctx, e.c, e.c.Namespace, v.machine.Name); err != nil {
+		if v.vmi, err = instances.Get(ctx, c.client, c.client.Namespace, v.vm.Name); err != nil {
 			return provider.Instance{}, err
 		}
 	}
-	return e.instance(v, e.provider.config.Clock.Now()), nil
+	return c.instance(v, c.provider.config.Clock.Now()), nil
 }
 
 // List implements [provider.Session].
@@ -148,7 +149,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			yield(provider.Instance{}, err)
 			return
 		}
-		for i, err := range (errand{s, c}).list(ctx) {
+		for i, err := range (call{s, c}).list(ctx) {
 			if err != nil {
 				yield(provider.Instance{}, fmt.Errorf("list virtual machines: %w", s.observe(err)))
 				return
@@ -160,24 +161,24 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-func (e errand) list(ctx context.Context) iter.Seq2[provider.Instance, error] {
+func (c call) list(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
-		for _, selector := range e.selectors() {
+		for _, selector := range c.selectors() {
 			running := map[string]*kubevirt.VirtualMachineInstance{}
-			for i, err := range instances.List(ctx, e.c, e.c.Namespace, selector) {
+			for i, err := range instances.List(ctx, c.client, c.client.Namespace, selector) {
 				if err != nil {
 					yield(provider.Instance{}, err)
 					return
 				}
 				running[i.Name] = i
 			}
-			for v, err := range virtualMachines.List(ctx, e.c, e.c.Namespace, selector) {
+			for v, err := range virtualMachines.List(ctx, c.client, c.client.Namespace, selector) {
 				var i provider.Instance
-				if err == nil && !e.owns(v.ObjectMeta) {
+				if err == nil && !c.owns(v.ObjectMeta) {
 					continue
 				}
 				if err == nil {
-					i, err = e.told(ctx, seen{v, running[v.Name]})
+					i, err = c.toInstance(ctx, observed{v, running[v.Name]})
 				}
 				if !yield(i, err) || err != nil {
 					return

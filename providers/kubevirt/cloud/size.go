@@ -13,7 +13,7 @@ import (
 
 var _ provider.Sizer = &session{}
 
-// Size implements [provider.Sizer]: what the spec says. No call is made for it.
+// Size implements [provider.Sizer] from the spec, without a call.
 func (s *session) Size(context.Context) (provider.Size, error) {
 	if s.bare {
 		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -30,10 +30,10 @@ func (s *session) Size(context.Context) (provider.Size, error) {
 	return size, nil
 }
 
-// choice is the name of the only one.
+// choice is the name of the only choice.
 func (p plan) choice() string { return typeName(p.Machine) + " in " + cmp.Or(p.Zone, "any zone") }
 
-// Differences implements [provider.Session] for what a virtual machine shows.
+// Differences implements [provider.Session] for the properties that a virtual machine shows.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
 	if s.bare {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// remade is something of a spec in KubeVirt's types: the fields have the same names.
-func remade[T any](of any) (*T, error) {
+// converted converts a part of the spec to KubeVirt's type: the field names are the same.
+func converted[T any](of any) (*T, error) {
 	raw, err := json.Marshal(of)
 	if err != nil {
 		return nil, fmt.Errorf("encode a part of the spec: %w", err)
@@ -27,16 +27,16 @@ func remade[T any](of any) (*T, error) {
 	return out, nil
 }
 
-// The parts of a machine besides its volumes, as their names have them.
+// The dependants of a machine besides its volumes, as their names contain them.
 const (
-	partUserData = "user-data"
-	partSSHKeys  = "ssh-keys"
+	dependantUserData = "user-data"
+	dependantSSHKeys  = "ssh-keys"
 )
 
-// stopSeconds is how long a guest has to shut down before it is ended: its node was drained by then.
+// stopSeconds is how long a guest may take to shut down: its node was drained before.
 const stopSeconds = int64(30)
 
-// builder makes the virtual machine of one machine.
+// builder builds the virtual machine of one machine.
 type builder struct {
 	scope
 	ref       provider.Ref
@@ -74,20 +74,20 @@ func (b builder) build() (*kubevirt.VirtualMachine, error) {
 	}, nil
 }
 
-// labelled is the name of something, and whose it is.
+// labelled is the metadata of an object: its name and its owner.
 func (b builder) labelled(name string) metav1.ObjectMeta {
 	o := b.marks(b.ref)
 	return metav1.ObjectMeta{Name: name, Namespace: b.namespace, Labels: o.Labels(), Annotations: o.Annotations()}
 }
 
-// part is the same of something that is made for the virtual machine.
-func (b builder) part(name string) metav1.ObjectMeta {
-	meta := b.labelled(b.partName(b.ref, name))
-	meta.Annotations[noteMachine] = machineName(b.ref.Name)
+// dependant is the metadata of an object that is created for the virtual machine.
+func (b builder) dependant(name string) metav1.ObjectMeta {
+	meta := b.labelled(b.dependantName(b.ref, name))
+	meta.Annotations[annotationVM] = machineName(b.ref.Name)
 	return meta
 }
 
-// domain is what the guest sees, without disks and networks.
+// domain is the hardware of the guest without disks and networks.
 func (b builder) domain() (*kubevirt.DomainSpec, error) {
 	all := map[string]any{"resources": b.plan.Resources}
 	if b.plan.CPU != nil {
@@ -101,10 +101,10 @@ func (b builder) domain() (*kubevirt.DomainSpec, error) {
 		others.Disks = nil
 		all["devices"] = others
 	}
-	return remade[kubevirt.DomainSpec](all)
+	return converted[kubevirt.DomainSpec](all)
 }
 
-// nodes are those that the virtual machine may run on.
+// nodes is the node selector.
 func (b builder) nodes() map[string]string {
 	all := map[string]string{}
 	if b.plan.Region != "" {
@@ -119,8 +119,8 @@ func (b builder) nodes() map[string]string {
 	return all
 }
 
-// networks are that of pods, unless another stands in for it, and those of Multus, each as a bridge: so the address that the guest
-// shows is the one under which others reach it.
+// networks are the pod network, unless another network replaces it, and the Multus networks, each as a
+// bridge: so the guest shows the address under which others reach it.
 func (b builder) networks(t *kubevirt.VirtualMachineInstanceSpec) {
 	add := func(name string, source kubevirt.NetworkSource) {
 		t.Networks = append(t.Networks, kubevirt.Network{Name: name, NetworkSource: source})
@@ -136,7 +136,7 @@ func (b builder) networks(t *kubevirt.VirtualMachineInstanceSpec) {
 	}
 }
 
-// access lets the keys of users in, by the same volume that has the user data.
+// access authorizes the user's SSH keys, through the volume of the user data.
 func (b builder) access() []kubevirt.AccessCredential {
 	if len(b.plan.SSHKeys) == 0 {
 		return nil
@@ -146,12 +146,12 @@ func (b builder) access() []kubevirt.AccessCredential {
 		by = kubevirt.SSHPublicKeyAccessCredentialPropagationMethod{ConfigDrive: &kubevirt.ConfigDriveSSHPublicKeyAccessCredentialPropagation{}}
 	}
 	return []kubevirt.AccessCredential{{SSHPublicKey: &kubevirt.SSHPublicKeyAccessCredential{
-		Source:            kubevirt.SSHPublicKeyAccessCredentialSource{Secret: &kubevirt.AccessCredentialSecretSource{SecretName: b.partName(b.ref, partSSHKeys)}},
+		Source:            kubevirt.SSHPublicKeyAccessCredentialSource{Secret: &kubevirt.AccessCredentialSecretSource{SecretName: b.dependantName(b.ref, dependantSSHKeys)}},
 		PropagationMethod: by,
 	}}}
 }
 
-// volumes are what disks show, the one to boot from first, and the data volumes that are made for them.
+// volumes are the disks' volumes, the boot volume first, and the templates of data volumes.
 func (b builder) volumes() (all []kubevirt.Volume, made []kubevirt.DataVolumeTemplateSpec, err error) {
 	add := func(disk string, of *spec.DataVolume) error {
 		template, err := b.dataVolume(disk, of)
@@ -174,7 +174,7 @@ func (b builder) volumes() (all []kubevirt.Volume, made []kubevirt.DataVolumeTem
 			}
 			continue
 		}
-		source, err := remade[kubevirt.VolumeSource](v.VolumeSource)
+		source, err := converted[kubevirt.VolumeSource](v.VolumeSource)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -183,9 +183,9 @@ func (b builder) volumes() (all []kubevirt.Volume, made []kubevirt.DataVolumeTem
 	return all, made, nil
 }
 
-// userData is the volume that cloud-init or Ignition reads: each of the originals has its own format.
+// userData is the volume that cloud-init or Ignition reads: the two originals have different formats.
 func (b builder) userData() kubevirt.Volume {
-	from := &corev1.LocalObjectReference{Name: b.partName(b.ref, partUserData)}
+	from := &corev1.LocalObjectReference{Name: b.dependantName(b.ref, dependantUserData)}
 	source := kubevirt.VolumeSource{CloudInitNoCloud: &kubevirt.CloudInitNoCloudSource{UserDataSecretRef: from}}
 	if b.plan.api == provider.OpenShift {
 		source = kubevirt.VolumeSource{CloudInitConfigDrive: &kubevirt.CloudInitConfigDriveSource{UserDataSecretRef: from}}
@@ -193,9 +193,9 @@ func (b builder) userData() kubevirt.Volume {
 	return kubevirt.Volume{Name: spec.UserDataDisk, VolumeSource: source}
 }
 
-// dataVolume is one that KubeVirt makes with the virtual machine, and removes with it.
+// dataVolume is the template of a volume that KubeVirt creates and deletes with the virtual machine.
 func (b builder) dataVolume(disk string, of *spec.DataVolume) (*kubevirt.DataVolumeTemplateSpec, error) {
-	s, err := remade[cdi.DataVolumeSpec](of)
+	s, err := converted[cdi.DataVolumeSpec](of)
 	if err != nil {
 		return nil, err
 	}
@@ -205,12 +205,12 @@ func (b builder) dataVolume(disk string, of *spec.DataVolume) (*kubevirt.DataVol
 	if s.Source != nil && s.Source.Snapshot != nil && s.Source.Snapshot.Namespace == "" {
 		s.Source.Snapshot.Namespace = b.namespace
 	}
-	meta := b.part(disk)
-	meta.Namespace = "" // it is the virtual machine's
+	meta := b.dependant(disk)
+	meta.Namespace = "" // the namespace is the virtual machine's
 	return &kubevirt.DataVolumeTemplateSpec{ObjectMeta: meta, Spec: *s}, nil
 }
 
-// disks attach the volumes, as the spec says or on the bus virtio.
+// disks attach the volumes as the spec configures them, or else on the virtio bus.
 func (b builder) disks(volumes []kubevirt.Volume) (all []kubevirt.Disk, err error) {
 	var given []spec.Disk
 	if b.plan.Devices != nil {
@@ -224,7 +224,7 @@ func (b builder) disks(volumes []kubevirt.Volume) (all []kubevirt.Disk, err erro
 		if disk.Disk == nil && disk.LUN == nil && disk.CDRom == nil {
 			disk.Disk = &spec.DiskTarget{Bus: string(kubevirt.DiskBusVirtio)}
 		}
-		d, err := remade[kubevirt.Disk](disk)
+		d, err := converted[kubevirt.Disk](disk)
 		if err != nil {
 			return nil, err
 		}

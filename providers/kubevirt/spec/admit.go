@@ -9,13 +9,14 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
-// controller, and here in warnings, so that nothing is refused that was accepted before.
+// Admitter implements [admit.Admitter]. The original provider validates nothing when a spec is written; the
+// controller reports invalid specs. To accept what the original accepts, Admitter returns warnings.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}
 
-// Kinds are the name that the original gave, and the one in the group of the other infrastructures.
+// Kinds returns the kind that the original provider uses, and the same kind in the group of the other
+// infrastructures.
 func (Admitter) Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: OpenShiftGroup, Version: "v1alpha1", Kind: OpenShiftKind},
@@ -26,7 +27,7 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &OpenShift{} }
 
-// Default names the secrets, where neither a spec's present fields nor the original's do.
+// Default sets the names of the secrets, if neither the current fields nor the original's fields set them.
 func (Admitter) Default(a admit.Request) ([]byte, error) {
 	s, document, err := decodeOpenShift(a.Spec)
 	if err != nil {
@@ -41,7 +42,7 @@ func (Admitter) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// Admit warns of what the controller would refuse, and of what is probably not meant.
+// Admit warns about errors that the controller would report, and about probable mistakes.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := decodeOpenShift(a.Spec)
 	if err != nil {
@@ -58,7 +59,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 	return append(lenient.Warnings(a.Path, lenient.Error(wrong)), m.warnings(a.Path)...), nil
 }
 
-// warnings are of what is accepted and probably not meant.
+// warnings are about valid specs that are probably mistakes.
 func (m *Machine) warnings(at *field.Path) (all []string) {
 	if len(m.RootVolume.accessModes()) == 0 && m.RootVolume.PVC != nil {
 		all = append(all, at.Child("rootVolume", "pvc", "accessModes").String()+": are not given: the claim is refused, unless something fills them in")

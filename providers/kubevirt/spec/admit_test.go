@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// whole is a spec that says much.
+// whole is a spec with many fields.
 const whole = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kind":"KubevirtMachineProviderSpec",` +
 	`"userDataSecret":{"name":"u"},"credentialsSecret":{"name":"c"},"region":"r","zone":"z",` +
 	`"resources":{"requests":{"cpu":"2","memory":"4Gi"},"limits":{"cpu":"4","memory":"4Gi"}},` +
@@ -23,7 +23,7 @@ const whole = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kin
 	`"sshKeys":["ssh-ed25519 AAAA me"],"cpu":{"cores":2},"memory":{"guest":"4Gi"},"dnsPolicy":"None","dnsConfig":{"nameservers":["10.0.0.1"]},` +
 	`"tags":{"mcm.gardener.cloud/cluster":"shoot--a--b"}}`
 
-// old is what specs for the original of OpenShift look like.
+// old is a spec for OpenShift's original provider.
 const old = `{"apiVersion":"kubevirtproviderconfig.openshift.io/v1alpha1","kind":"KubevirtMachineProviderSpec","sourcePvcName":"rhcos",` +
 	`"credentialsSecretName":"c","requestedMemory":"8192M","requestedCPU":4,"requestedStorage":"50Gi","storageClassName":"fast",` +
 	`"ignitionSecretName":"u","networkName":"net","persistentVolumeAccessMode":"ReadWriteOnce"}`
@@ -72,12 +72,12 @@ func TestAdmit(t *testing.T) {
 		{"networks twice", whole, `{"networkName":"n"}`, []string{"networkName Forbidden"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admittest.Admission(admittest.Patched(t, r.base, r.patch))
+			a := admissiontest.Admission(admissiontest.Patched(t, r.base, r.patch))
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if len(faults) > 0 {
 				t.Errorf("refused: %v", faults)
 			}
-			admittest.Same(t, "warnings", kinds(t, warnings), r.want)
+			admissiontest.Same(t, "warnings", kinds(t, warnings), r.want)
 			if _, err := spec.DecodeOpenShift(a.Spec); (err != nil) != slices.ContainsFunc(r.want, notSecret) {
 				t.Errorf("the controller reads it with %v", err)
 			}
@@ -85,23 +85,23 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// kinds are the fields that warnings are about, and the first words of what is wrong with them: "zone Invalid".
+// kinds returns the fields of warnings, and the first words of the errors: "zone Invalid".
 func kinds(t *testing.T, warnings []string) (short []string) {
-	for i, path := range admittest.Warned(t, warnings) {
+	for i, path := range admissiontest.Warned(t, warnings) {
 		_, text, _ := strings.Cut(warnings[i], path+": ")
 		short = append(short, path+" "+strings.TrimRight(strings.Fields(text)[0], ":"))
 	}
 	return short
 }
 
-// notSecret leaves out what Open does not ask for: the secrets were read by then.
+// notSecret filters out errors that Open does not return: the secrets were read by then.
 func notSecret(fault string) bool {
 	return !strings.HasPrefix(fault, "userDataSecret") && !strings.HasPrefix(fault, "credentialsSecret")
 }
 
 // TestFaultsKeepTheirOrder: the text of a status is the same in each pass.
 func TestFaultsKeepTheirOrder(t *testing.T) {
-	raw := admittest.Patched(t, whole, `{"region":"a b","zone":"a b","resources":{"requests":{"cpu":"9","memory":"9Gi","example.com/a":"-1"},`+
+	raw := admissiontest.Patched(t, whole, `{"region":"a b","zone":"a b","resources":{"requests":{"cpu":"9","memory":"9Gi","example.com/a":"-1"},`+
 		`"limits":{"cpu":"0","memory":"0","example.com/a":"-2"}},"memory":{"guest":"0","maxGuest":"0"}}`)
 	_, first := spec.DecodeOpenShift(raw)
 	for range 50 {
@@ -121,8 +121,8 @@ func TestWarnings(t *testing.T) {
 		{"overhead that nobody pays for", `{"resources":{"overcommitGuestOverhead":true}}`, []string{"resources.overcommitGuestOverhead"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, _ := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
-			admittest.Same(t, "warnings", admittest.Warned(t, warnings), r.want)
+			warnings, _ := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
+			admissiontest.Same(t, "warnings", admissiontest.Warned(t, warnings), r.want)
 		})
 	}
 }
@@ -136,11 +136,11 @@ func TestDefault(t *testing.T) {
 		{"an empty name stays", whole, `{"userDataSecret":{"name":""}}`, `{"userDataSecret":{"name":""}}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			filled, err := spec.Admitter{}.Default(admittest.Admission(admittest.Patched(t, r.base, r.patch)))
+			filled, err := spec.Admitter{}.Default(admissiontest.Admission(admissiontest.Patched(t, r.base, r.patch)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(read(t, admittest.Patched(t, r.base, r.want)), read(t, filled)); diff != "" {
+			if diff := cmp.Diff(read(t, admissiontest.Patched(t, r.base, r.want)), read(t, filled)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -155,7 +155,7 @@ func read(t *testing.T, raw []byte) (value any) {
 	return value
 }
 
-// TestOriginal: the fields of the original describe a machine as the present ones do.
+// TestOriginal: the original's fields describe a machine as the current fields do.
 func TestOriginal(t *testing.T) {
 	m, err := spec.DecodeOpenShift([]byte(old))
 	if err != nil {
@@ -175,7 +175,7 @@ func TestOriginal(t *testing.T) {
 }
 
 func TestGardener(t *testing.T) {
-	good := string(admittest.Patched(t, whole, `{"apiVersion":null,"kind":null,"userDataSecret":null,"credentialsSecret":null}`))
+	good := string(admissiontest.Patched(t, whole, `{"apiVersion":null,"kind":null,"userDataSecret":null,"credentialsSecret":null}`))
 	for _, r := range []struct{ reason, patch, field string }{
 		{"a good one", `{}`, ""},
 		{"an unknown field", `{"zonez":"z"}`, "zonez"},
@@ -186,7 +186,7 @@ func TestGardener(t *testing.T) {
 		{"no URL", `{"rootVolume":{"source":{"http":{"url":""}}}}`, "rootVolume.source.http.url"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			_, err := spec.DecodeGardener(admittest.Patched(t, good, r.patch))
+			_, err := spec.DecodeGardener(admissiontest.Patched(t, good, r.patch))
 			if r.field == "" {
 				if err != nil {
 					t.Error(err)
@@ -220,7 +220,7 @@ func TestSize(t *testing.T) {
 		{"one processor if nobody says", `{"cpu":null,"resources":{"limits":null,"requests":{"cpu":null}}}`, 1, 4096},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			m, err := spec.DecodeOpenShift(admittest.Patched(t, whole, r.patch))
+			m, err := spec.DecodeOpenShift(admissiontest.Patched(t, whole, r.patch))
 			if err != nil {
 				t.Fatal(err)
 			}

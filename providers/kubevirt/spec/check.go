@@ -15,10 +15,10 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// ownDomain is that of the labels which say whose a virtual machine is: tags of users do not stand in for them.
+// ownDomain is the domain of the ownership labels: users' tags cannot set such labels.
 const ownDomain = "millwright.dev"
 
-// check says what is wrong with a machine, with paths below at; nil is the spec itself.
+// check returns the errors of a machine, with paths below at; nil means the spec itself.
 func (m *Machine) check(at *field.Path) (faults field.ErrorList) {
 	place := func(name, value string) {
 		for _, why := range validation.IsValidLabelValue(value) {
@@ -41,7 +41,7 @@ func (m *Machine) check(at *field.Path) (faults field.ErrorList) {
 	for _, key := range slices.Sorted(maps.Keys(m.Tags)) {
 		faults = append(faults, checkTag(at.Child("tags").Key(lenient.Shown(key)), key, m.Tags[key])...)
 	}
-	// Some come out of maps, and what a machine says is wrong is the same text each time.
+	// Some errors come from maps: the order, and so the text, must be the same each time.
 	slices.SortStableFunc(faults, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
 	if len(faults) > lenient.MostFaults {
 		faults = faults[:lenient.MostFaults]
@@ -60,7 +60,7 @@ func checkTag(at *field.Path, key, value string) (faults field.ErrorList) {
 	return faults
 }
 
-// amounts of processors and memory are more than nothing, those of other resources not less.
+// amounts checks that requests of CPU and memory are greater than 0, and others not less than 0.
 func amounts(at *field.Path, list corev1.ResourceList) (faults field.ErrorList) {
 	for _, resource := range slices.Sorted(maps.Keys(list)) {
 		q := list[resource]
@@ -96,7 +96,7 @@ func (m *Machine) checkResources(at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// given reports whether anything is said of a volume.
+// given reports whether any field of a volume is set.
 func (v *DataVolume) given() bool {
 	return v.Source != nil || v.SourceRef != nil || v.PVC != nil || v.Storage != nil || v.PriorityClassName != "" || v.ContentType != "" ||
 		len(v.Checkpoints) > 0 || v.FinalCheckpoint || v.Preallocation != nil
@@ -138,11 +138,11 @@ func (v *DataVolume) check(at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// check asks for exactly one source, and for what each of them cannot be without.
+// check requires exactly one source, and the required fields of that source.
 func (s *Source) check(at *field.Path) field.ErrorList {
 	var given []string
 	var faults field.ErrorList
-	// Where wanted is empty, the source asks for nothing.
+	// If wanted is empty, the source has no required field.
 	add := func(is bool, name, wanted, value string) {
 		if !is {
 			return
@@ -291,7 +291,7 @@ func (m *Machine) checkDNS(at *field.Path) field.ErrorList {
 	case "", corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault:
 	case corev1.DNSNone:
 		if m.DNSConfig == nil || len(m.DNSConfig.Nameservers) == 0 {
-			return field.ErrorList{field.Required(at.Child("dnsConfig", "nameservers"), fmt.Sprintf("dnsPolicy %s asks for them", corev1.DNSNone))}
+			return field.ErrorList{field.Required(at.Child("dnsConfig", "nameservers"), fmt.Sprintf("dnsPolicy %s requires nameservers", corev1.DNSNone))}
 		}
 	default:
 		return field.ErrorList{field.NotSupported(at.Child("dnsPolicy"), lenient.Shown(m.DNSPolicy),

@@ -9,14 +9,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/kubevirt/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the properties of every spec.
 func holds(t rapid.TB, a admit.Request) {
-	_, filled := admittest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
+	_, filled := admissiontest.Holds(t, spec.Admitter{}, a, func(path string, was any) bool {
 		return was == nil && (path == ".userDataSecret" || path == ".credentialsSecret")
 	})
 	if filled == nil {
@@ -31,18 +31,18 @@ func holds(t rapid.TB, a admit.Request) {
 	}
 }
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some fields replaced: few random ones are valid.
 func TestWhateverTheSpecSays(t *testing.T) {
 	texts := strings.Fields("z ns/net data root-disk None 4Gi ssh-ed25519 https://images.example.com/a")
 	rapid.Check(t, func(r *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(r, &spec.OpenShift{}, texts...))
+		raw, err := json.Marshal(admissiontest.Draw(r, &spec.OpenShift{}, texts...))
 		if err != nil {
 			r.Fatal(err)
 		}
 		if rapid.Bool().Draw(r, "mostly whole") {
-			raw = admittest.Patched(r, whole, string(raw))
+			raw = admissiontest.Patched(r, whole, string(raw))
 		}
-		holds(r, admittest.Admission(raw))
+		holds(r, admissiontest.Admission(raw))
 	})
 }
 
@@ -56,7 +56,7 @@ func FuzzAdmit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		at := time.Now()
-		holds(t, admittest.Admission(raw))
+		holds(t, admissiontest.Admission(raw))
 		_, _ = spec.DecodeGardener(raw)
 		if took := time.Since(at); took > 2*time.Second {
 			t.Errorf("took %v", took)

@@ -5,15 +5,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Resources are those of a virtual machine, with the names of kubevirt.io/v1.
+// Resources are the requests and limits of a virtual machine, with the field names of kubevirt.io/v1.
 type Resources struct {
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
-	// OvercommitGuestOverhead leaves what the emulator takes out of the requests.
+	// OvercommitGuestOverhead: the requests do not include the memory of the emulator.
 	OvercommitGuestOverhead bool `json:"overcommitGuestOverhead,omitempty"`
 }
 
-// CPU is the topology of processors.
+// CPU is the processor topology.
 type CPU struct {
 	Cores                 uint32       `json:"cores,omitempty"`
 	Sockets               uint32       `json:"sockets,omitempty"`
@@ -27,45 +27,45 @@ type CPU struct {
 	Realtime              *Realtime    `json:"realtime,omitempty"`
 }
 
-// CPUFeature is one that the guest sees, or does not.
+// CPUFeature is a feature of the processor that the guest sees or does not see.
 type CPUFeature struct {
 	Name   string `json:"name"`
 	Policy string `json:"policy,omitempty"`
 }
 
-// NUMA shows the guest the nodes of memory of its host.
+// NUMA shows the guest the NUMA nodes of its host.
 type NUMA struct {
 	GuestMappingPassthrough *struct{} `json:"guestMappingPassthrough,omitempty"`
 }
 
-// Realtime lets processors run undisturbed.
+// Realtime configures the processors for real-time guests.
 type Realtime struct {
 	Mask string `json:"mask,omitempty"`
 }
 
-// Memory is what the guest sees.
+// Memory is the memory that the guest sees.
 type Memory struct {
 	Hugepages *Hugepages         `json:"hugepages,omitempty"`
 	Guest     *resource.Quantity `json:"guest,omitempty"`
 	MaxGuest  *resource.Quantity `json:"maxGuest,omitempty"`
 }
 
-// Hugepages back the memory.
+// Hugepages are the pages that back the memory.
 type Hugepages struct {
 	PageSize string `json:"pageSize,omitempty"`
 }
 
-// Devices are those of a virtual machine.
+// Devices are the devices of a virtual machine.
 type Devices struct {
-	// Disks say how volumes are attached, by their names: root-disk, user-data and those of additionalVolumes. What is not named here is
-	// a disk on the bus virtio.
+	// Disks configures how volumes are attached, by volume name: root-disk, user-data and the names of
+	// additionalVolumes. Other volumes are disks on the virtio bus.
 	Disks                      []Disk    `json:"disks,omitempty"`
 	Rng                        *struct{} `json:"rng,omitempty"`
 	BlockMultiQueue            *bool     `json:"blockMultiQueue,omitempty"`
 	NetworkInterfaceMultiQueue *bool     `json:"networkInterfaceMultiqueue,omitempty"`
 }
 
-// Disk is how a volume is attached. At most one of Disk, LUN and CDRom is given.
+// Disk configures how a volume is attached. At most one of Disk, LUN and CDRom is set.
 type Disk struct {
 	Name  string       `json:"name"`
 	Disk  *DiskTarget  `json:"disk,omitempty"`
@@ -90,7 +90,7 @@ type DiskTarget struct {
 	PCIAddress string `json:"pciAddress,omitempty"`
 }
 
-// LUNTarget attaches a volume as a device of SCSI.
+// LUNTarget attaches a volume as a SCSI device.
 type LUNTarget struct {
 	Bus         string `json:"bus,omitempty"`
 	ReadOnly    bool   `json:"readonly,omitempty"`
@@ -104,32 +104,33 @@ type CDRomTarget struct {
 	Tray     string `json:"tray,omitempty"`
 }
 
-// BlockSize is that of a disk.
+// BlockSize is the block size of a disk.
 type BlockSize struct {
 	Custom      *CustomBlockSize `json:"custom,omitempty"`
 	MatchVolume *MatchVolume     `json:"matchVolume,omitempty"`
 }
 
-// CustomBlockSize is in bytes.
+// CustomBlockSize has sizes in bytes.
 type CustomBlockSize struct {
 	Logical  uint `json:"logical,omitempty"`
 	Physical uint `json:"physical,omitempty"`
 }
 
-// MatchVolume takes the size of blocks from the volume.
+// MatchVolume uses the block size of the volume.
 type MatchVolume struct {
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// Network is one of Multus.
+// Network is a Multus network.
 type Network struct {
-	// Name is that of a NetworkAttachmentDefinition: <name> or <namespace>/<name>.
+	// Name is the name of a NetworkAttachmentDefinition: <name> or <namespace>/<name>.
 	Name string `json:"name"`
-	// Default: it stands in for the network of pods.
+	// Default: the network replaces the pod network.
 	Default bool `json:"default,omitempty"`
 }
 
-// VCPUs is how many processors the guest sees: of the topology if there is one, else as many as are asked for, rounded up, else one.
+// VCPUs is the number of processors that the guest sees: that of the topology, or else the requested number,
+// rounded up, or else 1.
 func (m *Machine) VCPUs() int64 {
 	if c := m.CPU; c != nil && (c.Cores > 0 || c.Sockets > 0 || c.Threads > 0) {
 		return int64(max(1, c.Cores)) * int64(max(1, c.Sockets)) * int64(max(1, c.Threads))
@@ -142,7 +143,7 @@ func (m *Machine) VCPUs() int64 {
 	return 1
 }
 
-// MemoryMiB is how much memory the guest sees.
+// MemoryMiB is the memory that the guest sees, in MiB.
 func (m *Machine) MemoryMiB() int64 {
 	if m.Memory != nil && m.Memory.Guest != nil {
 		return m.Memory.Guest.Value() >> 20
@@ -155,7 +156,7 @@ func (m *Machine) MemoryMiB() int64 {
 	return 0
 }
 
-// Size is what the root volume asks for; nil: what it is cloned from decides.
+// Size is the requested size of the root volume; nil: the size of the cloned source.
 func (v *DataVolume) Size() *resource.Quantity {
 	var list corev1.ResourceList
 	switch {

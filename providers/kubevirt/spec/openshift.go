@@ -13,46 +13,47 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// The kind of specs of machine.openshift.io, and the group that their original gave it.
+// The kind of specs of machine.openshift.io, and the group that the original provider uses for it.
 const (
 	OpenShiftKind  = "KubevirtMachineProviderSpec"
 	OpenShiftGroup = "kubevirtproviderconfig.openshift.io"
 )
 
-// The defaults of a spec that names no secrets.
+// The default names of secrets.
 const (
 	UserDataSecret    = "worker-user-data"
 	CredentialsSecret = "kubevirt-credentials"
 )
 
-// OpenShift is providerSpec.value of a machine of machine.openshift.io.
+// OpenShift is the providerSpec.value of a Machine of machine.openshift.io.
 type OpenShift struct {
 	APIVersion string             `json:"apiVersion,omitempty"`
 	Kind       string             `json:"kind,omitempty"`
 	Metadata   *metav1.ObjectMeta `json:"metadata,omitempty"`
-	// UserDataSecret and CredentialsSecret are as in specs for other infrastructures.
+	// UserDataSecret and CredentialsSecret are used as in the specs of other infrastructures.
 	UserDataSecret    *corev1.LocalObjectReference `json:"userDataSecret,omitempty"`
 	CredentialsSecret *corev1.LocalObjectReference `json:"credentialsSecret,omitempty"`
 	Original          `json:",inline"`
 	Machine           `json:",inline"`
 }
 
-// Original are the fields of the original of machine.openshift.io, which made one kind of virtual machine: a clone of a claim, on one
-// network of Multus.
+// Original has the fields of the original provider of machine.openshift.io, which creates one kind of virtual
+// machine: a clone of a claim, connected to one Multus network.
 type Original struct {
-	// SourcePVCName is the claim that the root volume is a clone of.
+	// SourcePVCName is the claim that is cloned to the root volume.
 	SourcePVCName string `json:"sourcePvcName,omitempty"`
-	// RequestedStorage is the size of the root volume, 35Gi if empty, StorageClassName its class, PersistentVolumeAccessMode
-	// ReadWriteMany if empty.
+	// RequestedStorage is the size of the root volume (default 35Gi), StorageClassName its class,
+	// PersistentVolumeAccessMode its access mode (default ReadWriteMany).
 	RequestedStorage           string `json:"requestedStorage,omitempty"`
 	StorageClassName           string `json:"storageClassName,omitempty"`
 	PersistentVolumeAccessMode string `json:"persistentVolumeAccessMode,omitempty"`
-	// RequestedMemory is 2048M if empty. RequestedCPU of 0 is left to KubeVirt.
+	// RequestedMemory defaults to 2048M. If RequestedCPU is 0, KubeVirt decides.
 	RequestedMemory string `json:"requestedMemory,omitempty"`
 	RequestedCPU    uint32 `json:"requestedCPU,omitempty"`
-	// NetworkName is the one network.
+	// NetworkName is the only network.
 	NetworkName string `json:"networkName,omitempty"`
-	// IgnitionSecretName and CredentialsSecretName are former names of userDataSecret.name and credentialsSecret.name.
+	// IgnitionSecretName and CredentialsSecretName are the former names of userDataSecret.name and
+	// credentialsSecret.name.
 	IgnitionSecretName    string `json:"ignitionSecretName,omitempty"`
 	CredentialsSecretName string `json:"credentialsSecretName,omitempty"`
 }
@@ -62,7 +63,7 @@ const (
 	defaultMemory  = "2048M"
 )
 
-// secrets are the names of the secrets of a spec; empty where it names none.
+// secrets returns the names of the secrets in the spec; an empty name means that the spec has none.
 func (s *OpenShift) secrets() (userData, credentials string) {
 	name := func(ref *corev1.LocalObjectReference, former string) string {
 		if ref != nil && ref.Name != "" {
@@ -73,7 +74,7 @@ func (s *OpenShift) secrets() (userData, credentials string) {
 	return name(s.UserDataSecret, s.IgnitionSecretName), name(s.CredentialsSecret, s.CredentialsSecretName)
 }
 
-// machine is what the spec describes, and what is wrong with it.
+// machine converts the spec to a Machine, and returns the errors of the spec.
 func (s *OpenShift) machine(at *field.Path) (*Machine, field.ErrorList) {
 	m := s.Machine
 	faults := s.checkSecrets(at)
@@ -91,7 +92,7 @@ func (s *OpenShift) machine(at *field.Path) (*Machine, field.ErrorList) {
 	return &m, m.check(at)
 }
 
-// both is the fault of a field of the original beside the one that says more.
+// both is the error if a field of the original provider is set together with the field that replaces it.
 func both(at *field.Path, former, now string) *field.Error {
 	return field.Forbidden(at.Child(former), "says the same as "+now+", which is given as well")
 }
@@ -109,7 +110,7 @@ func (s *OpenShift) checkSecrets(at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// clone makes the root volume of the original.
+// clone sets the root volume as the original provider does.
 func (s *OpenShift) clone(m *Machine, at *field.Path) (faults field.ErrorList) {
 	given := s.RequestedStorage + s.StorageClassName + s.PersistentVolumeAccessMode
 	if s.SourcePVCName == "" {
@@ -144,7 +145,8 @@ var accessModes = map[corev1.PersistentVolumeAccessMode]bool{
 	corev1.ReadWriteMany: true, corev1.ReadOnlyMany: true, corev1.ReadWriteOnce: true, corev1.ReadWriteOncePod: true,
 }
 
-// sized puts what the original asks for into the requests. Only where its root volume is used, memory has a default.
+// sized adds the requests of the original provider's fields. Memory has a default only with the original's
+// root volume.
 func (s *OpenShift) sized(m *Machine, at *field.Path) (faults field.ErrorList) {
 	requests := corev1.ResourceList{}
 	for name, q := range m.Resources.Requests {
@@ -177,7 +179,7 @@ func (s *OpenShift) sized(m *Machine, at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// quantity reads an amount that is text in specs, within the bounds of [kit.DecodeStrict].
+// quantity parses an amount, within the bounds of [kit.DecodeStrict].
 func quantity(text string) (resource.Quantity, error) {
 	raw, err := json.Marshal(map[string]string{"amount": text})
 	if err != nil {
@@ -190,12 +192,12 @@ func quantity(text string) (resource.Quantity, error) {
 	return read.Amount, err
 }
 
-// invalid is a fault that repeats no more of a value than is of use.
+// invalid is an error with a shortened value.
 func invalid(at *field.Path, value, why string) *field.Error {
 	return field.Invalid(at, lenient.Shown(value), why)
 }
 
-// decodeOpenShift is the spec without being judged, and the document that it was read from.
+// decodeOpenShift decodes a spec without validation, and returns the decoded document too.
 func decodeOpenShift(raw []byte) (*OpenShift, *lenient.Document, error) {
 	return lenient.Decode[OpenShift](raw)
 }

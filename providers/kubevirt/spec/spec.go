@@ -1,9 +1,11 @@
-// Package spec has what users write for KubeVirt, without an SDK: the KubevirtMachineProviderSpec of machine.openshift.io and the
-// KubeVirtProviderSpec of machine.sapcloud.io. Both have the fields of [Machine]; those of OpenShift's original stand beside them.
+// Package spec has the provider specs of KubeVirt, without an SDK: the KubevirtMachineProviderSpec of
+// machine.openshift.io and the KubeVirtProviderSpec of machine.sapcloud.io. Both have the fields of
+// [Machine]; the fields of OpenShift's original provider are separate.
 //
-// Unknown fields are refused in specs of machine.sapcloud.io: what a spec says of a virtual machine is handed on to KubeVirt word for word,
-// and a word that is misspelt would be a disk or a limit that is not there. Those of machine.openshift.io are read as originals read them:
-// there, users are warned as they write one.
+// Specs of machine.sapcloud.io with unknown fields are invalid: the provider passes the fields of a virtual
+// machine on to KubeVirt, so a misspelt field would be a missing disk or limit. Specs of machine.openshift.io
+// are decoded as the original provider decodes them: users get a warning about unknown fields when they write
+// a spec.
 package spec
 
 import (
@@ -17,34 +19,37 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Machine is what both APIs say of a virtual machine.
+// Machine has the fields of a virtual machine that both APIs have.
 type Machine struct {
-	// Region and Zone are those of the nodes that it may run on, by their labels topology.kubernetes.io/region and /zone; empty: any.
+	// Region and Zone select the nodes of the virtual machine by their labels topology.kubernetes.io/region
+	// and /zone; empty: any node.
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
-	// Resources are what the virtual machine asks for, and what it may take at most.
+	// Resources are the requests and limits of the virtual machine.
 	Resources Resources `json:"resources,omitzero"`
-	// Devices say how disks are attached, and what there is besides.
+	// Devices configures how disks are attached, and further devices.
 	Devices *Devices `json:"devices,omitempty"`
-	// RootVolume is the disk that it boots from.
+	// RootVolume is the boot disk.
 	RootVolume DataVolume `json:"rootVolume,omitzero"`
 	// AdditionalVolumes are further disks.
 	AdditionalVolumes []AdditionalVolume `json:"additionalVolumes,omitempty"`
-	// SSHKeys are public keys that cloud-init lets in.
+	// SSHKeys are the public keys that cloud-init authorizes.
 	SSHKeys []string `json:"sshKeys,omitempty"`
-	// Networks are those of Multus. The network of pods comes first, unless one of them is the default.
+	// Networks are Multus networks. The pod network is the first interface, unless one of the networks is the
+	// default.
 	Networks []Network `json:"networks,omitempty"`
-	// CPU is the topology of processors, Memory that of memory.
+	// CPU is the processor topology, Memory the memory topology.
 	CPU    *CPU    `json:"cpu,omitempty"`
 	Memory *Memory `json:"memory,omitempty"`
 	// DNSPolicy and DNSConfig are those of a pod.
 	DNSPolicy corev1.DNSPolicy     `json:"dnsPolicy,omitempty"`
 	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
-	// Tags are labels of the virtual machine. The Gardener API finds by them what its original made.
+	// Tags are labels of the virtual machine. In the Gardener API, the original provider's virtual machines
+	// are found by them.
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-// GardenerKind is what a spec of machine.sapcloud.io may call itself.
+// GardenerKind is the kind of a spec of machine.sapcloud.io.
 const GardenerKind = "KubeVirtProviderSpec"
 
 // Gardener is the providerSpec of a MachineClass of machine.sapcloud.io.
@@ -55,7 +60,7 @@ type Gardener struct {
 	Machine    `json:",inline"`
 }
 
-// DecodeGardener decodes and judges a spec of machine.sapcloud.io.
+// DecodeGardener decodes and validates a spec of machine.sapcloud.io.
 func DecodeGardener(raw []byte) (*Machine, error) {
 	var s Gardener
 	if err := kit.DecodeStrict(raw, &s); err != nil {
@@ -64,7 +69,7 @@ func DecodeGardener(raw []byte) (*Machine, error) {
 	return &s.Machine, lenient.Error(s.Machine.check(nil))
 }
 
-// DecodeOpenShift decodes and judges a spec of machine.openshift.io, and returns it as the machine that it describes.
+// DecodeOpenShift decodes and validates a spec of machine.openshift.io, and converts it to a Machine.
 func DecodeOpenShift(raw []byte) (*Machine, error) {
 	s, _, err := decodeOpenShift(raw)
 	if err != nil {
@@ -74,7 +79,8 @@ func DecodeOpenShift(raw []byte) (*Machine, error) {
 	return m, lenient.Error(faults)
 }
 
-// OpenShiftSecrets are the names of the secrets that a spec of machine.openshift.io names; empty where it names none.
+// OpenShiftSecrets returns the names of the secrets in a spec of machine.openshift.io; an empty name means
+// that the spec has none.
 func OpenShiftSecrets(raw []byte) (userData, credentials string, err error) {
 	s, _, err := decodeOpenShift(raw)
 	if err != nil {
@@ -84,13 +90,13 @@ func OpenShiftSecrets(raw []byte) (userData, credentials string, err error) {
 	return userData, credentials, nil
 }
 
-// RootDisk and UserDataDisk are the names of the disks that each virtual machine has.
+// RootDisk and UserDataDisk are the names of the disks of every virtual machine.
 const (
 	RootDisk     = "root-disk"
 	UserDataDisk = "user-data"
 )
 
-// VolumeName is the name of the additional volume with the index.
+// VolumeName is the name of the additional volume with this index.
 func (m *Machine) VolumeName(index int) string {
 	if name := m.AdditionalVolumes[index].Name; name != "" {
 		return name
@@ -98,7 +104,7 @@ func (m *Machine) VolumeName(index int) string {
 	return fmt.Sprintf("disk-%d", index)
 }
 
-// OwnNetwork reports whether one of the networks stands in for that of pods.
+// OwnNetwork reports whether one of the networks replaces the pod network.
 func (m *Machine) OwnNetwork() bool {
 	return slices.ContainsFunc(m.Networks, func(n Network) bool { return n.Default })
 }

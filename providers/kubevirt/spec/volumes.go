@@ -5,43 +5,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AdditionalVolume is a disk besides the one that is booted from. Exactly one of DataVolume and VolumeSource is given.
+// AdditionalVolume is a disk besides the boot disk. Exactly one of DataVolume and VolumeSource is set.
 type AdditionalVolume struct {
-	// Name is that of the disk; empty: disk-<index>.
+	// Name is the name of the disk; default: disk-<index>.
 	Name string `json:"name,omitempty"`
-	// DataVolume is made with the virtual machine, and removed with it.
+	// DataVolume is created and deleted with the virtual machine.
 	DataVolume *DataVolume `json:"dataVolume,omitempty"`
-	// VolumeSource is there already.
+	// VolumeSource already exists.
 	VolumeSource *VolumeSource `json:"volumeSource,omitempty"`
 }
 
-// VolumeSource is something of the namespace that a disk shows. Exactly one is given.
+// VolumeSource is an object of the namespace that is attached as a disk. Exactly one field is set.
 type VolumeSource struct {
 	PersistentVolumeClaim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty"`
 	ConfigMap             *ConfigMapSource                          `json:"configMap,omitempty"`
 	Secret                *SecretSource                             `json:"secret,omitempty"`
 }
 
-// ConfigMapSource shows a ConfigMap as a disk.
+// ConfigMapSource attaches a ConfigMap as a disk.
 type ConfigMapSource struct {
 	Name        string `json:"name,omitempty"`
 	Optional    *bool  `json:"optional,omitempty"`
 	VolumeLabel string `json:"volumeLabel,omitempty"`
 }
 
-// SecretSource shows a secret as a disk.
+// SecretSource attaches a Secret as a disk.
 type SecretSource struct {
 	SecretName  string `json:"secretName,omitempty"`
 	Optional    *bool  `json:"optional,omitempty"`
 	VolumeLabel string `json:"volumeLabel,omitempty"`
 }
 
-// DataVolume is the spec of a DataVolume of cdi.kubevirt.io/v1beta1, with its names.
+// DataVolume is the spec of a DataVolume of cdi.kubevirt.io/v1beta1, with the same field names.
 type DataVolume struct {
-	// Source or SourceRef say what it is filled with. Exactly one is given.
+	// Source or SourceRef is the source of the data. Exactly one is set.
 	Source    *Source    `json:"source,omitempty"`
 	SourceRef *SourceRef `json:"sourceRef,omitempty"`
-	// PVC or Storage are the claim that is made for it. Exactly one is given; Storage leaves to CDI what the storage class is known for.
+	// PVC or Storage is the claim of the volume. Exactly one is set. With Storage, CDI chooses the modes that
+	// the storage class supports.
 	PVC     *corev1.PersistentVolumeClaimSpec `json:"pvc,omitempty"`
 	Storage *Storage                          `json:"storage,omitempty"`
 
@@ -52,7 +53,7 @@ type DataVolume struct {
 	Preallocation     *bool        `json:"preallocation,omitempty"`
 }
 
-// Storage is a claim whose modes CDI may choose.
+// Storage is a claim whose access mode and volume mode CDI may choose.
 type Storage struct {
 	AccessModes      []corev1.PersistentVolumeAccessMode `json:"accessModes,omitempty"`
 	Selector         *metav1.LabelSelector               `json:"selector,omitempty"`
@@ -64,7 +65,7 @@ type Storage struct {
 	DataSourceRef    *corev1.TypedObjectReference        `json:"dataSourceRef,omitempty"`
 }
 
-// Checkpoint is a stage of an import in several.
+// Checkpoint is one stage of a multi-stage import.
 type Checkpoint struct {
 	Previous string `json:"previous"`
 	Current  string `json:"current"`
@@ -77,13 +78,13 @@ type SourceRef struct {
 	Name      string  `json:"name"`
 }
 
-// Source says what a volume is filled with. Exactly one is given.
+// Source is the source of a volume's data. Exactly one field is set.
 type Source struct {
 	HTTP     *HTTPSource     `json:"http,omitempty"`
 	S3       *S3Source       `json:"s3,omitempty"`
 	GCS      *GCSSource      `json:"gcs,omitempty"`
 	Registry *RegistrySource `json:"registry,omitempty"`
-	// PVC and Snapshot are cloned. Without a namespace they are looked for beside the virtual machine.
+	// PVC and Snapshot are cloned. The default namespace is that of the virtual machine.
 	PVC      *ClonedSource  `json:"pvc,omitempty"`
 	Snapshot *ClonedSource  `json:"snapshot,omitempty"`
 	Upload   *struct{}      `json:"upload,omitempty"`
@@ -92,7 +93,7 @@ type Source struct {
 	VDDK     *VDDKSource    `json:"vddk,omitempty"`
 }
 
-// HTTPSource is a file of a web server.
+// HTTPSource is a file on a web server.
 type HTTPSource struct {
 	URL                string   `json:"url"`
 	SecretRef          string   `json:"secretRef,omitempty"`
@@ -101,20 +102,20 @@ type HTTPSource struct {
 	SecretExtraHeaders []string `json:"secretExtraHeaders,omitempty"`
 }
 
-// S3Source is a file of S3.
+// S3Source is an object in S3.
 type S3Source struct {
 	URL           string `json:"url"`
 	SecretRef     string `json:"secretRef,omitempty"`
 	CertConfigMap string `json:"certConfigMap,omitempty"`
 }
 
-// GCSSource is a file of Google Cloud Storage.
+// GCSSource is an object in Google Cloud Storage.
 type GCSSource struct {
 	URL       string `json:"url"`
 	SecretRef string `json:"secretRef,omitempty"`
 }
 
-// RegistrySource is an image of a container registry.
+// RegistrySource is an image in a container registry.
 type RegistrySource struct {
 	URL           *string   `json:"url,omitempty"`
 	ImageStream   *string   `json:"imageStream,omitempty"`
@@ -124,18 +125,18 @@ type RegistrySource struct {
 	Platform      *Platform `json:"platform,omitempty"`
 }
 
-// Platform chooses one of an image of several.
+// Platform selects an image of a multi-platform image.
 type Platform struct {
 	Architecture string `json:"architecture,omitempty"`
 }
 
-// ClonedSource is a claim, or a snapshot of one.
+// ClonedSource is a claim, or a snapshot of a claim.
 type ClonedSource struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// ImageIOSource is a disk of oVirt.
+// ImageIOSource is an oVirt disk.
 type ImageIOSource struct {
 	URL           string `json:"url"`
 	DiskID        string `json:"diskId"`
@@ -143,7 +144,7 @@ type ImageIOSource struct {
 	CertConfigMap string `json:"certConfigMap,omitempty"`
 }
 
-// VDDKSource is a disk of vSphere.
+// VDDKSource is a vSphere disk.
 type VDDKSource struct {
 	URL          string `json:"url,omitempty"`
 	UUID         string `json:"uuid,omitempty"`

@@ -10,17 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// known is an address of a guest, and the name under which it has asked for it.
+// known is an address of a guest, and the host name of the guest's DHCP request.
 type known struct{ address, name string }
 
-// addresses are those of leases, or else what an agent in the guest says, and the one that is kept for it.
-func (e errand) addresses(ctx context.Context, d *domain, running bool) (out []corev1.NodeAddress, err error) {
+// addresses are those of DHCP leases, or else those that the guest agent reports, and the reserved one.
+func (c call) addresses(ctx context.Context, d *domain, running bool) (out []corev1.NodeAddress, err error) {
 	var all []known
 	if d.Address != "" {
 		all = append(all, known{address: d.Address})
 	}
 	if running {
-		more, err := e.seen(ctx, d)
+		more, err := c.reported(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -49,13 +49,13 @@ func (e errand) addresses(ctx context.Context, d *domain, running bool) (out []c
 	return out, nil
 }
 
-// seen are the addresses that a guest has by now.
-func (e errand) seen(ctx context.Context, d *domain) (all []known, err error) {
-	for _, c := range d.cards {
-		if c.network == "" {
+// reported are the addresses that a guest has now.
+func (c call) reported(ctx context.Context, d *domain) (all []known, err error) {
+	for _, nic := range d.cards {
+		if nic.network == "" {
 			continue
 		}
-		leases, err := wiring{e}.leases(ctx, c)
+		leases, err := networking{c}.leases(ctx, nic)
 		if err != nil {
 			return nil, err
 		}
@@ -69,16 +69,16 @@ func (e errand) seen(ctx context.Context, d *domain) (all []known, err error) {
 		sources = append(sources, libvirt.DomainInterfaceAddressesSrcAgent)
 	}
 	for _, source := range sources {
-		if all, err = e.told(ctx, d, source); err != nil || len(all) > 0 {
+		if all, err = c.interfaces(ctx, d, source); err != nil || len(all) > 0 {
 			return all, err
 		}
 	}
 	return nil, nil
 }
 
-// leases are those of a card in its network.
-func (e wiring) leases(ctx context.Context, c card) (all []known, err error) {
-	found, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.NetworkDhcpLease, error) {
+// leases are the DHCP leases of a network card.
+func (nw networking) leases(ctx context.Context, c card) (all []known, err error) {
+	found, err := ask(ctx, nw.conn, func(l *libvirt.Libvirt) ([]libvirt.NetworkDhcpLease, error) {
 		n, err := l.NetworkLookupByName(c.network)
 		if err != nil {
 			return nil, err
@@ -102,9 +102,10 @@ func (e wiring) leases(ctx context.Context, c card) (all []known, err error) {
 	return all, nil
 }
 
-// told are the addresses of which a source tells. A driver that has no such source, and an agent that does not answer, tell of none.
-func (e errand) told(ctx context.Context, d *domain, source libvirt.DomainInterfaceAddressesSource) (all []known, err error) {
-	cards, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.DomainInterface, error) {
+// interfaces are the addresses that a source reports. A driver without the source, or an agent that does not
+// answer, reports none.
+func (c call) interfaces(ctx context.Context, d *domain, source libvirt.DomainInterfaceAddressesSource) (all []known, err error) {
+	cards, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) ([]libvirt.DomainInterface, error) {
 		return l.DomainInterfaceAddresses(d.Domain, uint32(source), 0)
 	})
 	switch {
@@ -113,13 +114,13 @@ func (e errand) told(ctx context.Context, d *domain, source libvirt.DomainInterf
 	case is(err, libvirt.ErrNoDomain):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("ask for the addresses of domain %s: %w", d.Domain.Name, err)
+		return nil, fmt.Errorf("read the addresses of domain %s: %w", d.Domain.Name, err)
 	}
-	for _, c := range cards {
-		if !slices.ContainsFunc(d.cards, func(own card) bool { return slices.Contains(c.Hwaddr, own.mac) }) {
-			continue // an agent tells of those that the guest has made, too
+	for _, nic := range cards {
+		if !slices.ContainsFunc(d.cards, func(own card) bool { return slices.Contains(nic.Hwaddr, own.mac) }) {
+			continue // the agent also reports the guest's own virtual interfaces
 		}
-		for _, a := range c.Addrs {
+		for _, a := range nic.Addrs {
 			if ip, err := netip.ParseAddr(a.Addr); err == nil && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
 				all = append(all, known{address: a.Addr})
 			}

@@ -31,12 +31,12 @@ func create(t *testing.T, s provider.Session, ref provider.Ref, userData string)
 	return i
 }
 
-// volumes are the names of a pool's volumes, but the base volume's.
+// volumes are the names of a pool's volumes, without the base volume.
 func (b *bench) volumes(pool string) []string {
 	return slices.DeleteFunc(b.host.Volumes(pool), func(name string) bool { return name == "base" })
 }
 
-// described is what a domain's description is.
+// described is the description of a domain.
 func (b *bench) described(name string) string {
 	b.t.Helper()
 	d, err := b.other.DomainLookupByName(name)
@@ -50,7 +50,7 @@ func (b *bench) described(name string) string {
 	return between.ReplaceAllString(text, "><")
 }
 
-// between are line ends between elements, which say nothing.
+// between matches the line ends between elements.
 var between = regexp.MustCompile(`>\s+<`)
 
 func TestNameThatAnotherHas(t *testing.T) {
@@ -71,7 +71,8 @@ func TestNameThatAnotherHas(t *testing.T) {
 	}
 }
 
-// TestBootData: each form of user data reaches the guest where it looks for it, and nobody else can read it.
+// TestBootData: each format of user data reaches the guest at the place where it reads it, and no other user
+// of the host can read it.
 func TestBootData(t *testing.T) {
 	for _, r := range []struct{ reason, api, patch, userData, kind, content, xml string }{
 		{"the spec says Ignition", provider.OpenShift, "", "anything", "ignition", "anything", `<entry name="opt/com.coreos/config" file="/pools/c1/`},
@@ -103,7 +104,7 @@ func TestBootData(t *testing.T) {
 	}
 }
 
-// TestAdoption: what the original made is found, told, and removed with its volumes and nothing else.
+// TestAdoption: the original's domains are found, reported, and deleted with their volumes only.
 func TestAdoption(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -127,7 +128,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestSharedVolume: of two domains that have one disk, the disk stays as long as one of them does.
+// TestSharedVolume: a disk of two domains stays as long as one of them exists.
 func TestSharedVolume(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -151,7 +152,8 @@ func TestSharedVolume(t *testing.T) {
 	}
 }
 
-// TestReservation: an address is kept for a machine from its creation to its end, also where its creation ends before there is a domain.
+// TestReservation: an address is reserved for a machine from its creation to its deletion, also if the
+// creation ends before the domain is defined.
 func TestReservation(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -187,7 +189,8 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// TestNameThatACardHas: the network has one card of a name. Another machine of the name gets its address without being told what it is called.
+// TestNameThatACardHas: a network reserves a host name for one card. Another machine of the name gets its
+// address without the name.
 func TestNameThatACardHas(t *testing.T) {
 	b := newBench(t)
 	create(t, b.session(b.class(provider.OpenShift, "c1")), machine, ignition)
@@ -197,7 +200,7 @@ func TestNameThatACardHas(t *testing.T) {
 	}
 }
 
-// TestNoAddressLeft: what a network cannot give is told as what it is, and nothing is left.
+// TestNoAddressLeft: the error says what the network lacks, and nothing is left behind.
 func TestNoAddressLeft(t *testing.T) {
 	for _, r := range []struct {
 		reason, with string
@@ -216,7 +219,7 @@ func TestNoAddressLeft(t *testing.T) {
 	}
 }
 
-// TestAddresses are those of leases, with the names under which guests asked for them.
+// TestAddresses: the addresses are those of DHCP leases, with the host names of the requests.
 func TestAddresses(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.Gardener, "c1"))
@@ -237,7 +240,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestCutShort: a create that ended between two of its calls is carried on, whichever they are.
+// TestCutShort: a creation that ended between any two of its calls is continued.
 func TestCutShort(t *testing.T) {
 	for reason, procedure := range map[string]uint32{
 		"before the user data is written": daemon.ProcStorageVolUpload, "before the domain is defined": daemon.ProcDomainDefine,
@@ -259,7 +262,8 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestInitialize starts what was defined and not started, and leaves alone what was switched off.
+// TestInitialize: it starts a domain that was defined and not started, and does not start one that was
+// powered off.
 func TestInitialize(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -294,7 +298,8 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestSilentHost: a host that does not answer costs its connection, and nobody waits longer than they want.
+// TestSilentHost: a host that does not answer costs its connection, and no caller waits longer than its
+// context.
 func TestSilentHost(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -310,7 +315,8 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestDeniedHost: who is denied asks again, and leaves no connection open each time: a daemon takes a few dozen.
+// TestDeniedHost: a caller that is denied retries, and leaves no connection open: a daemon accepts a few
+// dozen.
 func TestDeniedHost(t *testing.T) {
 	b := newBench(t)
 	s := b.session(b.class(provider.OpenShift, "c1"))
@@ -320,7 +326,7 @@ func TestDeniedHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for b.host.Connections() > 1 { // the test's own
+	for b.host.Connections() > 1 { // the test's own connection
 		if t.Context().Err() != nil {
 			t.Fatal(t.Context().Err())
 		}
@@ -328,7 +334,7 @@ func TestDeniedHost(t *testing.T) {
 	}
 }
 
-// TestNoHost: what is not reached is no empty host.
+// TestNoHost: an unreachable host does not count as empty.
 func TestNoHost(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")

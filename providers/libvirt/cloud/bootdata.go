@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/libvirt/spec"
 )
 
-// form is how a guest is given its user data.
+// form is the format in which a guest gets its user data.
 type form string
 
 const (
@@ -20,7 +20,8 @@ const (
 	formCloudInit form = volumeCidata
 )
 
-// formOf is what the spec chooses. Where it does not, a JSON object is for Ignition, and anything else for cloud-init: that reads no JSON.
+// formOf returns the format in the spec. By default, a JSON object is for Ignition, and anything else for
+// cloud-init, which does not read JSON.
 func formOf(c *spec.Config, userData []byte) form {
 	switch {
 	case c.IgnKey != "":
@@ -37,20 +38,21 @@ func formOf(c *spec.Config, userData []byte) form {
 	return formCloudInit
 }
 
-// bootData is what the volume has, of which the guest takes its user data.
+// bootData is the content of the volume from which the guest reads its user data.
 func bootData(f form, ref provider.Ref, hostname string, userData []byte) ([]byte, error) {
 	if f == formIgnition {
 		return userData, nil
 	}
-	// The instance's ID decides whether cloud-init runs for the first time. JSON is YAML.
+	// cloud-init uses the instance ID to detect the first boot. JSON is valid YAML.
 	meta, err := json.Marshal(map[string]string{"instance-id": ref.UID, "local-hostname": hostname})
 	if err != nil {
-		return nil, fmt.Errorf("write the guest's metadata: %w", err)
+		return nil, fmt.Errorf("encode the guest's metadata: %w", err)
 	}
 	return iso.Image("cidata", map[string][]byte{"meta-data": meta, "user-data": userData})
 }
 
-// firmware are the architectures whose firmware hands files to the guest. On others Ignition looks for a disk of a known serial number.
+// firmware are the architectures whose firmware passes files to the guest. On others, Ignition looks for a
+// disk with a fixed serial number.
 var firmware = []string{"x86_64", "i686", "aarch64", "armv7l", "riscv64", "loongarch64"}
 
 func hasFirmware(arch string) bool { return slices.Contains(firmware, arch) }

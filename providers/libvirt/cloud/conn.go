@@ -13,17 +13,18 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// conn is a host's libvirt. Its connection is made when it is asked for something, and made again when it was lost.
+// conn is a connection to the libvirt of a host. It connects on the first call, and again after the
+// connection is lost.
 type conn struct {
 	uri *url.URL
-	// turn is held by whoever dials. It is a channel, because whoever waits for it may stop waiting.
+	// turn is held during a dial. It is a channel, so that callers can stop waiting for it.
 	turn chan struct{}
-	// reserve is held by whoever looks for a free address and takes it.
+	// reserve is held while a free address is chosen and reserved.
 	reserve sync.Mutex
 
 	mu     sync.Mutex
-	client *libvirt.Libvirt // nil: there is none
-	wire   *wire            // of the client
+	client *libvirt.Libvirt // nil: not connected
+	wire   *wire            // the client's connection
 	traits *traits          // nil: not read
 }
 
@@ -35,8 +36,8 @@ func newConn(uri string) (*conn, error) {
 	return &conn{uri: u, turn: make(chan struct{}, 1)}, nil
 }
 
-// ask makes one call, and returns when it is answered or ctx ends. A call of the library has no context: one that is not answered in time
-// takes its connection with it, which ends whatever else waits for an answer on it.
+// ask makes one call, and returns when it is answered or ctx ends. Calls of the library take no context: if
+// the deadline passes, ask cuts the connection, which also ends all other calls on it.
 func ask[T any](ctx context.Context, c *conn, call func(*libvirt.Libvirt) (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -63,13 +64,13 @@ func ask[T any](ctx context.Context, c *conn, call func(*libvirt.Libvirt) (T, er
 	}
 }
 
-// do is ask for a call that answers nothing.
+// do is ask for a call without a result.
 func do(ctx context.Context, c *conn, call func(*libvirt.Libvirt) error) error {
 	_, err := ask(ctx, c, func(l *libvirt.Libvirt) (struct{}, error) { return struct{}{}, call(l) })
 	return err
 }
 
-// connected returns the client, which it makes if there is none that is connected.
+// connected returns the client, and connects if necessary.
 func (c *conn) connected(ctx context.Context) (*libvirt.Libvirt, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -110,7 +111,7 @@ func (c *conn) dial(ctx context.Context) (*libvirt.Libvirt, error) {
 	return client, nil
 }
 
-// drop cuts the connection of a client, unless there is another by now.
+// drop cuts the connection of a client, unless the connection has been replaced.
 func (c *conn) drop(client *libvirt.Libvirt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +121,7 @@ func (c *conn) drop(client *libvirt.Libvirt) {
 	}
 }
 
-// hangUp ends the connection, if there is one.
+// hangUp cuts the current connection.
 func (c *conn) hangUp() {
 	c.mu.Lock()
 	client := c.client
@@ -130,11 +131,11 @@ func (c *conn) hangUp() {
 	}
 }
 
-// traits are what a host says of itself, once.
+// traits are the properties of a host, read once.
 type traits struct {
-	// account is the same for whoever asks, and at all times.
+	// account is stable, and the same for all users.
 	account string
-	// arch is libvirt's name of the host's own architecture, kind the type of domain to run it with: "kvm", "qemu", "test".
+	// arch is libvirt's name of the host's architecture, kind the type of its domains: "kvm", "qemu", "test".
 	arch, kind, osType string
 }
 
@@ -147,17 +148,17 @@ func (c *conn) traitsOf(ctx context.Context) (*traits, error) {
 	}
 	raw, err := ask(ctx, c, (*libvirt.Libvirt).ConnectGetCapabilities)
 	if err != nil {
-		return nil, fmt.Errorf("read what the host can do: %w", err)
+		return nil, fmt.Errorf("read the host's capabilities: %w", err)
 	}
 	var caps libvirtxml.Caps
 	if err := caps.Unmarshal(raw); err != nil {
-		return nil, fmt.Errorf("read what the host can do: %w", err)
+		return nil, fmt.Errorf("read the host's capabilities: %w", err)
 	}
 	t = newTraits(&caps)
 	id := caps.Host.UUID
 	if id == "" { // a driver without a host
 		if id, err = ask(ctx, c, (*libvirt.Libvirt).ConnectGetHostname); err != nil {
-			return nil, fmt.Errorf("ask for the host's name: %w", err)
+			return nil, fmt.Errorf("read the host's name: %w", err)
 		}
 	}
 	t.account = string(libvirt.RemoteURI(c.uri)) + "@" + id
@@ -167,10 +168,10 @@ func (c *conn) traitsOf(ctx context.Context) (*traits, error) {
 	return t, nil
 }
 
-// rank says which type of domain is preferred: hardware before software.
+// rank orders the types of domains: hardware before software.
 var rank = map[string]int{"kvm": 3, "hvf": 2, "qemu": 1}
 
-// newTraits looks for how the host runs guests of its own architecture, and takes the first of what it can do if there is no such way.
+// newTraits finds how the host runs guests of its own architecture, or else its first supported way.
 func newTraits(caps *libvirtxml.Caps) *traits {
 	t := &traits{}
 	if caps.Host.CPU != nil {

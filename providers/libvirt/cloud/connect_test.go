@@ -9,7 +9,7 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// connect is somebody else's connection to a host.
+// connect is a connection of another client to a host.
 func connect(t testing.TB, uri string) *libvirt.Libvirt {
 	t.Helper()
 	u, err := url.Parse(uri)
@@ -26,7 +26,7 @@ func connect(t testing.TB, uri string) *libvirt.Libvirt {
 
 var planted atomic.Uint32
 
-// nextUUID is one that no other domain has.
+// nextUUID returns a UUID that no other domain has.
 func nextUUID() string {
 	n := planted.Add(1)
 	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)

@@ -10,8 +10,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Create implements [provider.Session]: the volumes, the address, the domain, and its start, each of which is taken as it is where it is
-// there already.
+// Create implements [provider.Session]: it creates the volumes, reserves the address, defines the domain and
+// starts it. It keeps each of them that already exists.
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (made provider.Instance, err error) {
 	if s.spec == nil {
 		return made, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -19,24 +19,24 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if want.Choice != "" && want.Choice != choice(s.spec) {
 		return made, provider.Errorf(provider.Invalid, "the spec has no choice %q", want.Choice)
 	}
-	err = s.with(ctx, func(e errand) error {
-		d, err := maker{e}.create(ctx, ref, want)
+	err = s.with(ctx, func(c call) error {
+		d, err := creator{c}.create(ctx, ref, want)
 		if err == nil {
-			made, err = e.instance(ctx, d)
+			made, err = c.toInstance(ctx, d)
 		}
 		return err
 	})
 	if err != nil {
-		return provider.Instance{}, fmt.Errorf("make a domain for %s: %w", ref.Name, err)
+		return provider.Instance{}, fmt.Errorf("create the domain of %s: %w", ref.Name, err)
 	}
 	return made, nil
 }
 
-// maker is an errand that makes a domain.
-type maker struct{ errand }
+// creator creates domains.
+type creator struct{ call }
 
-func (e maker) create(ctx context.Context, ref provider.Ref, want provider.Want) (*domain, error) {
-	found, err := e.find(ctx, ref)
+func (cr creator) create(ctx context.Context, ref provider.Ref, want provider.Want) (*domain, error) {
+	found, err := cr.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -44,86 +44,87 @@ func (e maker) create(ctx context.Context, ref provider.Ref, want provider.Want)
 		if d.UID != ref.UID {
 			continue
 		}
-		if d.marked && !d.begun { // defined, and then nothing more
-			return e.begin(ctx, d)
+		if d.marked && !d.begun { // its creation ended before its first start
+			return cr.firstStart(ctx, d)
 		}
 		return d, nil
 	}
 	if len(found) > 0 {
 		return found[0], nil
 	}
-	d, err := e.make(ctx, ref, want)
+	d, err := cr.createNew(ctx, ref, want)
 	if provider.KindOf(err) == provider.Exhausted {
-		// Another choice may be asked for: nothing may be left. That it cannot be removed now says nothing about what came first.
-		if _, left := remover(e).remove(ctx, ref, nil); left != nil {
-			return nil, provider.Errorf(provider.Transient, "%w, and then remove what was made: %w", err, left)
+		// The engine may request another choice next: this one must leave nothing behind. A failed deletion
+		// does not change the cause.
+		if _, left := deleter(cr).delete(ctx, ref, nil); left != nil {
+			return nil, provider.Errorf(provider.Transient, "%w; deleting its volumes then failed: %w", err, left)
 		}
 	}
 	return d, err
 }
 
-func (e maker) make(ctx context.Context, ref provider.Ref, want provider.Want) (*domain, error) {
-	b, err := e.body(ctx, ref, want)
+func (cr creator) createNew(ctx context.Context, ref provider.Ref, want provider.Want) (*domain, error) {
+	b, err := cr.prepare(ctx, ref, want)
 	if err != nil {
 		return nil, err
 	}
-	d, err := e.define(ctx, b)
+	d, err := cr.define(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return e.begin(ctx, d)
+	return cr.firstStart(ctx, d)
 }
 
-// body is all that a domain is defined with.
-type body struct {
+// prepared has the dependants and properties of a domain to be defined.
+type prepared struct {
 	uuid   libvirt.UUID
 	traits *traits
 	marks  marks
 	mac    string
-	// network is a name; pool is that of the volumes.
+	// network is a name; pool is the pool of the volumes.
 	network, pool string
 	disk          libvirt.StorageVol
-	// cidata is the disk for cloud-init, ignition the file, of which there is one at most.
+	// cidata is the disk for cloud-init, ignition the file for Ignition. At most one of them is set.
 	cidata   *libvirt.StorageVol
 	ignition string
 }
 
-// body makes what the domain needs. What cannot be made is found out before anything is.
-func (e maker) body(ctx context.Context, ref provider.Ref, want provider.Want) (*body, error) {
-	t, err := e.c.traitsOf(ctx)
+// prepare creates the domain's dependants. It validates first what needs no creation.
+func (cr creator) prepare(ctx context.Context, ref provider.Ref, want provider.Want) (*prepared, error) {
+	t, err := cr.conn.traitsOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := storage(e).pool(ctx)
+	pool, err := storage(cr).pool(ctx)
 	if err != nil {
 		return nil, err
 	}
-	under, err := storage(e).base(ctx, pool)
+	under, err := storage(cr).base(ctx, pool)
 	if err != nil {
 		return nil, err
 	}
-	network, err := wiring(e).network(ctx)
+	network, err := networking(cr).network(ctx)
 	if err != nil {
 		return nil, err
 	}
-	uuid := uuidFor(e.session, ref)
-	b := &body{
+	uuid := uuidFor(cr.session, ref)
+	b := &prepared{
 		uuid: uuid, traits: t, mac: macOf(uuid), network: network.Name, pool: pool.Name,
-		marks: marks{Cluster: e.class.Cluster, UID: ref.UID, Owner: e.class.Owner, Namespace: ref.Namespace, Name: ref.Name},
+		marks: marks{Cluster: cr.class.Cluster, UID: ref.UID, Owner: cr.class.Owner, Namespace: ref.Namespace, Name: ref.Name},
 	}
-	if b.ignition, err = storage(e).ignKey(ctx); err != nil {
+	if b.ignition, err = storage(cr).ignKey(ctx); err != nil {
 		return nil, err
 	}
-	hostname := cmp.Or(e.spec.NetworkInterfaceHostname, ref.Name)
-	f := formOf(e.spec, want.UserData)
+	hostname := cmp.Or(cr.spec.NetworkInterfaceHostname, ref.Name)
+	f := formOf(cr.spec, want.UserData)
 	if f == formCloudInit {
 		b.marks.Hostname = hostname
 	}
-	made, err := storage(e).madeBefore(ctx, ref)
+	made, err := storage(cr).findExisting(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if b.disk, err = storage(e).makeDisk(ctx, pool, under, made.name(e.session, ref, volumeDisk)); err != nil {
+	if b.disk, err = storage(cr).createDisk(ctx, pool, under, made.name(cr.session, ref, volumeDisk)); err != nil {
 		return nil, err
 	}
 	if f != formNone {
@@ -131,18 +132,18 @@ func (e maker) body(ctx context.Context, ref provider.Ref, want provider.Want) (
 		if err != nil {
 			return nil, err
 		}
-		v, err := storage(e).makeData(ctx, pool, data, made.name(e.session, ref, string(f)))
+		v, err := storage(cr).createData(ctx, pool, data, made.name(cr.session, ref, string(f)))
 		if err != nil {
 			return nil, err
 		}
-		if err := e.hand(ctx, b, f, v); err != nil {
+		if err := cr.attach(ctx, b, f, v); err != nil {
 			return nil, err
 		}
 	}
-	if e.spec.NetworkInterfaceAddress == "" {
+	if cr.spec.NetworkInterfaceAddress == "" {
 		return b, nil
 	}
-	kept, err := wiring(e).reserve(ctx, network, b.mac, hostname)
+	kept, err := networking(cr).reserve(ctx, network, b.mac, hostname)
 	b.marks.Address = kept.IP
 	if f != formCloudInit {
 		b.marks.Hostname = kept.Name
@@ -150,21 +151,22 @@ func (e maker) body(ctx context.Context, ref provider.Ref, want provider.Want) (
 	return b, err
 }
 
-// before are the volumes that a create has made which was cut short.
-type before []volume
+// existing are the volumes of an interrupted creation.
+type existing []volume
 
-func (e storage) madeBefore(ctx context.Context, ref provider.Ref) (out before, err error) {
-	all, err := e.ours(ctx)
+func (s storage) findExisting(ctx context.Context, ref provider.Ref) (out existing, err error) {
+	all, err := s.ours(ctx)
 	for _, v := range all {
-		if v.uid == ref.UID && v.Pool == e.spec.Pool() {
+		if v.uid == ref.UID && v.Pool == s.spec.Pool() {
 			out = append(out, v)
 		}
 	}
 	return out, err
 }
 
-// name is what the volume of a kind is called by now, or shall be: another owner may have begun.
-func (b before) name(s *session, ref provider.Ref, kind string) volumeName {
+// name is the name of the existing or new volume of a kind: the existing one may have been created by another
+// owner.
+func (b existing) name(s *session, ref provider.Ref, kind string) volumeName {
 	for _, v := range b {
 		if v.kind == kind {
 			return v.volumeName
@@ -173,72 +175,72 @@ func (b before) name(s *session, ref provider.Ref, kind string) volumeName {
 	return volumeNameFor(s, ref, kind)
 }
 
-// hand gives the guest its boot data.
-func (e maker) hand(ctx context.Context, b *body, f form, v libvirt.StorageVol) (err error) {
+// attach passes the boot data to the guest.
+func (cr creator) attach(ctx context.Context, b *prepared, f form, v libvirt.StorageVol) (err error) {
 	if f == formCloudInit {
 		b.cidata = &v
 		return nil
 	}
-	b.ignition, err = ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) { return l.StorageVolGetPath(v) })
+	b.ignition, err = ask(ctx, cr.conn, func(l *libvirt.Libvirt) (string, error) { return l.StorageVolGetPath(v) })
 	if err != nil {
-		return fmt.Errorf("ask for the path of volume %s: %w", v.Name, err)
+		return fmt.Errorf("read the path of volume %s: %w", v.Name, err)
 	}
 	return nil
 }
 
-// ignKey is the path of the config that the spec names; empty: it names none.
-func (e storage) ignKey(ctx context.Context) (string, error) {
-	if e.spec.IgnKey == "" {
+// ignKey is the path of the Ignition config in the spec; empty: the spec has none.
+func (s storage) ignKey(ctx context.Context) (string, error) {
+	if s.spec.IgnKey == "" {
 		return "", nil
 	}
-	at, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) {
-		v, err := l.StorageVolLookupByKey(e.spec.IgnKey)
+	at, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (string, error) {
+		v, err := l.StorageVolLookupByKey(s.spec.IgnKey)
 		if err != nil {
 			return "", err
 		}
 		return l.StorageVolGetPath(v)
 	})
 	if err != nil {
-		return "", missing(fmt.Errorf("look for the Ignition config %s: %w", e.spec.IgnKey, err), "ignKey", libvirt.ErrNoStorageVol)
+		return "", missing(fmt.Errorf("find the Ignition config %s: %w", s.spec.IgnKey, err), "ignKey", libvirt.ErrNoStorageVol)
 	}
 	return at, nil
 }
 
-// begin starts a domain for the first time, and notes that.
-func (e maker) begin(ctx context.Context, d *domain) (*domain, error) {
-	if e.spec != nil && e.spec.Autostart {
-		err := do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.DomainSetAutostart(d.Domain, 1) })
+// firstStart starts a domain for the first time, and records that.
+func (cr creator) firstStart(ctx context.Context, d *domain) (*domain, error) {
+	if cr.spec != nil && cr.spec.Autostart {
+		err := do(ctx, cr.conn, func(l *libvirt.Libvirt) error { return l.DomainSetAutostart(d.Domain, 1) })
 		if err != nil {
-			return nil, fmt.Errorf("let domain %s start with its host: %w", d.Domain.Name, err)
+			return nil, fmt.Errorf("set the autostart of domain %s: %w", d.Domain.Name, err)
 		}
 	}
-	if err := e.start(ctx, d); err != nil {
+	if err := cr.start(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := e.note(ctx, d, "begun", nsBegun, begun{}); err != nil {
+	if err := cr.record(ctx, d, "begun", nsBegun, begun{}); err != nil {
 		return nil, err
 	}
-	return e.read(ctx, d.Domain)
+	return cr.read(ctx, d.Domain)
 }
 
-// start switches a domain on. One that is on stays as it is.
-func (e errand) start(ctx context.Context, d *domain) error {
-	err := do(ctx, e.c, func(l *libvirt.Libvirt) error {
+// start powers a domain on, unless it is on.
+func (c call) start(ctx context.Context, d *domain) error {
+	err := do(ctx, c.conn, func(l *libvirt.Libvirt) error {
 		_, err := l.DomainCreateWithFlags(d.Domain, 0)
 		return err
 	})
 	if err == nil {
 		return nil
 	}
-	if on, looked := e.on(ctx, d); looked == nil && on {
+	if on, looked := c.running(ctx, d); looked == nil && on {
 		return nil
 	}
 	return fmt.Errorf("start domain %s: %w", d.Domain.Name, err)
 }
 
-// on reports whether a domain runs by now.
-func (e errand) on(ctx context.Context, d *domain) (bool, error) {
-	n, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (int32, error) {
+// running reports whether a domain runs now.
+func (c call) running(ctx context.Context, d *domain) (bool, error) {
+	n, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) (int32, error) {
 		n, _, err := l.DomainGetState(d.Domain, 0)
 		return n, err
 	})
@@ -246,14 +248,14 @@ func (e errand) on(ctx context.Context, d *domain) (bool, error) {
 	return s == provider.Running, err
 }
 
-// note keeps something in the metadata of a domain, whether or not it runs.
-func (e errand) note(ctx context.Context, d *domain, prefix, namespace string, value any) error {
+// record stores an element in the metadata of a domain, running or not.
+func (c call) record(ctx context.Context, d *domain, prefix, namespace string, value any) error {
 	text, err := bare(namespace, value)
 	if err != nil {
 		return err
 	}
 	set := func(where libvirt.DomainModificationImpact) error {
-		return do(ctx, e.c, func(l *libvirt.Libvirt) error {
+		return do(ctx, c.conn, func(l *libvirt.Libvirt) error {
 			return l.DomainSetMetadata(d.Domain, int32(libvirt.DomainMetadataElement), libvirt.OptString{text}, libvirt.OptString{prefix}, libvirt.OptString{namespace}, where)
 		})
 	}
@@ -262,35 +264,35 @@ func (e errand) note(ctx context.Context, d *domain, prefix, namespace string, v
 		err = set(libvirt.DomainAffectConfig)
 	}
 	if err != nil {
-		return fmt.Errorf("note %s on domain %s: %w", prefix, d.Domain.Name, err)
+		return fmt.Errorf("store %s in the metadata of domain %s: %w", prefix, d.Domain.Name, err)
 	}
 	return nil
 }
 
-// Initialize implements [provider.Initializer]: it begins what Create has defined and not begun.
+// Initialize implements [provider.Initializer]: it starts a domain that Create has defined but not started.
 func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
-	err := s.with(ctx, func(e errand) error {
-		d, err := e.given(ctx, i)
+	err := s.with(ctx, func(c call) error {
+		d, err := c.domainOf(ctx, i)
 		if err != nil || d.begun {
 			return err
 		}
-		_, err = maker{e}.begin(ctx, d)
+		_, err = creator{c}.firstStart(ctx, d)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("begin the domain of %s: %w", ref.Name, err)
+		return fmt.Errorf("start the domain of %s: %w", ref.Name, err)
 	}
 	return nil
 }
 
-// given is the domain that an instance is.
-func (e errand) given(ctx context.Context, i provider.Instance) (*domain, error) {
-	d, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.Domain, error) { return l.DomainLookupByUUID(uuidFrom(i.ID)) })
+// domainOf returns the domain of an instance.
+func (c call) domainOf(ctx context.Context, i provider.Instance) (*domain, error) {
+	d, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) (libvirt.Domain, error) { return l.DomainLookupByUUID(uuidFrom(i.ID)) })
 	if err == nil {
-		return e.read(ctx, d)
+		return c.read(ctx, d)
 	}
 	if is(err, libvirt.ErrNoDomain) {
 		return nil, &provider.Error{Kind: provider.Conflict, Err: err}
 	}
-	return nil, fmt.Errorf("look for domain %s: %w", i.ID, err)
+	return nil, fmt.Errorf("find domain %s: %w", i.ID, err)
 }

@@ -9,53 +9,54 @@ import (
 	"libvirt.org/go/libvirtxml"
 )
 
-// machines are the boards that guests have, by architecture; on others libvirt chooses.
+// machines are the machine types of guests, by architecture; for others libvirt chooses.
 var machines = map[string]string{"x86_64": "q35", "aarch64": "virt"}
 
-// cpus are what processors guests have, by the type of domain: what the host has, or all that software can play.
+// cpus are the CPU modes of guests, by the type of domain: the host's CPU, or all features that software can
+// emulate.
 var cpus = map[string]string{"kvm": "host-passthrough", "qemu": "maximum"}
 
-// define makes the domain, under the machine's name. Where another domain has that, which may be of another cluster, or of nobody's, the name
-// ends with a part of the UUID.
-func (e maker) define(ctx context.Context, b *body) (*domain, error) {
+// define defines the domain, under the machine's name. If another domain already has that name, whether of
+// another cluster or without an owner, a part of the UUID is appended.
+func (cr creator) define(ctx context.Context, b *prepared) (*domain, error) {
 	name := b.marks.Name
-	made, err := e.defineAs(ctx, b, name)
+	made, err := cr.defineAs(ctx, b, name)
 	if err != nil && strings.Contains(err.Error(), "already exists with uuid") {
-		made, err = e.defineAs(ctx, b, name+"-"+uuidText(b.uuid)[:8])
+		made, err = cr.defineAs(ctx, b, name+"-"+uuidText(b.uuid)[:8])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("define domain %s: %w", name, err)
 	}
-	return e.read(ctx, made)
+	return cr.read(ctx, made)
 }
 
-func (e maker) defineAs(ctx context.Context, b *body, name string) (libvirt.Domain, error) {
-	described, err := e.describe(b, name)
+func (cr creator) defineAs(ctx context.Context, b *prepared, name string) (libvirt.Domain, error) {
+	described, err := cr.describe(b, name)
 	if err != nil {
 		return libvirt.Domain{}, err
 	}
 	text, err := described.Marshal()
 	if err != nil {
-		return libvirt.Domain{}, fmt.Errorf("describe it: %w", err)
+		return libvirt.Domain{}, fmt.Errorf("encode it: %w", err)
 	}
-	return ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.Domain, error) { return l.DomainDefineXMLFlags(text, 0) })
+	return ask(ctx, cr.conn, func(l *libvirt.Libvirt) (libvirt.Domain, error) { return l.DomainDefineXMLFlags(text, 0) })
 }
 
-// describe says what the domain is.
-func (e maker) describe(b *body, name string) (*libvirtxml.Domain, error) {
+// describe is the description of the domain.
+func (cr creator) describe(b *prepared, name string) (*libvirtxml.Domain, error) {
 	metadata, err := element("machine", nsMachine, b.marks)
 	if err != nil {
 		return nil, err
 	}
 	d := &libvirtxml.Domain{
 		Type: b.traits.kind, Name: name, UUID: uuidText(b.uuid), Metadata: &libvirtxml.DomainMetadata{XML: metadata},
-		Memory: &libvirtxml.DomainMemory{Value: uint(e.spec.DomainMemory), Unit: "MiB"}, VCPU: &libvirtxml.DomainVCPU{Value: uint(e.spec.DomainVcpu)}, //nolint:gosec // Both were checked to be more than 0.
+		Memory: &libvirtxml.DomainMemory{Value: uint(cr.spec.DomainMemory), Unit: "MiB"}, VCPU: &libvirtxml.DomainVCPU{Value: uint(cr.spec.DomainVcpu)}, //nolint:gosec // Both were checked to be more than 0.
 		OS: &libvirtxml.DomainOS{
 			Type:        &libvirtxml.DomainOSType{Arch: b.traits.arch, Machine: machines[b.traits.arch], Type: b.traits.osType},
 			BootDevices: []libvirtxml.DomainBootDevice{{Dev: "hd"}},
 		},
 		Clock: &libvirtxml.DomainClock{Offset: "utc"}, OnReboot: "restart",
-		Devices: e.devices(b),
+		Devices: cr.devices(b),
 	}
 	if mode := cpus[b.traits.kind]; mode != "" {
 		d.CPU = &libvirtxml.DomainCPU{Mode: mode}
@@ -71,7 +72,7 @@ func (e maker) describe(b *body, name string) (*libvirtxml.Domain, error) {
 	return d, nil
 }
 
-func (e maker) devices(b *body) *libvirtxml.DomainDeviceList {
+func (cr creator) devices(b *prepared) *libvirtxml.DomainDeviceList {
 	port := uint(0)
 	list := &libvirtxml.DomainDeviceList{
 		Disks: []libvirtxml.DomainDisk{{

@@ -12,27 +12,28 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Delete implements [provider.Session]. A domain goes after its volumes, so that what is cut short is found again by it.
+// Delete implements [provider.Session]. It deletes a domain after its volumes, so that an interrupted
+// deletion finds them again through the domain.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
-	err = s.with(ctx, func(e errand) error {
-		done, err = remover{e}.remove(ctx, ref, instances)
+	err = s.with(ctx, func(c call) error {
+		done, err = deleter{c}.delete(ctx, ref, instances)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("remove the domain of %s: %w", ref.Name, err)
+		return false, fmt.Errorf("delete the domain of %s: %w", ref.Name, err)
 	}
 	return done, nil
 }
 
-// remover is an errand that ends domains, and what was made for them.
-type remover struct{ errand }
+// deleter deletes domains and their dependants.
+type deleter struct{ call }
 
-func (e remover) remove(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+func (dl deleter) delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	var going, staying []*domain
-	err := e.domains(ctx, func(d *domain) (bool, error) {
-		e.recognize(d, ref)
+	err := dl.domains(ctx, func(d *domain) (bool, error) {
+		dl.recognize(d, ref)
 		given := slices.ContainsFunc(instances, func(i provider.Instance) bool { return i.ID == d.id() })
-		if given || ref.UID != "" && d.UID == ref.UID && d.Cluster == e.class.Cluster {
+		if given || ref.UID != "" && d.UID == ref.UID && d.Cluster == dl.class.Cluster {
 			going = append(going, d)
 		} else {
 			staying = append(staying, d)
@@ -43,19 +44,20 @@ func (e remover) remove(ctx context.Context, ref provider.Ref, instances []provi
 		return false, err
 	}
 	for _, d := range going {
-		if err := e.end(ctx, d, staying); err != nil {
+		if err := dl.deleteDomain(ctx, d, staying); err != nil {
 			return false, err
 		}
 	}
 	if ref.UID == "" {
 		return true, nil
 	}
-	return true, e.sweep(ctx, ref, staying)
+	return true, dl.deleteLeftovers(ctx, ref, staying)
 }
 
-// sweep removes what a create has left that was cut short before there was a domain.
-func (e remover) sweep(ctx context.Context, ref provider.Ref, staying []*domain) error {
-	all, err := storage(e).ours(ctx)
+// deleteLeftovers deletes the dependants of an interrupted creation, which ended before the domain was
+// defined.
+func (dl deleter) deleteLeftovers(ctx context.Context, ref provider.Ref, staying []*domain) error {
+	all, err := storage(dl).ours(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func (e remover) sweep(ctx context.Context, ref provider.Ref, staying []*domain)
 	if len(left) == 0 {
 		return nil
 	}
-	networks, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.Network, error) {
+	networks, err := ask(ctx, dl.conn, func(l *libvirt.Libvirt) ([]libvirt.Network, error) {
 		all, _, err := l.ConnectListAllNetworks(1, 0)
 		return all, err
 	})
@@ -76,45 +78,46 @@ func (e remover) sweep(ctx context.Context, ref provider.Ref, staying []*domain)
 		return fmt.Errorf("list networks: %w", err)
 	}
 	for _, n := range networks {
-		if err := wiring(e).release(ctx, card{mac: macOf(uuidFor(e.session, ref)), network: n.Name}); err != nil {
+		if err := networking(dl).release(ctx, card{mac: macOf(uuidFor(dl.session, ref)), network: n.Name}); err != nil {
 			return err
 		}
 	}
-	return storage(e).removeUnused(ctx, left, staying)
+	return storage(dl).deleteUnused(ctx, left, staying)
 }
 
-// end removes a domain and what belongs to it alone.
-func (e remover) end(ctx context.Context, d *domain, staying []*domain) error {
-	err := do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.DomainDestroyFlags(d.Domain, 0) })
+// deleteDomain deletes a domain and its own dependants.
+func (dl deleter) deleteDomain(ctx context.Context, d *domain, staying []*domain) error {
+	err := do(ctx, dl.conn, func(l *libvirt.Libvirt) error { return l.DomainDestroyFlags(d.Domain, 0) })
 	if err != nil && !is(err, libvirt.ErrOperationInvalid, libvirt.ErrNoDomain) {
-		return fmt.Errorf("switch domain %s off: %w", d.Domain.Name, err)
+		return fmt.Errorf("power off domain %s: %w", d.Domain.Name, err)
 	}
 	if d.UID != "" {
 		for _, c := range d.cards {
 			if c.mac != macOf(d.UUID) {
 				continue
 			}
-			if err := wiring(e).release(ctx, c); err != nil {
+			if err := networking(dl).release(ctx, c); err != nil {
 				return err
 			}
 		}
 	}
-	volumes, err := e.volumesOf(ctx, d)
+	volumes, err := dl.volumesOf(ctx, d)
 	if err != nil {
 		return err
 	}
-	if err := storage(e).removeUnused(ctx, volumes, staying); err != nil {
+	if err := storage(dl).deleteUnused(ctx, volumes, staying); err != nil {
 		return err
 	}
-	return e.undefine(ctx, d)
+	return dl.undefine(ctx, d)
 }
 
-// undefine lets a domain go with what libvirt itself keeps of it. Old drivers know fewer of the flags, and some know none.
-func (e remover) undefine(ctx context.Context, d *domain) error {
+// undefine deletes a domain with the data that libvirt keeps about it. Old drivers support fewer of the
+// flags, or none.
+func (dl deleter) undefine(ctx context.Context, d *domain) error {
 	const all = libvirt.DomainUndefineManagedSave | libvirt.DomainUndefineSnapshotsMetadata | libvirt.DomainUndefineNvram | libvirt.DomainUndefineCheckpointsMetadata
 	var err error
 	for _, flags := range []libvirt.DomainUndefineFlagsValues{all, libvirt.DomainUndefineManagedSave | libvirt.DomainUndefineSnapshotsMetadata, 0} {
-		err = do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.DomainUndefineFlags(d.Domain, flags) })
+		err = do(ctx, dl.conn, func(l *libvirt.Libvirt) error { return l.DomainUndefineFlags(d.Domain, flags) })
 		if err == nil || is(err, libvirt.ErrNoDomain) {
 			return nil
 		}
@@ -125,16 +128,16 @@ func (e remover) undefine(ctx context.Context, d *domain) error {
 	return fmt.Errorf("undefine domain %s: %w", d.Domain.Name, err)
 }
 
-// volumesOf are the volumes that a domain has and that were made for it: by us, whose names say so, or by the original, whose names begin
-// with its own. What else it has is somebody else's.
-func (e remover) volumesOf(ctx context.Context, d *domain) (out []libvirt.StorageVol, err error) {
+// volumesOf returns the volumes of a domain that were created for it: ours, by their names, or those of the
+// original, whose names begin with the domain's name. Other volumes are not deleted.
+func (dl deleter) volumesOf(ctx context.Context, d *domain) (out []libvirt.StorageVol, err error) {
 	if d.UID != "" {
-		all, err := storage(e).ours(ctx)
+		all, err := storage(dl).ours(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range all {
-			at, err := storage(e).pathOf(ctx, v.StorageVol)
+			at, err := storage(dl).pathOf(ctx, v.StorageVol)
 			if err != nil {
 				return nil, err
 			}
@@ -144,20 +147,20 @@ func (e remover) volumesOf(ctx context.Context, d *domain) (out []libvirt.Storag
 		}
 		return out, nil
 	}
-	return storage(e).originals(ctx, d)
+	return storage(dl).originals(ctx, d)
 }
 
-// pathOf is empty for a volume that has gone.
-func (e storage) pathOf(ctx context.Context, v libvirt.StorageVol) (string, error) {
-	at, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) { return l.StorageVolGetPath(v) })
+// pathOf is empty if the volume does not exist any more.
+func (s storage) pathOf(ctx context.Context, v libvirt.StorageVol) (string, error) {
+	at, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (string, error) { return l.StorageVolGetPath(v) })
 	if err != nil && !is(err, libvirt.ErrNoStorageVol, libvirt.ErrNoStoragePool) {
-		return "", fmt.Errorf("ask for the path of volume %s: %w", v.Name, err)
+		return "", fmt.Errorf("read the path of volume %s: %w", v.Name, err)
 	}
 	return at, nil
 }
 
-// originals are the volumes of a domain that the original has made, beside the one that it boots from.
-func (e storage) originals(ctx context.Context, d *domain) (out []libvirt.StorageVol, err error) {
+// originals returns the volumes that the original has created for a domain, next to its boot disk.
+func (s storage) originals(ctx context.Context, d *domain) (out []libvirt.StorageVol, err error) {
 	if len(d.disks) == 0 {
 		return nil, nil
 	}
@@ -166,7 +169,7 @@ func (e storage) originals(ctx context.Context, d *domain) (out []libvirt.Storag
 		return nil, nil
 	}
 	for _, n := range []string{name, name + originalIgnition, name + originalCloudInit} {
-		v, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.StorageVol, error) {
+		v, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (libvirt.StorageVol, error) {
 			if root.file != "" {
 				return l.StorageVolLookupByPath(path.Join(path.Dir(root.file), n))
 			}
@@ -180,18 +183,18 @@ func (e storage) originals(ctx context.Context, d *domain) (out []libvirt.Storag
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for volume %s: %w", n, err)
+			return nil, fmt.Errorf("find volume %s: %w", n, err)
 		}
 		out = append(out, v)
 	}
 	return out, nil
 }
 
-// removeUnused removes those volumes that no domain has which stays.
-func (e storage) removeUnused(ctx context.Context, all []libvirt.StorageVol, staying []*domain) error {
+// deleteUnused deletes the volumes that no remaining domain uses.
+func (s storage) deleteUnused(ctx context.Context, all []libvirt.StorageVol, staying []*domain) error {
 	var unused []libvirt.StorageVol
 	for _, v := range all {
-		at, err := e.pathOf(ctx, v)
+		at, err := s.pathOf(ctx, v)
 		if err != nil {
 			return err
 		}
@@ -199,19 +202,19 @@ func (e storage) removeUnused(ctx context.Context, all []libvirt.StorageVol, sta
 			unused = append(unused, v)
 		}
 	}
-	return e.removeVolumes(ctx, unused)
+	return s.deleteVolumes(ctx, unused)
 }
 
-// Leftovers implements [provider.LeftoverLister]: volumes of machines that have no domain.
+// Leftovers implements [provider.LeftoverLister]: volumes of machines without a domain.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		var left []provider.Leftover
-		err := s.with(ctx, func(e errand) (err error) {
-			left, err = remover{e}.leftovers(ctx)
+		err := s.with(ctx, func(c call) (err error) {
+			left, err = deleter{c}.leftovers(ctx)
 			return err
 		})
 		if err != nil {
-			yield(provider.Leftover{}, fmt.Errorf("list what domains have left: %w", err))
+			yield(provider.Leftover{}, fmt.Errorf("list leftovers of domains: %w", err))
 			return
 		}
 		for _, l := range left {
@@ -222,17 +225,17 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 	}
 }
 
-func (e remover) leftovers(ctx context.Context) (left []provider.Leftover, err error) {
-	// Volumes first: what is made meanwhile has no domain yet.
-	all, err := storage(e).ours(ctx)
+func (dl deleter) leftovers(ctx context.Context) (left []provider.Leftover, err error) {
+	// Volumes first: those created meanwhile have no domain yet.
+	all, err := storage(dl).ours(ctx)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	living := map[string]bool{}
-	err = e.domains(ctx, func(d *domain) (bool, error) {
+	err = dl.domains(ctx, func(d *domain) (bool, error) {
 		living[d.UID] = true
-		for _, v := range all { // of a domain whose marks are lost
-			living[v.uid] = living[v.uid] || d.UUID == uuidFor(e.session, provider.Ref{UID: v.uid})
+		for _, v := range all { // of a domain that has lost its metadata
+			living[v.uid] = living[v.uid] || d.UUID == uuidFor(dl.session, provider.Ref{UID: v.uid})
 		}
 		return true, nil
 	})

@@ -13,7 +13,8 @@ import (
 	"github.com/digitalocean/go-libvirt/socket/dialers"
 )
 
-// wire keeps the connection of a client, so that it can be cut: the library's own way to disconnect asks the other side first.
+// wire holds the connection of a client, so that it can be cut: the library's own disconnect waits for a
+// reply.
 type wire struct {
 	dialer socket.Dialer
 
@@ -31,7 +32,7 @@ func (w *wire) Dial() (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
-		return nil, errors.Join(errors.New("nobody waits for the connection any more"), conn.Close())
+		return nil, errors.Join(errors.New("the caller has stopped waiting for the connection"), conn.Close())
 	}
 	w.conn = conn
 	return conn, nil
@@ -42,11 +43,11 @@ func (w *wire) cut() {
 	defer w.mu.Unlock()
 	w.over = true
 	if w.conn != nil {
-		_ = w.conn.Close() // whoever reads from it learns of it
+		_ = w.conn.Close() // a reader gets an error
 	}
 }
 
-// dialerFor leads to libvirt as its own URIs say, whose parameters it reads.
+// dialerFor returns a dialer for the URI and its parameters, as libvirt's own clients interpret them.
 func dialerFor(uri *url.URL) (socket.Dialer, error) {
 	_, transport, _ := strings.Cut(uri.Scheme, "+")
 	query := uri.Query()
@@ -83,7 +84,7 @@ func dialerFor(uri *url.URL) (socket.Dialer, error) {
 func sshDialer(uri *url.URL) (socket.Dialer, error) {
 	me, err := user.Current()
 	if err != nil {
-		return nil, fmt.Errorf("look up whose SSH keys to use: %w", err)
+		return nil, fmt.Errorf("look up the user of the SSH keys: %w", err)
 	}
 	query := uri.Query()
 	options := []dialers.SSHOption{dialers.WithSystemSSHDefaults(me)}

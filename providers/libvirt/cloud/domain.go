@@ -13,31 +13,31 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// domain is one of a host, as it was read.
+// domain is a domain of a host, as it was read.
 type domain struct {
 	libvirt.Domain
 	marks
-	// marked: it says whose it is. begun: it was started. reboot is the last one that was asked for.
+	// marked: it has our ownership metadata. begun: it was started. reboot is the last reboot request.
 	marked, begun bool
 	reboot        reboot
 
 	memoryMiB, vcpus int64
 	disks            []disk
 	cards            []card
-	// agent: an agent in the guest is connected.
+	// agent: a guest agent is connected.
 	agent bool
-	// text is all that libvirt says of it.
+	// text is the whole description of the domain.
 	text string
 }
 
 // disk is a file, or a volume in a pool.
 type disk struct{ pool, volume, file string }
 
-// card is a network card: its network is empty where it is on none of libvirt's.
+// card is a network card; network is empty if libvirt does not manage its network.
 type card struct{ mac, network string }
 
-// shown is what is read of a domain's description.
-type shown struct {
+// description has the used parts of a domain's description.
+type description struct {
 	Memory struct {
 		Value int64  `xml:",chardata"`
 		Unit  string `xml:"unit,attr"`
@@ -71,14 +71,14 @@ type shown struct {
 	} `xml:"devices>channel"`
 }
 
-// units are those in which libvirt writes memory, in KiB.
+// units are the units of memory in libvirt's descriptions, in KiB.
 var units = map[string]int64{"": 1, "KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
 
 const agentChannel = "org.qemu.guest_agent.0"
 
-// newDomain reads what libvirt says of a domain.
+// newDomain decodes the description of a domain.
 func newDomain(d libvirt.Domain, text string) (*domain, error) {
-	var s shown
+	var s description
 	if err := xml.Unmarshal([]byte(text), &s); err != nil {
 		return nil, fmt.Errorf("read the description of domain %s: %w", d.Name, err)
 	}
@@ -103,7 +103,7 @@ func newDomain(d libvirt.Domain, text string) (*domain, error) {
 
 func (d *domain) id() string { return uuidText(d.UUID) }
 
-// has reports whether one of its disks is the volume, which is at a path.
+// has reports whether a disk of the domain is the volume, which is at a path.
 func (d *domain) has(v libvirt.StorageVol, at string) bool {
 	for _, x := range d.disks {
 		if x.file != "" && x.file == at || x.volume == v.Name && x.pool == v.Pool {
@@ -113,14 +113,15 @@ func (d *domain) has(v libvirt.StorageVol, at string) bool {
 	return strings.Contains(d.text, `"`+at+`"`) || strings.Contains(d.text, `'`+at+`'`) // of a firmware's file
 }
 
-// What names of the original's volumes end with.
+// The suffixes of the original's volume names.
 const (
 	originalIgnition  = ".ignition"
 	originalCloudInit = "_cloud-init"
 )
 
-// original reports whether the original has made the domain, for a spec whose pool has its volumes at a path: it has no marks, boots from
-// a volume of its own name there, and has boot data in another one. Of a class without a spec the pool is not known: any will do.
+// original reports whether the original has created the domain, for a spec whose pool is at a path: the
+// domain has no metadata of ours, boots from a volume of its own name in that pool, and has its boot data in
+// another volume. Without a spec the pool is unknown: any pool matches.
 func (d *domain) original(pool, at string) bool {
 	if d.marked || len(d.disks) == 0 {
 		return false
@@ -133,7 +134,7 @@ func (d *domain) original(pool, at string) bool {
 	return own && (strings.Contains(d.text, d.Domain.Name+originalIgnition) || strings.Contains(d.text, d.Domain.Name+originalCloudInit))
 }
 
-// state is what libvirt's number of a state stands for, and its word.
+// state converts a state of libvirt.
 func state(n libvirt.DomainState) (provider.State, string) {
 	switch n {
 	case libvirt.DomainRunning:
@@ -154,15 +155,16 @@ func state(n libvirt.DomainState) (provider.State, string) {
 	return provider.Pending, "no state"
 }
 
-// errand is one call of a session, with what it is made through.
-type errand struct {
+// call is one call of a session, with its connection.
+type call struct {
 	*session
-	c *conn
+	conn *conn
 }
 
-// domains reads all domains of the host, and hands them over one by one until it is told to stop. One that has gone meanwhile is left out.
-func (e errand) domains(ctx context.Context, yield func(*domain) (bool, error)) error {
-	all, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.Domain, error) {
+// domains reads all domains of the host, until yield returns false. It skips domains that are deleted
+// meanwhile.
+func (c call) domains(ctx context.Context, yield func(*domain) (bool, error)) error {
+	all, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) ([]libvirt.Domain, error) {
 		all, _, err := l.ConnectListAllDomains(1, 0)
 		return all, err
 	})
@@ -170,7 +172,7 @@ func (e errand) domains(ctx context.Context, yield func(*domain) (bool, error)) 
 		return fmt.Errorf("list domains: %w", err)
 	}
 	for _, each := range all {
-		d, err := e.read(ctx, each)
+		d, err := c.read(ctx, each)
 		if is(err, libvirt.ErrNoDomain) {
 			continue
 		}
@@ -184,33 +186,33 @@ func (e errand) domains(ctx context.Context, yield func(*domain) (bool, error)) 
 	return nil
 }
 
-func (e errand) read(ctx context.Context, d libvirt.Domain) (*domain, error) {
-	text, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) { return l.DomainGetXMLDesc(d, 0) })
+func (c call) read(ctx context.Context, d libvirt.Domain) (*domain, error) {
+	text, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) (string, error) { return l.DomainGetXMLDesc(d, 0) })
 	if err != nil {
 		return nil, fmt.Errorf("read domain %s: %w", d.Name, err)
 	}
 	return newDomain(d, text)
 }
 
-// instance says what a domain is.
-func (e errand) instance(ctx context.Context, d *domain) (provider.Instance, error) {
-	n, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (int32, error) {
+// toInstance converts a domain.
+func (c call) toInstance(ctx context.Context, d *domain) (provider.Instance, error) {
+	n, err := ask(ctx, c.conn, func(l *libvirt.Libvirt) (int32, error) {
 		n, _, err := l.DomainGetState(d.Domain, 0)
 		return n, err
 	})
 	if err != nil {
-		return provider.Instance{}, fmt.Errorf("ask for the state of domain %s: %w", d.Domain.Name, err)
+		return provider.Instance{}, fmt.Errorf("read the state of domain %s: %w", d.Domain.Name, err)
 	}
 	i := provider.Instance{
 		ID: d.id(), UID: d.UID, Name: cmp.Or(d.marks.Name, d.Domain.Name), Owner: d.Owner, Namespace: d.Namespace, ProviderID: scheme + d.id(),
 		NodeName: d.Hostname, Uninitialized: d.UID != "" && !d.begun, Tags: d.tags(), Type: typeOf(d.vcpus, d.memoryMiB),
 	}
 	i.State, i.RawState = state(libvirt.DomainState(n))
-	i.Addresses, err = e.addresses(ctx, d, i.State == provider.Running)
+	i.Addresses, err = c.addresses(ctx, d, i.State == provider.Running)
 	return i, err
 }
 
-// What tags of an instance are called: what of a domain its class decides, and what it was marked with.
+// The tags of an instance: the properties that the class decides, and the cluster in the ownership metadata.
 const (
 	tagMarked = "marked"
 	tagMemory = "memoryMiB"

@@ -10,14 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// kinds say what libvirt's errors mean, whatever was asked for. What is missing here is Transient: the daemon, the network to it, and what
-// libvirt calls an internal error.
+// kinds maps libvirt's errors to kinds. Other errors are Transient: those of the daemon, of the network, and
+// libvirt's internal errors.
 var kinds = map[libvirt.ErrorNumber]provider.Kind{
 	libvirt.ErrAuthFailed:        provider.Denied,
 	libvirt.ErrAuthCancelled:     provider.Denied,
 	libvirt.ErrAuthUnavailable:   provider.Denied,
 	libvirt.ErrAccessDenied:      provider.Denied,
-	libvirt.ErrOperationDenied:   provider.Denied, // the connection may only read
+	libvirt.ErrOperationDenied:   provider.Denied, // the connection is read-only
 	libvirt.ErrOperationInvalid:  provider.Conflict,
 	libvirt.ErrResourceBusy:      provider.Conflict,
 	libvirt.ErrXMLError:          provider.Invalid,
@@ -29,8 +29,9 @@ var kinds = map[libvirt.ErrorNumber]provider.Kind{
 	libvirt.ErrUnknownHost:       provider.Invalid,
 }
 
-// used are texts of errors that say what a host has no more of, and how far that reaches: of memory there may be enough for less. libvirt
-// passes them on from the system and from QEMU, as errors that are internal, or of the system, or failures of an operation.
+// used has texts of errors about exhausted resources, with their scope: a smaller guest may still get enough
+// memory. libvirt passes them on from the system and from QEMU, as internal errors, system errors or failed
+// operations.
 var used = []struct {
 	text  string
 	scope provider.Scope
@@ -42,7 +43,7 @@ var used = []struct {
 	{"not enough free space", provider.ScopeAccount},
 }
 
-// classify makes an error of one of the kinds of package provider. A nil error stays nil.
+// classify converts an error to one of package provider. nil stays nil.
 func classify(err error) error {
 	if errors.Is(err, fs.ErrPermission) { // of the socket
 		return &provider.Error{Kind: provider.Denied, Err: err}
@@ -62,7 +63,7 @@ func classify(err error) error {
 	return &provider.Error{Kind: provider.Transient, Err: err}
 }
 
-// is reports whether libvirt has said one of these.
+// is reports whether the error is one of libvirt's errors with these numbers.
 func is(err error, numbers ...libvirt.ErrorNumber) bool {
 	e, ok := errors.AsType[libvirt.Error](err)
 	if !ok {
@@ -76,7 +77,7 @@ func is(err error, numbers ...libvirt.ErrorNumber) bool {
 	return false
 }
 
-// missing makes what libvirt does not have a fault of the spec's field.
+// missing converts a not-found error of libvirt to an error of the spec's field.
 func missing(err error, field string, numbers ...libvirt.ErrorNumber) error {
 	if is(err, numbers...) {
 		return &provider.Error{Kind: provider.Invalid, Field: field, Err: err}
@@ -84,7 +85,7 @@ func missing(err error, field string, numbers ...libvirt.ErrorNumber) error {
 	return err
 }
 
-// unsupported reports whether a driver does not have what it was asked for.
+// unsupported reports whether a driver lacks the called function.
 func unsupported(err error) bool {
 	return is(err, libvirt.ErrNoSupport, libvirt.ErrArgumentUnsupported, libvirt.ErrOperationUnsupported) || errors.Is(err, libvirt.ErrUnsupported)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/libvirt/cloud/internal/daemon"
 )
 
-// TestErrors: what libvirt says while a machine is made, word for word as its versions 9 to 12 do.
+// TestErrors: libvirt's errors during a creation, word for word as in its versions 9 to 12.
 func TestErrors(t *testing.T) {
 	for _, r := range []struct {
 		reason, message string
@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNotThere: what a spec names and the host does not have is a fault of the field.
+// TestNotThere: a name in the spec that the host does not have is an error of the field.
 func TestNotThere(t *testing.T) {
 	for field, patch := range map[string][2]string{
 		"volume.poolName":      {`"poolName":"c1"`, `"poolName":"none"`},

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 )
 
 func replaceOnce(t *testing.T, text string, patch [2]string) string {
@@ -33,8 +33,8 @@ What becomes of each field of a spec: where it arrives in what libvirt is asked 
 give each field to a double of libvirtd, and look for it there. [How to use them](libvirt.md).
 `
 
-// field is one of a spec: a change to the sample that gives it, and a text that is then in the description of the domain, of its disk or of
-// the network; none for a field that tells how to get there.
+// field is a field of a spec: a change to the sample spec, and a text that is then in the description of the
+// domain, of its disk or of the network; no text for a field with the address of libvirt.
 type field struct {
 	path, kind string
 	patch      [2]string
@@ -100,7 +100,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// arrived is what there is by now of a domain, of its disk, or of the network.
+// arrived is the description of a domain, of its disk, or of the network.
 func (b *bench) arrived(where string) string {
 	switch where {
 	case inDomain:
@@ -125,19 +125,20 @@ func (b *bench) arrived(where string) string {
 	return text
 }
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page has the results of the tests of fields. With UPDATE_GOLDEN set it is written
+// again.
 func TestFieldsPage(t *testing.T) {
-	fieldstest.Page(t, fieldsPage, fieldsHead,
+	fieldsdoc.Page(t, fieldsPage, fieldsHead,
 		page("machine.openshift.io: LibvirtMachineProviderConfig, in providerSpec.value", "", append(common[:len(common):len(common)], ofOpenShift...)),
 		page("machine.sapcloud.io: MachineProviderConfig, in providerSpec of a MachineClass",
 			"There is no original. The fields are those of OpenShift's; the kind is ours, of `libvirt.machine.millwright.dev/v1alpha1`. Other fields are refused.",
 			append(common[:len(common):len(common)], ofGardener...)))
 }
 
-func page(title, note string, fields []field) fieldstest.Spec {
-	of := fieldstest.Spec{Title: title, Note: note}
+func page(title, note string, fields []field) fieldsdoc.Spec {
+	of := fieldsdoc.Spec{Title: title, Note: note}
 	for _, f := range fields {
-		of.Fields = append(of.Fields, fieldstest.Field{Path: f.path, Type: f.kind, Becomes: f.becomes})
+		of.Fields = append(of.Fields, fieldsdoc.Field{Path: f.path, Type: f.kind, Becomes: f.becomes})
 	}
 	return of
 }

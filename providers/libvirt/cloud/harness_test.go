@@ -27,7 +27,7 @@ const (
 	otherUUID = "5a1c9d0e-4b7f-4e2a-8c3d-1f2e3d4c5b6a"
 )
 
-// bench is one host under test, and somebody else's connection to it.
+// bench is one host under test, and a connection of another client to it.
 type bench struct {
 	t     testing.TB
 	host  *daemon.Host
@@ -35,7 +35,7 @@ type bench struct {
 	other *libvirt.Libvirt
 }
 
-// serve lets a host listen on a socket, whose path is short, as the system asks.
+// serve lets a host listen on a socket with a short path, as the system requires.
 func serve(t testing.TB, h *daemon.Host) (socket string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "lv") //nolint:usetesting // The folders of tests are too long for the path of a socket.
@@ -61,7 +61,7 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// start is a fresh process.
+// start returns the provider of a new process.
 func start() provider.Provider { return cloud.New(cloud.Config{Clock: clock.RealClock{}}) }
 
 const openshiftSpec = `{"apiVersion":"libvirtproviderconfig.openshift.io/v1beta1","kind":"LibvirtMachineProviderConfig","uri":"URI","domainMemory":4096,` +
@@ -90,14 +90,14 @@ func (b *bench) session(class provider.Class) provider.Session {
 	return s
 }
 
-// calls are those that serve a verb, and no other of the same call.
+// calls maps a verb to a procedure that serves it, and that no other part of the same call uses.
 var calls = map[providertest.Verb]uint32{
 	providertest.Find: daemon.ProcListDomains, providertest.Create: daemon.ProcDomainDefine, providertest.Delete: daemon.ProcDomainDestroy,
 	providertest.List: daemon.ProcListDomains, providertest.Initialize: daemon.ProcDomainGetXMLDesc, providertest.Maintain: daemon.ProcDomainSetMetadata,
 	providertest.Power: daemon.ProcDomainDestroy, providertest.Leftovers: daemon.ProcListPools,
 }
 
-// words are how libvirt says what went wrong.
+// words are libvirt's errors by kind.
 var words = map[provider.Kind]struct {
 	code libvirt.ErrorNumber
 	text string
@@ -133,8 +133,8 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// marked are the name and the metadata of a domain that we would make for an instance; of one without a UID, which the original made,
-// the metadata are empty.
+// marked returns the name and the metadata of the provider's domain for an instance; without a UID, as the
+// original's, it has no metadata.
 func marked(class provider.Class, i provider.Instance, id string) (name, metadata string) {
 	if i.UID == "" {
 		return i.Name, ""
@@ -143,7 +143,8 @@ func marked(class provider.Class, i provider.Instance, id string) (name, metadat
 		`<b:begun xmlns:b="https://millwright.dev/libvirt/begun"/></metadata>`, class.Cluster, i.UID, class.Owner, i.Namespace, i.Name)
 }
 
-// plant makes a domain around the provider: with a UID as we make it, without as the original does.
+// plant defines a domain without the provider: with a UID as this provider does, without one as the original
+// does.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	id := nextUUID()
 	name, metadata := marked(class, i, id)
@@ -154,7 +155,7 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	return define(b.other, fmt.Sprintf(plantedXML, "kvm", name, id, metadata, "/pools/"+class.Cluster))
 }
 
-// plantedXML is a domain as the original describes it.
+// plantedXML is the original's description of a domain.
 const plantedXML = `<domain type='%s' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><name>%[2]s</name><uuid>%[3]s</uuid>%[4]s<memory unit='KiB'>4194304</memory><vcpu>2</vcpu>
 <os><type>hvm</type></os><devices><disk type='file' device='disk'><source file='%[5]s/%[2]s'/><target dev='vda' bus='virtio'/></disk>
 <interface type='network'><mac address='66:4f:16:3f:5f:0f'/><source network='default'/></interface></devices>
@@ -168,7 +169,7 @@ func define(l *libvirt.Libvirt, text string) error {
 	return err
 }
 
-// strip takes away what says whose a domain is.
+// strip removes the ownership metadata of a domain.
 func strip(l *libvirt.Libvirt, id string) error {
 	d, err := l.DomainLookupByUUID(uuid(id))
 	if err != nil {
@@ -194,7 +195,7 @@ func uuid(text string) (u libvirt.UUID) {
 	return u
 }
 
-// leave makes a machine's volumes and ends before the domain.
+// leave creates a machine's volumes and ends before the domain.
 func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	w := words[provider.Transient]
 	b.host.Inject(daemon.Fault{Procedure: daemon.ProcDomainDefine, Code: w.code, Message: w.text})

@@ -11,16 +11,17 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The namespaces of what is kept in the metadata of a domain. libvirt keeps one element of each.
+// The namespaces of our elements in the metadata of a domain. libvirt keeps one element for each namespace.
 const (
-	// nsMachine says whose the domain is, since it was defined.
+	// nsMachine has the ownership of the domain, from its definition on.
 	nsMachine = "https://millwright.dev/libvirt/machine"
-	// nsBegun is there once the domain was started, nsReboot once it was rebooted on request.
+	// nsBegun is set after the domain was started, nsReboot after a requested reboot.
 	nsBegun  = "https://millwright.dev/libvirt/begun"
 	nsReboot = "https://millwright.dev/libvirt/reboot"
 )
 
-// marks say whose a domain is. Hostname and Address are what its guest was told to be called, and the address kept for it.
+// marks are the ownership of a domain. Hostname and Address are the guest's host name and its reserved
+// address.
 type marks struct {
 	XMLName   xml.Name `xml:"https://millwright.dev/libvirt/machine machine"`
 	Cluster   string   `xml:"cluster,attr"`
@@ -32,13 +33,13 @@ type marks struct {
 	Address   string   `xml:"address,attr,omitempty"`
 }
 
-// begun says that the domain was started.
+// begun records that the domain was started.
 type begun struct {
 	XMLName xml.Name `xml:"https://millwright.dev/libvirt/begun begun"`
 }
 
-// reboot is the last one that was asked for, which run of the domain it ends (libvirt gives each run a number; -1: it was off), and
-// whether the next one has begun.
+// reboot is the last reboot request, the number of the run that it ends (libvirt numbers the runs of a
+// domain; -1: it was off), and whether the next run has started.
 type reboot struct {
 	XMLName xml.Name `xml:"https://millwright.dev/libvirt/reboot reboot"`
 	Request string   `xml:"request,attr"`
@@ -46,20 +47,22 @@ type reboot struct {
 	Done    bool     `xml:"done,attr"`
 }
 
-// element is metadata as a part of a description, with the prefix that libvirt wants for the namespace.
+// element encodes metadata as an element of a domain's description, with the namespace prefix that libvirt
+// requires.
 func element(prefix, namespace string, value any) (string, error) {
 	plain, err := bare(namespace, value)
 	if err != nil {
 		return "", err
 	}
-	// encoding/xml knows no prefixes. There is no other element in this one.
+	// encoding/xml has no prefixes. The element has no child elements.
 	name, rest, _ := strings.Cut(strings.TrimPrefix(plain, "<"), ">")
 	tag, attributes, _ := strings.Cut(name, " ")
 	declared := prefix + ":" + tag + ` xmlns:` + prefix + `="` + namespace + `" ` + attributes
 	return "<" + declared + ">" + strings.Replace(rest, "</", "</"+prefix+":", 1), nil
 }
 
-// bare is metadata without its namespace, as it is handed over by itself: libvirt puts that in, and refuses what has it.
+// bare encodes metadata without its namespace for a call of its own: libvirt adds the namespace, and refuses
+// an element that has one.
 func bare(namespace string, value any) (string, error) {
 	raw, err := xml.Marshal(value)
 	if err != nil {
@@ -68,10 +71,10 @@ func bare(namespace string, value any) (string, error) {
 	return strings.Replace(string(raw), ` xmlns="`+namespace+`"`, "", 1), nil
 }
 
-// scheme is what provider IDs begin with.
+// scheme is the prefix of provider IDs.
 const scheme = "libvirt:///"
 
-// tokenUUID is the UUID of the domain of a machine.
+// tokenUUID is the UUID of a machine's domain, from the machine's token.
 func tokenUUID(token string) (u libvirt.UUID) {
 	raw, _ := hex.DecodeString(token) // a token is hexadecimal
 	copy(u[:], raw)
@@ -83,7 +86,8 @@ func uuidText(u libvirt.UUID) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// uuidOf is the UUID that a provider ID names, as text; empty: none. libvirt writes UUIDs with hyphens and in lower case, and reads others.
+// uuidOf is the UUID in a provider ID, as text; empty: none. libvirt writes UUIDs with hyphens and in lower
+// case, and reads other forms.
 func uuidOf(providerID string) string {
 	id, ok := strings.CutPrefix(strings.ToLower(providerID), scheme)
 	if !ok {
@@ -104,7 +108,7 @@ func identify(providerID string) string {
 	return ""
 }
 
-// macOf is the address of a machine's network card, the same at all times, of the range that QEMU has for its own.
+// macOf is the MAC address of a machine's network card. It is always the same, and in QEMU's range.
 func macOf(u libvirt.UUID) string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x", u[13], u[14], u[15]) }
 
 // uuidFor is the UUID of ref's domain.

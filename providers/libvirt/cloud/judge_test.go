@@ -13,15 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// judge is libvirt's own test driver, behind a real libvirtd. It keeps what it is told while somebody is connected, boots at once, and
-// has no contents of volumes, so that machines are made without user data.
+// judge is libvirt's own test driver, in a real libvirtd. It keeps its state while a client is connected,
+// boots at once, and its volumes have no content, so that machines are created without user data.
 type judge struct {
 	t     *testing.T
 	uri   string
 	other *libvirt.Libvirt
 }
 
-// newJudge skips the test where LIBVIRTD does not name the socket of a libvirtd: see hack/libvirt.
+// newJudge skips the test unless LIBVIRTD is the socket of a libvirtd: see hack/libvirt.
 func newJudge(t *testing.T) *judge {
 	t.Helper()
 	socket := os.Getenv("LIBVIRTD")
@@ -54,7 +54,7 @@ func (j *judge) class(api, cluster string) provider.Class {
 	}
 }
 
-// plantedForJudge is what the original makes for cloud-init: what it hands over in other ways is QEMU's alone.
+// plantedForJudge is the original's domain for cloud-init: its other forms of user data need QEMU.
 const plantedForJudge = `<domain type='test'><name>%[1]s</name><uuid>%[2]s</uuid>%[3]s<memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type>hvm</type></os><devices>
 <disk type='file' device='disk'><source file='%[4]s/%[1]s'/><target dev='vda' bus='virtio'/></disk>
 <disk type='file' device='cdrom'><source file='%[4]s/%[1]s_cloud-init'/><target dev='hdd' bus='ide'/><readonly/></disk></devices></domain>`
@@ -73,7 +73,8 @@ func (j *judge) plant(class provider.Class, i provider.Instance) error {
 			}
 		}
 	}
-	// The test driver has one namespace for all of its users: names of domains are those of the machines of one check.
+	// All users of the test driver share one namespace: names of domains are those of the machines of one
+	// check.
 	return define(j.other, fmt.Sprintf(plantedForJudge, name, id, metadata, "/pools/"+class.Cluster))
 }
 
@@ -99,7 +100,7 @@ func (j *judge) count(class provider.Class) (instances, dependants int, err erro
 	return instances, len(volumes) - 1, err
 }
 
-// clear removes what a check has left: names of domains are the host's.
+// clear deletes the domains of a check: names of domains are the host's.
 func (j *judge) clear() {
 	all, _, err := j.other.ConnectListAllDomains(1, 0)
 	if err != nil {
@@ -118,7 +119,8 @@ func (j *judge) clear() {
 	}
 }
 
-// TestConformanceOfTheRealOne runs the suite on libvirt's own driver: what the double answers is as true as this.
+// TestConformanceOfTheRealOne runs the suite on libvirt's own driver, which the simulator's answers must
+// match.
 func TestConformanceOfTheRealOne(t *testing.T) {
 	newJudge(t)
 	providertest.Run(t, func(t *testing.T) providertest.Harness {

@@ -15,30 +15,30 @@ import (
 	"github.com/millwright-dev/millwright/providers/libvirt/spec"
 )
 
-// wiring is an errand to networks.
-type wiring struct{ errand }
+// networking has the calls about networks.
+type networking struct{ call }
 
-// network is the one that the spec names.
-func (e wiring) network(ctx context.Context) (libvirt.Network, error) {
-	field, what := "networkInterfaceName", cmp.Or(e.spec.NetworkInterfaceName, spec.DefaultNetwork)
+// network returns the spec's network.
+func (nw networking) network(ctx context.Context) (libvirt.Network, error) {
+	field, what := "networkInterfaceName", cmp.Or(nw.spec.NetworkInterfaceName, spec.DefaultNetwork)
 	look := func(l *libvirt.Libvirt) (libvirt.Network, error) { return l.NetworkLookupByName(what) }
-	if e.spec.NetworkUUID != "" {
-		field, what = "networkUUID", e.spec.NetworkUUID
+	if nw.spec.NetworkUUID != "" {
+		field, what = "networkUUID", nw.spec.NetworkUUID
 		look = func(l *libvirt.Libvirt) (libvirt.Network, error) { return l.NetworkLookupByUUID(uuidFrom(what)) }
 	}
-	n, err := ask(ctx, e.c, look)
+	n, err := ask(ctx, nw.conn, look)
 	if err != nil {
-		return n, missing(fmt.Errorf("look for network %s: %w", what, err), field, libvirt.ErrNoNetwork)
+		return n, missing(fmt.Errorf("find network %s: %w", what, err), field, libvirt.ErrNoNetwork)
 	}
 	return n, nil
 }
 
-// uuidFrom is a UUID from its text, with or without hyphens.
+// uuidFrom parses a UUID, with or without hyphens.
 func uuidFrom(text string) libvirt.UUID { return tokenUUID(strings.ReplaceAll(text, "-", "")) }
 
-// described is what libvirt says of a network.
-func (e wiring) described(ctx context.Context, n libvirt.Network) (*libvirtxml.Network, error) {
-	text, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) { return l.NetworkGetXMLDesc(n, 0) })
+// described reads the description of a network.
+func (nw networking) described(ctx context.Context, n libvirt.Network) (*libvirtxml.Network, error) {
+	text, err := ask(ctx, nw.conn, func(l *libvirt.Libvirt) (string, error) { return l.NetworkGetXMLDesc(n, 0) })
 	if err != nil {
 		return nil, fmt.Errorf("read network %s: %w", n.Name, err)
 	}
@@ -49,7 +49,7 @@ func (e wiring) described(ctx context.Context, n libvirt.Network) (*libvirtxml.N
 	return out, nil
 }
 
-// reservation is the one of a network card in a network, and which of the network's ranges it is in.
+// reservation returns the reserved address of a network card, and the index of its range in the network.
 func reservation(n *libvirtxml.Network, mac string) (host libvirtxml.NetworkDHCPHost, index int, ok bool) {
 	for i, ip := range n.IPs {
 		if ip.DHCP == nil {
@@ -64,23 +64,24 @@ func reservation(n *libvirtxml.Network, mac string) (host libvirtxml.NetworkDHCP
 	return host, 0, false
 }
 
-// reserve keeps an address of the spec's range for a network card, and returns that, and under which name. Of two processes that choose the
-// same one, libvirt refuses the second. It refuses a name that another card has, too: then the guest is told none.
-func (e wiring) reserve(ctx context.Context, network libvirt.Network, mac, hostname string) (kept libvirtxml.NetworkDHCPHost, err error) {
-	e.c.reserve.Lock()
-	defer e.c.reserve.Unlock()
-	n, err := e.described(ctx, network)
+// reserve reserves an address of the spec's range for a network card, and returns the reservation. If two
+// processes choose the same address, libvirt refuses the second. It also refuses a host name that another
+// card has: then the reservation has no host name.
+func (nw networking) reserve(ctx context.Context, network libvirt.Network, mac, hostname string) (kept libvirtxml.NetworkDHCPHost, err error) {
+	nw.conn.reserve.Lock()
+	defer nw.conn.reserve.Unlock()
+	n, err := nw.described(ctx, network)
 	if err != nil {
 		return kept, err
 	}
 	if h, _, ok := reservation(n, mac); ok {
 		return h, nil
 	}
-	taken, err := e.taken(ctx, network, n)
+	taken, err := nw.taken(ctx, network, n)
 	if err != nil {
 		return kept, err
 	}
-	wanted, err := netip.ParsePrefix(e.spec.NetworkInterfaceAddress)
+	wanted, err := netip.ParsePrefix(nw.spec.NetworkInterfaceAddress)
 	if err != nil {
 		return kept, provider.InvalidField("networkInterfaceAddress", "%w", err)
 	}
@@ -94,22 +95,22 @@ func (e wiring) reserve(ctx context.Context, network libvirt.Network, mac, hostn
 			kept.Name = ""
 		}
 	}
-	return kept, e.update(ctx, network, libvirt.NetworkUpdateCommandAddLast, index, kept)
+	return kept, nw.update(ctx, network, libvirt.NetworkUpdateCommandAddLast, index, kept)
 }
 
-// update changes the reservations of a network, for as long as it is there.
-func (e wiring) update(ctx context.Context, n libvirt.Network, command libvirt.NetworkUpdateCommand, index int, host libvirtxml.NetworkDHCPHost) error {
+// update changes the reservations of a network, both now and after a restart.
+func (nw networking) update(ctx context.Context, n libvirt.Network, command libvirt.NetworkUpdateCommand, index int, host libvirtxml.NetworkDHCPHost) error {
 	text := fmt.Sprintf("<host mac='%s' ip='%s'/>", host.MAC, host.IP)
 	if host.Name != "" {
 		text = fmt.Sprintf("<host mac='%s' name='%s' ip='%s'/>", host.MAC, host.Name, host.IP)
 	}
 	change := func(where libvirt.NetworkUpdateFlags) error {
-		return do(ctx, e.c, func(l *libvirt.Libvirt) error {
+		return do(ctx, nw.conn, func(l *libvirt.Libvirt) error {
 			return l.NetworkUpdateCompat(n, command, libvirt.NetworkSectionIPDhcpHost, int32(index), text, where) //nolint:gosec // A network has few ranges.
 		})
 	}
 	err := change(libvirt.NetworkUpdateAffectLive | libvirt.NetworkUpdateAffectConfig)
-	if is(err, libvirt.ErrOperationInvalid) { // it is not active, or it is only until it is stopped
+	if is(err, libvirt.ErrOperationInvalid) { // the network is not active, or is transient
 		err = change(libvirt.NetworkUpdateAffectCurrent)
 	}
 	if err != nil {
@@ -118,8 +119,8 @@ func (e wiring) update(ctx context.Context, n libvirt.Network, command libvirt.N
 	return nil
 }
 
-// taken are the addresses that cards have, or will have.
-func (e wiring) taken(ctx context.Context, network libvirt.Network, n *libvirtxml.Network) (map[netip.Addr]bool, error) {
+// taken returns the addresses that are in use or reserved.
+func (nw networking) taken(ctx context.Context, network libvirt.Network, n *libvirtxml.Network) (map[netip.Addr]bool, error) {
 	out := map[netip.Addr]bool{}
 	add := func(text string) {
 		if a, err := netip.ParseAddr(text); err == nil {
@@ -134,7 +135,7 @@ func (e wiring) taken(ctx context.Context, network libvirt.Network, n *libvirtxm
 			}
 		}
 	}
-	leases, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.NetworkDhcpLease, error) {
+	leases, err := ask(ctx, nw.conn, func(l *libvirt.Libvirt) ([]libvirt.NetworkDhcpLease, error) {
 		leases, _, err := l.NetworkGetDhcpLeases(network, nil, 1, 0)
 		return leases, err
 	})
@@ -147,7 +148,7 @@ func (e wiring) taken(ctx context.Context, network libvirt.Network, n *libvirtxm
 	return out, nil
 }
 
-// free is the first address of the wanted range that the network can give, and nobody has.
+// free returns the first free address that is in the wanted range and in a range of the network.
 func free(n *libvirtxml.Network, wanted netip.Prefix, taken map[netip.Addr]bool) (index int, free netip.Addr, err error) {
 	ranges := 0
 	for i, ip := range n.IPs {
@@ -161,19 +162,19 @@ func free(n *libvirtxml.Network, wanted netip.Prefix, taken map[netip.Addr]bool)
 			first = start
 		}
 		for a := first; wanted.Contains(a) && own.Contains(a); a = a.Next() {
-			// The first address of the network is its own, and the last one reaches all.
+			// The first address is the network's own, the last one is the broadcast address.
 			if a != own.Masked().Addr() && own.Contains(a.Next()) && !taken[a] {
 				return i, a, nil
 			}
 		}
 	}
 	if ranges == 0 {
-		return 0, free, provider.InvalidField("networkInterfaceAddress", "network %s gives no addresses in %s", n.Name, wanted)
+		return 0, free, provider.InvalidField("networkInterfaceAddress", "network %s assigns no addresses in %s", n.Name, wanted)
 	}
 	return 0, free, provider.ExhaustedIn(provider.ScopeAccount, "network %s has no free address in %s", n.Name, wanted)
 }
 
-// prefixOf is the range that a network has.
+// prefixOf is the address range of a network.
 func prefixOf(ip libvirtxml.NetworkIP) (netip.Prefix, bool) {
 	a, err := netip.ParseAddr(ip.Address)
 	if err != nil {
@@ -192,19 +193,19 @@ func prefixOf(ip libvirtxml.NetworkIP) (netip.Prefix, bool) {
 	return p, err == nil && bits > 0
 }
 
-// release gives the address of a card of ours back.
-func (e wiring) release(ctx context.Context, c card) error {
+// release deletes the reservation of a network card.
+func (nw networking) release(ctx context.Context, c card) error {
 	if c.network == "" {
 		return nil
 	}
-	network, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.Network, error) { return l.NetworkLookupByName(c.network) })
+	network, err := ask(ctx, nw.conn, func(l *libvirt.Libvirt) (libvirt.Network, error) { return l.NetworkLookupByName(c.network) })
 	if is(err, libvirt.ErrNoNetwork) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for network %s: %w", c.network, err)
+		return fmt.Errorf("find network %s: %w", c.network, err)
 	}
-	n, err := e.described(ctx, network)
+	n, err := nw.described(ctx, network)
 	if err != nil {
 		return err
 	}
@@ -212,5 +213,5 @@ func (e wiring) release(ctx context.Context, c card) error {
 	if !ok {
 		return nil
 	}
-	return e.update(ctx, network, libvirt.NetworkUpdateCommandDelete, index, h)
+	return nw.update(ctx, network, libvirt.NetworkUpdateCommandDelete, index, h)
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Power implements [provider.Powerer]. Whoever asks for it has lost the node, so that the guest is not asked.
+// Power implements [provider.Powerer]. It does not ask the guest to shut down: the caller has lost contact
+// with the node.
 func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
-	err := s.with(ctx, func(e errand) error {
-		d, err := e.given(ctx, i)
+	err := s.with(ctx, func(c call) error {
+		d, err := c.domainOf(ctx, i)
 		if err != nil {
 			return err
 		}
 		switch op {
 		case provider.PowerOn:
-			return e.start(ctx, d)
+			return c.start(ctx, d)
 		case provider.PowerOff:
-			return e.stop(ctx, d)
+			return c.stop(ctx, d)
 		case provider.Reboot:
-			return e.reboot(ctx, d, request)
+			return c.reboot(ctx, d, request)
 		}
 		return provider.Errorf(provider.Invalid, "libvirt has no power operation %q", op)
 	})
@@ -32,37 +33,38 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	return nil
 }
 
-// stop switches a domain off. One that is off stays so.
-func (e errand) stop(ctx context.Context, d *domain) error {
-	err := do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.DomainDestroyFlags(d.Domain, 0) })
+// stop powers a domain off, unless it is off.
+func (c call) stop(ctx context.Context, d *domain) error {
+	err := do(ctx, c.conn, func(l *libvirt.Libvirt) error { return l.DomainDestroyFlags(d.Domain, 0) })
 	if err == nil {
 		return nil
 	}
-	if on, looked := e.on(ctx, d); looked == nil && !on {
+	if on, looked := c.running(ctx, d); looked == nil && !on {
 		return nil
 	}
-	return fmt.Errorf("switch domain %s off: %w", d.Domain.Name, err)
+	return fmt.Errorf("power off domain %s: %w", d.Domain.Name, err)
 }
 
-// reboot stores the request with the number of the run that it ends, since libvirt numbers the runs of a domain: a repeated request
-// shows whether that run has ended. Off and on again is a run more, which a reset is not. Without a request each call is another reboot.
-func (e errand) reboot(ctx context.Context, d *domain, request string) error {
+// reboot stores the request with the number of the run to end, since libvirt numbers the runs of a domain: so
+// a repeated request can tell whether that run has ended. It powers the domain off and on, because a reset
+// does not change the number. Without a request, each call is another reboot.
+func (c call) reboot(ctx context.Context, d *domain, request string) error {
 	if request == "" || d.reboot.Request != request {
 		d.reboot = reboot{Request: request, Run: d.ID}
-		if err := e.note(ctx, d, "reboot", nsReboot, d.reboot); err != nil {
+		if err := c.record(ctx, d, "reboot", nsReboot, d.reboot); err != nil {
 			return err
 		}
 	} else if d.reboot.Done {
 		return nil
 	}
 	if d.ID == d.reboot.Run && d.ID >= 0 {
-		if err := e.stop(ctx, d); err != nil {
+		if err := c.stop(ctx, d); err != nil {
 			return err
 		}
 	}
-	if err := e.start(ctx, d); err != nil {
+	if err := c.start(ctx, d); err != nil {
 		return err
 	}
 	d.reboot.Done = true
-	return e.note(ctx, d, "reboot", nsReboot, d.reboot)
+	return c.record(ctx, d, "reboot", nsReboot, d.reboot)
 }

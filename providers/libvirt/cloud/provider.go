@@ -1,7 +1,8 @@
-// Package cloud runs machines as virtual machines of libvirt: domains on layers over a base volume, which boot with Ignition or cloud-init.
+// Package cloud runs machines as virtual machines of libvirt: as domains on layers over a base volume, which
+// boot with Ignition or cloud-init.
 //
-// Domains have UUIDs that are chosen by whoever makes them: that of a machine's domain is its token, so that libvirt itself knows no second
-// one. Volumes have nothing but names: those say whose they are (see volumes.go).
+// The creator of a domain chooses its UUID: it is derived from the machine's token, so that libvirt itself
+// refuses a second domain of a machine. Volumes only have names, which record their owner (see volumes.go).
 package cloud
 
 import (
@@ -17,10 +18,10 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Config is what a [Provider] is made with.
+// Config has the dependencies and defaults of a [Provider].
 type Config struct {
 	Clock provider.Clock
-	// URI is where libvirt is for whoever does not say; empty: [spec.DefaultURI].
+	// URI is the default address of libvirt; empty: [spec.DefaultURI].
 	URI string
 }
 
@@ -36,15 +37,15 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New makes a provider.
+// New returns a provider.
 func New(c Config) *Provider {
 	return &Provider{uri: cmp.Or(c.URI, spec.DefaultURI), specs: kit.NewSpecs(decode), clients: kit.NewClients[*conn](c.Clock, 0, 0)}
 }
 
-// variable is what libvirt's own clients take for their default.
+// variable is the environment variable with the default URI of libvirt's own clients.
 const variable = "LIBVIRT_DEFAULT_URI"
 
-// Plugin is the provider to be served. A daemon of libvirt does what it is asked on one host, and has few workers for that.
+// Plugin returns the provider to serve. A libvirt daemon runs on one host, and has few workers.
 func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: name,
@@ -60,7 +61,7 @@ const name = "libvirt"
 // Name implements [provider.Provider].
 func (*Provider) Name() string { return name }
 
-// decode reads the spec of either API.
+// decode decodes the spec of either API.
 func decode(api string, raw []byte) (*spec.Config, error) {
 	switch api {
 	case provider.OpenShift:
@@ -71,10 +72,10 @@ func decode(api string, raw []byte) (*spec.Config, error) {
 	return nil, provider.Errorf(provider.Invalid, "libvirt has no specs of the API %q", api)
 }
 
-// keyURI is where credentials may say where libvirt is.
+// keyURI is the key of credentials with the address of libvirt.
 const keyURI = "uri"
 
-// Open implements [provider.Provider]. The host is first asked for something when the session is.
+// Open implements [provider.Provider]. It makes no call to the host.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -97,7 +98,8 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// ReadSpec implements [provider.SpecReader]: the secret with user data is named where its form is chosen, and there are no credentials.
+// ReadSpec implements [provider.SpecReader]: the section of the user data's format names its secret, and
+// there are no credentials.
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	c, _, err := lenient.Decode[spec.Config](raw)
 	if err == nil && api == provider.OpenShift {

@@ -11,11 +11,11 @@ import (
 	"github.com/millwright-dev/millwright/providers/libvirt/spec"
 )
 
-// session is a class opened.
+// session is an open class.
 type session struct {
 	provider *Provider
 	class    provider.Class
-	// spec is nil where the class has lost it: what is there is found and removed.
+	// spec is nil if the class has no spec any more; then the session only finds and deletes.
 	spec *spec.Config
 	uri  string
 }
@@ -29,23 +29,23 @@ var _ interface {
 	provider.Powerer
 } = &session{}
 
-// with hands an errand to calls, and drops the host's client when the host denies it.
-func (s *session) with(ctx context.Context, calls func(errand) error) error {
+// with runs calls with a client, and drops the client if the host denies access.
+func (s *session) with(ctx context.Context, calls func(call) error) error {
 	key := provider.KeyOf(nil, s.uri, "")
 	c, err := s.provider.clients.Get(ctx, key, func(context.Context) (*conn, error) { return newConn(s.uri) })
 	if err == nil {
-		err = calls(errand{s, c})
-		if provider.KindOf(err) == provider.Denied { // the next one logs in anew, and a daemon has few places
+		err = calls(call{s, c})
+		if provider.KindOf(err) == provider.Denied { // the next call logs in again; a daemon accepts few connections
 			c.hangUp()
 		}
 	}
 	return s.provider.clients.Observe(key, err)
 }
 
-// Account implements [provider.Session]: the host's UUID, and which of its instances of libvirt it is.
+// Account implements [provider.Session]: the URI of the libvirt instance, and the UUID of its host.
 func (s *session) Account(ctx context.Context) (id string, err error) {
-	err = s.with(ctx, func(e errand) error {
-		t, err := e.c.traitsOf(ctx)
+	err = s.with(ctx, func(c call) error {
+		t, err := c.conn.traitsOf(ctx)
 		if err == nil {
 			id = t.account
 		}
@@ -54,12 +54,13 @@ func (s *session) Account(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// Traits implements [provider.Session]. The scope is the host, and the pool by which domains are known that carry no marks.
+// Traits implements [provider.Session]. The scope is the host, and the pool by which domains without metadata
+// are recognized.
 func (s *session) Traits() provider.Traits {
 	return provider.Traits{Scope: s.uri + " " + s.poolName(), Choices: s.choices(), RebootsOnce: true, Identify: identify}
 }
 
-// choices returns the spec's only choice. Where the host has no memory for it, it may have some for a fallback that is smaller.
+// choices returns the spec's only choice. If the host lacks the memory for it, a smaller fallback may fit.
 func (s *session) choices() []provider.Choice {
 	if s.spec == nil {
 		return nil
@@ -67,15 +68,15 @@ func (s *session) choices() []provider.Choice {
 	return []provider.Choice{{Name: choice(s.spec), Type: typeOf(s.spec.DomainVcpu, s.spec.DomainMemory)}}
 }
 
-// choice is the name of the only one.
+// choice is the name of the only choice.
 func choice(c *spec.Config) string {
 	return fmt.Sprintf("%d CPUs with %d MiB", c.DomainVcpu, c.DomainMemory)
 }
 
-// typeOf is what people read as the type of an instance, which is a label of its machine, too.
+// typeOf is the type of an instance. It is also a label of the machine.
 func typeOf(vcpus, memoryMiB int64) string { return fmt.Sprintf("%dcpu-%dmib", vcpus, memoryMiB) }
 
-// poolName is empty where the class has no spec.
+// poolName is empty if the class has no spec.
 func (s *session) poolName() string {
 	if s.spec == nil {
 		return ""
@@ -83,21 +84,22 @@ func (s *session) poolName() string {
 	return s.spec.Pool()
 }
 
-// owns reports whether a domain is in the class's ownership scope. The path of the pool is asked for once, and only if it is needed.
-type owns struct {
-	errand
+// ownership decides whether domains are in the class's ownership scope. It reads the path of the pool once,
+// and only if necessary.
+type ownership struct {
+	call
 	path  string
 	asked bool
 }
 
-func (o *owns) domain(ctx context.Context, d *domain) (bool, error) {
+func (o *ownership) includes(ctx context.Context, d *domain) (bool, error) {
 	if d.marked {
 		return d.Cluster == o.class.Cluster, nil
 	}
 	pool := o.poolName()
 	if pool != "" && !o.asked {
 		var err error
-		if o.path, err = (storage{o.errand}).poolPath(ctx, pool); err != nil {
+		if o.path, err = (storage{o.call}).poolPath(ctx, pool); err != nil {
 			return false, err
 		}
 		o.asked = true
@@ -105,15 +107,15 @@ func (o *owns) domain(ctx context.Context, d *domain) (bool, error) {
 	return d.original(pool, o.path), nil
 }
 
-// Find implements [provider.Session]. libvirt has no index of metadata: all domains are read.
+// Find implements [provider.Session]. libvirt has no index of metadata, so Find reads all domains.
 func (s *session) Find(ctx context.Context, ref provider.Ref) (all []provider.Instance, err error) {
-	err = s.with(ctx, func(e errand) error {
-		found, err := e.find(ctx, ref)
+	err = s.with(ctx, func(c call) error {
+		found, err := c.find(ctx, ref)
 		if err != nil {
 			return err
 		}
 		for _, d := range found {
-			i, err := e.instance(ctx, d)
+			i, err := c.toInstance(ctx, d)
 			if is(err, libvirt.ErrNoDomain) {
 				continue
 			}
@@ -125,17 +127,17 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) (all []provider.In
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for domains of %s: %w", ref.Name, err)
+		return nil, fmt.Errorf("find domains of %s: %w", ref.Name, err)
 	}
 	return all, nil
 }
 
 // find returns the domains that may be ref's.
-func (e errand) find(ctx context.Context, ref provider.Ref) (found []*domain, err error) {
-	own := owns{errand: e}
-	err = e.domains(ctx, func(d *domain) (bool, error) {
-		e.recognize(d, ref)
-		ok, err := e.may(ctx, &own, d, ref)
+func (c call) find(ctx context.Context, ref provider.Ref) (found []*domain, err error) {
+	own := ownership{call: c}
+	err = c.domains(ctx, func(d *domain) (bool, error) {
+		c.recognize(d, ref)
+		ok, err := c.may(ctx, &own, d, ref)
 		if ok {
 			found = append(found, d)
 		}
@@ -144,14 +146,14 @@ func (e errand) find(ctx context.Context, ref provider.Ref) (found []*domain, er
 	return found, err
 }
 
-// recognize gives a domain its marks back that has the UUID of ref's: somebody took them away.
-func (e errand) recognize(d *domain, ref provider.Ref) {
-	if !d.marked && ref.UID != "" && d.UUID == uuidFor(e.session, ref) {
-		d.marks = marks{Cluster: e.class.Cluster, UID: ref.UID, Name: ref.Name}
+// recognize sets the ownership of a domain that has lost its metadata, but has the UUID of ref's domain.
+func (c call) recognize(d *domain, ref provider.Ref) {
+	if !d.marked && ref.UID != "" && d.UUID == uuidFor(c.session, ref) {
+		d.marks = marks{Cluster: c.class.Cluster, UID: ref.UID, Name: ref.Name}
 	}
 }
 
-func (e errand) may(ctx context.Context, own *owns, d *domain, ref provider.Ref) (bool, error) {
+func (c call) may(ctx context.Context, own *ownership, d *domain, ref provider.Ref) (bool, error) {
 	if d.UID != "" && !d.marked {
 		return true, nil
 	}
@@ -160,23 +162,23 @@ func (e errand) may(ctx context.Context, own *owns, d *domain, ref provider.Ref)
 	if !named && !recorded && (ref.UID == "" || d.UID != ref.UID) {
 		return false, nil
 	}
-	return own.domain(ctx, d)
+	return own.includes(ctx, d)
 }
 
 // List implements [provider.Session].
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
 	return func(yield func(provider.Instance, error) bool) {
 		stopped := false
-		err := s.with(ctx, func(e errand) error {
-			own := owns{errand: e}
-			return e.domains(ctx, func(d *domain) (bool, error) {
-				ok, err := own.domain(ctx, d)
+		err := s.with(ctx, func(c call) error {
+			own := ownership{call: c}
+			return c.domains(ctx, func(d *domain) (bool, error) {
+				ok, err := own.includes(ctx, d)
 				if err != nil || !ok {
 					return true, err
 				}
-				i, err := e.instance(ctx, d)
+				i, err := c.toInstance(ctx, d)
 				if err != nil {
-					return is(err, libvirt.ErrNoDomain), dropGone(err)
+					return is(err, libvirt.ErrNoDomain), ignoreMissing(err)
 				}
 				stopped = !yield(i, nil)
 				return !stopped, nil
@@ -188,8 +190,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// dropGone is no error where a domain has gone meanwhile.
-func dropGone(err error) error {
+// ignoreMissing drops the error of a domain that was deleted meanwhile.
+func ignoreMissing(err error) error {
 	if is(err, libvirt.ErrNoDomain) {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// providerStatus is what the original keeps in status.providerStatus.
+// providerStatus is the status.providerStatus of the original.
 type providerStatus struct {
 	metav1.TypeMeta `json:",inline"`
 	InstanceID      string `json:"instanceID,omitempty"`
@@ -45,7 +45,7 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string
 	return all
 }
 
-// architectures are Kubernetes' names of libvirt's.
+// architectures maps libvirt's names to those of Kubernetes.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64", "i686": "386"}
 
 // Size implements [provider.Sizer].
@@ -57,36 +57,36 @@ func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
 	if v := s.spec.Volume.VolumeSize; v != nil {
 		size.EphemeralStorageMiB = v.Value() >> 20
 	}
-	err = s.with(ctx, func(e errand) error {
-		t, err := e.c.traitsOf(ctx)
+	err = s.with(ctx, func(c call) error {
+		t, err := c.conn.traitsOf(ctx)
 		if err == nil {
 			size.Architecture = architectures[t.arch]
 		}
 		return err
 	})
 	if err != nil {
-		return provider.Size{}, fmt.Errorf("ask what domains have: %w", err)
+		return provider.Size{}, fmt.Errorf("read the host's capabilities: %w", err)
 	}
 	return size, nil
 }
 
-// Unkept implements [provider.Maintainer]: somebody took the marks away.
+// Unkept implements [provider.Maintainer]: the domain's ownership metadata was removed.
 func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
 	return i.UID != "" && i.UID == ref.UID && i.Tags[tagMarked] != s.class.Cluster
 }
 
-// Maintain implements [provider.Maintainer]: the domain is marked again.
+// Maintain implements [provider.Maintainer]: it writes the ownership metadata again.
 func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
-	err := s.with(ctx, func(e errand) error {
-		d, err := e.given(ctx, i)
+	err := s.with(ctx, func(c call) error {
+		d, err := c.domainOf(ctx, i)
 		if err != nil || d.marked {
 			return err
 		}
 		m := marks{Cluster: s.class.Cluster, UID: ref.UID, Owner: s.class.Owner, Namespace: ref.Namespace, Name: ref.Name}
-		if err := e.note(ctx, d, "machine", nsMachine, m); err != nil {
+		if err := c.record(ctx, d, "machine", nsMachine, m); err != nil {
 			return err
 		}
-		return e.note(ctx, d, "begun", nsBegun, begun{})
+		return c.record(ctx, d, "begun", nsBegun, begun{})
 	})
 	if err != nil {
 		return fmt.Errorf("mark the domain of %s: %w", ref.Name, err)

@@ -18,25 +18,26 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// The volumes of a machine, by what their names end with.
+// The volumes of a machine, by the suffixes of their names.
 const (
 	volumeDisk     = "disk"
 	volumeIgnition = "ignition"
 	volumeCidata   = "cidata"
 )
 
-// volumeName is what a volume's name says: a volume has nothing else that says whose it is. It is
+// volumeName is the name of a volume. It also records the owner, since a volume has no other place for that.
+// The format is
 //
 //	<name>.mw-<cluster>.<uid>.<owner>.<namespace>.<kind>
 //
-// where the cluster is a hash, so that all of it is no longer than the name of a file may be: 60+1+19+1+36+1+36+1+63+1+8 characters. What is
-// not known is a hyphen.
+// where the cluster is a hash, so that the name is not longer than a file name may be:
+// 60+1+19+1+36+1+36+1+63+1+8 characters. An unknown part is a hyphen.
 type volumeName struct{ name, cluster, uid, owner, namespace, kind string }
 
 const (
 	clusterMark = "mw-"
 	mostName    = 60
-	nameParts   = 5 // besides the name, which may have dots
+	nameParts   = 5 // besides the name, which may contain dots
 	unknown     = "-"
 )
 
@@ -45,7 +46,7 @@ func clusterHash(cluster string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// notInNames are characters that a file's name does not get from an API object.
+// notInNames matches the characters of API objects' names that file names must not contain.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
 func (v volumeName) String() string {
@@ -57,7 +58,7 @@ func (v volumeName) String() string {
 	return human[:min(len(human), mostName)] + "." + strings.Join(parts, ".")
 }
 
-// parseVolumeName reports false for the name of any other volume.
+// parseVolumeName returns false for the name of another implementation's volume.
 func parseVolumeName(text string) (v volumeName, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) <= nameParts {
@@ -73,7 +74,7 @@ func parseVolumeName(text string) (v volumeName, ok bool) {
 	return volumeName{strings.Join(human, "."), cluster, rest[1], rest[2], rest[3], rest[4]}, ok && rest[1] != ""
 }
 
-// volumeNameFor is that of a machine's volume.
+// volumeNameFor is the name of a machine's volume.
 func volumeNameFor(s *session, ref provider.Ref, kind string) volumeName {
 	human := ref.Name
 	if s.spec != nil && s.spec.Volume != nil {
@@ -82,18 +83,18 @@ func volumeNameFor(s *session, ref provider.Ref, kind string) volumeName {
 	return volumeName{human, clusterHash(s.class.Cluster), ref.UID, s.class.Owner, ref.Namespace, kind}
 }
 
-// storage is an errand to pools and their volumes.
-type storage struct{ errand }
+// storage has the calls about pools and volumes.
+type storage struct{ call }
 
-// volume is one of ours, in whatever pool.
+// volume is one of our volumes, in any pool.
 type volume struct {
 	libvirt.StorageVol
 	volumeName
 }
 
-// ours are the volumes of the class's cluster in all pools that can be looked into.
-func (e storage) ours(ctx context.Context) (all []volume, err error) {
-	pools, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.StoragePool, error) {
+// ours returns the volumes of the class's cluster in all active pools.
+func (s storage) ours(ctx context.Context) (all []volume, err error) {
+	pools, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) ([]libvirt.StoragePool, error) {
 		pools, _, err := l.ConnectListAllStoragePools(1, libvirt.ConnectListStoragePoolsActive)
 		return pools, err
 	})
@@ -101,8 +102,8 @@ func (e storage) ours(ctx context.Context) (all []volume, err error) {
 		return nil, fmt.Errorf("list pools: %w", err)
 	}
 	for _, p := range pools {
-		found, err := e.oursIn(ctx, p)
-		if is(err, libvirt.ErrNoStoragePool, libvirt.ErrOperationInvalid) { // it has gone, or was stopped
+		found, err := s.oursIn(ctx, p)
+		if is(err, libvirt.ErrNoStoragePool, libvirt.ErrOperationInvalid) { // it was deleted or stopped meanwhile
 			continue
 		}
 		if err != nil {
@@ -113,15 +114,15 @@ func (e storage) ours(ctx context.Context) (all []volume, err error) {
 	return all, nil
 }
 
-func (e storage) oursIn(ctx context.Context, p libvirt.StoragePool) (all []volume, err error) {
-	found, err := ask(ctx, e.c, func(l *libvirt.Libvirt) ([]libvirt.StorageVol, error) {
+func (s storage) oursIn(ctx context.Context, p libvirt.StoragePool) (all []volume, err error) {
+	found, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) ([]libvirt.StorageVol, error) {
 		found, _, err := l.StoragePoolListAllVolumes(p, 1, 0)
 		return found, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes of pool %s: %w", p.Name, err)
 	}
-	cluster := clusterHash(e.class.Cluster)
+	cluster := clusterHash(s.class.Cluster)
 	for _, v := range found {
 		if n, ok := parseVolumeName(v.Name); ok && n.cluster == cluster {
 			all = append(all, volume{v, n})
@@ -130,19 +131,19 @@ func (e storage) oursIn(ctx context.Context, p libvirt.StoragePool) (all []volum
 	return all, nil
 }
 
-// pool is the spec's.
-func (e storage) pool(ctx context.Context) (libvirt.StoragePool, error) {
-	name := e.spec.Pool()
-	p, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.StoragePool, error) { return l.StoragePoolLookupByName(name) })
+// pool returns the spec's pool.
+func (s storage) pool(ctx context.Context) (libvirt.StoragePool, error) {
+	name := s.spec.Pool()
+	p, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (libvirt.StoragePool, error) { return l.StoragePoolLookupByName(name) })
 	if err != nil {
-		return p, missing(fmt.Errorf("look for pool %s: %w", name, err), "volume.poolName", libvirt.ErrNoStoragePool)
+		return p, missing(fmt.Errorf("find pool %s: %w", name, err), "volume.poolName", libvirt.ErrNoStoragePool)
 	}
 	return p, nil
 }
 
-// poolPath is where a pool has its volumes; empty for a pool that is no folder.
-func (e storage) poolPath(ctx context.Context, name string) (string, error) {
-	text, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) {
+// poolPath is the folder of a pool's volumes; empty for a pool without a folder.
+func (s storage) poolPath(ctx context.Context, name string) (string, error) {
+	text, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (string, error) {
 		p, err := l.StoragePoolLookupByName(name)
 		if err != nil {
 			return "", err
@@ -168,10 +169,10 @@ type base struct {
 	capacity     uint64 // bytes
 }
 
-// base looks for the base volume by its name in the pool, by its key, and by its path.
-func (e storage) base(ctx context.Context, pool libvirt.StoragePool) (*base, error) {
-	id := e.spec.Volume.BaseVolumeID
-	text, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (string, error) {
+// base finds the base volume by its name in the pool, by its key, or by its path.
+func (s storage) base(ctx context.Context, pool libvirt.StoragePool) (*base, error) {
+	id := s.spec.Volume.BaseVolumeID
+	text, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (string, error) {
 		v, err := l.StorageVolLookupByName(pool, id)
 		if is(err, libvirt.ErrNoStorageVol) {
 			v, err = l.StorageVolLookupByKey(id)
@@ -185,7 +186,7 @@ func (e storage) base(ctx context.Context, pool libvirt.StoragePool) (*base, err
 		return l.StorageVolGetXMLDesc(v, 0)
 	})
 	if err != nil {
-		return nil, missing(fmt.Errorf("look for the base volume %s: %w", id, err), "volume.baseVolumeID", libvirt.ErrNoStorageVol)
+		return nil, missing(fmt.Errorf("find the base volume %s: %w", id, err), "volume.baseVolumeID", libvirt.ErrNoStorageVol)
 	}
 	var v libvirtxml.StorageVolume
 	if err := v.Unmarshal(text); err != nil {
@@ -204,15 +205,15 @@ func (e storage) base(ctx context.Context, pool libvirt.StoragePool) (*base, err
 	return b, nil
 }
 
-// makeVolume makes a volume, or takes the one of that name: a create that was cut short has made it.
-func (e storage) makeVolume(ctx context.Context, pool libvirt.StoragePool, v *libvirtxml.StorageVolume) (libvirt.StorageVol, error) {
+// createVolume creates a volume, or returns the existing one of that name, from an interrupted creation.
+func (s storage) createVolume(ctx context.Context, pool libvirt.StoragePool, v *libvirtxml.StorageVolume) (libvirt.StorageVol, error) {
 	raw, err := xml.Marshal(v)
 	if err != nil {
-		return libvirt.StorageVol{}, fmt.Errorf("describe volume %s: %w", v.Name, err)
+		return libvirt.StorageVol{}, fmt.Errorf("encode volume %s: %w", v.Name, err)
 	}
-	made, err := ask(ctx, e.c, func(l *libvirt.Libvirt) (libvirt.StorageVol, error) {
+	made, err := ask(ctx, s.conn, func(l *libvirt.Libvirt) (libvirt.StorageVol, error) {
 		made, err := l.StorageVolCreateXML(pool, string(raw), 0)
-		if is(err, libvirt.ErrStorageVolExist, libvirt.ErrOperationFailed) { // drivers do not agree on how they say that it exists
+		if is(err, libvirt.ErrStorageVolExist, libvirt.ErrOperationFailed) { // drivers use different errors for an existing volume
 			if there, missing := l.StorageVolLookupByName(pool, v.Name); missing == nil {
 				return there, nil
 			}
@@ -220,28 +221,29 @@ func (e storage) makeVolume(ctx context.Context, pool libvirt.StoragePool, v *li
 		return made, err
 	})
 	if err != nil {
-		return made, fmt.Errorf("make volume %s: %w", v.Name, err)
+		return made, fmt.Errorf("create volume %s: %w", v.Name, err)
 	}
 	return made, nil
 }
 
-// makeDisk makes the layer that the guest writes to.
-func (e storage) makeDisk(ctx context.Context, pool libvirt.StoragePool, b *base, n volumeName) (libvirt.StorageVol, error) {
+// createDisk creates the layer that the guest writes to.
+func (s storage) createDisk(ctx context.Context, pool libvirt.StoragePool, b *base, n volumeName) (libvirt.StorageVol, error) {
 	capacity := b.capacity
-	if size := e.spec.Volume.VolumeSize; size != nil {
-		capacity = max(capacity, uint64(size.Value())) //nolint:gosec // It was checked to be more than 0.
+	if size := s.spec.Volume.VolumeSize; size != nil {
+		capacity = max(capacity, uint64(size.Value())) //nolint:gosec // check requires a size above 0
 	}
-	return e.makeVolume(ctx, pool, &libvirtxml.StorageVolume{
+	return s.createVolume(ctx, pool, &libvirtxml.StorageVolume{
 		Name: n.String(), Capacity: &libvirtxml.StorageVolumeSize{Unit: "bytes", Value: capacity},
 		Target:       &libvirtxml.StorageVolumeTarget{Format: &libvirtxml.StorageVolumeTargetFormat{Type: "qcow2"}},
 		BackingStore: &libvirtxml.StorageVolumeBackingStore{Path: b.path, Format: &libvirtxml.StorageVolumeTargetFormat{Type: b.format}},
 	})
 }
 
-// makeData makes a volume with data that no other user of the host may read. What is there already is written anew: it may be half of it.
-func (e storage) makeData(ctx context.Context, pool libvirt.StoragePool, data []byte, n volumeName) (libvirt.StorageVol, error) {
+// createData creates a volume with data that no other user of the host may read. Existing data is
+// overwritten: an interrupted upload may have been incomplete.
+func (s storage) createData(ctx context.Context, pool libvirt.StoragePool, data []byte, n volumeName) (libvirt.StorageVol, error) {
 	size := uint64(len(data))
-	v, err := e.makeVolume(ctx, pool, &libvirtxml.StorageVolume{
+	v, err := s.createVolume(ctx, pool, &libvirtxml.StorageVolume{
 		Name: n.String(), Capacity: &libvirtxml.StorageVolumeSize{Unit: "bytes", Value: size},
 		Target: &libvirtxml.StorageVolumeTarget{
 			Format: &libvirtxml.StorageVolumeTargetFormat{Type: "raw"}, Permissions: &libvirtxml.StorageVolumeTargetPermissions{Mode: "0600"},
@@ -250,19 +252,19 @@ func (e storage) makeData(ctx context.Context, pool libvirt.StoragePool, data []
 	if err != nil {
 		return v, err
 	}
-	err = do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.StorageVolUpload(v, bytes.NewReader(data), 0, size, 0) })
+	err = do(ctx, s.conn, func(l *libvirt.Libvirt) error { return l.StorageVolUpload(v, bytes.NewReader(data), 0, size, 0) })
 	if err != nil {
 		return v, fmt.Errorf("fill volume %s: %w", v.Name, err)
 	}
 	return v, nil
 }
 
-// removeVolumes ends those of a list that are there.
-func (e storage) removeVolumes(ctx context.Context, all []libvirt.StorageVol) error {
+// deleteVolumes deletes the volumes of a list that exist.
+func (s storage) deleteVolumes(ctx context.Context, all []libvirt.StorageVol) error {
 	for _, v := range slices.Compact(all) {
-		err := do(ctx, e.c, func(l *libvirt.Libvirt) error { return l.StorageVolDelete(v, 0) })
+		err := do(ctx, s.conn, func(l *libvirt.Libvirt) error { return l.StorageVolDelete(v, 0) })
 		if err != nil && !is(err, libvirt.ErrNoStorageVol, libvirt.ErrNoStoragePool) {
-			return fmt.Errorf("remove volume %s of pool %s: %w", v.Name, v.Pool, err)
+			return fmt.Errorf("delete volume %s of pool %s: %w", v.Name, v.Pool, err)
 		}
 	}
 	return nil

@@ -9,14 +9,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/libvirt/spec"
 )
 
 const good = `{"uri":"qemu:///system","domainMemory":4096,"domainVcpu":2,"volume":{"poolName":"default","baseVolumeID":"rhcos-base"},` +
 	`"networkInterfaceName":"default","networkInterfaceAddress":"192.168.122.0/24","ignition":{"userDataSecret":"worker-user-data"},"autostart":false}`
 
-// wrong are changes to the good spec (merge patches), and the fields that they make wrong: of one API, or of both.
+// wrong are changes to a valid spec (merge patches), and the fields that they make invalid, in one API or in
+// both.
 var wrong = []struct{ reason, api, patch, path string }{
 	{"no memory", "", `{"domainMemory":0}`, "domainMemory"},
 	{"bytes for MiB", "", `{"domainMemory":4294967296}`, "domainMemory"},
@@ -45,7 +46,7 @@ var wrong = []struct{ reason, api, patch, path string }{
 
 func TestDecode(t *testing.T) {
 	decoders := map[string]func([]byte) (*spec.Config, error){provider.OpenShift: spec.DecodeOpenShift, provider.Gardener: spec.DecodeGardener}
-	bases := map[string]string{provider.OpenShift: good, provider.Gardener: string(admittest.Patched(t, good, `{"ignition":{"userDataSecret":null}}`))}
+	bases := map[string]string{provider.OpenShift: good, provider.Gardener: string(admissiontest.Patched(t, good, `{"ignition":{"userDataSecret":null}}`))}
 	for api, decode := range decoders {
 		if _, err := decode([]byte(bases[api])); err != nil {
 			t.Errorf("%s: the good one: %v", api, err)
@@ -59,7 +60,7 @@ func TestDecode(t *testing.T) {
 				base = good
 			}
 			t.Run(api+" "+r.reason, func(t *testing.T) {
-				_, err := decode(admittest.Patched(t, base, r.patch))
+				_, err := decode(admissiontest.Patched(t, base, r.patch))
 				if err == nil || !strings.Contains(err.Error(), r.path+": ") && !strings.Contains(err.Error(), `"`+r.path+`"`) {
 					t.Errorf("%v, want it to name %s", err, r.path)
 				}
@@ -68,14 +69,15 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestAdmit: nothing that can be read is refused, since nothing was; what cannot work, or has no effect, is a warning.
+// TestAdmit: admission refuses no spec that can be decoded, as the original; invalid fields and fields
+// without an effect are warnings.
 func TestAdmit(t *testing.T) {
 	for _, r := range wrong {
 		if r.api == provider.Gardener {
 			continue
 		}
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, good, r.patch)))
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, good, r.patch)))
 			if len(faults) > 0 {
 				t.Errorf("refused: %v", faults)
 			}
@@ -89,12 +91,12 @@ func TestAdmit(t *testing.T) {
 		`{"ignition":null,"cloudInit":{"userDataSecret":"x","sshAccess":true}}`: "cloudInit.sshAccess: is ignored",
 		`{"networkUUID":"6e3c2a4f-8d1b-4c5a-9e7f-0a1b2c3d4e5f"}`:                "networkInterfaceName: is ignored",
 	} {
-		warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, good, patch)))
+		warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, good, patch)))
 		if len(faults) > 0 || warning == "" && len(warnings) > 0 || !strings.Contains(strings.Join(warnings, "\n"), warning) {
 			t.Errorf("%s: warnings %q, faults %v", patch, warnings, faults)
 		}
 	}
-	if _, faults := (spec.Admitter{}).Admit(admittest.Admission([]byte(`{"volume":[]}`))); len(faults) != 1 {
+	if _, faults := (spec.Admitter{}).Admit(admissiontest.Admission([]byte(`{"volume":[]}`))); len(faults) != 1 {
 		t.Errorf("what cannot be read: %v", faults)
 	}
 }
@@ -104,7 +106,7 @@ func TestFaultsKeepTheirOrder(t *testing.T) {
 	both := `"ignition":{"userDataSecret":%[1]q},"cloudInit":{"userDataSecret":%[1]q}`
 	for secret, decode := range map[string]func([]byte) (*spec.Config, error){"": spec.DecodeOpenShift, "x": spec.DecodeGardener} {
 		t.Run(secret, func(t *testing.T) {
-			raw := admittest.Patched(t, good, "{"+fmt.Sprintf(both, secret)+"}")
+			raw := admissiontest.Patched(t, good, "{"+fmt.Sprintf(both, secret)+"}")
 			_, first := decode(raw)
 			for range 50 {
 				if _, err := decode(raw); err == nil || err.Error() != first.Error() {
@@ -115,10 +117,10 @@ func TestFaultsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestAdmitHolds: whatever a spec says, judging it ends, and filling in changes nothing.
+// TestAdmitHolds: admission of any spec ends, and Default changes nothing.
 func TestAdmitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw := encoded(t, admittest.Draw(t, &spec.Config{}, "qemu:///system", "10.0.0.0/8"))
-		admittest.Holds(t, spec.Admitter{}, admittest.Admission(raw), admittest.EmptyAndKnown)
+		raw := encoded(t, admissiontest.Draw(t, &spec.Config{}, "qemu:///system", "10.0.0.0/8"))
+		admissiontest.Holds(t, spec.Admitter{}, admissiontest.Admission(raw), admissiontest.EmptyAndKnown)
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// DecodeOpenShift decodes and judges a spec of machine.openshift.io. Without a config the error says why it cannot be read; with one, what
-// in it cannot work, field by field.
+// DecodeOpenShift decodes and validates a spec of machine.openshift.io. If the config is nil, the error is a
+// decoding error; otherwise it has the invalid fields.
 func DecodeOpenShift(raw []byte) (*Config, error) {
 	c, _, err := lenient.Decode[Config](raw)
 	if err != nil {
@@ -25,14 +25,14 @@ func DecodeOpenShift(raw []byte) (*Config, error) {
 	faults := c.check()
 	for _, f := range c.forms() {
 		if f.secret == "" {
-			faults = append(faults, provider.InvalidField(f.path, "it names the secret with the user data"))
+			faults = append(faults, provider.InvalidField(f.path, "must name the secret with the user data"))
 		}
 	}
 	return c, errors.Join(faults...)
 }
 
-// DecodeGardener decodes and judges a spec of machine.sapcloud.io. No original has such specs, so that none with unknown fields has to be
-// accepted.
+// DecodeGardener decodes and validates a spec of machine.sapcloud.io. Unknown fields are invalid: there is no
+// original whose specs must be accepted.
 func DecodeGardener(raw []byte) (*Config, error) {
 	c := &Config{}
 	if err := kit.DecodeStrict(raw, c); err != nil {
@@ -41,7 +41,7 @@ func DecodeGardener(raw []byte) (*Config, error) {
 	faults := c.check()
 	for _, f := range c.forms() {
 		if f.secret != "" {
-			faults = append(faults, provider.InvalidField(f.path, "the user data is in the secret of the MachineClass"))
+			faults = append(faults, provider.InvalidField(f.path, "must be empty: the user data is in the secret of the MachineClass"))
 		}
 	}
 	if c.APIVersion != "" && c.APIVersion != GardenerVersion {
@@ -56,7 +56,7 @@ func DecodeGardener(raw []byte) (*Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// form is a way to hand user data over that a spec chooses: the field that names the secret, and the name.
+// form is a format of user data in a spec: the field that names the secret, and the secret's name.
 type form struct{ path, secret string }
 
 func (c *Config) forms() (chosen []form) {
@@ -77,7 +77,7 @@ func (c *Config) UserDataSecret() string {
 	return ""
 }
 
-// Bounds of what a guest may have: what no host has is a mistake, and sizes in bytes stay numbers of 64 bits.
+// The maximum size of a guest: larger values are mistakes, and would overflow 64 bits when counted in bytes.
 const (
 	mostMemory = 64 << 20 // MiB
 	mostVcpu   = 4096
@@ -86,14 +86,14 @@ const (
 
 var (
 	uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
-	// volumeName is what is part of a file's name.
+	// volumeName matches valid prefixes of file names.
 	volumeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
-// mostName leaves room for what names of volumes end with.
+// mostName leaves room for the suffixes of volume names.
 const mostName = 60
 
-// check is what of a spec cannot work in either API.
+// check returns the errors that are the same in both APIs.
 func (c *Config) check() (faults []error) {
 	refuse := func(when bool, path, format string, args ...any) {
 		if when {
@@ -122,21 +122,21 @@ func (c *Config) check() (faults []error) {
 
 func (v *Volume) check() (faults []error) {
 	if v == nil || v.BaseVolumeID == "" {
-		return []error{provider.InvalidField("volume.baseVolumeID", "a guest boots from a layer over a base volume")}
+		return []error{provider.InvalidField("volume.baseVolumeID", "is required: the guest boots from a layer over a base volume")}
 	}
 	if v.VolumeName != "" && (len(v.VolumeName) > mostName || !volumeName.MatchString(v.VolumeName)) {
-		faults = append(faults, provider.InvalidField("volume.volumeName", "%q is no name for volumes", lenient.Shown(v.VolumeName)))
+		faults = append(faults, provider.InvalidField("volume.volumeName", "%q is not a valid name of a volume", lenient.Shown(v.VolumeName)))
 	}
 	if v.VolumeSize != nil && (v.VolumeSize.Value() < 1 || v.VolumeSize.Value() > mostBytes) {
-		faults = append(faults, provider.InvalidField("volume.volumeSize", "%q is no size of a disk", v.VolumeSize.String()))
+		faults = append(faults, provider.InvalidField("volume.volumeSize", "%q is not a valid size of a disk", v.VolumeSize.String()))
 	}
 	return faults
 }
 
-// transports are the ways to libvirt that there are, after a plus in the scheme.
+// transports are the supported ones, which follow a plus in the URI's scheme.
 var transports = []string{"", "unix", "tcp", "tls", "ssh", "libssh", "libssh2"}
 
-// CheckURI says what is wrong with a URI; empty: nothing.
+// CheckURI returns why a URI is invalid; empty: it is valid.
 func CheckURI(uri string) string {
 	if uri == "" {
 		return ""
@@ -159,12 +159,12 @@ func CheckURI(uri string) string {
 	return ""
 }
 
-// note is a field that has no effect.
+// note is about a field without an effect.
 type note struct{ path, instead string }
 
 const sshInstead = "user data says who may log in"
 
-// ignored are the fields of a spec that have no effect.
+// ignored returns the fields of a spec that have no effect.
 func ignored(c *Config) (all []note) {
 	if c.CloudInit != nil && c.CloudInit.SSHAccess {
 		all = append(all, note{"cloudInit.sshAccess", sshInstead})

@@ -19,7 +19,7 @@ func encoded(t rapid.TB, value any) []byte {
 	return raw
 }
 
-// FuzzDecode: whatever is written is read, or refused as Invalid.
+// FuzzDecode: any input is decoded, or refused as Invalid.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(good))
 	for _, r := range wrong {

@@ -1,5 +1,6 @@
-// Package spec has what users write for libvirt, without a client of it: the LibvirtMachineProviderConfig of machine.openshift.io, and the
-// same fields as the providerSpec of a MachineClass of machine.sapcloud.io, for which no original has a form.
+// Package spec has the provider specs of libvirt, without a libvirt client: the LibvirtMachineProviderConfig
+// of machine.openshift.io, and the same fields as the providerSpec of a MachineClass of machine.sapcloud.io,
+// for which no original provider exists.
 package spec
 
 import (
@@ -13,16 +14,17 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// Kind is what a spec of machine.openshift.io calls itself.
+// Kind is the kind of a spec of machine.openshift.io.
 const Kind = "LibvirtMachineProviderConfig"
 
-// GardenerVersion and GardenerKind are what a spec of machine.sapcloud.io calls itself: ours, since there is no original.
+// GardenerVersion and GardenerKind identify a spec of machine.sapcloud.io. They are ours, since there is no
+// original.
 const (
 	GardenerVersion = "libvirt.machine.millwright.dev/v1alpha1"
 	GardenerKind    = "MachineProviderConfig"
 )
 
-// What stands in for names that a spec leaves out: what a new libvirt has.
+// The default names, which exist in a new libvirt.
 const (
 	DefaultURI     = "qemu:///system"
 	DefaultPool    = "default"
@@ -33,51 +35,53 @@ const (
 type Config struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
-	// URI says where libvirt is: "qemu:///system", "qemu+tcp://host/system". Default: the key uri of the credentials, then [DefaultURI].
+	// URI is the address of libvirt: "qemu:///system", "qemu+tcp://host/system". Default: the key uri of the
+	// credentials, then [DefaultURI].
 	URI string `json:"uri,omitempty"`
 	// DomainMemory is in MiB.
 	DomainMemory int64 `json:"domainMemory"`
 	DomainVcpu   int64 `json:"domainVcpu"`
-	// IgnKey is the key of a volume with an Ignition config that is there already, for all machines of the spec.
+	// IgnKey is the key of an existing volume with an Ignition config, for all machines of the spec.
 	IgnKey string `json:"ignKey,omitempty"`
-	// Ignition or CloudInit is the form in which the guest gets its user data. Without both the user data itself tells.
+	// Ignition or CloudInit selects the format in which the guest gets its user data. Without both, the user
+	// data itself decides.
 	Ignition  *Ignition  `json:"ignition,omitempty"`
 	CloudInit *CloudInit `json:"cloudInit,omitempty"`
 	Volume    *Volume    `json:"volume,omitempty"`
-	// NetworkInterfaceName is the name of the network, NetworkUUID its UUID, which counts if both are given.
+	// NetworkInterfaceName is the name of the network, NetworkUUID its UUID. The UUID has precedence.
 	NetworkInterfaceName string `json:"networkInterfaceName,omitempty"`
 	NetworkUUID          string `json:"networkUUID,omitempty"`
-	// NetworkInterfaceHostname is the name that the network tells the guest. Default: the machine's.
+	// NetworkInterfaceHostname is the host name that DHCP assigns to the guest. Default: the machine's name.
 	NetworkInterfaceHostname string `json:"networkInterfaceHostname,omitempty"`
-	// NetworkInterfaceAddress is a range (CIDR) of which the guest gets an address that is free, for as long as it lives.
+	// NetworkInterfaceAddress is a range (CIDR). The guest gets a free address of it for its lifetime.
 	NetworkInterfaceAddress string `json:"networkInterfaceAddress,omitempty"`
-	// Autostart starts the guest with its host.
+	// Autostart starts the guest when its host starts.
 	Autostart bool `json:"autostart,omitempty"`
 }
 
-// Ignition is user data as a config of Ignition.
+// Ignition is user data as an Ignition config.
 type Ignition struct {
 	// UserDataSecret is the name of a secret in the machine's namespace.
 	UserDataSecret string `json:"userDataSecret,omitempty"`
 }
 
-// CloudInit is user data for cloud-init, on a disk of the kind NoCloud.
+// CloudInit is user data for cloud-init, on a NoCloud disk.
 type CloudInit struct {
 	// UserDataSecret is the name of a secret in the machine's namespace.
 	UserDataSecret string `json:"userDataSecret,omitempty"`
-	// SSHAccess lets people log in by password. User data can say so itself.
+	// SSHAccess enables SSH login with a password. The user data can do this too.
 	SSHAccess bool `json:"sshAccess,omitempty"`
 }
 
-// Volume is the disk that the guest boots from: a layer over a base volume, which it leaves as it is.
+// Volume is the boot disk of the guest: a layer over a base volume, which is not changed.
 type Volume struct {
-	// PoolName is where volumes are made, and where the base volume is. Default: [DefaultPool].
+	// PoolName is the pool of the new volumes and of the base volume. Default: [DefaultPool].
 	PoolName string `json:"poolName,omitempty"`
 	// BaseVolumeID is the name, the key or the path of the base volume.
 	BaseVolumeID string `json:"baseVolumeID"`
-	// VolumeName is what names of volumes begin with. Default: the machine's name.
+	// VolumeName is the prefix of the names of volumes. Default: the machine's name.
 	VolumeName string `json:"volumeName,omitempty"`
-	// VolumeSize is the size of the disk. Default, and the least: the base volume's.
+	// VolumeSize is the size of the disk. Default and minimum: the size of the base volume.
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
 }
 
@@ -89,8 +93,8 @@ func (c *Config) Pool() string {
 	return cmp.Or(c.Volume.PoolName, DefaultPool)
 }
 
-// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
-// controller, and here in warnings, so that nothing is refused that was accepted before.
+// Admitter implements [admit.Admitter]. The original provider validates nothing when a spec is written; the
+// controller reports invalid specs. To accept what the original accepts, Admitter returns warnings.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}
@@ -106,7 +110,7 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &Config{} }
 
-// Default fills in nothing: what a spec leaves out is chosen as machines are made.
+// Default changes nothing: Create applies the defaults.
 func (Admitter) Default(a admit.Request) ([]byte, error) {
 	_, document, err := lenient.Decode[Config](a.Spec)
 	if err != nil {
@@ -115,7 +119,7 @@ func (Admitter) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// Admit warns of what the controller would refuse, and of what has no effect.
+// Admit warns about errors that the controller would report, and about fields without an effect.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	c, err := DecodeOpenShift(a.Spec)
 	if c == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// Why a host is not taken, in the order in which it is told.
+// Why a host is not available, in the order of messages.
 const (
 	whyUnmatched = "not chosen by hostSelector"
 	whyTaken     = "taken"
@@ -29,7 +29,7 @@ const (
 
 var whys = []string{whyUnmatched, whyTaken, whyGoing, whyPaused, whyForeign, whyBroken, whyState}
 
-// unfit is why a host is not taken for a new machine; empty: it is free.
+// unfit is why a host is not available for a new machine; empty: it is available.
 func unfit(h *host, selector labels.Selector) string {
 	switch at := h.Status.Provisioning.State; {
 	case !selector.Matches(labels.Set(h.Labels)):
@@ -50,11 +50,12 @@ func unfit(h *host, selector labels.Selector) string {
 	return ""
 }
 
-// lookAgain is when hosts are looked at again if none is free, as the original does: it costs a list, and hosts become free all the time.
+// lookAgain is the retry interval if no host is free, as in the original: a retry costs one list, and hosts
+// may become free at any time.
 const lookAgain = 30 * time.Second
 
-// choose is the host to be taken for a machine: each machine has an order of its own, so that several that come at once seldom want the
-// same. The error is that there is none, with what all hosts are instead.
+// choose selects a host for a machine. Each machine has its own order of hosts, so that several new machines
+// seldom choose the same one. If no host is free, the error counts the hosts by reason.
 func choose(all []*host, s *spec.Machine, namespace, token string) (*host, error) {
 	selector, counts := s.Selector(), map[string]int{}
 	free := slices.DeleteFunc(slices.Clone(all), func(h *host) bool {
@@ -63,7 +64,7 @@ func choose(all []*host, s *spec.Machine, namespace, token string) (*host, error
 		return why != ""
 	})
 	if len(free) == 0 {
-		none := provider.ExhaustedIn(provider.ScopeType, "no host of namespace %s is free%s", namespace, told(counts))
+		none := provider.ExhaustedIn(provider.ScopeType, "no host of namespace %s is free%s", namespace, summary(counts))
 		none.After = lookAgain
 		return nil, none
 	}
@@ -74,8 +75,8 @@ func choose(all []*host, s *spec.Machine, namespace, token string) (*host, error
 	return slices.MinFunc(free, func(a, b *host) int { return bytes.Compare(order(a), order(b)) }), nil
 }
 
-// told is what hosts are that are not free: ": 3 are taken, 1 is in error".
-func told(counts map[string]int) string {
+// summary lists why hosts are not free: ": 3 are taken, 1 is in error".
+func summary(counts map[string]int) string {
 	var all []string
 	for _, why := range whys {
 		switch n := counts[why]; n {
@@ -86,5 +87,5 @@ func told(counts map[string]int) string {
 			all = append(all, fmt.Sprintf("%d are %s", n, why))
 		}
 	}
-	return ": " + cmp.Or(strings.Join(all, ", "), "there are none at all")
+	return ": " + cmp.Or(strings.Join(all, ", "), "it has no hosts")
 }

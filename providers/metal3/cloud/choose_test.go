@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestOneHostForTwo: of two machines that come at once for one host, one gets it, and the other is told why there is none.
+// TestOneHostForTwo: of two concurrent machines for one host, one gets it, and the error of the other says
+// why no host is free.
 func TestOneHostForTwo(t *testing.T) {
 	b := newBench(t, hosts(one(worker), one(storage)))
 	class := b.class(provider.OpenShift, "c1")
@@ -39,7 +40,8 @@ func TestOneHostForTwo(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: machines that come at once get a host each, and none two, however many processes ask for each.
+// TestManyAtOnce: each of many concurrent machines gets one host, and none gets two, with any number of
+// processes.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.Gardener, "c1")
@@ -69,7 +71,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestMeant: the host that a secret means is taken as long as it is free, and another if it is not.
+// TestMeant: the host in the secret is claimed if it is free, and otherwise another one.
 func TestMeant(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		b := newBench(t)
@@ -100,7 +102,7 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// TestUnfit: what no new machine gets, and what it is told.
+// TestUnfit: the hosts that a new machine does not get, with the reasons.
 func TestUnfit(t *testing.T) {
 	note := func(key string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: ""}}}
@@ -134,7 +136,7 @@ func TestUnfit(t *testing.T) {
 		})
 	}
 	b := newBench(t, hosts())
-	if _, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x"); !strings.Contains(errorText(err), "there are none at all") {
+	if _, err := b.create(b.class(provider.OpenShift, "c1"), machineRef("m"), "x"); !strings.Contains(errorText(err), "it has no hosts") {
 		t.Errorf("says %v", err)
 	}
 }

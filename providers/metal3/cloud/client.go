@@ -10,14 +10,14 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// host is a BareMetalHost, with the field that its types do not have yet. Nothing but patches is written, so that the fields which they do
-// not have at all stay.
+// host is a BareMetalHost with a field that the imported types lack. The provider only writes patches, so
+// that further unknown fields stay.
 type host struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	Spec              struct {
 		metal3.BareMetalHostSpec `json:",inline"`
-		// DisablePowerOff: it is never switched off, since nothing could switch it on again.
+		// DisablePowerOff: the host must never be powered off, since it could not be powered on again.
 		DisablePowerOff bool `json:"disablePowerOff,omitempty"`
 	} `json:"spec"`
 	Status metal3.BareMetalHostStatus `json:"status"`
@@ -25,10 +25,10 @@ type host struct {
 
 var hosts = kubeapi.Kind[host]{Path: "/apis/metal3.io/v1alpha1", Resource: "baremetalhosts", Name: "BareMetalHost"}
 
-// words are those of Metal3.
+// words are the words of Metal3 for errors.
 var words = kubeapi.Words{Missing: "is Metal3 installed there?", Field: specField}
 
-// fields are those of hosts that a field of specs decides.
+// fields maps the fields of hosts to those of specs.
 var fields = map[string]string{
 	"spec.image": "image", "spec.image.url": "image.url", "spec.image.checksum": "image.checksum",
 	"spec.customDeploy": "customDeploy", "spec.customDeploy.method": "customDeploy.method", "spec.userData": "userData",
@@ -41,7 +41,8 @@ func specField(path string) string {
 	return path
 }
 
-// connect is the client for the class's credentials or, without any, for the cluster of the machines.
+// connect returns the client for the class's credentials or, without credentials, for the cluster of the
+// machines.
 func (s *session) connect(ctx context.Context) (*kubeapi.Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -62,21 +63,21 @@ func (s *session) key() provider.ClientKey {
 	return provider.KeyOf(map[string][]byte{kubeapi.KubeconfigKey: s.class.Credentials[kubeapi.KubeconfigKey]}, "", "")
 }
 
-// observe drops the client where it was denied.
+// observe drops the client if the error is Denied.
 func (s *session) observe(err error) error { return s.provider.clients.Observe(s.key(), err) }
 
-// listed is the namespace of which hosts are listed; empty: all.
-func (e errand) listed() string {
-	if !e.here || e.provider.config.Namespace == nil {
-		return e.c.Namespace
+// listed is the namespace in which hosts are listed; empty: all.
+func (c call) listed() string {
+	if !c.here || c.provider.config.Namespace == nil {
+		return c.client.Namespace
 	}
-	return e.provider.config.Namespace(e.class.API)
+	return c.provider.config.Namespace(c.class.API)
 }
 
 // of is the namespace of a machine's hosts.
-func (e errand) of(ref provider.Ref) string {
-	if e.here && ref.Namespace != "" {
+func (c call) of(ref provider.Ref) string {
+	if c.here && ref.Namespace != "" {
 		return ref.Namespace
 	}
-	return e.listed()
+	return c.listed()
 }

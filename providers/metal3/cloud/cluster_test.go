@@ -25,8 +25,9 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// TestInACluster: in a real API server, hosts are beside machines of both APIs, without credentials. Each machine gets a host,
-// and its node the provider ID of that. When the machines are gone, so is what was made for them, and the hosts are free.
+// TestInACluster: with a real API server, the hosts are in the machines' cluster, for both APIs, without
+// credentials. Each machine gets a host, and its node the host's provider ID. After the machines are deleted,
+// their secrets are deleted and the hosts are free.
 func TestInACluster(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS has no folder with kube-apiserver and etcd")
@@ -78,8 +79,9 @@ func TestInACluster(t *testing.T) {
 	}
 }
 
-// join lets a kubelet register for each machine, with the address of its host and without a provider ID, and others that have nothing to do
-// with machines, or with another's. Nodes of machines learn who they are, and others stay what they are. The API server has a last word.
+// join registers a node for each machine, with the address of its host and without a provider ID, and other
+// nodes that belong to no machine or to another one. Nodes of machines get their provider IDs, and others
+// stay as they are. The API server validates the writes.
 func join(t *testing.T, c client.Client, machines []*unstructured.Unstructured) {
 	t.Helper()
 	want := map[string]string{"stranger": ""}
@@ -127,7 +129,7 @@ func join(t *testing.T, c client.Client, machines []*unstructured.Unstructured) 
 	})
 }
 
-// register makes a node that reports.
+// register creates a Ready node.
 func register(t *testing.T, c client.Client, name, address string) {
 	t.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -176,7 +178,7 @@ func recorded(t *testing.T, c client.Client, machines []*unstructured.Unstructur
 	return true
 }
 
-// eventually waits for what takes seconds.
+// eventually waits for a condition that takes seconds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {
@@ -199,7 +201,8 @@ func create(t *testing.T, c client.Client, text string) *unstructured.Unstructur
 	return o
 }
 
-// startCluster starts a control plane with both APIs and hosts, their operator, and the program, until the test ends.
+// startCluster starts a control plane with both APIs, hosts, their simulated operator, and the controller,
+// until the test ends.
 func startCluster(t *testing.T) client.Client {
 	t.Helper()
 	crds, err := config.CRDs()

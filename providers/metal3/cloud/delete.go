@@ -13,34 +13,35 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// Delete implements [provider.Session]: hosts are deprovisioned, then their secrets go, and at last nobody has them any more.
+// Delete implements [provider.Session]: it deprovisions hosts, then deletes their secrets, and finally
+// removes consumerRef.
 func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return false, err
 	}
-	done, err := giver{errand{s, c}, ref, given}.give(ctx)
+	done, err := deleter{call{s, c}, ref, given}.delete(ctx)
 	if err != nil {
-		return false, fmt.Errorf("give back the hosts of %s: %w", ref.Name, s.observe(err))
+		return false, fmt.Errorf("release the hosts of %s: %w", ref.Name, s.observe(err))
 	}
 	return done, nil
 }
 
-// giver gives back what one machine has.
-type giver struct {
-	errand
+// deleter releases the hosts of one machine.
+type deleter struct {
+	call
 	ref   provider.Ref
 	given []provider.Instance
 }
 
-func (g giver) give(ctx context.Context) (done bool, err error) {
-	all, err := g.all(ctx)
+func (d deleter) delete(ctx context.Context) (done bool, err error) {
+	all, err := d.hosts(ctx)
 	if err != nil {
 		return false, err
 	}
 	left := 0
 	for _, at := range slices.Sorted(maps.Keys(all)) {
-		is, err := g.release(ctx, all[at])
+		is, err := d.release(ctx, all[at])
 		if err != nil {
 			return false, err
 		}
@@ -48,17 +49,18 @@ func (g giver) give(ctx context.Context) (done bool, err error) {
 			left++
 		}
 	}
-	if left > 0 || g.ref.UID == "" {
+	if left > 0 || d.ref.UID == "" {
 		return left == 0, nil
 	}
-	return true, g.forget(ctx, g.of(g.ref), g.ref)
+	return true, d.deleteSecret(ctx, d.of(d.ref), d.ref)
 }
 
-// all are the hosts to be given back: those that carry ref's UID, and those that are given, if they are still what they were.
-func (g giver) all(ctx context.Context) (map[string]*host, error) {
+// hosts returns the hosts to release: those with ref's UID, and the given ones that still belong to the same
+// machine.
+func (d deleter) hosts(ctx context.Context) (map[string]*host, error) {
 	all := map[string]*host{}
-	if g.ref.UID != "" {
-		found, err := g.ofUID(ctx, g.ref)
+	if d.ref.UID != "" {
+		found, err := d.withUID(ctx, d.ref)
 		if err != nil {
 			return nil, err
 		}
@@ -66,39 +68,39 @@ func (g giver) all(ctx context.Context) (map[string]*host, error) {
 			all[id(h)] = h
 		}
 	}
-	for _, i := range g.given {
+	for _, i := range d.given {
 		namespace, name, ok := strings.Cut(i.ID, "/")
 		if _, listed := all[i.ID]; listed || !ok {
 			continue
 		}
-		h, err := hosts.Get(ctx, g.c, namespace, name)
+		h, err := hosts.Get(ctx, d.client, namespace, name)
 		if err != nil {
 			return nil, err
 		}
-		if h != nil && providerID(h) == i.ProviderID && g.owns(h) && marksOn(h).UID == i.UID {
+		if h != nil && providerID(h) == i.ProviderID && d.owns(h) && marksOn(h).UID == i.UID {
 			all[id(h)] = h
 		}
 	}
 	return all, nil
 }
 
-// release takes a host one step further, and reports whether anything of that is left.
-func (g giver) release(ctx context.Context, h *host) (left bool, err error) {
+// release performs the next step of a host's release, and reports whether steps remain.
+func (d deleter) release(ctx context.Context, h *host) (left bool, err error) {
 	withdrawn := !deploys(h) && h.Spec.UserData == nil && h.Spec.Online == h.Spec.DisablePowerOff
 	switch {
 	case !withdrawn:
-		err = g.write(ctx, h, map[string]any{}, map[string]any{
+		err = d.patch(ctx, h, map[string]any{}, map[string]any{
 			"image": nil, "customDeploy": nil, userDataKey: nil, "online": h.Spec.DisablePowerOff,
 		})
 		return true, err
 	case occupied(h):
 		if why := untouched(h); why != "" {
-			return true, provider.Errorf(provider.Conflict, "host %s %s: it is not deprovisioned until somebody takes that away", h.Name, why)
+			return true, provider.Errorf(provider.Conflict, "host %s %s: the baremetal-operator does not deprovision it until a user removes that", h.Name, why)
 		}
 		return true, nil
 	}
 	o := marksOn(h)
-	if err := g.forget(ctx, h.Namespace, provider.Ref{UID: o.UID, Name: o.Name}); err != nil {
+	if err := d.deleteSecret(ctx, h.Namespace, provider.Ref{UID: o.UID, Name: o.Name}); err != nil {
 		return true, err
 	}
 	labels, annotations := unmarked(h)
@@ -106,38 +108,38 @@ func (g giver) release(ctx context.Context, h *host) (left bool, err error) {
 	if slices.Contains(h.Finalizers, originalFinalizer) {
 		metadata["finalizers"] = slices.DeleteFunc(slices.Clone(h.Finalizers), func(f string) bool { return f == originalFinalizer })
 	}
-	return false, g.write(ctx, h, metadata, map[string]any{"consumerRef": nil})
+	return false, d.patch(ctx, h, metadata, map[string]any{"consumerRef": nil})
 }
 
-// occupied reports whether something that a machine has left is still on a host, or runs there.
+// occupied reports whether a deployment is still on a host, or runs there.
 func occupied(h *host) bool {
 	switch h.Status.Provisioning.State {
 	case metal3.StateProvisioning, metal3.StateProvisioned, metal3.StateDeprovisioning:
 		return true
-	case metal3.StateExternallyProvisioned: // nothing but its power is ours to decide
+	case metal3.StateExternallyProvisioned: // only its power is under our control
 		return h.Status.PoweredOn && !h.Spec.DisablePowerOff
 	}
 	return false
 }
 
-// write changes a host that is as it was read. One that is gone needs no change.
-func (e errand) write(ctx context.Context, h *host, metadata, to map[string]any) error {
+// patch changes a host if it is unchanged since it was read. A deleted host needs no change.
+func (c call) patch(ctx context.Context, h *host, metadata, to map[string]any) error {
 	metadata["resourceVersion"] = h.ResourceVersion
-	_, err := hosts.Patch(ctx, e.c, h.Namespace, h.Name, map[string]any{"metadata": metadata, "spec": to})
+	_, err := hosts.Patch(ctx, c.client, h.Namespace, h.Name, map[string]any{"metadata": metadata, "spec": to})
 	if err != nil && !kubeapi.IsGone(err) {
 		return fmt.Errorf("write host %s: %w", h.Name, err)
 	}
 	return nil
 }
 
-// forget removes the secret of a machine.
-func (e errand) forget(ctx context.Context, namespace string, ref provider.Ref) error {
+// deleteSecret deletes the secret of a machine.
+func (c call) deleteSecret(ctx context.Context, namespace string, ref provider.Ref) error {
 	if ref.UID == "" {
 		return nil
 	}
-	s, err := kubeapi.Secrets.Get(ctx, e.c, namespace, e.secretName(ref))
-	if err != nil || s == nil || s.Labels[kubeapi.LabelUID] != ref.UID || !e.marked(s.ObjectMeta) {
+	s, err := kubeapi.Secrets.Get(ctx, c.client, namespace, c.secretName(ref))
+	if err != nil || s == nil || s.Labels[kubeapi.LabelUID] != ref.UID || !c.marked(s.ObjectMeta) {
 		return err
 	}
-	return kubeapi.Secrets.Remove(ctx, e.c, namespace, s.Name, s.UID)
+	return kubeapi.Secrets.Remove(ctx, c.client, namespace, s.Name, s.UID)
 }

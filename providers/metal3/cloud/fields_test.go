@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// row is what becomes of a field: where the host has it, or why it has it nowhere.
+// row says where the host has a field, or why it has no such field.
 type row struct{ at, why string }
 
 const (
@@ -40,7 +40,7 @@ var rows = map[string]row{
 
 var shapes = map[string]reflect.Type{provider.OpenShift: reflect.TypeFor[spec.OpenShift](), provider.Gardener: reflect.TypeFor[spec.Gardener]()}
 
-// leaves are the paths of all fields of a type that have no fields themselves, with their types in JSON's words.
+// leaves returns the paths and the JSON types of all leaf fields of a type.
 func leaves(t reflect.Type, at string) map[string]string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -71,7 +71,7 @@ func leaves(t reflect.Type, at string) map[string]string {
 
 var steps = regexp.MustCompile(`([^.[]+)(?:\[(\d+)])?`)
 
-// under is what a document has at a path; brackets choose an element of a list.
+// under returns the value of a document at a path; brackets choose an element of a list.
 func under(document any, path string) any {
 	raw, _ := json.Marshal(document)
 	_ = json.Unmarshal(raw, &document)
@@ -92,7 +92,8 @@ func under(document any, path string) any {
 	return document
 }
 
-// TestFields sends each field that a host has, and looks for it there. Half an image is none, as in the original.
+// TestFields sends each field that a host has, and looks for it there. An incomplete image is ignored, as in
+// the original.
 func TestFields(t *testing.T) {
 	for api, shape := range shapes {
 		for path := range leaves(shape, "") {
@@ -137,7 +138,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// TestSelector: of all hosts, machines get those that the selector chooses, by either of its parts.
+// TestSelector: machines get the hosts that either part of the selector selects.
 func TestSelector(t *testing.T) {
 	b := newBench(t, hosts(worker, one(storage)))
 	for _, selector := range []string{
@@ -163,19 +164,20 @@ page send each field to a double of the API server, and look for it there. [How 
 
 var testName = regexp.MustCompile(`: Test\w+$`)
 
-// TestFieldsPage: the page says what the tests of fields hold. With UPDATE_GOLDEN set it is written anew.
+// TestFieldsPage: the page has the results of the tests of fields. With UPDATE_GOLDEN set it is written
+// again.
 func TestFieldsPage(t *testing.T) {
-	page := func(api, kind string) fieldstest.Spec {
-		of := fieldstest.Spec{Title: api + ": " + kind}
+	page := func(api, kind string) fieldsdoc.Spec {
+		of := fieldsdoc.Spec{Title: api + ": " + kind}
 		for path, kind := range leaves(shapes[api], "") {
 			becomes := testName.ReplaceAllString(rows[path].why, "")
 			if becomes == "" {
 				becomes = "`" + rows[path].at + "`"
 			}
-			of.Fields = append(of.Fields, fieldstest.Field{Path: path, Type: kind, Becomes: becomes})
+			of.Fields = append(of.Fields, fieldsdoc.Field{Path: path, Type: kind, Becomes: becomes})
 		}
 		return of
 	}
-	fieldstest.Page(t, "../../../docs/providers/metal3-fields.md", fieldsHead,
+	fieldsdoc.Page(t, "../../../docs/providers/metal3-fields.md", fieldsHead,
 		page(provider.OpenShift, "BareMetalMachineProviderSpec, in providerSpec.value"), page(provider.Gardener, "providerSpec of a MachineClass"))
 }

@@ -25,7 +25,7 @@ import (
 
 const pageSize = 5
 
-// user is the one of the namespace demo, controller the one of the cluster in which hosts are beside machines.
+// user is the user of the namespace demo, controller that of the cluster with both machines and hosts.
 const (
 	user       = "system:serviceaccount:demo:machines"
 	controller = "system:serviceaccount:machines:controller"
@@ -64,10 +64,10 @@ func newBench(t *testing.T, change ...func(*metal3.Options)) *bench {
 	return b
 }
 
-// longest is the longest namespace that there is.
+// longest is a namespace of the maximum length.
 var longest = "n" + fmt.Sprintf("%062d", 7)
 
-// besides is a bench whose hosts are beside the machines.
+// besides is a bench whose hosts are in the machines' cluster.
 func besides(t *testing.T, change ...func(*metal3.Options)) *bench {
 	t.Helper()
 	b := newBench(t, append([]func(*metal3.Options){func(o *metal3.Options) {
@@ -78,7 +78,7 @@ func besides(t *testing.T, change ...func(*metal3.Options)) *bench {
 	return b
 }
 
-// hosts leaves the bench these hosts alone.
+// hosts replaces the hosts of the bench.
 func hosts(all ...metal3.Hosts) func(*metal3.Options) {
 	return func(o *metal3.Options) { o.Inventory.Hosts = all }
 }
@@ -87,7 +87,7 @@ func (b *bench) authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.http.Certificate().Raw})
 }
 
-// start is a fresh process.
+// start returns the provider of a new process.
 func (b *bench) start() provider.Provider {
 	config := cloud.Config{Clock: b.clock}
 	if b.here {
@@ -104,7 +104,7 @@ const openshiftSpec = `{"apiVersion":"baremetal.cluster.k8s.io/v1alpha1","kind":
 
 const gardenerSpec = `{` + machine + `}`
 
-// credentials are those of a user of the server, which serves TLS: a token is sent to no other.
+// credentials are a user's for a server with TLS: clients send a token to no other server.
 func (b *bench) credentials(namespace, token string) map[string][]byte {
 	if b.here {
 		return map[string][]byte{"userData": []byte("#cloud-config")}
@@ -135,7 +135,7 @@ func (b *bench) session(class provider.Class) provider.Session {
 	return s
 }
 
-// namespace is where the hosts of the bench are.
+// namespace is the namespace of the bench's hosts.
 func (b *bench) namespace() string {
 	if b.here {
 		return "machines"
@@ -148,7 +148,7 @@ func machineRef(name string) provider.Ref {
 	return provider.Ref{UID: fmt.Sprintf("5f1c5b5e-5d0f-4b8e-9a60-%012x", sum[:6]), Namespace: "machines", Name: name}
 }
 
-// operations are those by which the double knows what serves a verb.
+// operations maps a verb to the operation of the simulator that serves it.
 var operations = map[providertest.Verb]string{
 	providertest.Find: "baremetalhosts.list", providertest.Create: "baremetalhosts.patch", providertest.Delete: "baremetalhosts.patch",
 	providertest.List: "baremetalhosts.list", providertest.Maintain: "baremetalhosts.patch", providertest.Power: "baremetalhosts.patch",
@@ -167,7 +167,7 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	switch {
 	case f.Partial > 0:
 		operation += ".next"
-	case f.Stall && f.Done: // callers wait shortly: the earlier a call is, the surer it is reached
+	case f.Stall && f.Done: // callers have short deadlines: an early call is reached with certainty
 		operation = "secrets.create"
 	case f.Stall:
 		operation = "secrets.get"
@@ -179,13 +179,14 @@ func (b *bench) inject(v providertest.Verb, f providertest.Fault) error {
 	return nil
 }
 
-// versions are those of consumers.
+// versions are the API versions of consumers.
 var versions = map[string]string{provider.OpenShift: "machine.openshift.io/v1beta1", provider.Gardener: "machine.sapcloud.io/v1alpha1"}
 
-// planted is the label by which the tests know what is planted for a cluster.
+// planted is the label of planted hosts, with the cluster.
 const planted = "tests.example.com/cluster"
 
-// plant makes a host that a machine has around the provider: with a UID as we mark it, without as the original does.
+// plant claims a host without the provider: with a UID and labels as this provider does, without a UID as the
+// original does.
 func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	p := metal3.Planted{
 		Name: i.Name, Namespace: b.namespace(), Labels: map[string]string{"role": "worker", planted: class.Cluster}, Annotations: map[string]string{},
@@ -208,7 +209,7 @@ func (b *bench) plant(class provider.Class, i provider.Instance) error {
 	return nil
 }
 
-// strip takes from a host what says in which namespace its machine is.
+// strip removes the machine's namespace from a host.
 func (b *bench) strip(_ provider.Class, id string) error {
 	_, name, _ := strings.Cut(id, "/")
 	return b.cloud.Change("baremetalhosts", b.namespace(), name, map[string]any{"metadata": map[string]any{
@@ -216,7 +217,7 @@ func (b *bench) strip(_ provider.Class, id string) error {
 	}})
 }
 
-// leave makes a machine's secret and ends before its host is written: a process that crashed then.
+// leave creates a machine's secret and ends before the host is claimed, as after a crash.
 func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "baremetalhosts.patch", Times: 1})
 	s, err := b.start().Open(b.t.Context(), class)
@@ -229,7 +230,7 @@ func (b *bench) leave(class provider.Class, ref provider.Ref) error {
 	return nil
 }
 
-// count counts hosts that machines of the cluster have, and secrets of its machines.
+// count counts the hosts of the cluster's machines, and their secrets.
 func (b *bench) count(class provider.Class) (instances, dependants int, err error) {
 	for _, i := range b.cloud.Instances() {
 		if i.Tags["millwright.dev/cluster"] == class.Cluster || i.Tags[planted] == class.Cluster {
@@ -274,7 +275,7 @@ func (b *bench) harness() providertest.Harness {
 		},
 	}
 	if b.here {
-		h.APIs = []string{provider.OpenShift} // the other has no original whose hosts could be taken over
+		h.APIs = []string{provider.OpenShift} // the other API has no original whose hosts could be adopted
 		return h
 	}
 	h.Rotate = func(class provider.Class) (provider.Class, error) {
@@ -298,17 +299,18 @@ var badSpecs = []providertest.BadSpec{
 	{Reason: "a field of the other API's", API: provider.Gardener, Spec: `{` + machine + `,"userData":{"name":"u"}}`, Field: "userData"},
 }
 
-// TestConformance: hosts where a kubeconfig leads to. Lists of an API server do not lag: they are of what the last write has left.
+// TestConformance: hosts in the cluster of a kubeconfig. Lists of an API server do not lag: they include the
+// last write.
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return newBench(t).harness() })
 }
 
-// TestConformanceBesides: hosts beside the machines, as the original has them.
+// TestConformanceBesides: hosts in the machines' cluster, as in the original.
 func TestConformanceBesides(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return besides(t).harness() })
 }
 
-// settle lets so much time pass that whatever hosts do is done.
+// settle advances the clock until all hosts have reached a stable state.
 func (b *bench) settle() {
 	for range 12 {
 		b.clock.Advance(time.Second)

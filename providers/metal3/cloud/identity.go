@@ -17,36 +17,37 @@ import (
 )
 
 const (
-	// noteReboot, of hosts, is the last request for a reboot.
-	noteReboot = "metal3.millwright.dev/reboot"
-	// noteVersion, of secrets, is the version that an attempt to take a host has read: so no two attempts write the same.
-	noteVersion = "metal3.millwright.dev/version"
+	// annotationReboot, on hosts, is the last reboot request.
+	annotationReboot = "metal3.millwright.dev/reboot"
+	// annotationVersion, on secrets, is the resourceVersion that an attempt to claim a host has read: so two
+	// attempts never write the same secret.
+	annotationVersion = "metal3.millwright.dev/version"
 )
 
-// The original's on hosts: what holds one off for as long as it is there, and a finalizer that it has given up itself.
+// The original provider's annotation on hosts that keeps a host off, and its former finalizer.
 const (
 	originalPowerOff  = "reboot.metal3.io/capbm-requested-power-off"
 	originalFinalizer = "machine.machine.openshift.io"
 )
 
-// scope is whose hosts a session takes and finds.
+// scope is the ownership scope of a session: it claims and finds hosts in it.
 type scope struct {
 	class provider.Class
-	// spec is nil where the class has none any more; what is there is found and released.
+	// spec is nil if the class has no spec any more; then the session only finds and releases hosts.
 	spec *spec.Machine
-	// here: hosts are in the cluster of the machines.
+	// here: the hosts are in the cluster of the machines.
 	here bool
 }
 
-// versions are those of machines in consumerRefs.
+// versions are the API versions of machines in consumerRefs.
 var versions = map[string]string{provider.OpenShift: provider.OpenShift + "/v1beta1", provider.Gardener: provider.Gardener + "/v1alpha1"}
 
-// consumer is what a host says of who has it.
+// consumer is the consumerRef of a host that ref has claimed.
 func (s scope) consumer(ref provider.Ref) map[string]any {
 	return map[string]any{"kind": "Machine", "namespace": ref.Namespace, "name": ref.Name, "apiVersion": versions[s.class.API]}
 }
 
-// isMachine reports whether a consumer is a machine of one of the APIs, in whatever version.
+// isMachine reports whether a consumer is a machine of one of the APIs, in any version.
 func isMachine(consumer *corev1.ObjectReference, apis ...string) bool {
 	if consumer == nil || consumer.Kind != "Machine" {
 		return false
@@ -54,7 +55,8 @@ func isMachine(consumer *corev1.ObjectReference, apis ...string) bool {
 	return slices.Contains(apis, schema.FromAPIVersionAndKind(consumer.APIVersion, consumer.Kind).Group)
 }
 
-// marksOn is what a host says of whose it is. One that the original took for a machine says so by its consumer alone.
+// marksOn reads the ownership of a host. A host that the original provider has claimed has only the
+// consumerRef.
 func marksOn(h *host) kubeapi.Marks {
 	o := kubeapi.MarksOn(h.ObjectMeta)
 	if consumer := h.Spec.ConsumerRef; consumer != nil {
@@ -63,14 +65,15 @@ func marksOn(h *host) kubeapi.Marks {
 	return o
 }
 
-// marked reports whether a host, or a secret, has our mark of the class's ownership scope.
+// marked reports whether a host or a secret has our cluster label with the class's cluster.
 func (s scope) marked(m metav1.ObjectMeta) bool {
 	return m.Labels[kubeapi.LabelCluster] == kubeapi.LabelValue(s.class.Cluster)
 }
 
-// owns reports whether a host is in the class's ownership scope. Our mark counts only while the host is still that machine's which it names:
-// whoever gives the host to somebody else leaves the mark. Without a mark it is a machine's of the cluster that the host is in, as the
-// original, which knows no other, has written it.
+// owns reports whether a host is in the class's ownership scope. Our labels count only while consumerRef
+// names the same machine: a user who assigns the host to another consumer may leave the labels. A host
+// without our labels belongs to a machine of the cluster that it is in, because the original provider uses no
+// other cluster.
 func (s scope) owns(h *host) bool {
 	consumer := h.Spec.ConsumerRef
 	if _, marked := h.Labels[kubeapi.LabelCluster]; !marked {
@@ -81,10 +84,10 @@ func (s scope) owns(h *host) bool {
 		consumer.Name == cmp.Or(o.Name, consumer.Name) && consumer.Namespace == cmp.Or(o.Namespace, consumer.Namespace)
 }
 
-// marks are what is written on the host of a machine, and on its secret.
+// marks are the ownership labels and annotations of the machine's host and secret.
 func (s scope) marks(ref provider.Ref) kubeapi.Marks { return kubeapi.MarksFor(s.class, ref) }
 
-// unmarked takes our marks off a host.
+// unmarked returns a patch that removes our labels and annotations from a host.
 func unmarked(h *host) (labels, annotations map[string]any) {
 	labels, annotations = map[string]any{}, map[string]any{}
 	for _, key := range []string{kubeapi.LabelUID, kubeapi.LabelCluster} {
@@ -92,7 +95,7 @@ func unmarked(h *host) (labels, annotations map[string]any) {
 			labels[key] = nil
 		}
 	}
-	for _, key := range []string{kubeapi.NoteName, kubeapi.NoteNamespace, kubeapi.NoteOwner, kubeapi.NoteCluster, noteReboot} {
+	for _, key := range []string{kubeapi.NoteName, kubeapi.NoteNamespace, kubeapi.NoteOwner, kubeapi.NoteCluster, annotationReboot} {
 		if _, ok := h.Annotations[key]; ok {
 			annotations[key] = nil
 		}
@@ -109,18 +112,18 @@ func (s scope) secretName(ref provider.Ref) string {
 	return name + "-user-data-" + ref.Token(s.class.Cluster)
 }
 
-// scheme is what provider IDs begin with, as the original writes them.
+// scheme is the prefix of provider IDs, as the original writes them.
 const scheme = "baremetalhost:///"
 
 func providerID(h *host) string { return fmt.Sprintf("%s%s/%s/%s", scheme, h.Namespace, h.Name, h.UID) }
 
-// id is what a host is called, in any namespace.
+// id is the name of a host, with its namespace.
 func id(h *host) string { return h.Namespace + "/" + h.Name }
 
-// place is the host that a provider ID names. Its UID is empty in the form that the original read formerly.
-type place struct{ namespace, name, uid string }
+// hostRef is the host in a provider ID. The UID is empty in the original's former format.
+type hostRef struct{ namespace, name, uid string }
 
-func identified(providerID string) (p place, ok bool) {
+func identified(providerID string) (p hostRef, ok bool) {
 	path, found := strings.CutPrefix(strings.ToLower(providerID), scheme)
 	parts := strings.Split(path, "/")
 	if !found || len(parts) < 2 || len(parts) > 3 {
@@ -131,14 +134,14 @@ func identified(providerID string) (p place, ok bool) {
 			return p, false
 		}
 	}
-	p = place{namespace: parts[0], name: parts[1]}
+	p = hostRef{namespace: parts[0], name: parts[1]}
 	if len(parts) == 3 {
 		p.uid = parts[2]
 	}
 	return p, len(parts) == 2 || p.uid != ""
 }
 
-// is reports whether a host is the one that is named.
-func (p place) is(h *host) bool {
+// is reports whether ref names the host.
+func (p hostRef) is(h *host) bool {
 	return h.Namespace == p.namespace && h.Name == p.name && (p.uid == "" || p.uid == string(h.UID))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider/kubeapi"
 )
 
-// instance says what a host shows in the words of the engine. The name of its node is not known: kubelets take that of the network.
-func instance(h *host) provider.Instance {
+// toInstance converts a host. The node name is unknown: the kubelet uses the name that the network assigns.
+func toInstance(h *host) provider.Instance {
 	o := marksOn(h)
 	i := provider.Instance{
 		ID: id(h), UID: o.UID, Name: o.Name, Owner: o.Owner, Namespace: o.Namespace, ProviderID: providerID(h), Addresses: addresses(h),
@@ -26,7 +26,7 @@ func instance(h *host) provider.Instance {
 	return i
 }
 
-// raw is the state in the words of Metal3, with what is wrong.
+// raw is the state in the words of Metal3, with the error.
 func raw(h *host) string {
 	all := []string{string(h.Status.Provisioning.State)}
 	if h.Status.ErrorType != "" {
@@ -35,15 +35,15 @@ func raw(h *host) string {
 	return strings.Join(all, ", ")
 }
 
-// deploys reports whether something is to be on the disk of a host.
+// deploys reports whether the spec of a host requests a deployment.
 func deploys(h *host) bool { return h.Spec.Image != nil || h.Spec.CustomDeploy != nil }
 
-// wrote reports whether something is on its disk, as far as its operator knows.
+// wrote reports whether something is deployed on the disk, as far as the baremetal-operator knows.
 func wrote(h *host) bool {
 	return h.Status.Provisioning.Image.URL != "" || h.Status.Provisioning.CustomDeploy != nil
 }
 
-// state is what becomes of a host that somebody has.
+// state is the state of a claimed host.
 func state(h *host) provider.State {
 	if h.DeletionTimestamp != nil {
 		return provider.Stopping
@@ -52,10 +52,10 @@ func state(h *host) provider.State {
 	case metal3.StateExternallyProvisioned:
 		return power(h)
 	case metal3.StateUnmanaged:
-		return provider.Running // nobody knows better, and the original takes it for one that is there
+		return provider.Running // nothing contradicts it, and the original treats it as existing
 	case metal3.StateRegistering:
 		if wrote(h) || h.Spec.ExternallyProvisioned {
-			return provider.Running // its operator has just begun anew
+			return provider.Running // the baremetal-operator has just started again
 		}
 	case metal3.StateProvisioned:
 		if deploys(h) {
@@ -67,7 +67,7 @@ func state(h *host) provider.State {
 	if deploys(h) {
 		return provider.Pending
 	}
-	return provider.Stopping // it is given back
+	return provider.Stopping // it is being released
 }
 
 func power(h *host) provider.State {
@@ -77,14 +77,14 @@ func power(h *host) provider.State {
 	return provider.Stopped
 }
 
-// unknown stands for what a host does not say of its failure.
+// unknown is the text for a failure without a type or message.
 const unknown = "failure of which nothing is said"
 
-// fault is why a host that has not run for its machine yet does not come up; nil: nothing is known against it. Its operator tries again for
-// as long as the machine wants the host.
+// fault is why a host that has not run for its machine yet does not start; nil: no error is known. The
+// baremetal-operator retries as long as the machine claims the host.
 func fault(h *host, at provider.State) *provider.Error {
 	if why := untouched(h); at == provider.Pending && why != "" {
-		return provider.Errorf(provider.Transient, "host %s %s, so that nothing is done to it", h.Name, why)
+		return provider.Errorf(provider.Transient, "host %s %s, so the baremetal-operator ignores it", h.Name, why)
 	}
 	if at != provider.Pending || h.Status.ErrorMessage == "" && h.Status.ErrorType == "" {
 		return nil
@@ -92,7 +92,8 @@ func fault(h *host, at provider.State) *provider.Error {
 	return provider.Errorf(provider.Transient, "host %s has a %s: %s", h.Name, cmp.Or(string(h.Status.ErrorType), unknown), cmp.Or(h.Status.ErrorMessage, unknown))
 }
 
-// untouched is why the operator of bare metal does nothing to a host: people have said so; empty: it does.
+// untouched is the annotation by which a user stops the baremetal-operator from managing a host; empty: it is
+// managed.
 func untouched(h *host) string {
 	for _, key := range []string{metal3.PausedAnnotation, metal3.DetachedAnnotation} {
 		if _, ok := h.Annotations[key]; ok {
@@ -102,7 +103,8 @@ func untouched(h *host) string {
 	return ""
 }
 
-// addresses are those that inspection found, in a stable order, and the name that the host had then. Names that any host has name none.
+// addresses are the addresses that inspection found, in a stable order, and the host name at that time.
+// Generic host names are left out.
 func addresses(h *host) (out []corev1.NodeAddress) {
 	hardware := h.Status.HardwareDetails
 	if hardware == nil {
@@ -123,7 +125,7 @@ func addresses(h *host) (out []corev1.NodeAddress) {
 	return out
 }
 
-// typeOf is what inspection found: "16cpu-65536Mi"; empty before.
+// typeOf is the type of a host by its inspected size: "16cpu-65536Mi"; empty before inspection.
 func typeOf(h *host) string {
 	if h.Status.HardwareDetails == nil {
 		return ""

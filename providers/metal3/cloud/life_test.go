@@ -32,7 +32,7 @@ func (b *bench) only(class provider.Class, ref provider.Ref) provider.Instance {
 	return found[0]
 }
 
-// running makes the instance of a machine, and waits for it.
+// running creates the instance of a machine, and waits until it runs.
 func (b *bench) running(class provider.Class, ref provider.Ref) provider.Instance {
 	b.t.Helper()
 	if _, err := b.create(class, ref, "#cloud-config"); err != nil {
@@ -61,7 +61,7 @@ func (b *bench) removed(class provider.Class, ref provider.Ref, given ...provide
 	b.t.Fatal("it does not go")
 }
 
-// host is an object of the double, by the ID of an instance or a name.
+// host is an object of the simulator, by the ID of an instance or by name.
 func (b *bench) host(id string) kubeapi.Object {
 	if _, name, ok := strings.Cut(id, "/"); ok {
 		id = name
@@ -69,7 +69,7 @@ func (b *bench) host(id string) kubeapi.Object {
 	return b.cloud.Object("baremetalhosts", b.namespace(), id)
 }
 
-// change merges something into a host.
+// change merges a patch into a host.
 func (b *bench) change(name string, merge map[string]any) {
 	b.t.Helper()
 	if err := b.cloud.Change("baremetalhosts", b.namespace(), name, merge); err != nil {
@@ -86,7 +86,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestFault: a host that is broken before it runs says so by its machine, as what may be mended; later it is no reason to give it up.
+// TestFault: an error of a host before it has run is a transient fault of its machine; a later error is no
+// fault.
 func TestFault(t *testing.T) {
 	for verb, kind := range map[string]string{
 		"fail": "provisioning error", "break-power": "power management error", "break-registration": "registration error", "break-inspection": "inspection error",
@@ -121,7 +122,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestStates are those of Metal3, by what a machine that has such a host is told.
+// TestStates: the states of Metal3, and the machine's state for each of them.
 func TestStates(t *testing.T) {
 	for _, r := range []struct {
 		reason, state string
@@ -148,7 +149,7 @@ func TestStates(t *testing.T) {
 			class, ref := b.class(provider.Gardener, "c1"), machineRef("m")
 			i := b.running(class, ref)
 			name := strings.TrimPrefix(i.ID, "demo/")
-			// Paused, a host stays as it is said to be.
+			// A paused host keeps its state.
 			b.change(name, map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{"baremetalhost.metal3.io/paused": ""}},
 				"status":   map[string]any{"provisioning": map[string]any{"state": r.state, "image": map[string]any{"url": ""}}},
@@ -158,7 +159,7 @@ func TestStates(t *testing.T) {
 			}
 			i = b.only(class, ref)
 			if i.Fault != nil && strings.Contains(i.Fault.Error(), "paused") {
-				i.State = provider.Pending // which it would be
+				i.State = provider.Pending // the state it would have
 			}
 			if i.State != r.want {
 				t.Errorf("%s is %s, want %s", r.state, i.State, r.want)
@@ -167,7 +168,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestGivenBack: nothing of a machine stays on a host, and what people wrote does.
+// TestGivenBack: a released host keeps nothing of the machine, and keeps the user's fields.
 func TestGivenBack(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -191,7 +192,8 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// TestHeldBack: a host that is paused is not given back, and says why; one that may not be switched off stays on.
+// TestHeldBack: a paused host is not released, and the error says why; a host that must not be powered off
+// stays on.
 func TestHeldBack(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -215,7 +217,8 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestDeletedHost: a host that people delete is gone once it is, and so is what was made for it.
+// TestDeletedHost: after a user deletes a host, its machine has no instance, and the machine's secret is
+// deleted.
 func TestDeletedHost(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -231,7 +234,8 @@ func TestDeletedHost(t *testing.T) {
 	b.removed(class, ref, i)
 }
 
-// TestReboot: by the annotation of one reboot, once for each request; and what the original held off is let go.
+// TestReboot: a reboot uses the annotation for a single reboot, once for each request; and the original's
+// power-off annotation is removed.
 func TestReboot(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -261,7 +265,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestSize: the least of the hosts that are chosen; where none is, nobody knows.
+// TestSize: the smallest of the selected hosts; without an inspected host, the size is unknown.
 func TestSize(t *testing.T) {
 	arm := metal3.Hosts{Name: "arm", Labels: map[string]string{"role": "storage"}, CPUs: 64, MemoryMiB: 16384, Arch: "aarch64"}
 	b := newBench(t, hosts(one(worker), one(storage), arm))
@@ -285,7 +289,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestAddresses: those of all NICs that have one, and the name; a name that any host has is none.
+// TestAddresses: the addresses of all NICs, and the host name, unless it is generic.
 func TestAddresses(t *testing.T) {
 	b := newBench(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -306,7 +310,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRole: the rights in the documentation are enough for everything, and each of them is needed.
+// TestRole: the permissions in the documentation are enough for all calls, and each of them is needed.
 func TestRole(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/providers/metal3-role.yaml")
 	if err != nil {
@@ -354,7 +358,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestFrugal: looking at a machine is one call, taking a host four, and giving it back begins with two.
+// TestFrugal: reading a machine takes one call, claiming a host four, and its release begins with two.
 func TestFrugal(t *testing.T) {
 	b := newBench(t, func(o *metal3.Options) { o.PageSize = 0 })
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -391,7 +395,7 @@ func TestFrugal(t *testing.T) {
 	}
 }
 
-// TestNotInstalled: where there is no Metal3, nothing is taken for gone.
+// TestNotInstalled: without Metal3, no host counts as deleted.
 func TestNotInstalled(t *testing.T) {
 	b := newBench(t, func(o *metal3.Options) { o.Without = []string{"baremetalhosts"} })
 	done, err := b.session(b.class(provider.OpenShift, "c1")).Delete(t.Context(), machineRef("m"), nil)
@@ -400,7 +404,7 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestNoCluster: hosts are beside the machines only where there is a cluster of these.
+// TestNoCluster: hosts can be in the machines' cluster only if the provider has access to it.
 func TestNoCluster(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -410,7 +414,7 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// TestObjections: what Metal3 objects to is told with the field of the spec.
+// TestObjections: an error of Metal3's validation names the field of the spec.
 func TestObjections(t *testing.T) {
 	b := newBench(t)
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Invalid"}, Operation: "baremetalhosts.patch", Times: 1})

@@ -11,8 +11,8 @@ import (
 
 var _ provider.Powerer = &session{}
 
-// Power implements [provider.Powerer]. The request of a reboot stands beside the annotation by which the host is rebooted, so that both
-// are written or none.
+// Power implements [provider.Powerer]. One patch writes the request and the annotation that reboots the host,
+// so that either both are stored or neither.
 func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp, request string) error {
 	switch op {
 	case provider.PowerOn:
@@ -22,18 +22,18 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	case provider.PowerOff:
 		return s.operate(ctx, ref, i, func(h *host) (notes, to map[string]any, err error) {
 			if h.Spec.DisablePowerOff {
-				return nil, nil, provider.Errorf(provider.Invalid, "disablePowerOff of the host forbids it")
+				return nil, nil, provider.Errorf(provider.Invalid, "the host's spec.disablePowerOff forbids it")
 			}
 			return nil, map[string]any{"online": false}, nil
 		})
 	case provider.Reboot:
 		return s.operate(ctx, ref, i, func(h *host) (notes, to map[string]any, err error) {
-			if request != "" && h.Annotations[noteReboot] == request {
+			if request != "" && h.Annotations[annotationReboot] == request {
 				return nil, nil, nil
 			}
 			notes = map[string]any{metal3.RebootAnnotationPrefix: `{"mode":"hard"}`, originalPowerOff: nil}
 			if request != "" {
-				notes[noteReboot] = request
+				notes[annotationReboot] = request
 			}
 			return notes, map[string]any{"online": true}, nil
 		})
@@ -41,39 +41,39 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	return provider.Errorf(provider.Invalid, "Metal3 has no power operation %q", op)
 }
 
-// operate changes the host of an instance by what is said of it as it is.
-func (s *session) operate(ctx context.Context, ref provider.Ref, i provider.Instance, what func(*host) (notes, to map[string]any, err error)) error {
-	c, err := s.connect(ctx)
+// operate patches the host of an instance; patch returns the changes for the host's current state.
+func (s *session) operate(ctx context.Context, ref provider.Ref, i provider.Instance, patch func(*host) (notes, to map[string]any, err error)) error {
+	client, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
-	e := errand{s, c}
-	h, err := e.still(ctx, i)
+	c := call{s, client}
+	h, err := c.hostOf(ctx, i)
 	if err != nil {
-		return fmt.Errorf("look at host %s of %s: %w", i.ID, ref.Name, s.observe(err))
+		return fmt.Errorf("read host %s of %s: %w", i.ID, ref.Name, s.observe(err))
 	}
-	notes, to, err := what(h)
+	notes, to, err := patch(h)
 	if err != nil || notes == nil && to == nil {
 		return err
 	}
-	if err := e.write(ctx, h, map[string]any{"annotations": notes}, to); err != nil {
+	if err := c.patch(ctx, h, map[string]any{"annotations": notes}, to); err != nil {
 		return fmt.Errorf("switch host %s of %s: %w", i.ID, ref.Name, s.observe(err))
 	}
 	return nil
 }
 
-// still is the host of an instance, if it is still that.
-func (e errand) still(ctx context.Context, i provider.Instance) (*host, error) {
+// hostOf returns the host of an instance, if it still belongs to the instance.
+func (c call) hostOf(ctx context.Context, i provider.Instance) (*host, error) {
 	p, ok := identified(i.ProviderID)
 	if !ok {
 		return nil, provider.Errorf(provider.Conflict, "provider ID %q names no host", i.ProviderID)
 	}
-	h, err := hosts.Get(ctx, e.c, p.namespace, p.name)
+	h, err := hosts.Get(ctx, c.client, p.namespace, p.name)
 	if err != nil {
 		return nil, err
 	}
-	if h == nil || h.DeletionTimestamp != nil || !p.is(h) || !e.owns(h) {
-		return nil, provider.Errorf(provider.Conflict, "it is gone, or somebody else has it")
+	if h == nil || h.DeletionTimestamp != nil || !p.is(h) || !c.owns(h) {
+		return nil, provider.Errorf(provider.Conflict, "the host does not exist, or belongs to another machine")
 	}
 	return h, nil
 }

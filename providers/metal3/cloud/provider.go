@@ -1,9 +1,10 @@
-// Package cloud runs machines on bare metal: on BareMetalHosts of Metal3, which are there before any machine is. They are in the cluster and
-// the namespace of the machine, or where a kubeconfig leads to.
+// Package cloud runs machines on bare metal: on BareMetalHosts of Metal3, which exist before any machine.
+// They are in the cluster and namespace of the machine, or in the cluster of a kubeconfig.
 //
-// A machine gets one host by a secret, of which there is one of a name: it has the machine's user data, belongs to the host that is meant,
-// and is written before that host is. Both are written only as they were read. So two processes that want hosts for one machine agree on
-// the host, and two machines that want one host do not both get it.
+// A secret of a fixed name assigns one host to a machine: it contains the machine's user data, is owned by
+// the chosen host, and is written before that host. Both are written only if they are unchanged since they
+// were read. So two processes that claim a host for the same machine agree on the host, and two machines
+// never get the same host.
 package cloud
 
 import (
@@ -19,12 +20,12 @@ import (
 	"github.com/millwright-dev/millwright/serve"
 )
 
-// Config is what a [Provider] is made with.
+// Config has the dependencies of a [Provider].
 type Config struct {
 	Clock provider.Clock
-	// Control is the cluster of the machines; nil: hosts are where kubeconfigs lead to.
+	// Control is the cluster of the machines; nil: hosts are in the clusters of kubeconfigs.
 	Control *rest.Config
-	// Namespace is the one in which machines of the API are looked for; empty, or nil: all are.
+	// Namespace returns the namespace of the machines of an API; empty, or nil: all namespaces.
 	Namespace func(api string) string
 }
 
@@ -40,19 +41,19 @@ var (
 	_ provider.SpecReader = &Provider{}
 )
 
-// New makes a provider.
+// New returns a provider.
 func New(config Config) *Provider {
 	return &Provider{config: config, specs: kit.NewSpecs(decode), clients: kit.NewClients[*kubeapi.Client](config.Clock, 0, 0)}
 }
 
-// Plugin is the provider to be served.
+// Plugin returns the provider to serve.
 func Plugin() serve.Plugin {
 	return serve.Plugin{
 		Name: name,
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			return New(Config{Clock: e.Clock, Control: e.Control, Namespace: e.Namespace}), nil
 		},
-		// What an API server of a small cluster stands beside its own controllers.
+		// The API server of a small cluster can serve this load besides its own controllers.
 		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
 	}
 }
@@ -62,7 +63,7 @@ const name = "metal3"
 // Name implements [provider.Provider].
 func (*Provider) Name() string { return name }
 
-// Open implements [provider.Provider]. The cluster is first asked for something when the session is.
+// Open implements [provider.Provider]. It makes no call to the cluster.
 func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	return s, nil
 }
 
-// decode reads the spec of either API.
+// decode decodes the spec of either API.
 func decode(api string, raw []byte) (*spec.Machine, error) {
 	read := map[string]func([]byte) (*spec.Machine, error){provider.OpenShift: spec.DecodeOpenShift, provider.Gardener: spec.DecodeGardener}[api]
 	if read == nil {
@@ -90,7 +91,7 @@ func decode(api string, raw []byte) (*spec.Machine, error) {
 	return read(raw)
 }
 
-// ReadSpec implements [provider.SpecReader]: the original has a name of its own for the secret with the user data.
+// ReadSpec implements [provider.SpecReader]: the original has its own field name for the user data secret.
 func (*Provider) ReadSpec(api string, raw []byte) (names provider.SpecNames, err error) {
 	if api != provider.OpenShift {
 		var s spec.Gardener

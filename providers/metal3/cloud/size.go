@@ -12,10 +12,10 @@ import (
 
 var _ provider.Sizer = &session{}
 
-// architectures are those that Metal3 calls otherwise than Kubernetes.
+// architectures maps Metal3's names to those of Kubernetes, where they differ.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// Size implements [provider.Sizer]: the least that any host has which the selector chooses, whoever has it.
+// Size implements [provider.Sizer]: the smallest hardware among the selected hosts, free or not.
 func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if s.spec == nil {
 		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec")
@@ -24,7 +24,7 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if err != nil {
 		return provider.Size{}, err
 	}
-	all, err := hosts.All(ctx, c, errand{s, c}.listed(), "")
+	all, err := hosts.All(ctx, c, call{s, c}.listed(), "")
 	if err != nil {
 		return provider.Size{}, s.observe(err)
 	}
@@ -46,20 +46,20 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 		least, seen = is, true
 	}
 	if !seen {
-		return least, provider.Errorf(provider.Exhausted, "no host that hostSelector chooses was inspected, so that nobody knows what one has")
+		return least, provider.Errorf(provider.Exhausted, "no host that hostSelector selects has been inspected, so the size is unknown")
 	}
 	return least, nil
 }
 
-// choice is the name of the only one.
+// choice is the name of the only choice.
 func (s scope) choice() string {
 	return "hosts with " + cmp.Or(s.spec.Selector().String(), "any label")
 }
 
-// Differences implements [provider.Session] for what a host shows.
+// Differences implements [provider.Session] for the properties that a host shows.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
 	if s.spec == nil || s.spec.Selector().Matches(labels.Set(i.Tags)) {
 		return nil
 	}
-	return []string{fmt.Sprintf("hostSelector: host %s has not the labels %s", i.ID, s.spec.Selector())}
+	return []string{fmt.Sprintf("hostSelector: host %s does not have the labels %s", i.ID, s.spec.Selector())}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestForeign: what somebody else has is neither found nor touched, whatever mark of ours is left on it.
+// TestForeign: a host of another owner is neither found nor changed, whatever labels of ours are left on it.
 func TestForeign(t *testing.T) {
 	for _, r := range []struct {
 		reason   string
@@ -53,7 +53,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestAdopted: a host that the original took is its machine's, gets our marks once that machine has recorded it, and is given back.
+// TestAdopted: a host that the original claimed belongs to its machine, gets our labels once the machine has
+// recorded it, and is released.
 func TestAdopted(t *testing.T) {
 	for _, external := range []bool{false, true} {
 		b := besides(t)
@@ -81,7 +82,8 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-// TestFormerProviderID: the original read provider IDs without a UID; and a host that was made anew under a name is another.
+// TestFormerProviderID: the original's former provider IDs have no UID; and a host that was created again
+// under the same name is another host.
 func TestFormerProviderID(t *testing.T) {
 	b := newBench(t)
 	class := b.class(provider.OpenShift, "c1")
@@ -99,7 +101,8 @@ func TestFormerProviderID(t *testing.T) {
 	}
 }
 
-// TestNamespaces: beside the machines, a machine gets a host of its own namespace, and all namespaces are listed but one is meant.
+// TestNamespaces: in the machines' cluster, a machine gets a host of its own namespace, and hosts of all
+// namespaces are listed, unless one is configured.
 func TestNamespaces(t *testing.T) {
 	b := besides(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")
@@ -122,7 +125,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestQuirkNobodySwitchesOff: the original waits for ever for a host that something else has provisioned to be switched off.
+// TestQuirkNobodySwitchesOff: the original waits forever until an externally provisioned host is powered off.
 func TestQuirkNobodySwitchesOff(t *testing.T) {
 	b := besides(t)
 	class, ref := b.class(provider.OpenShift, "c1"), machineRef("m")

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// whole is a spec that says everything.
+// whole is a spec with all fields.
 const whole = `{"apiVersion":"baremetal.cluster.k8s.io/v1alpha1","kind":"BareMetalMachineProviderSpec","metadata":{"creationTimestamp":null},` +
 	`"image":{"url":"http://images.example.com/rhcos.qcow2","checksum":"http://images.example.com/rhcos.qcow2.sha256"},` +
 	`"customDeploy":{"method":"install_coreos"},"userData":{"name":"worker-user-data","namespace":"machines"},` +
 	`"hostSelector":{"matchLabels":{"role":"worker"},"matchExpressions":[{"key":"rack","operator":"In","values":["r1","r2"]},{"key":"broken","operator":"DoesNotExist"}]},` +
 	`"credentialsSecret":{"name":"hosts"}}`
 
-// installed is what installers write.
+// installed is the spec that installers write.
 const installed = `{"apiVersion":"baremetal.cluster.k8s.io/v1alpha1","kind":"BareMetalMachineProviderSpec","image":{"url":"","checksum":""},` +
 	`"customDeploy":{"method":"install_coreos"},"userData":{"name":"worker-user-data-managed"},"hostSelector":{}}`
 
@@ -43,13 +43,13 @@ func TestAdmit(t *testing.T) {
 		{"a secret without a name", whole, `{"credentialsSecret":{"name":""},"userData":{"name":""}}`, []string{"credentialsSecret.name", "userData.name"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admittest.Admission(admittest.Patched(t, r.base, r.patch))
+			a := admissiontest.Admission(admissiontest.Patched(t, r.base, r.patch))
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if len(faults) > 0 {
 				t.Errorf("refused: %v", faults)
 			}
 			warnings = slices.DeleteFunc(warnings, func(w string) bool { return strings.Contains(w, "is used only with both") })
-			admittest.Same(t, "warnings", admittest.Warned(t, warnings), r.want)
+			admissiontest.Same(t, "warnings", admissiontest.Warned(t, warnings), r.want)
 			// The secrets were read by then.
 			refused := slices.DeleteFunc(slices.Clone(r.want), func(field string) bool { return strings.HasSuffix(field, ".name") })
 			if _, err := spec.DecodeOpenShift(a.Spec); (err != nil) != (len(refused) > 0) {
@@ -59,10 +59,11 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: the original refuses them, so that no selector that is misspelt chooses any host; webhooks leave them to their caller.
+// TestUnknownFields: the original refuses them, so that a misspelt selector does not select any host;
+// webhooks leave them to their caller.
 func TestUnknownFields(t *testing.T) {
-	raw := admittest.Patched(t, whole, `{"hostSelectr":{"matchLabels":{"a":"b"}}}`)
-	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
+	raw := admissiontest.Patched(t, whole, `{"hostSelectr":{"matchLabels":{"a":"b"}}}`)
+	warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(raw))
 	if len(warnings)+len(faults) > 0 {
 		t.Errorf("%q and %v: SpecShape says what fields there are", warnings, faults)
 	}
@@ -83,8 +84,8 @@ func TestWarnings(t *testing.T) {
 		{"half an image that a method does not need", `{"image":{"url":""}}`, []string{"image"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, _ := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
-			admittest.Same(t, "warnings", admittest.Warned(t, warnings), r.want)
+			warnings, _ := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
+			admissiontest.Same(t, "warnings", admissiontest.Warned(t, warnings), r.want)
 		})
 	}
 }
@@ -128,7 +129,7 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestGardener(t *testing.T) {
-	good := string(admittest.Patched(t, whole, `{"apiVersion":"`+spec.GardenerVersion+`","kind":"`+spec.GardenerKind+`","userData":null,"credentialsSecret":null}`))
+	good := string(admissiontest.Patched(t, whole, `{"apiVersion":"`+spec.GardenerVersion+`","kind":"`+spec.GardenerKind+`","userData":null,"credentialsSecret":null}`))
 	for _, r := range []struct{ reason, patch, field string }{
 		{"a good one", `{}`, ""},
 		{"an unknown field", `{"hostselector":{}}`, "hostselector"},
@@ -137,7 +138,7 @@ func TestGardener(t *testing.T) {
 		{"nothing to boot", `{"image":null,"customDeploy":null}`, "image.url"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			_, err := spec.DecodeGardener(admittest.Patched(t, good, r.patch))
+			_, err := spec.DecodeGardener(admissiontest.Patched(t, good, r.patch))
 			if (err != nil) != (r.field != "") || err != nil && (!names(err, r.field) || provider.KindOf(err) != provider.Invalid) {
 				t.Errorf("says %v, want an Invalid error about %q", err, r.field)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// check says what is wrong with a machine, with paths below at; nil is the spec itself.
+// check returns the errors of a machine, with paths below at; nil means the spec itself.
 func (m *Machine) check(at *field.Path) (faults field.ErrorList) {
 	if m.CustomDeploy.Method == "" {
 		for name, value := range map[string]string{"url": m.Image.URL, "checksum": m.Image.Checksum} {
@@ -33,10 +33,10 @@ func (m *Machine) check(at *field.Path) (faults field.ErrorList) {
 	return faults
 }
 
-// operators are those that have a sign in selectors of labels; others are their own in lower case.
+// operators maps the operators that differ from label selectors' operators in more than case.
 var operators = map[string]selection.Operator{"doesnotexist": selection.DoesNotExist}
 
-// selector is the selector of labels, and what is wrong with it.
+// selector returns the label selector, and its errors.
 func (h HostSelector) selector(at *field.Path) (labels.Selector, field.ErrorList) {
 	var all labels.Requirements
 	var faults field.ErrorList
@@ -59,8 +59,8 @@ func (h HostSelector) selector(at *field.Path) (labels.Selector, field.ErrorList
 	return labels.NewSelector().Add(all...), faults
 }
 
-// Admitter implements [admit.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
-// controller, and here in warnings, so that nothing is refused that was accepted before.
+// Admitter implements [admit.Admitter]. The original provider validates nothing when a spec is written; the
+// controller reports invalid specs. To accept what the original accepts, Admitter returns warnings.
 type Admitter struct{}
 
 var _ admit.Admitter = Admitter{}
@@ -73,7 +73,7 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 // SpecShape implements [admit.SpecShaper].
 func (Admitter) SpecShape() any { return &OpenShift{} }
 
-// Default fills in nothing, as the original.
+// Default changes nothing, as in the original.
 func (Admitter) Default(a admit.Request) ([]byte, error) {
 	_, document, err := lenient.Decode[OpenShift](a.Spec)
 	if err != nil {
@@ -82,7 +82,7 @@ func (Admitter) Default(a admit.Request) ([]byte, error) {
 	return document.JSON()
 }
 
-// Admit warns of what the controller would refuse, and of what is probably not meant.
+// Admit warns about errors that the controller would report, and about probable mistakes.
 func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorList) {
 	s, _, err := lenient.Decode[OpenShift](a.Spec)
 	if err != nil {
@@ -98,7 +98,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 	return append(lenient.Warnings(a.Path, lenient.Error(wrong)), s.warnings(a.Path)...), nil
 }
 
-// warnings are of what is accepted and probably not meant.
+// warnings are about valid specs that are probably mistakes.
 func (s *OpenShift) warnings(at *field.Path) (all []string) {
 	if s.UserData == nil {
 		all = append(all, at.Child("userData").String()+": is not given: hosts boot without user data, and join nothing by it")

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/provider/admit"
-	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/metal3/spec"
 )
 
-// holds checks what is true of every spec, whatever it says.
+// holds checks the properties of every spec.
 func holds(t rapid.TB, a admit.Request) {
-	_, filled := admittest.Holds(t, spec.Admitter{}, a, func(string, any) bool { return false })
+	_, filled := admissiontest.Holds(t, spec.Admitter{}, a, func(string, any) bool { return false })
 	if filled == nil {
 		return
 	}
@@ -33,18 +33,18 @@ func holds(t rapid.TB, a admit.Request) {
 	}
 }
 
-// Half of the specs are the whole one with some fields replaced: few others have no fault.
+// Half of the specs are the whole one with some fields replaced: few random ones are valid.
 func TestWhateverTheSpecSays(t *testing.T) {
 	texts := strings.Fields("role worker In notin Exists != gt 5 install_coreos http://images.example.com/a")
 	rapid.Check(t, func(r *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(r, &spec.OpenShift{}, texts...))
+		raw, err := json.Marshal(admissiontest.Draw(r, &spec.OpenShift{}, texts...))
 		if err != nil {
 			r.Fatal(err)
 		}
 		if rapid.Bool().Draw(r, "mostly whole") {
-			raw = admittest.Patched(r, whole, string(raw))
+			raw = admissiontest.Patched(r, whole, string(raw))
 		}
-		holds(r, admittest.Admission(raw))
+		holds(r, admissiontest.Admission(raw))
 	})
 }
 
@@ -57,7 +57,7 @@ func FuzzAdmit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		at := time.Now()
-		holds(t, admittest.Admission(raw))
+		holds(t, admissiontest.Admission(raw))
 		_, _ = spec.DecodeGardener(raw)
 		if took := time.Since(at); took > 2*time.Second {
 			t.Errorf("took %v", took)

@@ -1,7 +1,9 @@
-// Package spec has what users write for hosts of Metal3, without its types: the BareMetalMachineProviderSpec of machine.openshift.io, and
-// what machines of machine.sapcloud.io are made with, for which no original has a form.
+// Package spec has the provider specs of Metal3 hosts, without Metal3's types: the
+// BareMetalMachineProviderSpec of machine.openshift.io, and the providerSpec of machine.sapcloud.io, for
+// which no original provider exists.
 //
-// Unknown fields are refused as machines are made, as the original does: a selector that is misspelt would choose any host.
+// The controller refuses specs with unknown fields, as the original does: a misspelt selector would select
+// any host.
 package spec
 
 import (
@@ -14,69 +16,75 @@ import (
 	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
-// OpenShiftKind and OpenShiftGroup are what a spec of machine.openshift.io calls itself, as its original does.
+// OpenShiftKind and OpenShiftGroup identify a spec of machine.openshift.io, as in the original.
 const (
 	OpenShiftKind    = "BareMetalMachineProviderSpec"
 	OpenShiftGroup   = "baremetal.cluster.k8s.io"
 	OpenShiftVersion = "v1alpha1"
 )
 
-// GardenerVersion and GardenerKind are what a spec of machine.sapcloud.io calls itself: ours, since there is no original.
+// GardenerVersion and GardenerKind identify a spec of machine.sapcloud.io. They are ours, since there is no
+// original.
 const (
 	GardenerVersion = "metal3.machine.millwright.dev/v1alpha1"
 	GardenerKind    = "MachineProviderConfig"
 )
 
-// Machine is what both APIs say of a machine: which hosts it may have, and what is written on their disks.
+// Machine has the fields that both APIs have: which hosts a machine may use, and what is written to their
+// disks.
 type Machine struct {
-	// Image is what a host boots. It is used only if both of its fields are given, and needed without CustomDeploy.
+	// Image is the image that a host boots. It is used only if both of its fields are set, and required
+	// without CustomDeploy.
 	Image Image `json:"image,omitzero"`
-	// CustomDeploy is another way of deploying, which the ramdisk of the hosts knows.
+	// CustomDeploy is another deployment method, which the ramdisk of the hosts must support.
 	CustomDeploy CustomDeploy `json:"customDeploy,omitzero"`
-	// HostSelector chooses hosts by their labels; empty: any host.
+	// HostSelector selects hosts by label; empty: any host.
 	HostSelector HostSelector `json:"hostSelector,omitzero"`
 }
 
-// Image is an image of a disk.
+// Image is a disk image.
 type Image struct {
 	URL string `json:"url"`
-	// Checksum is that of the image, or a URL of one.
+	// Checksum is the checksum of the image, or the URL of one.
 	Checksum string `json:"checksum"`
 }
 
-// CustomDeploy is a way of deploying.
+// CustomDeploy is a deployment method.
 type CustomDeploy struct {
 	Method string `json:"method"`
 }
 
-// HostSelector chooses hosts: each label and each expression has to hold.
+// HostSelector selects the hosts that match all labels and all expressions.
 type HostSelector struct {
 	MatchLabels      map[string]string `json:"matchLabels,omitempty"`
 	MatchExpressions []Requirement     `json:"matchExpressions,omitempty"`
 }
 
-// Requirement is about one label.
+// Requirement is a condition on one label.
 type Requirement struct {
 	Key string `json:"key"`
-	// Operator is In, NotIn, Exists, DoesNotExist, Gt or Lt, in any case, or a sign that selectors of labels have: =, ==, != or !.
+	// Operator is In, NotIn, Exists, DoesNotExist, Gt or Lt in any case, or an operator of label selectors:
+	// =, ==, != or !.
 	Operator string   `json:"operator"`
 	Values   []string `json:"values,omitempty"`
 }
 
-// OpenShift is providerSpec.value of a machine of machine.openshift.io.
+// OpenShift is the providerSpec.value of a Machine of machine.openshift.io.
 type OpenShift struct {
 	APIVersion string             `json:"apiVersion,omitempty"`
 	Kind       string             `json:"kind,omitempty"`
 	Metadata   *metav1.ObjectMeta `json:"metadata,omitempty"`
 	Machine    `json:",inline"`
-	// UserData is the secret with the user data, in the machine's namespace if it names none; nil: a host boots without.
+	// UserData is the secret with the user data, by default in the machine's namespace; nil: the host boots
+	// without user data.
 	UserData *corev1.SecretReference `json:"userData,omitempty"`
-	// CredentialsSecret is not the original's: a secret whose kubeconfig leads to the hosts; nil: they are in the cluster and the namespace of
-	// the machine.
+	// CredentialsSecret is ours, not the original's: a secret with the kubeconfig of the hosts' cluster; nil:
+	// the hosts are in the cluster and namespace of the machine.
 	CredentialsSecret *corev1.LocalObjectReference `json:"credentialsSecret,omitempty"`
 }
 
-// Gardener is the providerSpec of a MachineClass of machine.sapcloud.io, which names its secrets beside it.
+// Gardener is the providerSpec of a MachineClass of machine.sapcloud.io. The MachineClass itself names the
+// secrets.
 type Gardener struct {
 	APIVersion string             `json:"apiVersion,omitempty"`
 	Kind       string             `json:"kind,omitempty"`
@@ -84,7 +92,7 @@ type Gardener struct {
 	Machine    `json:",inline"`
 }
 
-// DecodeOpenShift decodes and judges a spec of machine.openshift.io.
+// DecodeOpenShift decodes and validates a spec of machine.openshift.io.
 func DecodeOpenShift(raw []byte) (*Machine, error) {
 	s, err := lenient.DecodeKnown[OpenShift](raw)
 	if err != nil {
@@ -93,7 +101,7 @@ func DecodeOpenShift(raw []byte) (*Machine, error) {
 	return &s.Machine, lenient.Error(s.Machine.check(nil))
 }
 
-// DecodeGardener decodes and judges a spec of machine.sapcloud.io.
+// DecodeGardener decodes and validates a spec of machine.sapcloud.io.
 func DecodeGardener(raw []byte) (*Machine, error) {
 	var s Gardener
 	if err := kit.DecodeStrict(raw, &s); err != nil {
@@ -102,7 +110,8 @@ func DecodeGardener(raw []byte) (*Machine, error) {
 	return &s.Machine, lenient.Error(s.Machine.check(nil))
 }
 
-// OpenShiftSecrets are the secrets that a spec of machine.openshift.io names; their names are empty where it names none.
+// OpenShiftSecrets returns the secrets in a spec of machine.openshift.io; an empty name means that the spec
+// has none.
 func OpenShiftSecrets(raw []byte) (userData, credentials provider.SecretRef, err error) {
 	s, _, err := lenient.Decode[OpenShift](raw)
 	if err != nil {
@@ -117,7 +126,7 @@ func OpenShiftSecrets(raw []byte) (userData, credentials provider.SecretRef, err
 	return userData, credentials, nil
 }
 
-// Selector chooses hosts by their labels. It is of a spec that was judged: what does not hold of it chooses nothing.
+// Selector selects hosts by label. The spec must be valid: a selector with an error selects nothing.
 func (m *Machine) Selector() labels.Selector {
 	selector, faults := m.HostSelector.selector(nil)
 	if len(faults) > 0 {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/nutanix/spec"
 )
 
@@ -146,8 +146,8 @@ var rules = []rule{
 func TestFaults(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
-			raw := admittest.Patched(t, whole, r.change)
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
+			raw := admissiontest.Patched(t, whole, r.change)
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(raw))
 			if got, want := listed(faults), r.faults; !slices.Equal(got, want) {
 				t.Errorf("%q are the faults, want %q: %s", got, want, r.reason)
 			}
@@ -179,8 +179,8 @@ func TestWarnings(t *testing.T) {
 		{"system disk of 20Gi", `{"systemDiskSize":"20Gi"}`, "", "as small as may be"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			raw := admittest.Patched(t, whole, r.change)
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
+			raw := admissiontest.Patched(t, whole, r.change)
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(raw))
 			if len(faults) > 0 {
 				t.Errorf("is refused: %v", faults)
 			}
@@ -197,15 +197,15 @@ func TestUndecodable(t *testing.T) {
 		``, `[]`, `"x"`, `{`, `kind: x`, `{"cluster":1}`, `{"subnets":{}}`, `{"vcpuSockets":"1"}`, `{"memorySize":"big"}`,
 		`{"memorySize":"1e999999999"}`, `{"MemorySize":"1e999999999","memorySize":"2Gi"}`, `{"dataDisks":[{},{"diskSize":"1\u0065999999"}]}`, `{"systemDiskSize":"` + strings.Repeat("9", 101) + `"}`,
 	} {
-		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+		warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(raw)))
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: faults %v and warnings %q, want one fault of the whole", raw, faults, warnings)
 		}
-		if _, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
+		if _, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: Default says %v, want that it is Invalid", raw, err)
 		}
 	}
-	_, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(`{"cluster":"` + strings.Repeat("x", 1<<20) + `"}`)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(`{"cluster":"` + strings.Repeat("x", 1<<20) + `"}`)))
 	if said := faults.ToAggregate().Error(); len(said) > 1<<10 {
 		t.Errorf("%d bytes are said of a long spec", len(said))
 	}

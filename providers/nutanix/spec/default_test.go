@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/nutanix/spec"
 )
 
@@ -18,7 +18,7 @@ func TestDefaults(t *testing.T) {
 		{"digits", `{"userDataSecret":{"name":"u"},"big":12345678901234567890.10}`, `{"big":12345678901234567890.10,"credentialsSecret":{"name":"nutanix-credentials"},"userDataSecret":{"name":"u"}}`, "numbers keep their digits"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			got, err := spec.Admitter{}.Default(admittest.Admission([]byte(r.raw)))
+			got, err := spec.Admitter{}.Default(admissiontest.Admission([]byte(r.raw)))
 			if err != nil || string(got) != r.want {
 				t.Errorf("%s, %v\nwant %s: %s", got, err, r.want, r.reason)
 			}
@@ -27,14 +27,14 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestDefaultedIsAdmitted(t *testing.T) {
-	once, err := spec.Admitter{}.Default(admittest.Admission([]byte(minimal)))
+	once, err := spec.Admitter{}.Default(admissiontest.Admission([]byte(minimal)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if warnings, faults := (spec.Admitter{}).Admit(admittest.Admission(once)); len(warnings)+len(faults) > 0 {
+	if warnings, faults := (spec.Admitter{}).Admit(admissiontest.Admission(once)); len(warnings)+len(faults) > 0 {
 		t.Errorf("warns %q and finds %v in what it filled in itself", warnings, faults)
 	}
-	twice, err := spec.Admitter{}.Default(admittest.Admission(once))
+	twice, err := spec.Admitter{}.Default(admissiontest.Admission(once))
 	if err != nil || string(twice) != string(once) {
 		t.Errorf("defaults of\n%s\nare\n%s\n%v", once, twice, err)
 	}

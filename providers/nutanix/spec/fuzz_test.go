@@ -9,20 +9,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/nutanix/spec"
 )
 
 // judge checks what is true of any spec. Default may fill in a secret that is null.
 func judge(t rapid.TB, raw []byte) {
-	admittest.Holds(t, spec.Admitter{}, admittest.Admission(raw), func(path string, was any) bool {
+	admissiontest.Holds(t, spec.Admitter{}, admissiontest.Admission(raw), func(path string, was any) bool {
 		return was == nil && (strings.EqualFold(path, ".userDataSecret") || strings.EqualFold(path, ".credentialsSecret"))
 	})
 }
 
 func TestAnySpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(t, spec.Admitter{}.SpecShape(),
+		raw, err := json.Marshal(admissiontest.Draw(t, spec.Admitter{}.SpecShape(),
 			"uuid", "name", "Name", "DeviceID", "Disk", "CDRom", "SCSI", "IDE", "Flash", "UEFI", "1Gi", "2Gi", "1e30", "-1", strings.Repeat("x", 70)))
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ type client struct {
 	// recalled: a cached answer was used since the cache was last cleared.
 	recalled atomic.Bool
 	// schemes are the URL schemes of the services.
-	schemes *faithful
+	schemes *pinnedEndpoint
 	// volumes and images are opened on first use: a cloud may not have them.
 	volumes, images opened
 	// chosen records in which networks MAC addresses may not be chosen.
@@ -72,7 +72,7 @@ func connect(ctx context.Context, l login, clock provider.Clock) (*client, error
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // Of the standard library.
 	transport.TLSClientConfig = l.tls
-	schemes := &faithful{next: transport}
+	schemes := &pinnedEndpoint{next: transport}
 	p.HTTPClient = http.Client{Transport: schemes, Timeout: 2 * time.Minute}
 	p.UserAgent.Prepend("millwright")
 	if err := openstack.Authenticate(ctx, p, l.auth); err != nil {

@@ -25,28 +25,28 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err != nil {
 		return provider.Instance{}, err
 	}
-	m := maker{errand{s, c}, ref}
-	found, err := m.find(ctx, ref)
+	cr := creator{call{s, c}, ref}
+	found, err := cr.find(ctx, ref)
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("look for servers of %s: %w", ref.Name, s.observe(err))
 	}
 	if v := oldest(found); v != nil {
-		return s.instance(c, *v), s.observe(m.mend(ctx, *v))
+		return s.toInstance(c, *v), s.observe(cr.tagPorts(ctx, *v))
 	}
-	v, err := m.make(ctx, want)
+	v, err := cr.create(ctx, want)
 	if provider.KindOf(err) == provider.Invalid && c.forget() {
 		// The object of a cached name may have been replaced.
-		v, err = m.make(ctx, want)
+		v, err = cr.create(ctx, want)
 	}
 	if err != nil {
 		return provider.Instance{}, fmt.Errorf("make a server for %s: %w", ref.Name, s.observe(err))
 	}
-	return s.instance(c, v), nil
+	return s.toInstance(c, v), nil
 }
 
-// maker creates the server of one machine.
-type maker struct {
-	errand
+// creator creates the server of one machine.
+type creator struct {
+	call
 	ref provider.Ref
 }
 
@@ -71,67 +71,67 @@ type parts struct {
 	volumes              map[string]string
 }
 
-func (m maker) make(ctx context.Context, want provider.Want) (servers.Server, error) {
-	data, err := m.processed(ctx, want.UserData)
+func (cr creator) create(ctx context.Context, want provider.Want) (servers.Server, error) {
+	data, err := cr.processed(ctx, want.UserData)
 	if err != nil {
 		return servers.Server{}, err
 	}
-	p, err := m.look(ctx)
+	p, err := cr.resolve(ctx)
 	if err != nil {
 		return servers.Server{}, err
 	}
-	h, err := holder(m).hold(ctx, p.groups)
+	h, err := holder(cr).hold(ctx, p.groups)
 	if err != nil {
 		return servers.Server{}, err
 	}
 	if h.server != "" {
-		return m.adopt(ctx, h)
+		return cr.adopt(ctx, h)
 	}
 	p.ports = append(p.ports, h.port)
-	if p.ports, err = holder(m).furtherPorts(ctx, p); err != nil {
+	if p.ports, err = holder(cr).furtherPorts(ctx, p); err != nil {
 		return servers.Server{}, err
 	}
-	if err := m.dress(ctx, p.ports); err != nil {
+	if err := cr.dress(ctx, p.ports); err != nil {
 		return servers.Server{}, err
 	}
-	if p.volumes, err = m.volumesReady(ctx, p.image); err != nil {
+	if p.volumes, err = cr.volumesReady(ctx, p.image); err != nil {
 		return servers.Server{}, err
 	}
-	v, err := m.ask(ctx, p, data)
+	v, err := cr.createServer(ctx, p, data)
 	if err != nil {
 		return servers.Server{}, err
 	}
-	if err := m.finish(ctx, p.ports, v.ID); err != nil {
+	if err := cr.finish(ctx, p.ports, v.ID); err != nil {
 		return servers.Server{}, err
 	}
 	for _, port := range p.ports {
-		m.provider.made.drop(port.ID)
+		cr.provider.created.drop(port.ID)
 	}
-	m.provider.looks.done(v.ID, look{at: m.c.clock.Now()})
+	cr.provider.checks.done(v.ID, check{at: cr.client.clock.Now()})
 	return v, nil
 }
 
-// look resolves the names in the spec.
-func (m maker) look(ctx context.Context) (p parts, err error) {
-	f, err := m.c.flavor(ctx, m.plan.paths["flavor"], m.plan.flavor)
+// resolve resolves the names in the spec.
+func (cr creator) resolve(ctx context.Context) (p parts, err error) {
+	f, err := cr.client.flavor(ctx, cr.plan.paths["flavor"], cr.plan.flavor)
 	if err != nil {
 		return p, err
 	}
-	i, err := m.c.imageOf(ctx, m.plan.paths["image"], m.plan.image)
+	i, err := cr.client.imageOf(ctx, cr.plan.paths["image"], cr.plan.image)
 	if err != nil {
 		return p, err
 	}
 	p.flavor, p.image = f.ID, i.ID
-	if p.groups, err = m.c.groupsOf(ctx, m.plan.groups); err != nil {
+	if p.groups, err = cr.client.groupsOf(ctx, cr.plan.groups); err != nil {
 		return p, err
 	}
-	p.group, err = m.c.serverGroup(ctx, m.plan)
+	p.group, err = cr.client.serverGroup(ctx, cr.plan)
 	return p, err
 }
 
 // adopt returns the server that the first port was created for.
-func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
-	v, err := get(ctx, m.c, h.server)
+func (cr creator) adopt(ctx context.Context, h held) (servers.Server, error) {
+	v, err := get(ctx, cr.client, h.server)
 	switch {
 	case err != nil:
 		return servers.Server{}, err
@@ -139,26 +139,26 @@ func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
 		// The server was deleted: the next call creates another. Its port may say forever that it is bound,
 		// if Neutron was unreachable at the deletion.
 		if h.port.ID != "" {
-			err = m.c.removePort(ctx, h.port.ID)
+			err = cr.client.deletePort(ctx, h.port.ID)
 		}
-		return servers.Server{}, errors.Join(provider.Errorf(provider.Conflict, "server %s of %s is going", h.server, m.ref.Name), err)
+		return servers.Server{}, errors.Join(provider.Errorf(provider.Conflict, "server %s of %s is going", h.server, cr.ref.Name), err)
 	}
 	return *v, nil
 }
 
-// ask requests the server from Nova, once.
-func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, error) {
+// createServer requests the server from Nova, once.
+func (cr creator) createServer(ctx context.Context, p parts, data []byte) (servers.Server, error) {
 	o := servers.CreateOpts{
-		Name: m.ref.Name, FlavorRef: p.flavor, ImageRef: p.image, AvailabilityZone: m.plan.zone, Metadata: m.serverMetadata(m.ref), Tags: m.serverTags(m.ref),
-		ConfigDrive: m.plan.configDrive, BlockDevice: m.blockDevices(p.image, p.volumes),
+		Name: cr.ref.Name, FlavorRef: p.flavor, ImageRef: p.image, AvailabilityZone: cr.plan.zone, Metadata: cr.serverMetadata(cr.ref), Tags: cr.serverTags(cr.ref),
+		ConfigDrive: cr.plan.configDrive, BlockDevice: cr.blockDevices(p.image, p.volumes),
 	}
-	if o.UserData = data; len(data) > 0 && m.class.API == provider.OpenShift {
+	if o.UserData = data; len(data) > 0 && cr.class.API == provider.OpenShift {
 		// The SDK does not encode text that could already be base64, such as the word "data"; here all user
 		// data is encoded. For machine.sapcloud.io the SDK decides, as in the original: there are secrets
 		// whose user data is encoded twice.
 		o.UserData = []byte(base64.StdEncoding.EncodeToString(data))
 	}
-	if m.plan.root != nil && m.class.API == provider.OpenShift {
+	if cr.plan.root != nil && cr.class.API == provider.OpenShift {
 		o.ImageRef = ""
 	}
 	var nics []servers.Network
@@ -171,14 +171,14 @@ func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, e
 		// Unchecked: Nova reports an unknown group, with its name.
 		hints.AdditionalProperties = map[string]any{"group": p.group}
 	}
-	made, err := servers.Create(ctx, m.c.compute, keyed{o, m.plan.key}, hints).Extract()
+	made, err := servers.Create(ctx, cr.client.compute, keyed{o, cr.plan.key}, hints).Extract()
 	if err != nil {
-		return servers.Server{}, zone{m.c.compute, m.plan.zone, provider.ScopeZone}.closed(ctx, m.plan.blame(err))
+		return servers.Server{}, zone{cr.client.compute, cr.plan.zone, provider.ScopeZone}.closed(ctx, cr.plan.blame(err))
 	}
 	// Nova's answer has little more than the ID.
 	return servers.Server{
-		ID: made.ID, Name: m.ref.Name, Status: "BUILD", Metadata: o.Metadata, Tags: &o.Tags, Created: m.c.clock.Now().UTC(),
-		Flavor: map[string]any{"original_name": m.plan.flavor},
+		ID: made.ID, Name: cr.ref.Name, Status: "BUILD", Metadata: o.Metadata, Tags: &o.Tags, Created: cr.client.clock.Now().UTC(),
+		Flavor: map[string]any{"original_name": cr.plan.flavor},
 	}, nil
 }
 
@@ -197,13 +197,13 @@ func (k keyed) ToServerCreateMap() (map[string]any, error) {
 	return all, err
 }
 
-// mend tags the ports of an existing server: the process that created the server may have ended before it
+// tagPorts tags the ports of an existing server: the process that created the server may have ended before it
 // did.
-func (m maker) mend(ctx context.Context, v servers.Server) error {
-	if v.Metadata[metaUID] != m.ref.UID || state(v) != provider.Pending {
+func (cr creator) tagPorts(ctx context.Context, v servers.Server) error {
+	if v.Metadata[metaUID] != cr.ref.UID || state(v) != provider.Pending {
 		return nil
 	}
-	all, _, err := holder(m).portsOf(ctx, m.ref.UID)
+	all, _, err := holder(cr).portsOf(ctx, cr.ref.UID)
 	if err != nil {
 		return err
 	}
@@ -213,5 +213,5 @@ func (m maker) mend(ctx context.Context, v servers.Server) error {
 			bare = append(bare, p)
 		}
 	}
-	return m.finish(ctx, bare, v.ID)
+	return cr.finish(ctx, bare, v.ID)
 }

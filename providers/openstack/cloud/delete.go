@@ -23,38 +23,38 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err != nil {
 		return false, err
 	}
-	done, err := remover{errand{s, c}, ref}.remove(ctx, instances)
+	done, err := deleter{call{s, c}, ref}.delete(ctx, instances)
 	if err != nil {
 		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, s.observe(err))
 	}
 	return done, nil
 }
 
-// remover removes the objects of one machine.
-type remover struct {
-	errand
+// deleter removes the objects of one machine.
+type deleter struct {
+	call
 	ref provider.Ref
 }
 
-func (r remover) remove(ctx context.Context, instances []provider.Instance) (bool, error) {
-	left, err := r.removeServers(ctx, instances)
+func (d deleter) delete(ctx context.Context, instances []provider.Instance) (bool, error) {
+	left, err := d.deleteServers(ctx, instances)
 	if err != nil || left > 0 {
 		return false, err
 	}
-	if left, err := r.removePorts(ctx, instances); err != nil || left > 0 {
+	if left, err := d.deletePorts(ctx, instances); err != nil || left > 0 {
 		return false, err
 	}
-	if r.ref.UID == "" {
+	if d.ref.UID == "" {
 		return true, nil
 	}
-	return r.removeVolumes(ctx)
+	return d.deleteVolumes(ctx)
 }
 
-// removeServers deletes the given servers and those with ref's UID, and counts the remaining ones.
-func (r remover) removeServers(ctx context.Context, instances []provider.Instance) (left int, err error) {
+// deleteServers deletes the given servers and those with ref's UID, and counts the remaining ones.
+func (d deleter) deleteServers(ctx context.Context, instances []provider.Instance) (left int, err error) {
 	there := map[string]servers.Server{}
 	for _, i := range instances {
-		v, err := get(ctx, r.c, i.ID)
+		v, err := get(ctx, d.client, i.ID)
 		if err != nil {
 			return 0, err
 		}
@@ -62,9 +62,9 @@ func (r remover) removeServers(ctx context.Context, instances []provider.Instanc
 			there[v.ID] = *v
 		}
 	}
-	if r.ref.UID != "" {
-		err := each(ctx, r.c, servers.ListOpts{Tags: tagUID + r.ref.UID}, func(v servers.Server) bool {
-			if v.Metadata[metaUID] == r.ref.UID && r.owns(v.Metadata, tagsOf(v)) {
+	if d.ref.UID != "" {
+		err := each(ctx, d.client, servers.ListOpts{Tags: tagUID + d.ref.UID}, func(v servers.Server) bool {
+			if v.Metadata[metaUID] == d.ref.UID && d.owns(v.Metadata, tagsOf(v)) {
 				there[v.ID] = v
 			}
 			return true
@@ -78,19 +78,19 @@ func (r remover) removeServers(ctx context.Context, instances []provider.Instanc
 			continue
 		}
 		left++
-		if err := r.removeServer(ctx, v); err != nil {
+		if err := d.deleteServer(ctx, v); err != nil {
 			return left, err
 		}
 	}
 	return left, nil
 }
 
-// removeServer deletes a server, unless it was deleted a short while ago.
-func (r remover) removeServer(ctx context.Context, v servers.Server) error {
-	if state(v) == provider.Stopping && r.c.clock.Now().Sub(v.Updated) < askAgain {
+// deleteServer deletes a server, unless it was deleted a short while ago.
+func (d deleter) deleteServer(ctx context.Context, v servers.Server) error {
+	if state(v) == provider.Stopping && d.client.clock.Now().Sub(v.Updated) < askAgain {
 		return nil
 	}
-	if err := orGone(servers.Delete(ctx, r.c.compute, v.ID).ExtractErr()); err != nil {
+	if err := orGone(servers.Delete(ctx, d.client.compute, v.ID).ExtractErr()); err != nil {
 		return fmt.Errorf("delete server %s: %w", v.ID, classify(err))
 	}
 	return nil
@@ -102,17 +102,17 @@ func (r remover) removeServer(ctx context.Context, v servers.Server) error {
 // dead, and removes the server by itself. If the host is alive, Nova ignores the repetition.
 const askAgain = 2 * time.Minute
 
-// removePorts removes the ports of ref, and those that only the instances use. It counts the ports that a
+// deletePorts removes the ports of ref, and those that only the instances use. It counts the ports that a
 // server still has.
-func (r remover) removePorts(ctx context.Context, instances []provider.Instance) (left int, err error) {
-	loose, _, err := r.c.listPorts(ctx, portQuery{"device_id": {""}})
+func (d deleter) deletePorts(ctx context.Context, instances []provider.Instance) (left int, err error) {
+	loose, _, err := d.client.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
 		return 0, err
 	}
 	loose = slices.DeleteFunc(loose, func(p ports.Port) bool { return p.DeviceID != "" })
-	if r.ref.UID != "" {
+	if d.ref.UID != "" {
 		// Ports that are bound to a server that no longer exists.
-		finished, _, err := r.c.listPorts(ctx, portQuery{"tags": {tagUID + r.ref.UID}})
+		finished, _, err := d.client.listPorts(ctx, portQuery{"tags": {tagUID + d.ref.UID}})
 		if err != nil {
 			return 0, err
 		}
@@ -120,11 +120,11 @@ func (r remover) removePorts(ctx context.Context, instances []provider.Instance)
 	}
 	gone := map[string]bool{}
 	for _, p := range loose {
-		if gone[p.ID] || !r.portIs(p, r.ref.UID) && !r.portWas(p, instances) {
+		if gone[p.ID] || !d.portIs(p, d.ref.UID) && !d.portWas(p, instances) {
 			continue
 		}
 		gone[p.ID] = true
-		used, err := r.plugged(ctx, p)
+		used, err := d.plugged(ctx, p)
 		if err != nil {
 			return 0, err
 		}
@@ -132,25 +132,25 @@ func (r remover) removePorts(ctx context.Context, instances []provider.Instance)
 			left++
 			continue
 		}
-		if err := r.c.removePort(ctx, p.ID); err != nil {
+		if err := d.client.deletePort(ctx, p.ID); err != nil {
 			return 0, err
 		}
-		r.provider.made.drop(p.ID)
+		d.provider.created.drop(p.ID)
 	}
 	return left, nil
 }
 
 // plugged deletes the server that has a port, and reports whether there is one: listings lack servers whose
 // cell is down. A server that the port was not created for keeps the port.
-func (r remover) plugged(ctx context.Context, p ports.Port) (bool, error) {
-	v, err := r.boundTo(ctx, p)
+func (d deleter) plugged(ctx context.Context, p ports.Port) (bool, error) {
+	v, err := d.boundTo(ctx, p)
 	switch {
 	case err != nil || v == nil:
 		return false, err
 	case tagged(p.Tags, tagServer) != v.ID:
 		return false, provider.Errorf(provider.Conflict, "port %s (%s) is plugged into server %s (%s): take it out there", p.ID, p.Name, v.ID, v.Name)
 	}
-	return true, r.removeServer(ctx, *v)
+	return true, d.deleteServer(ctx, *v)
 }
 
 // portWas reports whether a port belonged to one of the instances alone: it has the instance's tag, or the
@@ -193,20 +193,20 @@ func (p plan) named(name, of string) bool {
 // passing are the volume states that end by themselves.
 var passing = map[string]bool{"creating": true, "downloading": true, "deleting": true, "detaching": true, "attaching": true}
 
-// removeVolumes removes the volumes of ref. Cinder deletes asynchronously: it is done once no volume
+// deleteVolumes removes the volumes of ref. Cinder deletes asynchronously: it is done once no volume
 // exists.
-func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
-	cinder, err := r.c.cinder()
+func (d deleter) deleteVolumes(ctx context.Context) (done bool, err error) {
+	cinder, err := d.client.cinder()
 	if err != nil || cinder == nil {
 		return err == nil, err
 	}
-	all, err := volumesOf(ctx, cinder, r.of(r.ref))
+	all, err := volumesOf(ctx, cinder, d.of(d.ref))
 	if err != nil {
 		return false, err
 	}
 	left := 0
 	for _, v := range all {
-		users, err := r.serversOf(ctx, v)
+		users, err := d.serversOf(ctx, v)
 		if err != nil {
 			return false, err
 		}

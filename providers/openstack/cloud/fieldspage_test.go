@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 	"github.com/millwright-dev/millwright/providers/openstack/spec"
 )
 
@@ -27,19 +27,19 @@ from a server that runs. [How to use them](openstack.md).
 
 // TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
-	fieldstest.Page(t, fieldsPage, fieldsHead,
+	fieldsdoc.Page(t, fieldsPage, fieldsHead,
 		page(provider.OpenShift, "OpenstackProviderSpec, in providerSpec.value", reflect.TypeFor[spec.OpenShift](), openshiftRows),
 		page(provider.Gardener, "providerSpec of a MachineClass", reflect.TypeFor[spec.Gardener](), gardenerRows))
 }
 
-func page(api, kind string, shape reflect.Type, rows []row) fieldstest.Spec {
-	of := fieldstest.Spec{Title: api + ": " + kind}
+func page(api, kind string, shape reflect.Type, rows []row) fieldsdoc.Spec {
+	of := fieldsdoc.Spec{Title: api + ": " + kind}
 	for _, r := range rows {
 		told := r.told()
 		if slices.Contains(keptFields[api], r.field) {
 			told += "; kept"
 		}
-		of.Fields = append(of.Fields, fieldstest.Field{Path: r.field, Type: typeAt(shape, r.field), Becomes: told})
+		of.Fields = append(of.Fields, fieldsdoc.Field{Path: r.field, Type: typeAt(shape, r.field), Becomes: told})
 	}
 	return of
 }

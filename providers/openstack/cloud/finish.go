@@ -15,29 +15,29 @@ import (
 )
 
 // dress adds to ports what they need before the server: trunks, and the floating address.
-func (m maker) dress(ctx context.Context, all []ports.Port) error {
-	for n, plan := range m.ports() {
+func (cr creator) dress(ctx context.Context, all []ports.Port) error {
+	for n, plan := range cr.ports() {
 		if !plan.trunk {
 			continue
 		}
-		if err := m.makeTrunk(ctx, all[n], plan.tags); err != nil {
+		if err := cr.makeTrunk(ctx, all[n], plan.tags); err != nil {
 			return err
 		}
 	}
-	if m.plan.floating != "" {
-		return m.giveFloating(ctx, all[0])
+	if cr.plan.floating != "" {
+		return cr.giveFloating(ctx, all[0])
 	}
 	return nil
 }
 
 // makeTrunk makes the port the parent of a trunk of the same name, unless it is one. The trunk has the tags
 // of the server and of the port.
-func (m maker) makeTrunk(ctx context.Context, p ports.Port, tags []string) error {
-	there, err := m.c.trunksOf(ctx, p.ID)
+func (cr creator) makeTrunk(ctx context.Context, p ports.Port, tags []string) error {
+	there, err := cr.client.trunksOf(ctx, p.ID)
 	if err != nil || len(there) > 0 {
 		return err
 	}
-	t, err := trunks.Create(ctx, m.c.network, trunks.CreateOpts{Name: p.Name, PortID: p.ID, Description: m.of(m.ref).mark()}).Extract()
+	t, err := trunks.Create(ctx, cr.client.network, trunks.CreateOpts{Name: p.Name, PortID: p.ID, Description: cr.of(cr.ref).mark()}).Extract()
 	switch {
 	case portWent(err):
 		return provider.Errorf(provider.Conflict, "port %s went: %w", p.ID, refusalOf(err))
@@ -46,9 +46,9 @@ func (m maker) makeTrunk(ctx context.Context, p ports.Port, tags []string) error
 	case err != nil:
 		return fmt.Errorf("make a trunk of port %s: %w", p.ID, classify(err))
 	}
-	tags = slices.Concat(m.serverTags(m.ref), tags)
+	tags = slices.Concat(cr.serverTags(cr.ref), tags)
 	slices.Sort(tags)
-	return m.c.retag(ctx, "trunks", t.ID, slices.Compact(tags))
+	return cr.client.retag(ctx, "trunks", t.ID, slices.Compact(tags))
 }
 
 func (c *client) trunksOf(ctx context.Context, port string) ([]trunks.Trunk, error) {
@@ -77,52 +77,52 @@ func (c *client) removeTrunkOf(ctx context.Context, port string) error {
 
 // giveFloating assigns the address to the port. It does not take the address from another machine, which
 // would be cut off.
-func (m maker) giveFloating(ctx context.Context, p ports.Port) error {
-	path := m.plan.paths["floating"]
-	pages, err := floatingips.List(m.c.network, floatingips.ListOpts{FloatingIP: m.plan.floating}).AllPages(ctx)
+func (cr creator) giveFloating(ctx context.Context, p ports.Port) error {
+	path := cr.plan.paths["floating"]
+	pages, err := floatingips.List(cr.client.network, floatingips.ListOpts{FloatingIP: cr.plan.floating}).AllPages(ctx)
 	if err != nil {
-		return fmt.Errorf("look for floating address %s: %w", m.plan.floating, classify(err))
+		return fmt.Errorf("look for floating address %s: %w", cr.plan.floating, classify(err))
 	}
 	all, err := floatingips.ExtractFloatingIPs(pages)
 	if err != nil {
-		return fmt.Errorf("look for floating address %s: %w", m.plan.floating, classify(err))
+		return fmt.Errorf("look for floating address %s: %w", cr.plan.floating, classify(err))
 	}
 	switch {
 	case len(all) == 0:
-		return provider.InvalidField(path, "the project has no floating address %s", m.plan.floating)
+		return provider.InvalidField(path, "the project has no floating address %s", cr.plan.floating)
 	case all[0].PortID == p.ID:
 		return nil
 	case all[0].PortID != "":
-		return provider.Errorf(provider.Conflict, "%s: floating address %s is that of port %s", path, m.plan.floating, all[0].PortID)
+		return provider.Errorf(provider.Conflict, "%s: floating address %s is that of port %s", path, cr.plan.floating, all[0].PortID)
 	}
-	if _, err := floatingips.Update(ctx, m.c.network, all[0].ID, floatingips.UpdateOpts{PortID: &p.ID}).Extract(); err != nil {
+	if _, err := floatingips.Update(ctx, cr.client.network, all[0].ID, floatingips.UpdateOpts{PortID: &p.ID}).Extract(); err != nil {
 		switch r := refusalOf(err); {
 		case portWent(err):
 			return provider.Errorf(provider.Conflict, "port %s went: %w", p.ID, r)
 		case isGone(err) || r.own() && r.status == http.StatusBadRequest:
 			return &provider.Error{Kind: provider.Invalid, Field: path, Err: r}
 		}
-		return fmt.Errorf("give floating address %s: %w", m.plan.floating, classify(err))
+		return fmt.Errorf("give floating address %s: %w", cr.plan.floating, classify(err))
 	}
 	return nil
 }
 
 // finish tags ports after the creation of their server, and sets the description from the spec.
-func (m maker) finish(ctx context.Context, all []ports.Port, server string) error {
-	plans := m.ports()
+func (cr creator) finish(ctx context.Context, all []ports.Port, server string) error {
+	plans := cr.ports()
 	for _, p := range all {
 		var plan portPlan
-		if n := slices.IndexFunc(plans, func(plan portPlan) bool { return plan.portName(m.ref.Name) == p.Name }); n >= 0 {
+		if n := slices.IndexFunc(plans, func(plan portPlan) bool { return plan.portName(cr.ref.Name) == p.Name }); n >= 0 {
 			plan = plans[n]
 		}
-		if err := m.c.retag(ctx, "ports", p.ID, m.portTags(m.ref, plan, server)); err != nil {
+		if err := cr.client.retag(ctx, "ports", p.ID, cr.portTags(cr.ref, plan, server)); err != nil {
 			return err
 		}
 		if plan.description == "" {
 			continue
 		}
-		text := m.of(m.ref).described(plan.description)
-		if _, err := ports.Update(ctx, m.c.network, p.ID, ports.UpdateOpts{Description: &text}).Extract(); err != nil {
+		text := cr.of(cr.ref).described(plan.description)
+		if _, err := ports.Update(ctx, cr.client.network, p.ID, ports.UpdateOpts{Description: &text}).Extract(); err != nil {
 			return fmt.Errorf("describe port %s: %w", p.ID, classify(err))
 		}
 	}

@@ -50,7 +50,7 @@ type scope struct {
 	plan  plan
 	// bare: the class has no spec any more; existing objects are found and removed.
 	bare bool
-	surroundings
+	clusterConfig
 }
 
 // owned identifies the owner of an object.

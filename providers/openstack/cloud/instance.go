@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// instance converts a server of Nova.
-func (s scope) instance(c *client, v servers.Server) provider.Instance {
+// toInstance converts a server of Nova.
+func (s scope) toInstance(c *client, v servers.Server) provider.Instance {
 	o := ownedByMetadata(v.Metadata)
 	i := provider.Instance{
 		ID: v.ID, UID: o.uid, Name: v.Name, Owner: o.owner, Namespace: o.namespace, ProviderID: s.providerID(v.ID, c.region),

@@ -21,21 +21,21 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 			yield(provider.Leftover{}, err)
 			return
 		}
-		err = errand{s, c}.leftovers(ctx, func(l provider.Leftover) bool { return yield(l, nil) })
+		err = call{s, c}.leftovers(ctx, func(l provider.Leftover) bool { return yield(l, nil) })
 		if err != nil {
 			yield(provider.Leftover{}, fmt.Errorf("list what servers have left: %w", s.observe(err)))
 		}
 	}
 }
 
-func (s errand) leftovers(ctx context.Context, yield func(provider.Leftover) bool) error {
+func (c call) leftovers(ctx context.Context, yield func(provider.Leftover) bool) error {
 	// Dependants first: an object that is created meanwhile has no server yet.
-	found, err := s.dependants(ctx)
+	found, err := c.dependants(ctx)
 	if err != nil {
 		return err
 	}
 	living := map[string]bool{}
-	err = each(ctx, s.c, servers.ListOpts{TagsAny: tagOurs}, func(v servers.Server) bool {
+	err = each(ctx, c.client, servers.ListOpts{TagsAny: tagOurs}, func(v servers.Server) bool {
 		living[v.Metadata[metaUID]] = true
 		return true
 	})
@@ -51,25 +51,25 @@ func (s errand) leftovers(ctx context.Context, yield func(provider.Leftover) boo
 }
 
 // dependants are the ports and volumes of the class's cluster that no server has.
-func (s errand) dependants(ctx context.Context) (all []provider.Leftover, err error) {
-	loose, _, err := s.c.listPorts(ctx, portQuery{"device_id": {""}})
+func (c call) dependants(ctx context.Context) (all []provider.Leftover, err error) {
+	loose, _, err := c.client.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range loose {
 		o := ownedByMark(p.Description, p.Tags)
-		ours := o.cluster == s.class.Cluster || o.cluster == "" && s.tagsOriginal(p.Tags)
+		ours := o.cluster == c.class.Cluster || o.cluster == "" && c.tagsOriginal(p.Tags)
 		if o.uid == "" || !ours || p.DeviceID != "" {
 			continue
 		}
 		all = append(all, provider.Leftover{Kind: "port", ID: p.ID, UID: o.uid, Owner: o.owner, Namespace: o.namespace})
 	}
-	cinder, err := s.c.cinder()
+	cinder, err := c.client.cinder()
 	if err != nil || cinder == nil {
 		return all, err
 	}
 	err = eachVolume(ctx, cinder, volumes.ListOpts{}, func(v volumes.Volume) bool {
-		if o := ownedByMetadata(v.Metadata); o.uid != "" && o.cluster == s.class.Cluster && len(v.Attachments) == 0 {
+		if o := ownedByMetadata(v.Metadata); o.uid != "" && o.cluster == c.class.Cluster && len(v.Attachments) == 0 {
 			all = append(all, provider.Leftover{Kind: "volume", ID: v.ID, UID: o.uid, Owner: o.owner, Namespace: o.namespace})
 		}
 		return true

@@ -33,8 +33,8 @@ const lease = time.Minute
 // errChosen says that MAC addresses may not be chosen in a network.
 var errChosen = errors.New("MAC addresses may not be chosen in this network")
 
-// memory records which ports this process has created and not used yet, and with which order.
-type memory struct {
+// createdPorts records which ports this process has created and not used yet, and with which order.
+type createdPorts struct {
 	mu     sync.Mutex
 	orders map[string]string
 }
@@ -42,9 +42,9 @@ type memory struct {
 // mostRemembered limits the memory: a forgotten port costs a wait for the lease.
 const mostRemembered = 10_000
 
-func newMemory() *memory { return &memory{orders: map[string]string{}} }
+func newCreatedPorts() *createdPorts { return &createdPorts{orders: map[string]string{}} }
 
-func (m *memory) add(id string, o portOrder) {
+func (m *createdPorts) add(id string, o portOrder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.orders) >= mostRemembered {
@@ -54,14 +54,14 @@ func (m *memory) add(id string, o portOrder) {
 }
 
 // has reports whether this process has created the port, and whether with the same order.
-func (m *memory) has(id string, o portOrder) (made, alike bool) {
+func (m *createdPorts) has(id string, o portOrder) (made, alike bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	order, ok := m.orders[id]
 	return ok, ok && order == o.print()
 }
 
-func (m *memory) drop(id string) {
+func (m *createdPorts) drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.orders, id)
@@ -69,7 +69,7 @@ func (m *memory) drop(id string) {
 
 // holder creates the ports of one machine, of which the first one is the lock for its server.
 type holder struct {
-	errand
+	call
 	ref provider.Ref
 }
 
@@ -122,10 +122,10 @@ func (h holder) tryHold(ctx context.Context, o portOrder) (held, error) {
 	if o.mac() == "" {
 		return h.holdAlone(ctx, o)
 	}
-	p, err := h.makePort(ctx, 0, o)
+	p, err := h.createPort(ctx, 0, o)
 	switch {
 	case err == nil:
-		h.provider.made.add(p.ID, o)
+		h.provider.created.add(p.ID, o)
 		return h.alone(ctx, o, p)
 	case errors.Is(err, errChosen):
 		delete(o, "mac_address")
@@ -133,7 +133,7 @@ func (h holder) tryHold(ctx context.Context, o portOrder) (held, error) {
 	case !macInUse(err):
 		return held{}, err
 	}
-	there, at, err := h.c.portOfMAC(ctx, o)
+	there, at, err := h.client.portOfMAC(ctx, o)
 	switch {
 	case err != nil:
 		return held{}, err
@@ -166,7 +166,7 @@ func (h holder) take(p ports.Port, at time.Time, o portOrder) (held, error) {
 	if server == "" {
 		server = p.DeviceID
 	}
-	made, alike := h.provider.made.has(p.ID, o)
+	made, alike := h.provider.created.has(p.ID, o)
 	switch age := at.Sub(p.CreatedAt); {
 	case server != "":
 		return held{port: p, server: server}, nil
@@ -217,10 +217,10 @@ func (h holder) alone(ctx context.Context, o portOrder, p ports.Port) (held, err
 
 // release removes a port that is not to be used.
 func (h holder) release(ctx context.Context, p ports.Port) error {
-	if err := h.c.removePort(ctx, p.ID); err != nil {
+	if err := h.client.deletePort(ctx, p.ID); err != nil {
 		return err
 	}
-	h.provider.made.drop(p.ID)
+	h.provider.created.drop(p.ID)
 	return nil
 }
 
@@ -233,16 +233,16 @@ func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 	if len(before) > 0 {
 		return h.take(before[0], at, o)
 	}
-	p, err := h.makePort(ctx, 0, o)
+	p, err := h.createPort(ctx, 0, o)
 	if err != nil {
 		return held{}, err
 	}
 	after, _, err := h.firstPorts(ctx, o)
 	if err == nil && len(after) == 1 {
-		h.provider.made.add(p.ID, o)
+		h.provider.created.add(p.ID, o)
 		return held{port: p}, nil
 	}
-	err = errors.Join(err, h.c.removePort(ctx, p.ID))
+	err = errors.Join(err, h.client.deletePort(ctx, p.ID))
 	if err != nil {
 		return held{}, err
 	}
@@ -251,7 +251,7 @@ func (h holder) holdAlone(ctx context.Context, o portOrder) (held, error) {
 
 // firstPorts are the ports of ref with the name of an order's first port, in any network.
 func (h holder) firstPorts(ctx context.Context, o portOrder) (out []ports.Port, at time.Time, err error) {
-	all, at, err := h.c.listPorts(ctx, portQuery{"name": {text(o["name"])}})
+	all, at, err := h.client.listPorts(ctx, portQuery{"name": {text(o["name"])}})
 	for _, p := range all {
 		if h.portIs(p, h.ref.UID) {
 			out = append(out, p)
@@ -287,10 +287,10 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 			return h.reuse(ctx, n, o, there[at])
 		}
 	}
-	port, err := h.makePort(ctx, n, o)
+	port, err := h.createPort(ctx, n, o)
 	switch {
 	case err == nil:
-		h.provider.made.add(port.ID, o)
+		h.provider.created.add(port.ID, o)
 		return port, nil
 	case errors.Is(err, errChosen):
 		delete(o, "mac_address")
@@ -298,7 +298,7 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 	case !macInUse(err):
 		return port, err
 	}
-	there, _, err := h.c.portOfMAC(ctx, o)
+	there, _, err := h.client.portOfMAC(ctx, o)
 	switch {
 	case err != nil:
 		return port, err
@@ -314,7 +314,7 @@ func (h holder) furtherPort(ctx context.Context, n int, o portOrder) (ports.Port
 // reuse takes an existing further port, unless it was created with another order, or is bound: then a new
 // one replaces it. The holder of the first port is the only process that does this.
 func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (ports.Port, error) {
-	made, alike := h.provider.made.has(p.ID, o)
+	made, alike := h.provider.created.has(p.ID, o)
 	switch v, err := h.boundTo(ctx, p); {
 	case err != nil:
 		return p, err
@@ -331,11 +331,11 @@ func (h holder) reuse(ctx context.Context, n int, o portOrder, p ports.Port) (po
 
 // boundTo returns the server that a port is bound to; nil if it does not exist, whatever the port says:
 // Neutron may have been unreachable when the server was deleted.
-func (s errand) boundTo(ctx context.Context, p ports.Port) (*servers.Server, error) {
+func (c call) boundTo(ctx context.Context, p ports.Port) (*servers.Server, error) {
 	if p.DeviceID == "" {
 		return nil, nil //nolint:nilnil // No server has it.
 	}
-	v, err := get(ctx, s.c, p.DeviceID)
+	v, err := get(ctx, c.client, p.DeviceID)
 	if err != nil {
 		return nil, fmt.Errorf("look whether a server has port %s: %w", p.ID, err)
 	}

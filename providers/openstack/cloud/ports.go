@@ -59,21 +59,21 @@ func (h holder) order(ctx context.Context, n int, groups []string) (portOrder, e
 	o := portOrder{"name": p.portName(h.ref.Name), "description": h.of(h.ref).mark()}
 	var err error
 	if p.path == "" {
-		o["network_id"], err = h.c.soleNetwork(ctx, h.plan.paths["networks"])
+		o["network_id"], err = h.client.soleNetwork(ctx, h.plan.paths["networks"])
 	} else {
-		o["network_id"], err = h.c.networkOf(ctx, p)
+		o["network_id"], err = h.client.networkOf(ctx, p)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(p.fixed) > 0 {
-		if o["fixed_ips"], err = h.c.fixedIPs(ctx, p, o.network()); err != nil {
+		if o["fixed_ips"], err = h.client.fixedIPs(ctx, p, o.network()); err != nil {
 			return nil, err
 		}
 	}
 	if p.mac != "" {
 		o["mac_address"] = p.mac
-	} else if _, denied := h.c.chosen.Load(o.network()); !denied {
+	} else if _, denied := h.client.chosen.Load(o.network()); !denied {
 		o["mac_address"] = macOf(h.ref.Token(h.class.Cluster), n)
 	}
 	if p.up != nil {
@@ -186,15 +186,15 @@ func (s scope) ports() []portPlan {
 	return []portPlan{{suffix: "-0", vips: true}}
 }
 
-// makePort creates a port. If MAC addresses may not be chosen, Neutron chooses one.
-func (h holder) makePort(ctx context.Context, n int, o portOrder) (ports.Port, error) {
-	p, err := ports.Create(ctx, h.c.network, o).Extract()
+// createPort creates a port. If MAC addresses may not be chosen, Neutron chooses one.
+func (h holder) createPort(ctx context.Context, n int, o portOrder) (ports.Port, error) {
+	p, err := ports.Create(ctx, h.client.network, o).Extract()
 	if err == nil {
 		return *p, nil
 	}
 	plan := h.ports()[n]
 	if r, _ := answerOf(err); r != nil && r.status == http.StatusForbidden && plan.mac == "" && o.mac() != "" && strings.Contains(r.message, "mac_address") {
-		h.c.chosen.Store(o.network(), true)
+		h.client.chosen.Store(o.network(), true)
 		return ports.Port{}, errChosen
 	}
 	return ports.Port{}, h.plan.blamePort(plan, err)
@@ -230,12 +230,12 @@ func (c *client) portOfMAC(ctx context.Context, o portOrder) (*ports.Port, time.
 
 // portsOf are those of ref, in any state.
 func (h holder) portsOf(ctx context.Context, uid string) (out []ports.Port, at time.Time, err error) {
-	finished, at, err := h.c.listPorts(ctx, portQuery{"tags": {tagUID + uid}})
+	finished, at, err := h.client.listPorts(ctx, portQuery{"tags": {tagUID + uid}})
 	if err != nil {
 		return nil, at, err
 	}
 	// A port without a server may have no tags yet.
-	loose, at, err := h.c.listPorts(ctx, portQuery{"device_id": {""}})
+	loose, at, err := h.client.listPorts(ctx, portQuery{"device_id": {""}})
 	if err != nil {
 		return nil, at, err
 	}
@@ -254,8 +254,8 @@ func (s scope) portIs(p ports.Port, uid string) bool {
 	return o.uid == uid && uid != "" && (o.cluster == "" || o.cluster == s.class.Cluster)
 }
 
-// removePort removes a port, and the trunk that it carries.
-func (c *client) removePort(ctx context.Context, id string) error {
+// deletePort removes a port, and the trunk that it carries.
+func (c *client) deletePort(ctx context.Context, id string) error {
 	err := orGone(ports.Delete(ctx, c.network, id).ExtractErr())
 	if r, _ := answerOf(err); r != nil && r.status == http.StatusConflict {
 		if err := c.removeTrunkOf(ctx, id); err != nil {

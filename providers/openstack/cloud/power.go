@@ -37,18 +37,18 @@ func (s *session) Power(ctx context.Context, ref provider.Ref, i provider.Instan
 	case err == nil:
 		return nil
 	case isGone(err):
-		return provider.Errorf(provider.Conflict, "server %s of %s is gone", i.ID, ref.Name)
+		return provider.Errorf(provider.Conflict, "server %s of %s does not exist", i.ID, ref.Name)
 	case statusOf(err) == http.StatusConflict && op != provider.Reboot:
-		return errand{s, c}.poweredAlready(ctx, i, op, err)
+		return call{s, c}.poweredAlready(ctx, i, op, err)
 	}
 	return fmt.Errorf("power %s of server %s: %w", op, i.ID, s.observe(classify(err)))
 }
 
 // poweredAlready treats a refusal as success if the server has the requested state.
-func (s errand) poweredAlready(ctx context.Context, i provider.Instance, op provider.PowerOp, refusal error) error {
-	v, err := get(ctx, s.c, i.ID)
+func (c call) poweredAlready(ctx context.Context, i provider.Instance, op provider.PowerOp, refusal error) error {
+	v, err := get(ctx, c.client, i.ID)
 	if err != nil {
-		return s.observe(err)
+		return c.observe(err)
 	}
 	is := map[provider.PowerOp]provider.State{provider.PowerOn: provider.Running, provider.PowerOff: provider.Stopped}
 	if v != nil && state(*v) == is[op] {

@@ -29,8 +29,8 @@ type Provider struct {
 	config  Config
 	specs   *kit.Specs[plan]
 	clients *kit.Clients[*client]
-	made    *memory
-	looks   *looks
+	created *createdPorts
+	checks  *checks
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 // New returns a provider.
 func New(config Config) *Provider {
 	return &Provider{
-		config: config, specs: kit.NewSpecs(decode), made: newMemory(), looks: newLooks(config.Clock.Now()),
+		config: config, specs: kit.NewSpecs(decode), created: newCreatedPorts(), checks: newChecks(config.Clock.Now()),
 		clients: kit.NewClients[*client](config.Clock, 0, 0),
 	}
 }
@@ -80,7 +80,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		}
 	}
 	var err error
-	if s.surroundings, err = p.look(ctx, class); err != nil {
+	if s.clusterConfig, err = p.clusterConfig(ctx, class); err != nil {
 		return nil, err
 	}
 	return s, nil

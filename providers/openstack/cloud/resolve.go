@@ -263,14 +263,14 @@ func (c *client) serverGroup(ctx context.Context, p plan) (string, error) {
 	if p.groupName == "" {
 		return p.groupID, nil
 	}
-	id, err := lookup(ctx, c, "servergroup "+p.groupName, func(ctx context.Context) (string, error) { return c.makeServerGroup(ctx, p.groupName) })
+	id, err := lookup(ctx, c, "servergroup "+p.groupName, func(ctx context.Context) (string, error) { return c.createServerGroup(ctx, p.groupName) })
 	if err == nil && p.groupID != "" && p.groupID != id {
 		err = provider.InvalidField(p.paths["group"], "%s is not the group that is called %q", p.groupID, p.groupName)
 	}
 	return id, err
 }
 
-func (c *client) makeServerGroup(ctx context.Context, name string) (string, error) {
+func (c *client) createServerGroup(ctx context.Context, name string) (string, error) {
 	pages, err := servergroups.List(c.compute, nil).AllPages(ctx)
 	if err != nil {
 		return "", fmt.Errorf("look for server groups: %w", classify(err))

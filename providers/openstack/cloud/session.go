@@ -25,10 +25,10 @@ type session struct {
 	scope
 }
 
-// errand is one call of a session, with its client.
-type errand struct {
+// call is one call of a session, with its client.
+type call struct {
 	*session
-	c *client
+	client *client
 }
 
 var _ provider.Session = &session{}
@@ -91,35 +91,35 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	if err != nil {
 		return nil, err
 	}
-	found, err := errand{s, c}.find(ctx, ref)
+	found, err := call{s, c}.find(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("look for servers of %s: %w", ref.Name, s.observe(err))
 	}
 	out := make([]provider.Instance, 0, len(found))
 	for _, v := range found {
-		out = append(out, s.instance(c, v))
+		out = append(out, s.toInstance(c, v))
 	}
 	return out, nil
 }
 
 // find returns the servers that may be ref's: by provider ID, by UID, by name without a UID.
-func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Server, err error) {
+func (c call) find(ctx context.Context, ref provider.Ref) (found []servers.Server, err error) {
 	add := func(v servers.Server) {
 		if !slices.ContainsFunc(found, func(f servers.Server) bool { return f.ID == v.ID }) {
 			found = append(found, v)
 		}
 	}
 	if id := identify(ref.ProviderID); id != "" {
-		v, err := get(ctx, s.c, id)
+		v, err := get(ctx, c.client, id)
 		if err != nil {
 			return nil, err
 		}
-		if v != nil && s.owns(v.Metadata, tagsOf(*v)) {
+		if v != nil && c.owns(v.Metadata, tagsOf(*v)) {
 			add(*v)
 		}
 	}
 	if ref.UID != "" {
-		err := s.eachOwn(ctx, servers.ListOpts{Tags: tagUID + ref.UID}, func(v servers.Server) bool {
+		err := c.eachOwn(ctx, servers.ListOpts{Tags: tagUID + ref.UID}, func(v servers.Server) bool {
 			if v.Metadata[metaUID] == ref.UID {
 				add(v)
 			}
@@ -130,7 +130,7 @@ func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Ser
 		}
 	}
 	// The filter is a regular expression, and ignores case.
-	err = s.eachOwn(ctx, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
+	err = c.eachOwn(ctx, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
 		if uid := v.Metadata[metaUID]; v.Name == ref.Name && (uid == "" || uid == ref.UID) {
 			add(v)
 		}
@@ -145,7 +145,7 @@ func get(ctx context.Context, c *client, id string) (*servers.Server, error) {
 	r := refusalOf(err)
 	switch {
 	case isGone(err), r.own() && r.status == http.StatusBadRequest: // an invalid ID names no server
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // It does not exist.
 	case err != nil:
 		return nil, classify(err)
 	}
@@ -166,13 +166,13 @@ func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers
 
 // eachOwn is each for the servers in the session's scope, with the causes of their failures. It does not
 // read the causes of other servers, and does not depend on Nova's answer about them.
-func (s errand) eachOwn(ctx context.Context, o servers.ListOpts, yield func(servers.Server) bool) error {
+func (c call) eachOwn(ctx context.Context, o servers.ListOpts, yield func(servers.Server) bool) error {
 	var failed error
-	err := each(ctx, s.c, o, func(v servers.Server) bool {
-		if !s.owns(v.Metadata, tagsOf(v)) {
+	err := each(ctx, c.client, o, func(v servers.Server) bool {
+		if !c.owns(v.Metadata, tagsOf(v)) {
 			return true
 		}
-		v, failed = withCause(ctx, s.c, v)
+		v, failed = withCause(ctx, c.client, v)
 		return failed == nil && yield(v)
 	})
 	return errors.Join(err, failed)
@@ -200,8 +200,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			return
 		}
 		stopped := false
-		err = errand{s, c}.eachOwn(ctx, s.listing(), func(v servers.Server) bool {
-			stopped = !yield(s.instance(c, v), nil)
+		err = call{s, c}.eachOwn(ctx, s.listing(), func(v servers.Server) bool {
+			stopped = !yield(s.toInstance(c, v), nil)
 			return !stopped
 		})
 		if err != nil && !stopped {

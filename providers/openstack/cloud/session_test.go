@@ -69,7 +69,7 @@ func TestUserData(t *testing.T) {
 	}
 	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, r := range []struct{ reason, keys, data, text string }{
-		{"a template", ``, "{{ .Machine.Name }}", "give the secret the key disableTemplating"},
+		{"a template", ``, "{{ .Machine.Name }}", "add the key disableTemplating"},
 		{"none, it says", `"disableTemplating":"` + encoded("true") + `",`, "{{ .Machine.Name }}", ""},
 		{"no template", ``, "#cloud-config", ""},
 		{"a postprocessor", `"postprocessor":"` + encoded("ct") + `",`, "#cloud-config", `postprocessor "ct"`},

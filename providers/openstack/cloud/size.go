@@ -26,20 +26,20 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if err != nil {
 		return provider.Size{}, err
 	}
-	size, err := errand{s, c}.size(ctx)
+	size, err := call{s, c}.size(ctx)
 	if err != nil {
 		return provider.Size{}, fmt.Errorf("ask what servers have: %w", s.observe(err))
 	}
 	return size, nil
 }
 
-func (s errand) size(ctx context.Context) (provider.Size, error) {
-	f, err := s.c.flavor(ctx, s.plan.paths["flavor"], s.plan.flavor)
+func (c call) size(ctx context.Context) (provider.Size, error) {
+	f, err := c.client.flavor(ctx, c.plan.paths["flavor"], c.plan.flavor)
 	if err != nil {
 		return provider.Size{}, err
 	}
-	specs, err := lookup(ctx, s.c, "extra specs "+f.ID, func(ctx context.Context) (map[string]string, error) {
-		all, err := flavors.ListExtraSpecs(ctx, s.c.compute, f.ID).Extract()
+	specs, err := lookup(ctx, c.client, "extra specs "+f.ID, func(ctx context.Context) (map[string]string, error) {
+		all, err := flavors.ListExtraSpecs(ctx, c.client.compute, f.ID).Extract()
 		if isGone(err) {
 			return nil, nil
 		}
@@ -51,15 +51,15 @@ func (s errand) size(ctx context.Context) (provider.Size, error) {
 	size := provider.Size{
 		VCPU: int64(f.VCPUs), MemoryMiB: int64(f.RAM), GPU: gpus(specs), EphemeralStorageMiB: int64(f.Disk) << 10, Labels: map[string]string{},
 	}
-	if r := s.plan.root; r != nil {
+	if r := c.plan.root; r != nil {
 		size.EphemeralStorageMiB = int64(r.size) << 10
 	}
 	// If the image cannot be read, only the architecture is missing.
-	if i, err := s.c.imageOf(ctx, s.plan.paths["image"], s.plan.image); err == nil {
+	if i, err := c.client.imageOf(ctx, c.plan.paths["image"], c.plan.image); err == nil {
 		size.Architecture = architecture(i)
 	}
 	for key, value := range map[string]string{
-		corev1.LabelInstanceTypeStable: f.Name, corev1.LabelTopologyZone: s.plan.zone, corev1.LabelTopologyRegion: s.c.region,
+		corev1.LabelInstanceTypeStable: f.Name, corev1.LabelTopologyZone: c.plan.zone, corev1.LabelTopologyRegion: c.client.region,
 	} {
 		if value != "" && len(validation.IsValidLabelValue(value)) == 0 {
 			size.Labels[key] = value

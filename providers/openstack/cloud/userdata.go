@@ -18,15 +18,15 @@ import (
 // needs them is an error, and no server is created with incomplete user data.
 //
 // Blank user data is refused as by the original of machine.sapcloud.io: a server without any does not join.
-func (m maker) processed(ctx context.Context, data []byte) ([]byte, error) {
-	if m.class.API == provider.Gardener && len(bytes.TrimSpace(data)) == 0 {
+func (cr creator) processed(ctx context.Context, data []byte) ([]byte, error) {
+	if cr.class.API == provider.Gardener && len(bytes.TrimSpace(data)) == 0 {
 		return nil, provider.InvalidField("secretRef", "the key userData of the class's secrets is blank")
 	}
-	if m.plan.userData == nil || m.provider.config.Objects == nil {
+	if cr.plan.userData == nil || cr.provider.config.Objects == nil {
 		return data, nil
 	}
-	raw, err := m.provider.config.Objects.Object(ctx, provider.ObjectRef{
-		APIVersion: "v1", Kind: "Secret", Namespace: cmp.Or(m.plan.userData.namespace, m.ref.Namespace), Name: m.plan.userData.name,
+	raw, err := cr.provider.config.Objects.Object(ctx, provider.ObjectRef{
+		APIVersion: "v1", Kind: "Secret", Namespace: cmp.Or(cr.plan.userData.namespace, cr.ref.Namespace), Name: cr.plan.userData.name,
 	})
 	if errors.Is(err, provider.ErrNoObject) {
 		return data, nil
@@ -36,14 +36,14 @@ func (m maker) processed(ctx context.Context, data []byte) ([]byte, error) {
 	}
 	var secret corev1.Secret
 	if err := json.Unmarshal(raw, &secret); err != nil {
-		return nil, provider.Errorf(provider.Transient, "the secret %s cannot be read", m.plan.userData.name)
+		return nil, provider.Errorf(provider.Transient, "the secret %s cannot be read", cr.plan.userData.name)
 	}
 	const path = "userDataSecret"
 	if p, ok := secret.Data["postprocessor"]; ok && len(p) > 0 {
 		return nil, provider.InvalidField(path, "the secret asks for the postprocessor %q, which there is not: write what it would make, and leave out the key", provider.Clip(string(p), 40))
 	}
 	if _, off := secret.Data["disableTemplating"]; !off && bytes.Contains(data, []byte("{{")) {
-		return nil, provider.InvalidField(path, "the user data looks like a template ({{), which is not filled in: give the secret the key disableTemplating if it is none")
+		return nil, provider.InvalidField(path, "the user data looks like a template ({{), which is not supported: if it is not a template, add the key disableTemplating to the secret")
 	}
 	return data, nil
 }

@@ -22,23 +22,23 @@ type volumeOrder struct {
 }
 
 // volumeOrders are the volumes of a machine, the boot volume first.
-func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
+func (cr creator) volumeOrders(imageID string) (out []volumeOrder) {
 	add := func(path, suffix string, size int, kind, zone, image string, users map[string]string) {
-		name := m.ref.Name
+		name := cr.ref.Name
 		if suffix != "" {
 			name += "-" + suffix
 		}
-		metadata := marked(users, m.of(m.ref))
+		metadata := marked(users, cr.of(cr.ref))
 		metadata[metaOrder] = fmt.Sprintf("%d GiB %s %s %s", size, kind, zone, image)
 		out = append(out, volumeOrder{path: path, CreateOpts: volumes.CreateOpts{
 			Name: name, Size: size, VolumeType: kind, AvailabilityZone: zone, ImageID: image, Metadata: metadata,
-			Description: "Made for machine " + m.ref.Namespace + "/" + m.ref.Name,
+			Description: "Made for machine " + cr.ref.Namespace + "/" + cr.ref.Name,
 		}})
 	}
-	if r := m.plan.root; r != nil && !r.byNova {
+	if r := cr.plan.root; r != nil && !r.byNova {
 		add("rootVolume", r.suffix, r.size, r.kind, r.zone, imageID, r.metadata)
 	}
-	for n, d := range m.plan.disks {
+	for n, d := range cr.plan.disks {
 		if d.volume {
 			add(fmt.Sprintf("additionalBlockDevices[%d]", n), d.name, d.size, d.kind, d.zone, "", nil)
 		}
@@ -48,19 +48,19 @@ func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
 
 // volumesReady creates the missing volumes of the machine, and returns the IDs by name once all can be
 // attached. Until then it returns a Conflict: the engine calls again.
-func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]string, error) {
-	orders := m.volumeOrders(imageID)
+func (cr creator) volumesReady(ctx context.Context, imageID string) (map[string]string, error) {
+	orders := cr.volumeOrders(imageID)
 	if len(orders) == 0 {
 		return nil, nil
 	}
-	cinder, err := m.c.cinder()
+	cinder, err := cr.client.cinder()
 	if err == nil && cinder == nil {
-		err = provider.InvalidField(m.plan.paths["disks"], "the cloud has no volumes")
+		err = provider.InvalidField(cr.plan.paths["disks"], "the cloud has no volumes")
 	}
 	if err != nil {
 		return nil, err
 	}
-	there, err := m.volumesThere(ctx, cinder)
+	there, err := cr.volumesThere(ctx, cinder)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 		n := slices.IndexFunc(there, func(v volumes.Volume) bool { return v.Name == o.Name })
 		if n < 0 {
 			if _, err := volumes.Create(ctx, cinder, o, nil).Extract(); err != nil {
-				return nil, zone{cinder, o.AvailabilityZone, provider.ScopeType}.closed(ctx, m.blameVolume(o, err))
+				return nil, zone{cinder, o.AvailabilityZone, provider.ScopeType}.closed(ctx, cr.blameVolume(o, err))
 			}
 			waiting = o.Name + " is being made"
 			continue
@@ -83,7 +83,7 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 				if err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr()); err != nil {
 					return nil, fmt.Errorf("remove volume %s, which was made of another choice: %w", v.ID, classify(err))
 				}
-				waiting = o.Name + " is made anew, for it was of another choice"
+				waiting = o.Name + " is created again, because it was created for another choice"
 				continue
 			}
 			ids[o.Name] = v.ID
@@ -106,13 +106,13 @@ func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]str
 
 // volumesThere are the usable volumes of the machine. Volumes that Cinder could not delete, and those of a
 // deleted server, are left out and replaced by new ones.
-func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClient) (there []volumes.Volume, err error) {
-	all, err := volumesOf(ctx, cinder, m.of(m.ref))
+func (cr creator) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClient) (there []volumes.Volume, err error) {
+	all, err := volumesOf(ctx, cinder, cr.of(cr.ref))
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range all {
-		users, err := m.serversOf(ctx, v)
+		users, err := cr.serversOf(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -125,9 +125,9 @@ func (m maker) volumesThere(ctx context.Context, cinder *gophercloud.ServiceClie
 }
 
 // serversOf are the existing servers that have a volume, terminated or not.
-func (s errand) serversOf(ctx context.Context, v volumes.Volume) (all []servers.Server, err error) {
+func (c call) serversOf(ctx context.Context, v volumes.Volume) (all []servers.Server, err error) {
 	for _, a := range v.Attachments {
-		server, err := get(ctx, s.c, a.ServerID)
+		server, err := get(ctx, c.client, a.ServerID)
 		if err != nil {
 			return nil, err
 		}
@@ -141,11 +141,11 @@ func (s errand) serversOf(ctx context.Context, v volumes.Volume) (all []servers.
 func isTerminated(s servers.Server) bool { return state(s) == provider.Terminated }
 
 // blameVolume names the field that Cinder refused.
-func (m maker) blameVolume(o volumeOrder, err error) error {
+func (cr creator) blameVolume(o volumeOrder, err error) error {
 	r, _ := answerOf(err)
 	if r.own() && (r.status == http.StatusNotFound || kindOf(r) == provider.Invalid) {
 		path := o.path
-		if m.class.API == provider.Gardener {
+		if cr.class.API == provider.Gardener {
 			path = "spec.rootDiskType"
 		}
 		return &provider.Error{Kind: provider.Invalid, Field: path, Err: r}
@@ -184,35 +184,35 @@ func eachVolume(ctx context.Context, cinder *gophercloud.ServiceClient, o volume
 }
 
 // blockDevices are the disks of a server; none if it only has the disk of its flavor.
-func (m maker) blockDevices(imageID string, ids map[string]string) (out []servers.BlockDevice) {
+func (cr creator) blockDevices(imageID string, ids map[string]string) (out []servers.BlockDevice) {
 	volume := func(id, tag string, index int) servers.BlockDevice {
 		return servers.BlockDevice{
 			SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: id, BootIndex: index, DeleteOnTermination: true, Tag: tag,
 		}
 	}
-	switch r := m.plan.root; {
+	switch r := cr.plan.root; {
 	case r != nil && r.byNova:
 		out = append(out, servers.BlockDevice{
 			SourceType: servers.SourceImage, DestinationType: servers.DestinationVolume, UUID: imageID, VolumeSize: r.size, DeleteOnTermination: true,
 		})
 	case r != nil:
-		name := m.ref.Name
+		name := cr.ref.Name
 		if r.suffix != "" {
 			name += "-" + r.suffix
 		}
 		root := volume(ids[name], "", 0)
-		if m.class.API == provider.Gardener { // as the original says it, without effect
+		if cr.class.API == provider.Gardener { // as the original says it, without effect
 			root.VolumeSize = r.size
 		}
 		out = append(out, root)
-	case len(m.plan.disks) > 0:
+	case len(cr.plan.disks) > 0:
 		out = append(out, servers.BlockDevice{
 			SourceType: servers.SourceImage, DestinationType: servers.DestinationLocal, UUID: imageID, DeleteOnTermination: true,
 		})
 	}
-	for _, d := range m.plan.disks {
+	for _, d := range cr.plan.disks {
 		if d.volume {
-			out = append(out, volume(ids[m.ref.Name+"-"+d.name], d.name, -1))
+			out = append(out, volume(ids[cr.ref.Name+"-"+d.name], d.name, -1))
 			continue
 		}
 		out = append(out, servers.BlockDevice{

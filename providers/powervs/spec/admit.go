@@ -78,7 +78,7 @@ func (Admitter) Admit(a admit.Request) (warnings []string, faults field.ErrorLis
 		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	if spec.KeyPairName == "" {
-		faults = append(faults, field.Required(a.Path.Child("keyPairName"), "without a key pair nobody can log in"))
+		faults = append(faults, field.Required(a.Path.Child("keyPairName"), "without a key pair, users cannot log in"))
 	}
 	faults = append(faults, resource(a.Path.Child("serviceInstance"), spec.ServiceInstance, byIDOrName)...)
 	faults = append(faults, resource(a.Path.Child("image"), spec.Image, byIDOrName)...)

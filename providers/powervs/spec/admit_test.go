@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/powervs/spec"
 )
 
@@ -40,7 +40,7 @@ func sized(systemType, name string, value any) string {
 type rule struct {
 	name, change string
 	faults       []string // type and path
-	warning      string   // how the only one begins; empty: there is none
+	warning      string   // the prefix of the only one; empty: no warning
 	reason       string
 }
 
@@ -116,8 +116,8 @@ var sizes = []rule{
 func TestAdmit(t *testing.T) {
 	for _, r := range slices.Concat(references, sizes) {
 		t.Run(r.name, func(t *testing.T) {
-			raw := admittest.Patched(t, whole, r.change)
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
+			raw := admissiontest.Patched(t, whole, r.change)
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(raw))
 			if got := listed(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("%q are the faults, want %q: %s", got, r.faults, r.reason)
 			}
@@ -140,15 +140,15 @@ func listed(faults field.ErrorList) (out []string) {
 
 func TestUndecodable(t *testing.T) {
 	for _, raw := range []string{``, `[]`, `"x"`, `{`, `kind: x`, `{"image":1}`, `{"memoryGiB":"32"}`, `{"processors":0.5}`, `{"processors":{}}`} {
-		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+		warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(raw)))
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: faults %v and warnings %q, want one fault of the whole", raw, faults, warnings)
 		}
-		if _, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
+		if _, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: Default says %v, want that it is Invalid", raw, err)
 		}
 	}
-	_, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(`{"image":"` + strings.Repeat("x", 1<<20) + `"}`)))
+	_, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(`{"image":"` + strings.Repeat("x", 1<<20) + `"}`)))
 	if said := faults.ToAggregate().Error(); len(said) > 1<<10 {
 		t.Errorf("%d bytes are said of a long spec", len(said))
 	}

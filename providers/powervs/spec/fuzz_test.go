@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/powervs/spec"
 )
 
@@ -19,14 +19,14 @@ var filledIn = []string{"userDataSecret", "credentialsSecret", "systemType", "pr
 
 // judge checks what is true of any spec. Default may fill in these, where they are empty.
 func judge(t rapid.TB, raw []byte) {
-	admittest.Holds(t, spec.Admitter{}, admittest.Admission(raw), func(path string, was any) bool {
-		return admittest.Empty(was) && slices.ContainsFunc(filledIn, func(name string) bool { return strings.EqualFold(path, "."+name) })
+	admissiontest.Holds(t, spec.Admitter{}, admissiontest.Admission(raw), func(path string, was any) bool {
+		return admissiontest.Empty(was) && slices.ContainsFunc(filledIn, func(name string) bool { return strings.EqualFold(path, "."+name) })
 	})
 }
 
 func TestAnySpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw, err := json.Marshal(admittest.Draw(t, spec.Admitter{}.SpecShape(),
+		raw, err := json.Marshal(admissiontest.Draw(t, spec.Admitter{}.SpecShape(),
 			"ID", "Name", "RegEx", "s922", "e880", "e980", "Shared", "Dedicated", "0.5", "-1", "NaN"))
 		if err != nil {
 			t.Fatal(err)

@@ -25,10 +25,10 @@ func (s *session) choices() []provider.Choice {
 // the original does not set.
 func choice(s *session) provider.Choice {
 	p := s.plan
-	in := s.site.domainOf(p.server, p.place)
+	in := s.clusterConfig.domainOf(p.server, p.placement)
 	return provider.Choice{
-		Name: p.size() + " in " + cmp.Or(in.zone, p.place.spot()), Region: cmp.Or(in.region, p.region), Zone: in.zone,
-		Type: fmt.Sprintf("%s, %d GiB of %s in %s", p.size(), p.diskGiB, p.template, p.place.spot()),
+		Name: p.size() + " in " + cmp.Or(in.zone, p.placement.name()), Region: cmp.Or(in.region, p.region), Zone: in.zone,
+		Type: fmt.Sprintf("%s, %d GiB of %s in %s", p.size(), p.diskGiB, p.template, p.placement.name()),
 	}
 }
 
@@ -55,9 +55,9 @@ func (p *plan) size() string {
 	return said
 }
 
-// spot is the placement in words: dc1/cluster1/Resources on ds1. If the spec omits a part, the datacenter
+// name is the placement in words: dc1/cluster1/Resources on ds1. If the spec omits a part, the datacenter
 // has one only.
-func (p place) spot() string {
+func (p placement) name() string {
 	datacenter := cmp.Or(strings.Trim(p.datacenter, "/"), "the datacenter")
 	where := strings.TrimSuffix(datacenter+"/"+within("host", cmp.Or(p.host, p.pool, p.computeCluster)), "/")
 	if p.vmGroup != "" {
@@ -102,7 +102,7 @@ func newDomain(d configv1.VSpherePlatformFailureDomainSpec) domain {
 
 // domainOf is the failure domain of a placement. It is empty if several contradict each other, or if
 // regions and zones use other tags than the domains'.
-func (s site) domainOf(server string, at place) (found domain) {
+func (s clusterConfig) domainOf(server string, at placement) (found domain) {
 	if s.region != categoryRegion || s.zone != categoryZone {
 		return domain{}
 	}
@@ -118,7 +118,7 @@ func (s site) domainOf(server string, at place) (found domain) {
 	return found
 }
 
-func (d domain) holds(server string, at place) bool {
+func (d domain) holds(server string, at placement) bool {
 	return strings.EqualFold(d.server, server) && d.datacenter == strings.Trim(at.datacenter, "/") &&
 		strings.HasPrefix(within("host", at.pool), d.cluster+"/") && (d.vmGroup == "" || d.vmGroup == at.vmGroup)
 }

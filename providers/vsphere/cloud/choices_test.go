@@ -86,7 +86,7 @@ func TestOneChoice(t *testing.T) {
 
 // Contradicting failure domains, and regions with other tags, are ignored.
 func TestDomains(t *testing.T) {
-	at := place{datacenter: "dc1", pool: "/dc1/host/cluster1/Resources", vmGroup: "rack1"}
+	at := placement{datacenter: "dc1", pool: "/dc1/host/cluster1/Resources", vmGroup: "rack1"}
 	one := domain{"r", "z1", "VC", "dc1", "cluster1", ""}
 	other := one
 	other.zone = "z2"
@@ -105,7 +105,7 @@ func TestDomains(t *testing.T) {
 		"none":               {categoryRegion, nil, ""},
 		"of another vCenter": {categoryRegion, []domain{{"r", "z1", "other", "dc1", "cluster1", ""}}, ""},
 	} {
-		s := site{region: r.region, zone: categoryZone, domains: r.domains}
+		s := clusterConfig{region: r.region, zone: categoryZone, domains: r.domains}
 		if got := s.domainOf("vc", at); got.zone != r.zone {
 			t.Errorf("%s: %+v", reason, got)
 		}

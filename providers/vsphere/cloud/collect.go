@@ -205,7 +205,7 @@ func (v *vm) legible() error {
 	if v.uuid != "" {
 		return nil
 	}
-	return provider.Errorf(provider.Conflict, "the vCenter cannot read the configuration of %s: whose it is cannot be told", v.name)
+	return provider.Errorf(provider.Conflict, "the vCenter cannot read the configuration of %s: its owner is unknown", v.name)
 }
 
 // copied reports whether a user has copied a virtual machine with all its options: it has neither the name

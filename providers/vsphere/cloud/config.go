@@ -33,7 +33,7 @@ const (
 )
 
 // config has the differences of the clone from its template, except devices.
-func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
+func (s creator) config(ctx context.Context, t *templateVM, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
 	p := s.plan
 	config := &types.VirtualMachineConfigSpec{
 		// The original's annotation. It is for users: the provider reads nothing from it.
@@ -73,17 +73,17 @@ func listed(options map[string]string) (all []types.BaseOptionValue) {
 }
 
 // identity records the owner of a virtual machine, and the parts of its spec that it does not show.
-func (s cloner) identity(r provider.Ref) map[string]string {
+func (s creator) identity(r provider.Ref) map[string]string {
 	all := map[string]string{
 		keyUID: r.UID, keyNamespace: r.Namespace, keyName: r.Name, keyOwner: s.class.Owner, keyCluster: s.class.Cluster,
-		keyTemplate: s.plan.template, keyGroup: s.plan.place.vmGroup,
+		keyTemplate: s.plan.template, keyGroup: s.plan.placement.vmGroup,
 	}
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // an option without a value is not stored
 	return all
 }
 
 // openShiftGuest passes to a guest with Ignition what the original passes to it.
-func (s cloner) openShiftGuest(ctx context.Context, r provider.Ref, want provider.Want, options map[string]string) error {
+func (s creator) openShiftGuest(ctx context.Context, r provider.Ref, want provider.Want, options map[string]string) error {
 	if data := plainText(want.UserData); len(data) > 0 {
 		options[optionIgnition] = base64.StdEncoding.EncodeToString(data)
 		options[optionIgnition+encoding] = encodingBase64
@@ -111,7 +111,7 @@ func plainText(data []byte) []byte {
 
 // gardenerGuest passes user data in the form that the guest's operating system reads: by the properties of
 // a vApp, as the original does, and without a vApp in the template by options, which today's images read.
-func (s cloner) gardenerGuest(t *original, r provider.Ref, want provider.Want, options map[string]string) (types.BaseVmConfigSpec, error) {
+func (s creator) gardenerGuest(t *templateVM, r provider.Ref, want provider.Want, options map[string]string) (types.BaseVmConfigSpec, error) {
 	if p := s.plan.guest.properties; p != nil {
 		return s.vApp(t, p, "vapp.properties")
 	}
@@ -146,7 +146,7 @@ func (s cloner) gardenerGuest(t *original, r provider.Ref, want provider.Want, o
 	return nil, err
 }
 
-func (t *original) has(property string) bool {
+func (t *templateVM) has(property string) bool {
 	return slices.ContainsFunc(t.properties, func(p types.VAppPropertyInfo) bool { return p.Id == property && settable(p) })
 }
 
@@ -154,7 +154,7 @@ func settable(p types.VAppPropertyInfo) bool { return p.UserConfigurable != nil 
 
 // vApp sets properties of the template's vApp. Other properties get their defaults, so that a clone does
 // not inherit values that a user gave to the template.
-func (s cloner) vApp(t *original, values map[string]string, field string) (types.BaseVmConfigSpec, error) {
+func (s creator) vApp(t *templateVM, values map[string]string, field string) (types.BaseVmConfigSpec, error) {
 	field = s.plan.field(field)
 	if !t.hasVApp {
 		if len(values) == 0 {
@@ -168,7 +168,7 @@ func (s cloner) vApp(t *original, values map[string]string, field string) (types
 		delete(left, p.Id)
 		if !settable(p) {
 			if given {
-				return nil, provider.InvalidField(field+"."+p.Id, "nobody may set this property of the template's vApp")
+				return nil, provider.InvalidField(field+"."+p.Id, "the template's vApp does not allow setting this property")
 			}
 			continue
 		}
@@ -188,7 +188,7 @@ func (s cloner) vApp(t *original, values map[string]string, field string) (types
 }
 
 // customization is a specification that the vCenter stores.
-func (s cloner) customization(ctx context.Context, c *conn) (*types.CustomizationSpec, error) {
+func (s creator) customization(ctx context.Context, c *conn) (*types.CustomizationSpec, error) {
 	name := s.plan.guest.customization
 	if name == "" {
 		return nil, nil

@@ -53,7 +53,7 @@ func dial(ctx context.Context, t target, clock provider.Clock) (*conn, error) {
 		}
 		sc.DefaultTransport().TLSClientConfig.RootCAs = pool
 	}
-	sc.Client.Transport = polite{sc.Client.Transport}
+	sc.Client.Transport = proxyErrors{sc.Client.Transport}
 	vim, err := vim25.NewClient(ctx, sc)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reach the vCenter %s: %w", t.server, err))
@@ -159,10 +159,10 @@ func (c *conn) logoutREST(seen string) {
 	}
 }
 
-// polite reads the answers of the proxy in front of a vCenter, which are neither SOAP nor JSON.
-type polite struct{ inner http.RoundTripper }
+// proxyErrors reads the answers of the proxy in front of a vCenter, which are neither SOAP nor JSON.
+type proxyErrors struct{ inner http.RoundTripper }
 
-func (p polite) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p proxyErrors) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := p.inner.RoundTrip(r)
 	if err != nil {
 		return nil, err

@@ -25,11 +25,11 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 		return made, provider.Errorf(provider.Invalid, "a machine has a name and a UID")
 	}
 	err = s.with(ctx, func(c *conn) error {
-		found, err := reader{s}.find(ctx, c, r)
+		found, err := finder{s}.find(ctx, c, r)
 		if err != nil {
 			return err
 		}
-		cloning, err := reader{s}.cloning(ctx, c, r)
+		cloning, err := finder{s}.cloning(ctx, c, r)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 			made = all[0]
 			return nil
 		}
-		made, err = cloner{s}.clone(ctx, c, r, want)
+		made, err = creator{s}.clone(ctx, c, r, want)
 		return err
 	})
 	return made, narrowed(s, err)
@@ -45,7 +45,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 
 // cloning is the machine's clone in progress, as an instance that is Pending, or an empty list. The
 // reason of a failure is kept for Create.
-func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
+func (s finder) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
 	id := s.uuids(r)[0]
 	t, ok := s.provider.tasks.get(id)
 	if !ok || t.what != taskClone || t.hasFailed() {
@@ -80,7 +80,7 @@ func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provide
 	}
 	all = slices.DeleteFunc(all, func(v *vm) bool { return !s.may(v, r) })
 	s.provider.tasks.forget(id)
-	return s.describe(ctx, c, all, &r, marker(s).tagsOf)
+	return s.toInstances(ctx, c, all, &r, tagger(s).tagsOf)
 }
 
 const (
@@ -93,10 +93,10 @@ const (
 	taskOptions  = "write options"
 )
 
-// cloner makes requests for clones.
-type cloner struct{ *session }
+// creator makes requests for clones.
+type creator struct{ *session }
 
-func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
+func (s creator) clone(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
 	id := s.uuids(r)[0]
 	if err := s.failure(c, r); err != nil {
 		return made, err
@@ -122,7 +122,7 @@ func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provide
 
 // failure is the reason why the last clone for a machine failed. It is returned once, and not to a call for
 // another choice, to which it does not apply.
-func (s cloner) failure(c *conn, r provider.Ref) error {
+func (s creator) failure(c *conn, r provider.Ref) error {
 	id := s.uuids(r)[0]
 	t, ok := s.provider.tasks.get(id)
 	if !ok || t.what != taskClone || !t.hasFailed() {
@@ -149,7 +149,7 @@ func taken(err error) bool {
 }
 
 // request is the request to the vCenter.
-func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (template ref, at spot, request *types.VirtualMachineCloneSpec, err error) {
+func (s creator) request(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (template ref, at clonePlacement, request *types.VirtualMachineCloneSpec, err error) {
 	i := inventory(s)
 	if template, err = i.templateRef(ctx, c); err != nil {
 		return template, at, nil, err
@@ -158,7 +158,7 @@ func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provi
 	if err != nil {
 		return template, at, nil, err
 	}
-	if at, err = i.spot(ctx, c); err != nil {
+	if at, err = i.clonePlacement(ctx, c); err != nil {
 		return template, at, nil, err
 	}
 	request = &types.VirtualMachineCloneSpec{
@@ -192,7 +192,7 @@ const (
 // snapshot is the snapshot that a linked clone shares its disk with: the one that the spec names, or the
 // template's current one. A template without snapshots is cloned in full, as in the original; an unknown
 // name is an error.
-func (s cloner) snapshot(t *original) (*ref, error) {
+func (s creator) snapshot(t *templateVM) (*ref, error) {
 	if s.plan.snapshot == "" {
 		return t.current, nil
 	}

@@ -12,25 +12,25 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// remover removes virtual machines, one step at each call.
-type remover struct{ *session }
+// deleter removes virtual machines, one step at each call.
+type deleter struct{ *session }
 
 // Delete implements [provider.Session]: power off, detach volumes, leave the group, destroy.
 func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provider.Instance) (done bool, err error) {
 	err = s.with(ctx, func(c *conn) error {
 		done = true
-		stopped, err := remover{s}.stopCloning(ctx, c, r)
+		stopped, err := deleter{s}.stopCloning(ctx, c, r)
 		if err != nil {
 			return err
 		}
-		all, err := remover{s}.targets(ctx, c, r, instances)
+		all, err := deleter{s}.targets(ctx, c, r, instances)
 		if err != nil {
 			return err
 		}
 		done = stopped && len(all) == 0
 		var errs []error
 		for _, v := range all {
-			errs = append(errs, remover{s}.step(ctx, c, v))
+			errs = append(errs, deleter{s}.step(ctx, c, v))
 		}
 		return errors.Join(errs...)
 	})
@@ -42,7 +42,7 @@ func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provid
 }
 
 // stopCloning cancels a clone in progress, and reports whether no clone is left.
-func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool, error) {
+func (s deleter) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool, error) {
 	if r.UID == "" {
 		return true, nil
 	}
@@ -73,14 +73,14 @@ func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool
 
 // targets are the virtual machines to be removed: the given ones, by their instance UUIDs, and those that
 // were created for the machine.
-func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []provider.Instance) (all []*vm, err error) {
+func (s deleter) targets(ctx context.Context, c *conn, r provider.Ref, given []provider.Instance) (all []*vm, err error) {
 	if r.UID != "" {
-		made, err := reader(s).candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
+		made, err := finder(s).candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range made {
-			if reader(s).isOf(v, r) && !v.template && !v.copied(s.class.API) {
+			if finder(s).isOf(v, r) && !v.template && !v.copied(s.class.API) {
 				all = append(all, v)
 			}
 		}
@@ -107,8 +107,8 @@ func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []p
 }
 
 // step does the next step of the deletion.
-func (s remover) step(ctx context.Context, c *conn, v *vm) error {
-	busy, err := starter(s).busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
+func (s deleter) step(ctx context.Context, c *conn, v *vm) error {
+	busy, err := initializer(s).busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
 	if busy || err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 		return s.begin(v, taskDetach, func() (ref, error) { return c.detach(ctx, v, volumes) })
 	}
 	if groupOf(s.session, v.extra) != "" {
-		if out, err := grouper(s).leave(ctx, c, v); err != nil || !out {
+		if out, err := vmGroups(s).leave(ctx, c, v); err != nil || !out {
 			return err
 		}
 	}
@@ -143,8 +143,8 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 }
 
 // begin begins a step that another process or a user may have taken already.
-func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
-	err := starter(s).begin(v, what, call)
+func (s deleter) begin(v *vm, what string, call func() (ref, error)) error {
+	err := initializer(s).begin(v, what, call)
 	if gone(err) || underWay(err) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 const gibInKiB = 1 << 20
 
 // devices are the changes to the template's: a larger disk, further disks, and other network cards.
-func (s cloner) devices(ctx context.Context, c *conn, t *original, at spot, linked bool) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+func (s creator) devices(ctx context.Context, c *conn, t *templateVM, at clonePlacement, linked bool) (all []types.BaseVirtualDeviceConfigSpec, err error) {
 	disk, err := s.disk(t, linked)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s cloner) devices(ctx context.Context, c *conn, t *original, at spot, link
 
 // disk is the template's first disk with the size in the spec; nil if it is unchanged, as in a linked
 // clone.
-func (s cloner) disk(t *original, linked bool) (types.BaseVirtualDeviceConfigSpec, error) {
+func (s creator) disk(t *templateVM, linked bool) (types.BaseVirtualDeviceConfigSpec, error) {
 	if s.plan.diskGiB == 0 || linked {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (s cloner) disk(t *original, linked bool) (types.BaseVirtualDeviceConfigSpe
 	return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &disk}, nil
 }
 
-func firstDisk(t *original) (*types.VirtualDisk, error) {
+func firstDisk(t *templateVM) (*types.VirtualDisk, error) {
 	for _, d := range t.devices {
 		if disk, ok := d.(*types.VirtualDisk); ok {
 			return disk, nil
@@ -78,7 +78,7 @@ var provisioning = map[machinev1beta1.ProvisioningMode]backing{
 
 // dataDisks are further disks at the controller of the first one. Their files are in the virtual machine's
 // folder, and are deleted with it.
-func dataDisks(t *original, disks []machinev1beta1.VSphereDisk) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+func dataDisks(t *templateVM, disks []machinev1beta1.VSphereDisk) (all []types.BaseVirtualDeviceConfigSpec, err error) {
 	if len(disks) == 0 {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func dataDisks(t *original, disks []machinev1beta1.VSphereDisk) (all []types.Bas
 const mostUnits = 31
 
 // freeUnits are the unused units of a controller. A SCSI controller uses one itself.
-func freeUnits(t *original, controller int32) (free []int32) {
+func freeUnits(t *templateVM, controller int32) (free []int32) {
 	taken := map[int32]bool{}
 	for _, d := range t.devices {
 		v := d.GetVirtualDevice()
@@ -131,7 +131,7 @@ func freeUnits(t *original, controller int32) (free []int32) {
 }
 
 // cards replace the template's network cards, which may be connected to any network.
-func (s cloner) cards(ctx context.Context, c *conn, t *original, at spot) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+func (s creator) cards(ctx context.Context, c *conn, t *templateVM, at clonePlacement) (all []types.BaseVirtualDeviceConfigSpec, err error) {
 	for _, d := range t.devices.SelectByType((*types.VirtualEthernetCard)(nil)) {
 		all = append(all, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
 	}
@@ -152,7 +152,7 @@ func (s cloner) cards(ctx context.Context, c *conn, t *original, at spot) (all [
 }
 
 // network is the network of a card: a network of the cluster that the virtual machine runs in.
-func (s cloner) network(ctx context.Context, c *conn, at spot, name, field string) (types.BaseVirtualDeviceBackingInfo, error) {
+func (s creator) network(ctx context.Context, c *conn, at clonePlacement, name, field string) (types.BaseVirtualDeviceBackingInfo, error) {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 && s.class.API == provider.Gardener {
 		name = name[i+1:] // an inventory path
 	}
@@ -176,8 +176,8 @@ func (s cloner) network(ctx context.Context, c *conn, at spot, name, field strin
 }
 
 // elsewhere distinguishes a network that no host of the cluster has from one that does not exist.
-func (s cloner) elsewhere(ctx context.Context, c *conn, owner ref, name, field string) ([]ref, error) {
-	in, err := inventory(s).room(ctx, c)
+func (s creator) elsewhere(ctx context.Context, c *conn, owner ref, name, field string) ([]ref, error) {
+	in, err := inventory(s).searchScope(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func networksCalled(ctx context.Context, c *conn, owner ref, name string) (all [
 }
 
 // pick selects one of the networks with a name: of several, that of the switch in the spec.
-func (s cloner) pick(ctx context.Context, c *conn, found []ref, name, field string) (chosen types.BaseVirtualDeviceBackingInfo, err error) {
+func (s creator) pick(ctx context.Context, c *conn, found []ref, name, field string) (chosen types.BaseVirtualDeviceBackingInfo, err error) {
 	for _, r := range found {
 		network, ok := object.NewReference(c.vim, r).(object.NetworkReference)
 		if !ok {
@@ -240,7 +240,7 @@ func (s cloner) pick(ctx context.Context, c *conn, found []ref, name, field stri
 	return chosen, nil
 }
 
-func (s cloner) ofSwitch(backing types.BaseVirtualDeviceBackingInfo) bool {
+func (s creator) ofSwitch(backing types.BaseVirtualDeviceBackingInfo) bool {
 	if s.plan.switchUUID == "" {
 		return true
 	}

@@ -30,7 +30,7 @@ func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList
 	if m.Config == nil || m.Config.Files.VmPathName == "" {
 		return nil, provider.Errorf(provider.Conflict, "the vCenter cannot read which disks %s has", v.name)
 	}
-	own := belongings(v.name, m.Config.Files.VmPathName)
+	own := ownDisksOf(v.name, m.Config.Files.VmPathName)
 	for _, d := range m.Config.Hardware.Device {
 		if disk, ok := d.(*types.VirtualDisk); ok && !own.has(disk) {
 			all = append(all, disk)
@@ -39,25 +39,25 @@ func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList
 	return all, nil
 }
 
-// household distinguishes the disks of a virtual machine from attached volumes. Folders are not enough: a
+// ownDisks distinguishes the disks of a virtual machine from attached volumes. Folders are not enough: a
 // volume's driver chooses its folder, and on vSAN folders are UUIDs.
-type household struct {
+type ownDisks struct {
 	home  string         // "[datastore] folder"
 	files *regexp.Regexp // names of disks that were moved to other folders
 }
 
-// belongings are those of a virtual machine whose configuration is in a file. A migration of storage may
+// ownDisksOf are those of a virtual machine whose configuration is in a file. A migration of storage may
 // move each of its disks to another datastore, and gives it the virtual machine's name, or keeps its name:
 // "m.vmdk", "m_1.vmdk", and "m_1-000001.vmdk" after a snapshot.
-func belongings(name, config string) household {
+func ownDisksOf(name, config string) ownDisks {
 	base := strings.TrimSuffix(path.Base(config), path.Ext(config))
 	names := regexp.QuoteMeta(name) + "|" + regexp.QuoteMeta(base)
-	return household{home: folderOf(config), files: regexp.MustCompile(`^(?:` + names + `)(?:_\d+)?(?:-\d{6})?\.vmdk$`)}
+	return ownDisks{home: folderOf(config), files: regexp.MustCompile(`^(?:` + names + `)(?:_\d+)?(?:-\d{6})?\.vmdk$`)}
 }
 
 // has reports whether a disk is the virtual machine's own. If it is uncertain, the answer is no: a file
 // that is left costs space, and a destroyed one may be a user's data.
-func (h household) has(disk *types.VirtualDisk) bool {
+func (h ownDisks) has(disk *types.VirtualDisk) bool {
 	if disk.VDiskId != nil && disk.VDiskId.Id != "" { // a first class disk, which exists independently
 		return false
 	}

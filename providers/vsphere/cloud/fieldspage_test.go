@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/dev/clouds/vcenter"
-	"github.com/millwright-dev/millwright/provider/fieldstest"
+	"github.com/millwright-dev/millwright/provider/fieldsdoc"
 )
 
 const fieldsFile = "../../../docs/providers/vsphere-fields.md"
@@ -27,19 +27,19 @@ why it is not in it. Of lists, brackets say which elements are meant. A test sen
 // TestFieldsPage: the page matches the tests of fields. UPDATE_GOLDEN writes it.
 func TestFieldsPage(t *testing.T) {
 	stage := newStage(t, vcenter.Options{})
-	var pages []fieldstest.Spec
+	var pages []fieldsdoc.Spec
 	for _, of := range specs {
-		page := fieldstest.Spec{Title: of.api + ": " + of.kind}
+		page := fieldsdoc.Spec{Title: of.api + ": " + of.kind}
 		if of.twice != "-" {
 			page.Note = fmt.Sprintf("All but `apiVersion`, `kind`, `tags`, `sshKeys` and `v2` may be under `%s`, too.", strings.TrimSuffix(of.twice, "."))
 		}
 		there := leaves(reflect.TypeOf(of.shape), "")
 		for _, r := range of.rows(stage) {
-			page.Fields = append(page.Fields, fieldstest.Field{Path: r.field, Type: typeName(there[r.field]), Becomes: r.told(there[r.field])})
+			page.Fields = append(page.Fields, fieldsdoc.Field{Path: r.field, Type: typeName(there[r.field]), Becomes: r.told(there[r.field])})
 		}
 		pages = append(pages, page)
 	}
-	fieldstest.Page(t, fieldsFile, fieldsHead, pages...)
+	fieldsdoc.Page(t, fieldsFile, fieldsHead, pages...)
 }
 
 // TestRowsOfWhatIsInTwoPlaces: the note on the page is true of the type.

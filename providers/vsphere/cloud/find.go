@@ -13,8 +13,8 @@ import (
 // refOf is a machine of which only the UID is known.
 func refOf(uid string) provider.Ref { return provider.Ref{UID: uid} }
 
-// reader finds virtual machines and converts them.
-type reader struct{ *session }
+// finder finds virtual machines and converts them.
+type finder struct{ *session }
 
 // uuids are the possible instance UUIDs of a machine.
 func (s *session) uuids(r provider.Ref) []string {
@@ -25,11 +25,11 @@ func (s *session) uuids(r provider.Ref) []string {
 // An instance of another implementation counts only if it is the cluster's.
 func (s *session) Find(ctx context.Context, r provider.Ref) (all []provider.Instance, err error) {
 	err = s.with(ctx, func(c *conn) error {
-		if all, err = (reader{s}).find(ctx, c, r); err != nil {
+		if all, err = (finder{s}).find(ctx, c, r); err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(all, func(i provider.Instance) bool { return i.UID == r.UID }) {
-			cloning, err := reader{s}.cloning(ctx, c, r)
+			cloning, err := finder{s}.cloning(ctx, c, r)
 			if err != nil {
 				return err
 			}
@@ -41,18 +41,18 @@ func (s *session) Find(ctx context.Context, r provider.Ref) (all []provider.Inst
 }
 
 // find is Find among the existing virtual machines.
-func (s reader) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
+func (s finder) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
 	found, err := s.candidates(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(v *vm) bool { return !s.may(v, r) })
-	return s.describe(ctx, c, found, &r, marker(s).tagsOf)
+	return s.toInstances(ctx, c, found, &r, tagger(s).tagsOf)
 }
 
 // candidates are virtual machines that have the UUID of a machine, or its name.
-func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm, error) {
-	in, err := inventory(s).room(ctx, c)
+func (s finder) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm, error) {
+	in, err := inventory(s).searchScope(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm,
 // legible is a Conflict if the configuration of one of the virtual machines cannot be read, as on an
 // unreachable datastore: its owner is unknown then, and it must not count as deleted. During the machine's
 // own clone this is normal.
-func (s reader) legible(ctx context.Context, c *conn, r provider.Ref, all []*vm) error {
+func (s finder) legible(ctx context.Context, c *conn, r provider.Ref, all []*vm) error {
 	for _, v := range all {
 		if v.legible() == nil {
 			continue
@@ -111,7 +111,7 @@ func (s reader) legible(ctx context.Context, c *conn, r provider.Ref, all []*vm)
 }
 
 // may reports whether a virtual machine may be that of a machine, if it is the cluster's.
-func (s reader) may(v *vm, r provider.Ref) bool {
+func (s finder) may(v *vm, r provider.Ref) bool {
 	uid := v.extra[keyUID]
 	switch {
 	case r.UID != "" && uid == r.UID:
@@ -131,7 +131,7 @@ func bears(s *session, v *vm, r provider.Ref) bool {
 
 // isOf reports whether a virtual machine is the machine's: its options or its UUID prove it, and nothing
 // contradicts.
-func (s reader) isOf(v *vm, r provider.Ref) bool {
+func (s finder) isOf(v *vm, r provider.Ref) bool {
 	uid, cluster := v.extra[keyUID], v.extra[keyCluster]
 	if uid != "" && uid != r.UID || cluster != "" && cluster != s.class.Cluster {
 		return false
@@ -148,7 +148,7 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			if stopped { // the session ended half way: nothing is reported twice
 				return nil
 			}
-			return reader{s}.pages(ctx, c, func(i provider.Instance) bool {
+			return finder{s}.pages(ctx, c, func(i provider.Instance) bool {
 				stopped = !yield(i, nil)
 				return !stopped
 			})
@@ -161,16 +161,16 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 
 // pages yields the cluster's instances. It yields nothing before the session is known to be valid:
 // afterwards, the end of a session is an error.
-func (s reader) pages(ctx context.Context, c *conn, yield func(provider.Instance) bool) error {
-	in, err := inventory(s).room(ctx, c)
+func (s finder) pages(ctx context.Context, c *conn, yield func(provider.Instance) bool) error {
+	in, err := inventory(s).searchScope(ctx, c)
 	if err != nil {
 		return err
 	}
-	tagged := marker(s).tagged(ctx, c)
+	tagged := tagger(s).tagged(ctx, c)
 	var page []*vm
 	began := false
 	flush := func() (bool, error) {
-		list, err := s.describe(ctx, c, page, nil, tagged)
+		list, err := s.toInstances(ctx, c, page, nil, tagged)
 		if err != nil {
 			return false, midway(began, err)
 		}

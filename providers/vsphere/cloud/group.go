@@ -15,9 +15,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// grouper manages the membership of virtual machines in a group of their cluster, by which rules keep them
+// vmGroups manages the membership of virtual machines in a group of their cluster, by which rules keep them
 // on some hosts.
-type grouper struct{ *session }
+type vmGroups struct{ *session }
 
 // groupOf is the group of an instance with these options: the one that it was created with, which a
 // fallback of the spec may have chosen. The group of another implementation's instance is the spec's.
@@ -25,17 +25,17 @@ func groupOf(s *session, options map[string]string) string {
 	if name := options[keyGroup]; name != "" || options[keyTemplate] != "" || s.plan == nil {
 		return name
 	}
-	return s.plan.place.vmGroup
+	return s.plan.placement.vmGroup
 }
 
 // join reports whether a virtual machine is in its group, and otherwise begins to add it, or returns why it
 // cannot yet.
-func (s grouper) join(ctx context.Context, c *conn, v *vm) (bool, error) {
+func (s vmGroups) join(ctx context.Context, c *conn, v *vm) (bool, error) {
 	return s.turn(ctx, c, v, true)
 }
 
 // has reports whether a virtual machine was in its group within the last minute.
-func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
+func (s vmGroups) has(ctx context.Context, c *conn, v *vm) (bool, error) {
 	key := strings.Join([]string{"members of", groupOf(s.session, v.extra), "at", hostOf(v).Value}, " ")
 	members, err := remember(ctx, c.memo, key, func() ([]ref, error) {
 		_, group, err := s.group(ctx, c, v)
@@ -52,7 +52,7 @@ func (s grouper) has(ctx context.Context, c *conn, v *vm) (bool, error) {
 }
 
 // leave removes a virtual machine from its group, and reports whether it has left.
-func (s grouper) leave(ctx context.Context, c *conn, v *vm) (bool, error) {
+func (s vmGroups) leave(ctx context.Context, c *conn, v *vm) (bool, error) {
 	out, err := s.turn(ctx, c, v, false)
 	if provider.KindOf(err) == provider.Invalid { // without a group, it has left
 		return true, nil
@@ -64,13 +64,13 @@ func (s grouper) leave(ctx context.Context, c *conn, v *vm) (bool, error) {
 // the change. A group is changed as a whole: two changes at a time would undo each other. So each change
 // reads the group again, while no other caller of this process changes it and no change is in progress.
 // Power is switched on only after the change is visible.
-func (s grouper) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, error) {
+func (s vmGroups) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, error) {
 	owner, err := c.clusterOf(ctx, v)
 	if err != nil {
 		return false, err
 	}
 	key := strings.Join([]string{"group", groupOf(s.session, v.extra), "of", owner.Value, "at", s.target.server}, " ")
-	done, err := s.provider.turns.take(ctx, key)
+	done, err := s.provider.locks.take(ctx, key)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +97,7 @@ func (s grouper) turn(ctx context.Context, c *conn, v *vm, wanted bool) (bool, e
 }
 
 // changing reports whether a change of a group is in progress, and why the last one failed.
-func (s grouper) changing(ctx context.Context, c *conn, key string) (busy bool, failed, err error) {
+func (s vmGroups) changing(ctx context.Context, c *conn, key string) (busy bool, failed, err error) {
 	t, ok := s.provider.tasks.get(key)
 	if !ok {
 		return false, nil, nil
@@ -114,7 +114,7 @@ func (s grouper) changing(ctx context.Context, c *conn, key string) (busy bool, 
 }
 
 // group is that of a virtual machine, in the cluster of its host.
-func (s grouper) group(ctx context.Context, c *conn, v *vm) (*object.ClusterComputeResource, *types.ClusterVmGroup, error) {
+func (s vmGroups) group(ctx context.Context, c *conn, v *vm) (*object.ClusterComputeResource, *types.ClusterVmGroup, error) {
 	owner, err := c.clusterOf(ctx, v)
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (c *conn) clusterOf(ctx context.Context, v *vm) (ref, error) {
 	})
 }
 
-func (s grouper) change(ctx context.Context, cluster *object.ClusterComputeResource, key, name string, to []ref) error {
+func (s vmGroups) change(ctx context.Context, cluster *object.ClusterComputeResource, key, name string, to []ref) error {
 	task, err := cluster.Reconfigure(ctx, &types.ClusterConfigSpecEx{GroupSpec: []types.ClusterGroupSpec{{
 		ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit},
 		Info:            &types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}, Vm: to},
@@ -168,17 +168,17 @@ func (s grouper) change(ctx context.Context, cluster *object.ClusterComputeResou
 
 func newTask(r ref) *task { return &task{ref: r, what: "change a group"} }
 
-// turns serializes operations by key.
-type turns struct {
+// keyLocks serializes operations by key.
+type keyLocks struct {
 	mu  sync.Mutex
 	all map[string]chan struct{}
 }
 
-func newTurns() *turns { return &turns{all: map[string]chan struct{}{}} }
+func newKeyLocks() *keyLocks { return &keyLocks{all: map[string]chan struct{}{}} }
 
 // take waits until all earlier callers for a key are done, and returns a function that ends the caller's
 // turn.
-func (t *turns) take(ctx context.Context, key string) (done func(), err error) {
+func (t *keyLocks) take(ctx context.Context, key string) (done func(), err error) {
 	t.mu.Lock()
 	turn, ok := t.all[key]
 	if !ok {

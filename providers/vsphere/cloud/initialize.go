@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// starter turns a clone that is powered off into a running machine.
-type starter struct{ *session }
+// initializer turns a clone that is powered off into a running machine.
+type initializer struct{ *session }
 
 // Initialize implements [provider.Initializer]: it takes the steps that a clone still needs, each after the
 // one before has shown its effect: newer virtual hardware, the group of virtual machines, power, and a note
@@ -28,29 +28,29 @@ func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Ins
 		if err != nil || v == nil {
 			return err
 		}
-		if err := (marker{s}).learn(ctx, c, []*vm{v}, &r, marker{s}.tagsOf); err != nil {
+		if err := (tagger{s}).readTags(ctx, c, []*vm{v}, &r, tagger{s}.tagsOf); err != nil {
 			return err
 		}
-		k, err := reader{s}.knowledge(ctx, c, []*vm{v})
+		k, err := finder{s}.describeInput(ctx, c, []*vm{v})
 		if err != nil {
 			return err
 		}
-		if !(reader{s}).ours(v, &r) {
+		if !(finder{s}).ours(v, &r) {
 			return nil
 		}
-		if (reader{s}).idle(v, &r, k) {
-			return starter{s}.start(ctx, c, v)
+		if (finder{s}).idle(v, &r, k) {
+			return initializer{s}.start(ctx, c, v)
 		}
 		if v.power != types.VirtualMachinePowerStatePoweredOn {
 			return nil
 		}
-		return starter{s}.note(ctx, c, v, k)
+		return initializer{s}.note(ctx, c, v, k)
 	})
 }
 
 // byID is the virtual machine with an instance UUID; nil if it does not exist.
 func (s *session) byID(ctx context.Context, c *conn, id string) (*vm, error) {
-	in, err := inventory{s}.room(ctx, c)
+	in, err := inventory{s}.searchScope(ctx, c)
 	if err != nil || id == "" {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func (s *session) byID(ctx context.Context, c *conn, id string) (*vm, error) {
 }
 
 // start powers on.
-func (s starter) start(ctx context.Context, c *conn, v *vm) error {
+func (s initializer) start(ctx context.Context, c *conn, v *vm) error {
 	if busy, err := s.busy(ctx, c, v, taskPowerOn, taskUpgrade); busy || err != nil {
 		return err
 	}
-	if s.plan.place.upgrade && hardwareVersion(v.hardware) < s.plan.place.hardware && v.hardware != "" {
+	if s.plan.placement.upgrade && hardwareVersion(v.hardware) < s.plan.placement.hardware && v.hardware != "" {
 		return s.begin(v, taskUpgrade, func() (ref, error) {
-			version := fmt.Sprintf("vmx-%02d", s.plan.place.hardware)
+			version := fmt.Sprintf("vmx-%02d", s.plan.placement.hardware)
 			r, err := methods.UpgradeVM_Task(ctx, c.vim, &types.UpgradeVM_Task{This: v.ref, Version: version})
 			if err != nil {
 				return ref{}, err
@@ -81,7 +81,7 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 		})
 	}
 	if groupOf(s.session, v.extra) != "" {
-		in, err := grouper(s).join(ctx, c, v)
+		in, err := vmGroups(s).join(ctx, c, v)
 		if err != nil || !in {
 			return err
 		}
@@ -91,8 +91,8 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 
 // powerOn lets DRS choose a host, also if DRS is configured to recommend only. Without a datacenter DRS
 // cannot be called.
-func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
-	in, err := inventory(s).room(ctx, c)
+func (s initializer) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
+	in, err := inventory(s).searchScope(ctx, c)
 	if err != nil {
 		return ref{}, err
 	}
@@ -113,7 +113,7 @@ func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
 }
 
 // begin begins a task on a virtual machine and records it.
-func (s starter) begin(v *vm, what string, call func() (ref, error)) error {
+func (s initializer) begin(v *vm, what string, call func() (ref, error)) error {
 	t, err := call()
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", what, v.name, err)
@@ -124,7 +124,7 @@ func (s starter) begin(v *vm, what string, call func() (ref, error)) error {
 
 // busy reports whether a task on a virtual machine is still running. The failure of a task that matters is
 // returned once, and the task may then be tried again.
-func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (bool, error) {
+func (s initializer) busy(ctx context.Context, c *conn, v *vm, matters ...string) (bool, error) {
 	t, ok := s.provider.tasks.get(v.instanceUUID)
 	if !ok || t.what == taskClone {
 		return false, nil
@@ -188,26 +188,26 @@ func notAttempted(info types.TaskInfo, of ref) error {
 	return nil
 }
 
-// powering is the progress of a virtual machine's first power on.
-type powering struct {
+// powerOnTask is the progress of a virtual machine's first power on.
+type powerOnTask struct {
 	underWay bool
 	fault    *provider.Error // a final one
 }
 
-// powering reads the task that this process has begun, and the vCenter's recent tasks on the virtual
+// powerOnTask reads the task that this process has begun, and the vCenter's recent tasks on the virtual
 // machine. A failure that may be temporary is no fault: it is tried again.
-func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.TaskInfo) (powering, error) {
+func (s finder) powerOnTask(ctx context.Context, c *conn, v *vm, recent []types.TaskInfo) (powerOnTask, error) {
 	t, ok := s.provider.tasks.get(v.instanceUUID)
 	if ok && t.what == taskPowerOn {
 		info, known, err := c.state(ctx, t.ref)
 		if err != nil {
-			return powering{}, err
+			return powerOnTask{}, err
 		}
 		if known && running(info) {
-			return powering{underWay: true}, nil
+			return powerOnTask{underWay: true}, nil
 		}
 		if refused := notAttempted(info, v.ref); refused != nil {
-			return powering{fault: s.final(refused)}, nil
+			return powerOnTask{fault: s.final(refused)}, nil
 		}
 	}
 	last := types.TaskInfo{}
@@ -218,17 +218,17 @@ func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.Tas
 	}
 	switch {
 	case last.State == "":
-		return powering{}, nil
+		return powerOnTask{}, nil
 	case running(last):
-		return powering{underWay: true}, nil
+		return powerOnTask{underWay: true}, nil
 	case last.Error != nil:
-		return powering{fault: s.final(taskError{last.Error})}, nil
+		return powerOnTask{fault: s.final(taskError{last.Error})}, nil
 	}
-	return powering{}, nil
+	return powerOnTask{}, nil
 }
 
 // final returns an error as a fault, if only another spec, other credentials or free capacity can fix it.
-func (s reader) final(err error) *provider.Error {
+func (s finder) final(err error) *provider.Error {
 	e, ok := errors.AsType[*provider.Error](narrowed(s.session, classify(err)))
 	if !ok || e.Kind != provider.Exhausted && e.Kind != provider.Invalid && e.Kind != provider.Denied {
 		return nil
@@ -238,8 +238,8 @@ func (s reader) final(err error) *provider.Error {
 
 // note records that a virtual machine has started: from then on, a virtual machine that is off was switched
 // off.
-func (s starter) note(ctx context.Context, c *conn, v *vm, k *knowledge) error {
-	if reader(s).noted(v, k) {
+func (s initializer) note(ctx context.Context, c *conn, v *vm, k *describeInput) error {
+	if finder(s).noted(v, k) {
 		return nil
 	}
 	if busy, err := s.busy(ctx, c, v, taskOptions); busy || err != nil {
@@ -249,7 +249,7 @@ func (s starter) note(ctx context.Context, c *conn, v *vm, k *knowledge) error {
 }
 
 // write writes options.
-func (s starter) write(ctx context.Context, c *conn, v *vm, options map[string]string) error {
+func (s initializer) write(ctx context.Context, c *conn, v *vm, options map[string]string) error {
 	return s.begin(v, taskOptions, func() (ref, error) {
 		r, err := methods.ReconfigVM_Task(ctx, c.vim, &types.ReconfigVM_Task{This: v.ref, Spec: types.VirtualMachineConfigSpec{ExtraConfig: listed(options)}})
 		if err != nil {

@@ -17,30 +17,30 @@ import (
 // inventory finds the objects that a spec names.
 type inventory struct{ *session }
 
-// room is the area of a search for virtual machines: a datacenter or, if no spec names one, the whole
+// searchScope is the area of a search for virtual machines: a datacenter or, if no spec names one, the whole
 // vCenter.
-type room struct {
+type searchScope struct {
 	datacenter *ref
 	path       string // of the datacenter
 	folder     ref    // of its virtual machines
 }
 
-func (s inventory) room(ctx context.Context, c *conn) (room, error) {
+func (s inventory) searchScope(ctx context.Context, c *conn) (searchScope, error) {
 	if s.plan == nil {
-		return room{folder: c.vim.ServiceContent.RootFolder}, nil
+		return searchScope{folder: c.vim.ServiceContent.RootFolder}, nil
 	}
-	name, field := s.plan.place.datacenter, s.plan.field("workspace.datacenter")
-	return remember(ctx, c.memo, "datacenter "+name, func() (room, error) {
+	name, field := s.plan.placement.datacenter, s.plan.field("workspace.datacenter")
+	return remember(ctx, c.memo, "datacenter "+name, func() (searchScope, error) {
 		dc, err := c.datacenter(ctx, name, field)
 		if err != nil {
-			return room{}, err
+			return searchScope{}, err
 		}
 		folders, err := dc.Folders(ctx)
 		if err != nil {
-			return room{}, err
+			return searchScope{}, err
 		}
 		r := dc.Reference()
-		return room{datacenter: &r, path: dc.InventoryPath, folder: folders.VmFolder.Reference()}, nil
+		return searchScope{datacenter: &r, path: dc.InventoryPath, folder: folders.VmFolder.Reference()}, nil
 	})
 }
 
@@ -75,8 +75,8 @@ func (c *conn) at(ctx context.Context, path string, kinds ...string) (*ref, erro
 	return nil, nil
 }
 
-// shelf is one of the four parts of a datacenter.
-type shelf struct {
+// inventoryFolder is one of the four parts of a datacenter.
+type inventoryFolder struct {
 	what  string // for people
 	below string // the part
 	kinds []string
@@ -84,30 +84,30 @@ type shelf struct {
 }
 
 var (
-	folders = shelf{"folder", "vm", []string{"Folder"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	folders = inventoryFolder{"folder", "vm", []string{"Folder"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.FolderOrDefault(ctx, name)
 	}}
-	datastores = shelf{"datastore", "datastore", []string{"Datastore"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	datastores = inventoryFolder{"datastore", "datastore", []string{"Datastore"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.DatastoreOrDefault(ctx, name)
 	}}
-	pods = shelf{"datastore cluster", "datastore", []string{"StoragePod"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	pods = inventoryFolder{"datastore cluster", "datastore", []string{"StoragePod"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.DatastoreCluster(ctx, name)
 	}}
-	pools = shelf{"resource pool", "host", []string{"ResourcePool", "VirtualApp"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	pools = inventoryFolder{"resource pool", "host", []string{"ResourcePool", "VirtualApp"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.ResourcePoolOrDefault(ctx, name)
 	}}
-	clusters = shelf{"compute cluster", "host", []string{"ClusterComputeResource"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	clusters = inventoryFolder{"compute cluster", "host", []string{"ClusterComputeResource"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.ClusterComputeResource(ctx, name)
 	}}
-	hosts = shelf{"host", "host", []string{"HostSystem"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
+	hosts = inventoryFolder{"host", "host", []string{"HostSystem"}, func(ctx context.Context, f *find.Finder, name string) (object.Reference, error) {
 		return f.HostSystem(ctx, name)
 	}}
 )
 
-// place finds an object by its inventory path, or by a name, as the original does. The error names the
+// lookUp finds an object by its inventory path, or by a name, as the original does. The error names the
 // field.
-func (s inventory) place(ctx context.Context, c *conn, on shelf, name, field string) (ref, error) {
-	in, err := s.room(ctx, c)
+func (s inventory) lookUp(ctx context.Context, c *conn, on inventoryFolder, name, field string) (ref, error) {
+	in, err := s.searchScope(ctx, c)
 	if err != nil {
 		return ref{}, err
 	}
@@ -137,7 +137,7 @@ func (s inventory) place(ctx context.Context, c *conn, on shelf, name, field str
 
 // templateRef finds the template: by inventory path, by name, or, in OpenShift's API, by instance UUID.
 func (s inventory) templateRef(ctx context.Context, c *conn) (ref, error) {
-	in, err := s.room(ctx, c)
+	in, err := s.searchScope(ctx, c)
 	if err != nil {
 		return ref{}, err
 	}
@@ -174,7 +174,7 @@ func first(all []ref) ref {
 }
 
 // child is the virtual machine of a name in the folder that its path names, or in that of the datacenter.
-func (c *conn) child(ctx context.Context, in room, name string) (*ref, error) {
+func (c *conn) child(ctx context.Context, in searchScope, name string) (*ref, error) {
 	folder := in.folder
 	if dir := path.Dir(name); dir != "." {
 		if !strings.HasPrefix(dir, "/") {
@@ -193,24 +193,24 @@ func (c *conn) child(ctx context.Context, in room, name string) (*ref, error) {
 	return r.Returnval, nil
 }
 
-// spot is the placement of a clone.
-type spot struct {
+// clonePlacement is the placement of a clone.
+type clonePlacement struct {
 	folder, pool    ref
 	datastore, host *ref
 }
 
-// spot finds the objects of the placement in the spec. For the omitted ones the vCenter makes
+// clonePlacement finds the objects of the placement in the spec. For the omitted ones the vCenter makes
 // recommendations when the request for the clone is complete: see [inventory.recommend].
-func (s inventory) spot(ctx context.Context, c *conn) (at spot, err error) {
-	p := s.plan.place
-	if at.folder, err = s.place(ctx, c, folders, p.folder, "workspace.folder"); err != nil {
+func (s inventory) clonePlacement(ctx context.Context, c *conn) (at clonePlacement, err error) {
+	p := s.plan.placement
+	if at.folder, err = s.lookUp(ctx, c, folders, p.folder, "workspace.folder"); err != nil {
 		return at, err
 	}
 	if at.pool, at.host, err = s.hostAndPool(ctx, c); err != nil {
 		return at, err
 	}
 	if p.datastore != "" || p.pod == "" && !p.allDatastoresOfTheCluster {
-		datastore, err := s.place(ctx, c, datastores, p.datastore, "workspace.datastore")
+		datastore, err := s.lookUp(ctx, c, datastores, p.datastore, "workspace.datastore")
 		if err != nil {
 			return at, err
 		}
@@ -220,10 +220,10 @@ func (s inventory) spot(ctx context.Context, c *conn) (at spot, err error) {
 }
 
 func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *ref, err error) {
-	p := s.plan.place
+	p := s.plan.placement
 	switch {
 	case p.host != "":
-		h, err := s.place(ctx, c, hosts, p.host, "hostSystem")
+		h, err := s.lookUp(ctx, c, hosts, p.host, "hostSystem")
 		if err != nil {
 			return pool, nil, err
 		}
@@ -236,7 +236,7 @@ func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *re
 		})
 		return pool, &h, err
 	case p.computeCluster != "" && p.pool == "":
-		cluster, err := s.place(ctx, c, clusters, p.computeCluster, "computeCluster")
+		cluster, err := s.lookUp(ctx, c, clusters, p.computeCluster, "computeCluster")
 		if err != nil {
 			return pool, nil, err
 		}
@@ -249,7 +249,7 @@ func (s inventory) hostAndPool(ctx context.Context, c *conn) (pool ref, host *re
 		})
 		return pool, nil, err
 	}
-	pool, err = s.place(ctx, c, pools, p.pool, "workspace.resourcePool")
+	pool, err = s.lookUp(ctx, c, pools, p.pool, "workspace.resourcePool")
 	return pool, nil, err
 }
 
@@ -267,7 +267,7 @@ func (c *conn) ownerOf(ctx context.Context, pool ref) (ref, error) {
 // recommend lets the vCenter choose a datastore of a cluster of datastores, or of those that a compute
 // cluster has.
 func (s inventory) recommend(ctx context.Context, c *conn, template ref, name string, clone *types.VirtualMachineCloneSpec) error {
-	p := s.plan.place
+	p := s.plan.placement
 	switch {
 	case clone.Location.Datastore != nil:
 		return nil
@@ -296,7 +296,7 @@ func (s inventory) recommend(ctx context.Context, c *conn, template ref, name st
 }
 
 func (s inventory) recommendOf(ctx context.Context, c *conn, template ref, name string, clone *types.VirtualMachineCloneSpec) error {
-	pod, err := s.place(ctx, c, pods, s.plan.place.pod, "datastoreCluster")
+	pod, err := s.lookUp(ctx, c, pods, s.plan.placement.pod, "datastoreCluster")
 	if err != nil {
 		return err
 	}
@@ -318,5 +318,5 @@ func (s inventory) recommendOf(ctx context.Context, c *conn, template ref, name 
 			}
 		}
 	}
-	return provider.ExhaustedIn(provider.ScopeType, "the vCenter recommends no datastore of the datastore cluster %q", s.plan.place.pod)
+	return provider.ExhaustedIn(provider.ScopeType, "the vCenter recommends no datastore of the datastore cluster %q", s.plan.placement.pod)
 }

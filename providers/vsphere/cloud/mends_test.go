@@ -71,7 +71,7 @@ func TestOwnDisksThatWereMovedAreDestroyed(t *testing.T) {
 }
 
 func TestWhoseDisks(t *testing.T) {
-	own := belongings("worker.1", "[ds1] worker.1_2/old-name.vmx")
+	own := ownDisksOf("worker.1", "[ds1] worker.1_2/old-name.vmx")
 	for file, want := range map[string]bool{
 		"[ds1] worker.1_2/anything.vmdk": true, "[ds2] worker.1/worker.1.vmdk": true, "[ds2] x/worker.1_12.vmdk": true, "[ds2] x/old-name_3.vmdk": true,
 		"[ds2] x/worker.1_1-000002.vmdk": true, "[ds2] x/workerx1.vmdk": false, "[ds2] x/worker.1-2.vmdk": false, "[ds2] worker.1_2/v.vmdk": false,
@@ -208,7 +208,7 @@ func TestReplacedSessionsAreLoggedOut(t *testing.T) {
 // The number of connections stays below the vCenter's limit, and a connection in use is not closed.
 func TestTheSwitchboardHangsUp(t *testing.T) {
 	clock := &double.Clock{}
-	b := newSwitchboard(clock)
+	b := newConnPool(clock)
 	var first *conn
 	for n := range mostSessions + 1 {
 		c := &conn{}
@@ -464,7 +464,7 @@ func TestTasksWhoseEffectShows(t *testing.T) {
 		of.provider.tasks.put("a", &task{what: r.what, ref: ref{Type: "Task", Value: "task-0"}})
 		before := s.server.Counts()["RetrievePropertiesEx"]
 		if err := of.with(t.Context(), func(c *conn) error {
-			_, err := starter{of}.busy(t.Context(), c, v, r.what)
+			_, err := initializer{of}.busy(t.Context(), c, v, r.what)
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 // kernelArguments pass addresses to a guest before it has a network: for each static address a
 // configuration, and the name servers. None if all devices use DHCP.
-func (s cloner) kernelArguments(ctx context.Context, r provider.Ref) (string, error) {
+func (s creator) kernelArguments(ctx context.Context, r provider.Ref) (string, error) {
 	var all []string
 	for i, device := range s.plan.nics {
 		addresses, gateway, err := claims{s.provider.config.Objects}.of(ctx, r, i, device)
@@ -98,7 +98,7 @@ func (c claims) of(ctx context.Context, r provider.Ref, device int, d machinev1b
 		name := claimName(r.Name, device, i)
 		field := fmt.Sprintf("network.devices[%d].addressesFromPools[%d]", device, i)
 		if c.objects == nil {
-			return nil, "", provider.InvalidField(field, "addresses of pools need a control cluster, and there is none")
+			return nil, "", provider.InvalidField(field, "addresses of pools require access to the control cluster")
 		}
 		a, err := c.address(ctx, r, name, pool)
 		if err != nil {
@@ -184,7 +184,7 @@ func (c claims) object(ctx context.Context, kind, namespace, name string, into a
 
 // make creates a claim, in the first version that the cluster serves.
 func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) error {
-	keeper, ok := c.objects.(provider.Keeper)
+	store, ok := c.objects.(provider.ObjectStore)
 	if !ok {
 		return &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("there is no %s %s in the namespace %s", claimKind, claim, r.Namespace)}
 	}
@@ -203,7 +203,7 @@ func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool mac
 		if failed != nil {
 			return failed
 		}
-		if err = keeper.Keep(ctx, raw); !errors.Is(err, provider.ErrNoObject) {
+		if err = store.Keep(ctx, raw); !errors.Is(err, provider.ErrNoObject) {
 			break
 		}
 	}
@@ -213,7 +213,7 @@ func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool mac
 // release releases the claims of a deleted machine. For a machine without a namespace, such as an orphan,
 // the namespace of the claims is unknown: they are deleted with the machine that owns them.
 func (c claims) release(ctx context.Context, r provider.Ref, devices []machinev1beta1.NetworkDeviceSpec) error {
-	keeper, ok := c.objects.(provider.Keeper)
+	store, ok := c.objects.(provider.ObjectStore)
 	if !ok || r.Namespace == "" {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (c claims) release(ctx context.Context, r provider.Ref, devices []machinev1
 		for j := range device.AddressesFromPools {
 			for _, version := range ipamVersions {
 				ref := provider.ObjectRef{APIVersion: version, Kind: claimKind, Namespace: r.Namespace, Name: claimName(r.Name, i, j)}
-				if err := keeper.Release(ctx, ref, r.Name, claimFinalizer); err != nil {
+				if err := store.Release(ctx, ref, r.Name, claimFinalizer); err != nil {
 					return err
 				}
 			}

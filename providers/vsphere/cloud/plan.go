@@ -21,10 +21,10 @@ import (
 // change it.
 type plan struct {
 	// server is the vCenter; empty: the credentials name it.
-	server string
-	region string // of provider IDs
-	place  place
-	guest  guest
+	server    string
+	region    string // of provider IDs
+	placement placement
+	guest     guest
 
 	template    string
 	snapshot    string
@@ -45,8 +45,8 @@ type plan struct {
 	names map[string]string
 }
 
-// place is a placement in the inventory, by names or inventory paths.
-type place struct {
+// placement is a placement in the inventory, by names or inventory paths.
+type placement struct {
 	datacenter, folder              string
 	datastore, pod                  string
 	pool, computeCluster, host      string
@@ -90,9 +90,9 @@ func decodeOpenShift(raw []byte) (*plan, error) {
 	}
 	w := s.Workspace
 	p := &plan{
-		server:   w.Server,
-		place:    place{datacenter: w.Datacenter, folder: w.Folder, datastore: w.Datastore, pool: w.ResourcePool, vmGroup: w.VMGroup, hardware: leastHardware},
-		template: s.Template, snapshot: s.Snapshot, linked: s.CloneMode == machinev1beta1.LinkedClone,
+		server:    w.Server,
+		placement: placement{datacenter: w.Datacenter, folder: w.Folder, datastore: w.Datastore, pool: w.ResourcePool, vmGroup: w.VMGroup, hardware: leastHardware},
+		template:  s.Template, snapshot: s.Snapshot, linked: s.CloneMode == machinev1beta1.LinkedClone,
 		cpus: s.NumCPUs, cores: cmp.Or(s.NumCoresPerSocket, s.NumCPUs), memoryMiB: s.MemoryMiB, diskGiB: int64(s.DiskGiB), dataDisks: s.DataDisks,
 		nics: s.Network.Devices, tags: s.TagIDs,
 	}
@@ -139,7 +139,7 @@ func checkDisks(disks []machinev1beta1.VSphereDisk) (faults []error) {
 			faults = append(faults, provider.InvalidField(fmt.Sprintf("dataDisks[%d].sizeGiB", i), "a data disk has a size, in GiB"))
 		}
 		if _, ok := provisioning[d.ProvisioningMode]; !ok {
-			faults = append(faults, provider.InvalidField(fmt.Sprintf("dataDisks[%d].provisioningMode", i), "%q is none of Thin, Thick, EagerlyZeroed", d.ProvisioningMode))
+			faults = append(faults, provider.InvalidField(fmt.Sprintf("dataDisks[%d].provisioningMode", i), "%q is not one of Thin, Thick, EagerlyZeroed", d.ProvisioningMode))
 		}
 	}
 	return faults
@@ -181,7 +181,7 @@ func decodeGardener(raw []byte) (*plan, error) {
 	c, at := s.Clone()
 	p := &plan{
 		region: c.Region, template: c.TemplateVM, cpus: int32(min(c.NumCpus, 1<<20)), memoryMiB: int64(c.Memory), lockMemory: c.MemoryReservationLockedToMax,
-		place: place{
+		placement: placement{
 			datacenter: c.Datacenter, folder: c.Folder, datastore: c.Datastore, pod: c.DatastoreCluster, pool: c.ResourcePool, computeCluster: c.ComputeCluster,
 			host: c.HostSystem, hardware: leastHardware, upgrade: true, wait: c.WaitForIP, allDatastoresOfTheCluster: c.Datastore == "" && c.DatastoreCluster == "",
 		},

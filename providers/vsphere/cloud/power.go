@@ -35,7 +35,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 		case op == provider.Reboot && on:
 			_, err = methods.ResetVM_Task(ctx, c.vim, &types.ResetVM_Task{This: v.ref})
 		default:
-			_, err = starter{s}.powerOn(ctx, c, v.ref)
+			_, err = initializer{s}.powerOn(ctx, c, v.ref)
 		}
 		if err != nil {
 			return fmt.Errorf("power %s of %s: %w", op, v.name, err)

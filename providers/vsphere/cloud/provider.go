@@ -28,9 +28,9 @@ type Config struct {
 type Provider struct {
 	config Config
 	specs  *kit.Specs[*plan]
-	board  *switchboard
+	board  *connPool
 	tasks  *tasks
-	turns  *turns
+	locks  *keyLocks
 }
 
 var _ provider.Provider = &Provider{}
@@ -43,7 +43,7 @@ func New(c Config) *Provider {
 	if c.PageSize == 0 {
 		c.PageSize = 200
 	}
-	return &Provider{config: c, specs: kit.NewSpecs(decode), board: newSwitchboard(c.Clock), tasks: newTasks(c.Clock), turns: newTurns()}
+	return &Provider{config: c, specs: kit.NewSpecs(decode), board: newConnPool(c.Clock), tasks: newTasks(c.Clock), locks: newKeyLocks()}
 }
 
 // Plugin is the provider to be served. A vCenter does not publish its limits; these rates are low enough
@@ -77,11 +77,11 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	}
 	if class.API != provider.Gardener {
 		var err error
-		if s.site, err = siteOf(ctx, p.config.Objects); err != nil {
+		if s.clusterConfig, err = clusterConfigOf(ctx, p.config.Objects); err != nil {
 			return nil, err
 		}
 	}
-	t, err := targetOf(class, server, s.site)
+	t, err := targetOf(class, server, s.clusterConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,11 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 
 // session is an open class.
 type session struct {
-	provider *Provider
-	class    provider.Class
-	plan     *plan // nil: the class has lost its spec
-	site     site
-	target   target
+	provider      *Provider
+	class         provider.Class
+	plan          *plan // nil: the class has lost its spec
+	clusterConfig clusterConfig
+	target        target
 }
 
 var _ interface {
@@ -125,7 +125,7 @@ func (s *session) Account(ctx context.Context) (id string, err error) {
 
 // Traits implements [provider.Session]. A vCenter's answers are up to date.
 func (s *session) Traits() provider.Traits {
-	return provider.Traits{Scope: s.scopeName(), Source: s.site.source(), Choices: s.choices(), Identify: identify}
+	return provider.Traits{Scope: s.scopeName(), Source: s.clusterConfig.source(), Choices: s.choices(), Identify: identify}
 }
 
 // scopeName names the scope: virtual machines are listed in a datacenter of a vCenter. The owner in a spec
@@ -134,13 +134,13 @@ func (s *session) scopeName() string {
 	if s.plan == nil {
 		return "no spec"
 	}
-	parts := []string{s.target.server, s.plan.place.datacenter, s.plan.region}
+	parts := []string{s.target.server, s.plan.placement.datacenter, s.plan.region}
 	for _, k := range slices.Sorted(maps.Keys(s.plan.ownership)) {
 		parts = append(parts, k+"="+s.plan.ownership[k])
 	}
 	// A listing reads these tags only, and reports a virtual machine that waits for an address as pending.
 	parts = append(parts, s.plan.tags...)
-	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.place.wait)
+	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.placement.wait)
 }
 
 // identify is [provider.Traits].Identify.

@@ -86,22 +86,22 @@ func TestCredentials(t *testing.T) {
 	for _, r := range []struct {
 		reason, api, server string
 		credentials         map[string]string
-		site                site
+		site                clusterConfig
 		want                string // server user
 		kind                provider.Kind
 	}{
-		{"OpenShift names the server in the keys", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p"}, site{}, server + " u", ""},
-		{"keys have no port", provider.OpenShift, server + ":8443", map[string]string{server + ".username": "u", server + ".password": "p"}, site{}, server + ":8443 u", ""},
-		{"keys have another sign for the colon", provider.OpenShift, server + ":8443", map[string]string{server + "_8443.username": "u", server + "_8443.password": "p"}, site{}, server + ":8443 u", ""},
-		{"a port for all", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p"}, site{port: "8443"}, server + ":8443 u", ""},
-		{"several servers", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p", "b.username": "x", "b.password": "y"}, site{}, server + " u", ""},
-		{"another server's", provider.OpenShift, server, map[string]string{"b.username": "x", "b.password": "y"}, site{}, "", provider.Denied},
-		{"no password", provider.OpenShift, server, map[string]string{server + ".username": "u"}, site{}, "", provider.Denied},
-		{"nothing but the credentials says where", provider.OpenShift, "", map[string]string{server + ".username": "u", server + ".password": "p"}, site{}, server + " u", ""},
-		{"the cluster says where", provider.OpenShift, "", map[string]string{server + ".username": "u", server + ".password": "p", "b.username": "x", "b.password": "y"}, site{servers: []string{server}}, server + " u", ""},
-		{"nobody says where", provider.OpenShift, "", map[string]string{"a.username": "u", "a.password": "p", "b.username": "x", "b.password": "y"}, site{}, "", provider.Invalid},
-		{"Gardener", provider.Gardener, "", map[string]string{"vsphereHost": server, "vsphereUsername": "u", "vspherePassword": "p"}, site{}, server + " u", ""},
-		{"Gardener without a host", provider.Gardener, "", map[string]string{"vsphereUsername": "u", "vspherePassword": "p"}, site{}, "", provider.Denied},
+		{"OpenShift names the server in the keys", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p"}, clusterConfig{}, server + " u", ""},
+		{"keys have no port", provider.OpenShift, server + ":8443", map[string]string{server + ".username": "u", server + ".password": "p"}, clusterConfig{}, server + ":8443 u", ""},
+		{"keys have another sign for the colon", provider.OpenShift, server + ":8443", map[string]string{server + "_8443.username": "u", server + "_8443.password": "p"}, clusterConfig{}, server + ":8443 u", ""},
+		{"a port for all", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p"}, clusterConfig{port: "8443"}, server + ":8443 u", ""},
+		{"several servers", provider.OpenShift, server, map[string]string{server + ".username": "u", server + ".password": "p", "b.username": "x", "b.password": "y"}, clusterConfig{}, server + " u", ""},
+		{"another server's", provider.OpenShift, server, map[string]string{"b.username": "x", "b.password": "y"}, clusterConfig{}, "", provider.Denied},
+		{"no password", provider.OpenShift, server, map[string]string{server + ".username": "u"}, clusterConfig{}, "", provider.Denied},
+		{"nothing but the credentials says where", provider.OpenShift, "", map[string]string{server + ".username": "u", server + ".password": "p"}, clusterConfig{}, server + " u", ""},
+		{"the cluster says where", provider.OpenShift, "", map[string]string{server + ".username": "u", server + ".password": "p", "b.username": "x", "b.password": "y"}, clusterConfig{servers: []string{server}}, server + " u", ""},
+		{"nobody says where", provider.OpenShift, "", map[string]string{"a.username": "u", "a.password": "p", "b.username": "x", "b.password": "y"}, clusterConfig{}, "", provider.Invalid},
+		{"Gardener", provider.Gardener, "", map[string]string{"vsphereHost": server, "vsphereUsername": "u", "vspherePassword": "p"}, clusterConfig{}, server + " u", ""},
+		{"Gardener without a host", provider.Gardener, "", map[string]string{"vsphereUsername": "u", "vspherePassword": "p"}, clusterConfig{}, "", provider.Denied},
 	} {
 		class := provider.Class{API: r.api, Credentials: map[string][]byte{}}
 		for key, value := range r.credentials {
@@ -130,14 +130,14 @@ func TestSites(t *testing.T) {
 	infra := `{"spec":{"cloudConfig":{"name":"cloud-provider-config","key":"config"},"platformSpec":{"vsphere":{"vcenters":[{"server":"vc"}]}}}}`
 	for reason, r := range map[string]struct {
 		config string
-		want   site
+		want   clusterConfig
 	}{
 		"sections": {
 			"[Global]\\nsecret-name = \\\"x\\\"\\ninsecure-flag = \\\"1\\\"\\nport = \\\"8443\\\"\\n\\n[Labels]\\nregion = r\\nzone = \\\"z\\\"\\n",
-			site{servers: []string{"vc"}, insecure: true, port: "8443", region: "r", zone: "z"},
+			clusterConfig{servers: []string{"vc"}, insecure: true, port: "8443", region: "r", zone: "z"},
 		},
-		"YAML":    {"global:\\n  insecureFlag: true\\n  port: 443\\nlabels:\\n  region: r\\n  zone: z\\n", site{servers: []string{"vc"}, insecure: true, port: "443", region: "r", zone: "z"}},
-		"nothing": {"", site{servers: []string{"vc"}}},
+		"YAML":    {"global:\\n  insecureFlag: true\\n  port: 443\\nlabels:\\n  region: r\\n  zone: z\\n", clusterConfig{servers: []string{"vc"}, insecure: true, port: "443", region: "r", zone: "z"}},
+		"nothing": {"", clusterConfig{servers: []string{"vc"}}},
 	} {
 		o := objects{
 			"config.openshift.io/v1 Infrastructure /cluster":           infra,
@@ -145,12 +145,12 @@ func TestSites(t *testing.T) {
 			"v1 ConfigMap openshift-config-managed/kube-cloud-config":  `{"data":{}}`,
 			"v1 ConfigMap openshift-config-managed/kube-cloud-configs": ``,
 		}
-		got, err := siteOf(t.Context(), o)
+		got, err := clusterConfigOf(t.Context(), o)
 		if err != nil || !reflect.DeepEqual(got, r.want) {
 			t.Errorf("%s: %+v, %v; want %+v", reason, got, err, r.want)
 		}
 	}
-	if got, err := siteOf(t.Context(), objects{}); err != nil || !reflect.DeepEqual(got, site{}) {
+	if got, err := clusterConfigOf(t.Context(), objects{}); err != nil || !reflect.DeepEqual(got, clusterConfig{}) {
 		t.Errorf("without an Infrastructure: %+v, %v", got, err)
 	}
 }

@@ -200,8 +200,8 @@ func (s *stage) inject(v providertest.Verb, f providertest.Fault) error {
 		if err := s.warm(); err != nil {
 			return err
 		}
-		// The caller gives up after 50 ms. If a busy machine does not reach the clone by then, the fault
-		// must not delay the next one.
+		// The caller stops after 50 ms. If a busy machine does not reach the clone by then, the fault must
+		// not delay the next one.
 		time.AfterFunc(70*time.Millisecond, s.server.Heal)
 	}
 	if f.Stall && !f.Done {

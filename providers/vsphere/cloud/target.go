@@ -31,8 +31,8 @@ func (t target) key() provider.ClientKey {
 	return provider.KeyOf(credentials, t.server, "", fmt.Append(nil, t.insecure), t.caBundle)
 }
 
-// site has the cluster's settings of its vCenters, beside specs and credentials.
-type site struct {
+// clusterConfig has the cluster's settings of its vCenters, beside specs and credentials.
+type clusterConfig struct {
 	// servers are the names of its vCenters.
 	servers []string
 	// region and zone are categories of tags, domains are the known failure domains.
@@ -44,13 +44,13 @@ type site struct {
 }
 
 // source identifies a site.
-func (s site) source() provider.ClientKey {
+func (s clusterConfig) source() provider.ClientKey {
 	return provider.KeyOf(nil, strings.Join(s.servers, ","), s.region+"/"+s.zone, []byte(s.port), fmt.Append(nil, s.insecure), s.caBundle)
 }
 
-// siteOf reads the Infrastructure and the configuration of the cloud provider that it names. Clusters other
+// clusterConfigOf reads the Infrastructure and the configuration of the cloud provider that it names. Clusters other
 // than OpenShift's have neither.
-func siteOf(ctx context.Context, objects provider.Objects) (s site, err error) {
+func clusterConfigOf(ctx context.Context, objects provider.Objects) (s clusterConfig, err error) {
 	infra, err := infrastructure.Read(ctx, objects)
 	if err != nil || infra == nil {
 		return s, err
@@ -72,7 +72,7 @@ func siteOf(ctx context.Context, objects provider.Objects) (s site, err error) {
 
 // ofPlatform adds the vCenters. With failure domains, the installer has created the categories of these
 // names.
-func (s *site) ofPlatform(p *configv1.VSpherePlatformSpec) {
+func (s *clusterConfig) ofPlatform(p *configv1.VSpherePlatformSpec) {
 	if p == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func cloudConfig(ctx context.Context, objects provider.Objects, ref configv1.Con
 }
 
 // ofCloudConfig adds the configuration of the cloud provider: in YAML or, in older clusters, in sections.
-func (s *site) ofCloudConfig(text string) {
+func (s *clusterConfig) ofCloudConfig(text string) {
 	var said struct {
 		Global struct {
 			Port         json.Number `json:"port"`
@@ -145,7 +145,7 @@ func parseSections(text string) map[string]string {
 
 // targetOf is the vCenter of a class's instances, with the matching credentials. A class that has lost its
 // spec still has its credentials.
-func targetOf(class provider.Class, server string, s site) (target, error) {
+func targetOf(class provider.Class, server string, s clusterConfig) (target, error) {
 	if host := class.Credentials["vsphereHost"]; class.API == provider.Gardener || server == "" && len(host) > 0 {
 		return targetOfGardener(class.Credentials, s)
 	}
@@ -180,7 +180,7 @@ func namesOf(server string) []string {
 	return names
 }
 
-func targetOfGardener(credentials map[string][]byte, s site) (target, error) {
+func targetOfGardener(credentials map[string][]byte, s clusterConfig) (target, error) {
 	insecure := strings.ToLower(string(credentials["vsphereInsecureSSL"]))
 	t := target{
 		server: string(credentials["vsphereHost"]), user: string(credentials["vsphereUsername"]), password: string(credentials["vspherePassword"]),
@@ -203,7 +203,7 @@ func (t target) check(user, password string) error {
 }
 
 // onlyServer is the only server in the credentials or the cluster.
-func onlyServer(credentials map[string][]byte, s site) (string, error) {
+func onlyServer(credentials map[string][]byte, s clusterConfig) (string, error) {
 	var all []string
 	for key := range credentials {
 		if server, ok := strings.CutSuffix(key, ".username"); ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// original is the template. It is shared: do not change it.
-type original struct {
+// templateVM is the template. It is shared: do not change it.
+type templateVM struct {
 	devices    object.VirtualDeviceList
 	guestID    string
 	hardware   int
@@ -25,8 +25,8 @@ type original struct {
 	snapshots  map[string]ref // by name, and by path of names
 }
 
-func (s cloner) readTemplate(ctx context.Context, c *conn, template ref) (*original, error) {
-	t, err := remember(ctx, c.memo, "devices of "+template.Value, func() (*original, error) {
+func (s creator) readTemplate(ctx context.Context, c *conn, template ref) (*templateVM, error) {
+	t, err := remember(ctx, c.memo, "devices of "+template.Value, func() (*templateVM, error) {
 		var m mo.VirtualMachine
 		paths := []string{"config.hardware.device", "config.guestId", "config.version", "config.vAppConfig", "snapshot"}
 		if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, template, paths, &m); err != nil {
@@ -35,19 +35,19 @@ func (s cloner) readTemplate(ctx context.Context, c *conn, template ref) (*origi
 		if m.Config == nil {
 			return nil, provider.Errorf(provider.Conflict, "the template %s is being made", s.plan.template)
 		}
-		return newOriginal(m), nil
+		return newTemplateVM(m), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if least := s.plan.place.hardware; t.hardware < least && !s.plan.place.upgrade {
+	if least := s.plan.placement.hardware; t.hardware < least && !s.plan.placement.upgrade {
 		return nil, provider.InvalidField(s.plan.field("template"), "the virtual hardware of the template has version %d: at least %d is needed", t.hardware, least)
 	}
 	return t, nil
 }
 
-func newOriginal(m mo.VirtualMachine) *original {
-	t := &original{devices: m.Config.Hardware.Device, guestID: m.Config.GuestId, hardware: hardwareVersion(m.Config.Version), snapshots: map[string]ref{}}
+func newTemplateVM(m mo.VirtualMachine) *templateVM {
+	t := &templateVM{devices: m.Config.Hardware.Device, guestID: m.Config.GuestId, hardware: hardwareVersion(m.Config.Version), snapshots: map[string]ref{}}
 	if m.Config.VAppConfig != nil {
 		t.hasVApp, t.properties = true, m.Config.VAppConfig.GetVmConfigInfo().Property
 	}
@@ -59,7 +59,7 @@ func newOriginal(m mo.VirtualMachine) *original {
 }
 
 // note records snapshots by their names and paths. Of several with one name the first one counts.
-func (t *original) note(above string, tree []types.VirtualMachineSnapshotTree) {
+func (t *templateVM) note(above string, tree []types.VirtualMachineSnapshotTree) {
 	for _, s := range tree {
 		for _, name := range []string{s.Name, above + s.Name, s.Snapshot.Value} {
 			if _, ok := t.snapshots[name]; !ok {

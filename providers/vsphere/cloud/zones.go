@@ -14,7 +14,7 @@ type zone struct{ region, zone string }
 
 // zonesOf finds the zones of the hosts of virtual machines: the nearest tags of the two categories that the
 // cluster's configuration names. They are read once for all hosts.
-func (s site) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, error) {
+func (s clusterConfig) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, error) {
 	zones, unknown := map[ref]zone{}, []ref{}
 	for _, v := range all {
 		host := hostOf(v)
@@ -45,7 +45,7 @@ func (s site) zonesOf(ctx context.Context, c *conn, all []*vm) (map[ref]zone, er
 	return zones, nil
 }
 
-func zoneKey(s site, host ref) string {
+func zoneKey(s clusterConfig, host ref) string {
 	return strings.Join([]string{"zone", s.region, s.zone, host.Value}, " ")
 }
 
@@ -124,7 +124,7 @@ func tagName(ctx context.Context, c *conn, m *tags.Manager, id string) (category
 }
 
 // nearest goes up from a host until both are found.
-func nearest(at ref, parents map[ref]ref, tagged map[ref]map[string]string, s site) (z zone) {
+func nearest(at ref, parents map[ref]ref, tagged map[ref]map[string]string, s clusterConfig) (z zone) {
 	for at.Value != "" && (z.region == "" || z.zone == "") {
 		if z.region == "" && s.region != "" {
 			z.region = tagged[at][s.region]

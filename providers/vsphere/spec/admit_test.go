@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
@@ -29,8 +29,8 @@ func judge(t *testing.T, rows []row) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
-			admittest.Same(t, r.patch, admittest.Words(t, faults), r.faults)
+			_, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
+			admissiontest.Same(t, r.patch, admissiontest.Words(t, faults), r.faults)
 		})
 	}
 }
@@ -77,19 +77,19 @@ func TestAdmitVMGroup(t *testing.T) {
 		{"left out while the gate is off", "", map[string]bool{}, nil},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admittest.Admission(admittest.Patched(t, whole, `{"workspace":{"vmGroup":"`+r.group+`"}}`))
+			a := admissiontest.Admission(admissiontest.Patched(t, whole, `{"workspace":{"vmGroup":"`+r.group+`"}}`))
 			a.Platform.Gates = r.gates
 			_, faults := spec.Admitter{}.Admit(a)
-			admittest.Same(t, r.reason, admittest.Words(t, faults), r.faults)
+			admissiontest.Same(t, r.reason, admissiontest.Words(t, faults), r.faults)
 		})
 	}
 }
 
 func TestAdmitLists(t *testing.T) {
 	devices := func(n int) string {
-		return `{"network":{"devices":` + admittest.List(n, `{"networkName":"n"}`) + `}}`
+		return `{"network":{"devices":` + admissiontest.List(n, `{"networkName":"n"}`) + `}}`
 	}
-	tags := func(n int, urn string) string { return `{"tagIDs":` + admittest.List(n, `"`+urn+`"`) + `}` }
+	tags := func(n int, urn string) string { return `{"tagIDs":` + admissiontest.List(n, `"`+urn+`"`) + `}` }
 	refused := []string{"tagIDs[0] Invalid"}
 	judge(t, []row{
 		{"network.devices: 0", devices(0), []string{"network.devices Required"}},
@@ -114,7 +114,7 @@ func TestAdmitLists(t *testing.T) {
 
 func TestAdmitDataDisks(t *testing.T) {
 	disks := func(n int, name string, size int, mode string) string {
-		return `{"dataDisks":` + admittest.List(n, fmt.Sprintf(`{"name":%q,"sizeGiB":%d,"provisioningMode":%q}`, name, size, mode)) + `}`
+		return `{"dataDisks":` + admissiontest.List(n, fmt.Sprintf(`{"name":%q,"sizeGiB":%d,"provisioningMode":%q}`, name, size, mode)) + `}`
 	}
 	name, size := []string{"dataDisks[0].name Invalid"}, []string{"dataDisks[0].sizeGiB Invalid"}
 	judge(t, []row{
@@ -164,22 +164,22 @@ func TestAdmitWarnings(t *testing.T) {
 		{"dataDisks: a negative size", `{"dataDisks":[{"name":"a","sizeGiB":-1}]}`, []string{"dataDisks[0].sizeGiB"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
-			admittest.Same(t, r.patch, admittest.Warned(t, warnings), r.fields)
-			admittest.Same(t, "a warning refuses nothing", admittest.Words(t, faults), nil)
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
+			admissiontest.Same(t, r.patch, admissiontest.Warned(t, warnings), r.fields)
+			admissiontest.Same(t, "a warning refuses nothing", admissiontest.Words(t, faults), nil)
 		})
 	}
 }
 
 func TestNoWorkspaceIsOneFault(t *testing.T) {
-	warnings, _ := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"workspace":null}`)))
-	admittest.Same(t, "warnings about the datacenter of no workspace", warnings, nil)
+	warnings, _ := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"workspace":null}`)))
+	admissiontest.Same(t, "warnings about the datacenter of no workspace", warnings, nil)
 }
 
 func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `{`, `{"workspace":[]}`, `{"network":{"devices":{}}}`, `{"numCPUs":"two"}`, `{"template":` + strings.Repeat("[", 20000)} {
 		t.Run(raw, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
+			warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission([]byte(raw)))
 			if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
 				t.Errorf("%.50s: %q, %v", raw, warnings, faults)
 			}
@@ -200,8 +200,8 @@ func TestAdmitReadsTolerantly(t *testing.T) {
 // A list of a million wrong entries gets a limited number of faults.
 func TestFaultsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"workspace":{"folder":"`+long+`","vmGroup":"`+long+`"},
-		"network":{"devices":`+admittest.List(10000, `{}`)+`},"tagIDs":`+admittest.List(10000, `"a"`)+`,"dataDisks":`+admittest.List(10000, `{"name":"-","sizeGiB":-1,"provisioningMode":"x"}`)+`}`)))
+	warnings, faults := spec.Admitter{}.Admit(admissiontest.Admission(admissiontest.Patched(t, whole, `{"workspace":{"folder":"`+long+`","vmGroup":"`+long+`"},
+		"network":{"devices":`+admissiontest.List(10000, `{}`)+`},"tagIDs":`+admissiontest.List(10000, `"a"`)+`,"dataDisks":`+admissiontest.List(10000, `{"name":"-","sizeGiB":-1,"provisioningMode":"x"}`)+`}`)))
 	if text := faults.ToAggregate().Error() + strings.Join(warnings, ""); len(text) > 20000 {
 		t.Errorf("%d bytes in %d faults and %d warnings", len(text), len(faults), len(warnings))
 	}

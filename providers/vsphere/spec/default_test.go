@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/provider/admissiontest"
 	"github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
 
@@ -41,11 +41,11 @@ func TestDefault(t *testing.T) {
 		{"only these", `{"template":null,"workspace":null,"numCPUs":null,"diskGiB":0}`, `{"template":null,"workspace":null,"numCPUs":null,"diskGiB":0}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			filled, err := spec.Admitter{}.Default(admittest.Admission(admittest.Patched(t, whole, r.patch)))
+			filled, err := spec.Admitter{}.Default(admissiontest.Admission(admissiontest.Patched(t, whole, r.patch)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(read(t, admittest.Patched(t, whole, r.want)), read(t, filled)); diff != "" {
+			if diff := cmp.Diff(read(t, admissiontest.Patched(t, whole, r.want)), read(t, filled)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -67,21 +67,21 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		`{"template":"rhcos","workspace":{"server":"vc"},"network":{"devices":[{"networkName":"n"}]},"UserDataSecret":null,"credentialsSecret":null}`,
 	} {
 		t.Run(raw, func(t *testing.T) {
-			a := admittest.Admission([]byte(raw))
+			a := admissiontest.Admission([]byte(raw))
 			filled, err := spec.Admitter{}.Default(a)
 			if err != nil {
 				t.Fatal(err)
 			}
 			a.Spec = filled
 			_, faults := spec.Admitter{}.Admit(a)
-			admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
+			admissiontest.Same(t, string(filled), admissiontest.Words(t, faults), nil)
 		})
 	}
 }
 
 func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 	const raw = `{"z":1.10,"big":12345678901234567890123,"html":"<&>", "workspace" : {"server":"vc","x":1e2}}`
-	a := admittest.Admission([]byte(raw))
+	a := admissiontest.Admission([]byte(raw))
 	filled, err := spec.Admitter{}.Default(a)
 	const want = `{"big":12345678901234567890123,"credentialsSecret":{"name":"vsphere-cloud-credentials"},"html":"<&>","userDataSecret":{"name":"worker-user-data"},"workspace":{"server":"vc","x":1e2},"z":1.10}`
 	if err != nil || string(filled) != want {
@@ -95,11 +95,11 @@ func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 
 func TestDefaultOfWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `{`, `{"workspace":[]}`, `{"userDataSecret":"a"}`} {
-		if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
+		if filled, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: %s, %v", raw, filled, err)
 		}
 	}
-	if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(` null `))); err != nil || string(filled) == "" {
+	if filled, err := (spec.Admitter{}).Default(admissiontest.Admission([]byte(` null `))); err != nil || string(filled) == "" {
 		t.Errorf("nothing is a spec without fields: %s, %v", filled, err)
 	}
 }

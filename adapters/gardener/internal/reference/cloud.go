@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/adapters/internal/nova"
 )
 
-// await polls a server until it is as wanted.
+// await polls a server until it reaches the wanted state.
 func await(ctx context.Context, c *nova.Cloud, id string, every time.Duration, wanted func(nova.Server, error) (bool, error)) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -31,7 +31,7 @@ func await(ctx context.Context, c *nova.Cloud, id string, every time.Duration, w
 	}
 }
 
-// coded says by a code what went wrong.
+// coded adds a code to an error.
 func coded(err error) error {
 	if err == nil {
 		return nil

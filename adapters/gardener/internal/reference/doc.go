@@ -1,5 +1,5 @@
-// Package reference is a driver for OpenStack in the shape that drivers of others have: it knows machines by
-// name and tags, keeps nothing between calls and logs in for each, polls until what it asked for is done, and
-// says what went wrong by a code. It speaks to the double of OpenStack in dev/clouds, which adapters are tried
-// against, and knows no more of OpenStack than that takes.
+// Package reference is a driver for OpenStack in the form of third-party drivers: it identifies machines by
+// name and tags, stores nothing between calls, logs in for each call, polls until a call is complete, and
+// returns its errors as codes. It calls the simulator of OpenStack in dev/clouds, against which adapters are
+// tested, and has only the parts of OpenStack that it needs.
 package reference

@@ -18,28 +18,28 @@ import (
 	"github.com/millwright-dev/millwright/adapters/internal/nova"
 )
 
-// Habits are what drivers differ in.
+// Habits are the differences between drivers.
 type Habits struct {
 	// NoStatus and NoListing: the driver has no such call.
 	NoStatus, NoListing bool
-	// Initializes: a server is complete only once it was marked after it was made.
+	// Initializes: a server is complete only after it was marked.
 	Initializes bool
-	// Poll is how often it looks; 0 for 5 s.
+	// Poll is the polling interval; 0 means 5 s.
 	Poll time.Duration
-	// Removal is how it removes, and what it shows afterwards.
+	// Removal is how it deletes, and what it shows afterwards.
 	Removal
-	// Slow is how long each call takes that changes nothing.
+	// Slow is the duration of each call that changes nothing.
 	Slow time.Duration
 }
 
-// Removal is what drivers differ in when they remove.
+// Removal are the differences between drivers in deletions.
 type Removal struct {
-	// Accepts: DeleteMachine returns once the removal was accepted, and the server goes later.
+	// Accepts: DeleteMachine returns once the deletion was accepted, and the server is deleted later.
 	Accepts bool
-	// Shows is for how long the status of a machine shows a server that was removed, where the provider
-	// ID names it, and says nothing of its state: EC2 lists instances for an hour after their end.
+	// Shows is how long the status of a machine shows a deleted server, if the provider ID names it, without
+	// its state: EC2 lists instances for an hour after their end.
 	Shows time.Duration
-	// Lists: the listing shows it for as long. Refuses: the status fails for it instead.
+	// Lists: the listing shows it for as long. Refuses: the status fails instead.
 	Lists, Refuses bool
 }
 
@@ -53,13 +53,13 @@ type Driver struct {
 
 var _ driver.Driver = &Driver{}
 
-// providerName is what its classes call their provider.
+// providerName is the provider's name in its classes.
 const providerName = "OpenStack"
 
-// initialized is the metadata of a server that is complete.
+// initialized is the metadata key of a complete server.
 const initialized = "initialized"
 
-// spec is that of Gardener's driver for OpenStack, as far as it is read here.
+// spec has the used fields of the spec of Gardener's driver for OpenStack.
 type spec struct {
 	ImageName        string            `json:"imageName"`
 	FlavorName       string            `json:"flavorName"`
@@ -70,7 +70,7 @@ type spec struct {
 	Tags             map[string]string `json:"tags"`
 }
 
-// open validates class and secret, and logs in: for each call anew.
+// open validates class and secret, and logs in, for each call.
 func (d *Driver) open(ctx context.Context, class *v1alpha1.MachineClass, secret *corev1.Secret) (*nova.Cloud, spec, error) {
 	var s struct{ Spec spec }
 	switch {
@@ -102,7 +102,7 @@ func (d *Driver) poll() time.Duration {
 
 func providerID(region, id string) string { return "openstack:///" + region + "/" + id }
 
-// CreateMachine makes a server, unless there is one, and waits until it is ACTIVE.
+// CreateMachine creates a server, unless it exists, and waits until it is ACTIVE.
 func (d *Driver) CreateMachine(ctx context.Context, r *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
 	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Driver) CreateMachine(ctx context.Context, r *driver.CreateMachineReque
 	return out, coded(err)
 }
 
-// discard removes a server that was accepted and given up, and says why.
+// discard deletes a server that was accepted and then failed, and returns its fault.
 func (d *Driver) discard(ctx context.Context, c *nova.Cloud, s nova.Server) error {
 	if _, err := c.Call(ctx, http.MethodDelete, c.Services["compute"]+"/servers/"+s.ID, nil, nil); err != nil && !nova.Gone(err) {
 		return err
@@ -141,7 +141,7 @@ func (d *Driver) discard(ctx context.Context, c *nova.Cloud, s nova.Server) erro
 	return status.Error(code, fmt.Sprintf("server %s went into ERROR: %s", s.ID, s.Fault.Message))
 }
 
-// order asks for a server.
+// order creates a server.
 func order(ctx context.Context, c *nova.Cloud, name string, s spec, userData []byte) (string, error) {
 	id, err := c.Order(ctx, nova.Order{
 		Name: name, Image: s.ImageName, Flavor: s.FlavorName, KeyName: s.KeyName, Zone: s.AvailabilityZone, Network: s.NetworkID, Metadata: s.Tags,
@@ -175,7 +175,8 @@ func (d *Driver) InitializeMachine(ctx context.Context, r *driver.InitializeMach
 	return &driver.InitializeMachineResponse{ProviderID: providerID(s.Region, there[0].ID), NodeName: r.Machine.Name, Addresses: there[0].NodeAddresses()}, nil
 }
 
-// DeleteMachine removes the server that the provider ID names, or else those of the name, and waits until they are gone.
+// DeleteMachine deletes the server of the provider ID, or else those of the name, and waits until they are
+// deleted.
 func (d *Driver) DeleteMachine(ctx context.Context, r *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
 	c, s, err := d.open(ctx, r.MachineClass, r.Secret)
 	if err != nil {
@@ -276,7 +277,7 @@ func (d *Driver) ListMachines(ctx context.Context, r *driver.ListMachinesRequest
 	return out, nil
 }
 
-// GetVolumeIDs tells the volumes of Cinder.
+// GetVolumeIDs returns the names of Cinder volumes.
 func (d *Driver) GetVolumeIDs(_ context.Context, r *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error) {
 	out := &driver.GetVolumeIDsResponse{}
 	for _, v := range r.PVSpecs {

@@ -9,13 +9,13 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
 )
 
-// removed are the servers that were removed. It is safe for concurrent use.
+// removed are the deleted servers. It is safe for concurrent use.
 type removed struct {
 	mu  sync.Mutex
 	all map[string]grave
 }
 
-// grave is a server that was removed.
+// grave is a deleted server.
 type grave struct {
 	name string
 	at   time.Time
@@ -32,7 +32,7 @@ func (r *removed) note(providerID, name string) {
 	}
 }
 
-// since are the names of those that were removed within d, by provider ID.
+// since are the names of the servers deleted within d, by provider ID.
 func (r *removed) since(d time.Duration) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,13 +45,13 @@ func (r *removed) since(d time.Duration) map[string]string {
 	return out
 }
 
-// shows reports whether the status still shows what was removed.
+// shows reports whether the status still shows a deleted server.
 func (d *Driver) shows(providerID string) bool {
 	_, is := d.removed.since(d.Shows)[providerID]
 	return is
 }
 
-// dawdle takes the time that a call takes.
+// dawdle waits for the duration of a call.
 func (d *Driver) dawdle(ctx context.Context) error {
 	if d.Slow <= 0 {
 		return nil

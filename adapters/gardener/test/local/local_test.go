@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
-// beyond are the demands that this driver leaves no room for; they are made all the same, and fail.
+// beyond are the checks that this driver cannot pass; the suite runs them nevertheless, and they must fail.
 var beyond = map[string]string{
 	"owner":               "a driver writes no owner on an instance",
 	"owner unknown":       "a driver writes no namespace on an instance",
@@ -34,16 +34,16 @@ var beyond = map[string]string{
 	"listing complete":    "its clusters are namespaces, and the suite has one",
 }
 
-// fresh are the checks after whose first process another begins.
+// fresh are the checks that restart the process.
 var fresh = map[string]bool{"crash after create": true, "delete repeated": true}
 
 const (
 	namespace = "machines"
-	// starts is how long a pod takes to run.
+	// starts is the time until a pod runs.
 	starts = 40 * time.Second
 )
 
-// cluster is the one whose pods are machines.
+// cluster is a cluster whose pods are machines.
 type cluster struct{ client client.Client }
 
 func newCluster(t *testing.T) cluster {
@@ -57,7 +57,7 @@ func newCluster(t *testing.T) cluster {
 	return cluster{fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&corev1.Pod{}).Build()}
 }
 
-// kubelet lets pods run that are old enough, until ctx ends.
+// kubelet starts pods that are old enough, until ctx ends.
 func (c cluster) kubelet(ctx context.Context) {
 	seen := map[string]time.Time{}
 	for ctx.Err() == nil {
@@ -100,7 +100,7 @@ func class(api, name string) provider.Class {
 	}
 }
 
-// pod is what the driver makes of a machine, but for what does not matter here.
+// pod is the driver's pod for a machine, with the relevant fields.
 func pod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -111,7 +111,7 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
-// TestADriverOfOthersConforms: the driver as it is published, in the time of a bubble.
+// TestADriverOfOthersConforms: the published driver, in a synctest bubble.
 func TestADriverOfOthersConforms(t *testing.T) {
 	for _, c := range providertest.Checks() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestAnOlderDriverLives: a machine of a driver without InitializeMachine is made, found, complete, and removed.
+// TestAnOlderDriverLives: a machine of a driver without InitializeMachine is created, found, complete, and
+// deleted.
 func TestAnOlderDriverLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := gardener.New(t.Context(), gardener.Config{Name: "shelf", Driver: older.NewShelf(), Clock: clock.RealClock{}})

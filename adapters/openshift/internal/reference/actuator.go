@@ -16,13 +16,13 @@ import (
 	"github.com/millwright-dev/millwright/adapters/internal/nova"
 )
 
-// Habits are what actuators differ in.
+// Habits are the differences between actuators.
 type Habits struct {
 	// Blocks: Create returns once the server is ACTIVE.
 	Blocks bool
-	// NoProviderID: machines go by their addresses, as with libvirt.
+	// NoProviderID: machines are identified by their addresses, as with libvirt.
 	NoProviderID bool
-	// Poll is how often it looks while it blocks; 0 for 5 s.
+	// Poll is the polling interval while it blocks; 0 means 5 s.
 	Poll time.Duration
 }
 
@@ -35,10 +35,10 @@ type Actuator struct {
 
 const clusterLabel = "machine.openshift.io/cluster-api-cluster"
 
-// settle is for how long a server that was ordered may not be listed.
+// settle is the time for which a new server may not be listed.
 const settle = 20 * time.Second
 
-// Create makes a server, unless there is one.
+// Create creates a server, unless it exists.
 func (a *Actuator) Create(ctx context.Context, m *machinev1.Machine) error {
 	s, err := a.open(ctx, m)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *Actuator) Create(ctx context.Context, m *machinev1.Machine) error {
 	return a.failed(ctx, m, a.await(ctx, s, id))
 }
 
-// await waits until the server is up. One that is given up is removed.
+// await waits until the server is running. It deletes a server that failed.
 func (a *Actuator) await(ctx context.Context, s *site, id string) error {
 	tick := time.NewTicker(max(a.Poll, time.Second))
 	defer tick.Stop()
@@ -95,7 +95,7 @@ func (a *Actuator) await(ctx context.Context, s *site, id string) error {
 	}
 }
 
-// Exists reports whether there is a server. One that was just ordered is waited for.
+// Exists reports whether the server exists. It asks to be called later about a new server.
 func (a *Actuator) Exists(ctx context.Context, m *machinev1.Machine) (bool, error) {
 	s, err := a.open(ctx, m)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *Actuator) Exists(ctx context.Context, m *machinev1.Machine) (bool, erro
 	return len(there) > 0, nil
 }
 
-// Update takes down what the server is like.
+// Update writes the server's state to the machine.
 func (a *Actuator) Update(ctx context.Context, m *machinev1.Machine) error {
 	s, err := a.open(ctx, m)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1.Machine) error {
 	return nil
 }
 
-// Delete asks for the end of the machine's servers.
+// Delete deletes the machine's servers.
 func (a *Actuator) Delete(ctx context.Context, m *machinev1.Machine) error {
 	s, err := a.open(ctx, m)
 	if err != nil {

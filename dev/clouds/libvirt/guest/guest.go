@@ -1,6 +1,6 @@
-// Package guest is what runs first in the virtual machines of `make run PROVIDER=libvirt` and `make test-libvirt`: it takes the user data as
-// cloud-init or Ignition would, and starts containerd and the kubelet, which joins the cluster that the user data names. The image that has
-// it is made by hack/libvirt.
+// Package guest is the init process in the virtual machines of `make run PROVIDER=libvirt` and `make
+// test-libvirt`: it reads the user data as cloud-init or Ignition would, and starts containerd and the
+// kubelet, which joins the cluster in the user data. hack/libvirt builds its image.
 package guest
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/hollow"
 )
 
-// Gateway is where the API server is reached from a guest: somebody listens there for it.
+// Gateway is the address at which a guest reaches the API server: a proxy listens there.
 const Gateway = "192.168.126.1:6443"
 
-// Boot starts everything and returns what the node is called.
+// Boot starts everything and returns the node's name.
 func Boot() (name string, err error) {
 	if err := errors.Join(mounts(), modules("/modules"), groups()); err != nil {
 		return "", err
@@ -38,7 +38,7 @@ func Boot() (name string, err error) {
 	if err := unix.Sethostname([]byte(s.hostname)); err != nil {
 		return "", fmt.Errorf("set the host's name: %w", err)
 	}
-	// The container runtime gives it to pods.
+	// The container runtime copies it into pods.
 	if err := os.WriteFile("/etc/hosts", []byte("127.0.0.1 localhost "+s.hostname+"\n"), 0o644); err != nil { //nolint:gosec // Everybody reads it.
 		return "", err
 	}
@@ -55,7 +55,7 @@ func Boot() (name string, err error) {
 	return s.hostname, kubelet(s)
 }
 
-// settings are what the guest was given.
+// settings are the guest's settings.
 type settings struct {
 	hostname   string
 	kubeconfig []byte
@@ -64,11 +64,11 @@ type settings struct {
 const (
 	cidata   = "/dev/vdb"
 	firmware = "/sys/firmware/qemu_fw_cfg/by_name/opt/com.coreos/config/raw"
-	// leased is where the script of the DHCP client leaves the name that it is given.
+	// leased is the file in which the script of the DHCP client writes the host name.
 	leased = "/run/hostname"
 )
 
-// read takes the user data from the firmware, where Ignition looks for it, or else from a disk, where cloud-init does.
+// read reads the user data from the firmware, as Ignition does, or else from a disk, as cloud-init does.
 func read() (s settings, err error) {
 	userData, err := os.ReadFile(firmware)
 	if name, err := os.ReadFile(leased); err == nil {
@@ -100,7 +100,7 @@ func read() (s settings, err error) {
 	return s, err
 }
 
-// Server is the address of the API server of a kubeconfig.
+// Server is the address of the API server in a kubeconfig.
 func Server(kubeconfig []byte) (string, error) {
 	var c struct {
 		Clusters []struct {
@@ -119,7 +119,7 @@ func Server(kubeconfig []byte) (string, error) {
 	return u.Host, nil
 }
 
-// start runs a program for as long as the guest lives. What it says is on the guest's console.
+// start runs a program for the guest's lifetime. Its output is on the guest's console.
 func start(program string, args ...string) error {
 	c := exec.Command(program, args...)
 	c.Env = environment
@@ -153,7 +153,7 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.snapshotter.v1.er
 const podNetwork = `{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "pods", "isDefaultGateway": true,
  "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16"}]]}}]}`
 
-// containerd starts the container runtime, waits for it, and gives it the images that there are.
+// containerd starts the container runtime, waits for it, and imports the available images.
 func containerd() error {
 	err := errors.Join(os.WriteFile("/etc/containerd.toml", []byte(runtimeConfig), 0o600), os.WriteFile("/etc/cni/net.d/pods.conflist", []byte(podNetwork), 0o600))
 	if err != nil {
@@ -175,7 +175,8 @@ func containerd() error {
 	return err
 }
 
-// kubelet joins the cluster, under the provider ID that the machine controller has for the guest: its UUID is in its firmware.
+// kubelet joins the cluster, with the provider ID of the machine controller: the guest's UUID is in its
+// firmware.
 func kubelet(s settings) error {
 	raw, err := os.ReadFile("/sys/class/dmi/id/product_uuid")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts are those that whoever starts first has to make. /proc, /sys and /dev are there.
+// mounts mounts the file systems that an init process must mount. /proc, /sys and /dev are mounted already.
 func mounts() (err error) {
 	for _, m := range []struct{ what, where, kind string }{
 		{"tmpfs", "/run", "tmpfs"},
@@ -28,7 +28,7 @@ func mounts() (err error) {
 			err = errors.Join(err, wrapped("mount "+m.where, unix.Mount(m.what, m.where, m.kind, 0, "")))
 		}
 	}
-	// The kubelet's mounts get into containers.
+	// The kubelet's mounts propagate into containers.
 	return errors.Join(err, wrapped("share mounts", unix.Mount("", "/", "", unix.MS_SHARED|unix.MS_REC, "")))
 }
 
@@ -39,7 +39,7 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// modules loads all of a folder, in the order of their names.
+// modules loads all kernel modules of a folder, in the order of their names.
 func modules(dir string) (err error) {
 	files, _ := filepath.Glob(dir + "/*.ko")
 	slices.Sort(files)
@@ -56,7 +56,7 @@ func modules(dir string) (err error) {
 	return err
 }
 
-// groups hands the controllers of cgroups on, which is only possible where no process is.
+// groups delegates the cgroup controllers, which is only possible in a cgroup without processes.
 func groups() error {
 	if err := os.MkdirAll("/sys/fs/cgroup/init", 0o755); err != nil {
 		return err
@@ -67,7 +67,7 @@ func groups() error {
 	return os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+cpu +cpuset +memory +pids +io"), 0o644) //nolint:gosec // The kernel decides.
 }
 
-// dhcp is what the DHCP client runs with what it was given.
+// dhcp is the script that the DHCP client runs with the lease.
 const dhcp = `#!/bin/sh
 [ "$1" = bound ] || [ "$1" = renew ] || exit 0
 ip addr replace "$ip/$mask" dev "$interface"
@@ -76,7 +76,7 @@ ip addr replace "$ip/$mask" dev "$interface"
 echo "nameserver ${dns:-127.0.0.1}" > /etc/resolv.conf
 `
 
-// network asks for an address, and keeps it.
+// network requests an address, and renews it.
 func network() error {
 	if err := os.WriteFile("/run/dhcp", []byte(dhcp), 0o755); err != nil { //nolint:gosec // It is run.
 		return err
@@ -96,14 +96,14 @@ func network() error {
 	if err := run("/bin/ip", "link", "set", "eth0", "up"); err != nil {
 		return err
 	}
-	// It goes on in the background once it has an address.
+	// The client continues in the background once it has an address.
 	return run("/bin/udhcpc", "-i", "eth0", "-s", "/run/dhcp", "-t", "20", "-T", "2", "-A", "2", "-S")
 }
 
-// forward leads connections to an address of the guest's own to another one.
+// forward forwards connections from an address of the guest to another one.
 func forward(from, to string) error {
 	if !strings.HasPrefix(from, "127.") && !strings.HasPrefix(from, "localhost") {
-		return nil // it is reached as it is
+		return nil // no forwarding needed
 	}
 	l, err := net.Listen("tcp", from)
 	if err != nil {
@@ -113,7 +113,7 @@ func forward(from, to string) error {
 	return nil
 }
 
-// Forward joins whatever comes to l with an address over TCP, until l is closed.
+// Forward forwards connections of l to an address over TCP, until l is closed.
 func Forward(l net.Listener, to string) {
 	for {
 		near, err := l.Accept()
@@ -124,7 +124,7 @@ func Forward(l net.Listener, to string) {
 	}
 }
 
-// join passes on what comes on a connection to an address, and back, until both sides have ended.
+// join copies data between two connections in both directions, until both sides have ended.
 func join(near net.Conn, to string) {
 	defer func() { _ = near.Close() }()
 	far, err := net.DialTimeout("tcp", to, 10*time.Second)

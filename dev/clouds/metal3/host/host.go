@@ -1,5 +1,6 @@
-// Package host plays hosts of Metal3: what the operator of bare metal would make of a BareMetalHost, as a function of the object and the
-// time. So the same hosts live in the double's memory and in a real API server.
+// Package host simulates hosts of Metal3: what the baremetal-operator would do with a BareMetalHost, as a
+// function of the object and the time. So the same hosts can be in the simulator's memory and in a real API
+// server.
 package host
 
 import (
@@ -14,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Host is a BareMetalHost, with the field that its types do not have yet.
+// Host is a BareMetalHost with a field that the imported types lack.
 type Host struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -22,31 +23,32 @@ type Host struct {
 	Status            metal3.BareMetalHostStatus `json:"status,omitempty"`
 }
 
-// Spec is that of a host.
+// Spec is the spec of a host.
 type Spec struct {
 	metal3.BareMetalHostSpec `json:",inline"`
-	// DisablePowerOff: it is never switched off, since nothing could switch it on again.
+	// DisablePowerOff: the host must never be powered off, since it could not be powered on again.
 	DisablePowerOff bool `json:"disablePowerOff,omitempty"`
 }
 
-// Knobs are how long what a host does takes.
+// Knobs are the durations of a host's steps.
 type Knobs struct {
-	// Step is one of registering, inspecting, preparing and going.
+	// Step is the duration of registering, inspecting, preparing and deleting.
 	Step time.Duration
-	// Provision and Deprovision are for the disk, Power is how long a host that is rebooted is off.
+	// Provision and Deprovision are for the disk, Power is the time without power during a reboot.
 	Provision, Deprovision, Power time.Duration
 }
 
-// BreakAnnotation breaks a host for as long as it is there: its value is a [metal3.ErrorType].
+// BreakAnnotation breaks a host while it is set: its value is a [metal3.ErrorType].
 const BreakAnnotation = "double.metal3.millwright.dev/break"
 
-// rebootOnce is the annotation of one reboot. Others of its prefix hold a host off for as long as they are there.
+// rebootOnce is the annotation for a single reboot. Others with its prefix keep a host off while they are
+// set.
 const rebootOnce = metal3.RebootAnnotationPrefix
 
-// Read is a host from its JSON.
+// Read decodes a host from JSON.
 func Read(raw []byte) (h Host, err error) { return h, json.Unmarshal(raw, &h) }
 
-// Next is what becomes of a host by now. Only its status, its annotations and its finalizers differ.
+// Next is the host at a time. Only its status, its annotations and its finalizers differ.
 func Next(h Host, now time.Time, k Knobs) Host {
 	n := next{Host: copied(h), now: now, knobs: k}
 	if _, paused := h.Annotations[metal3.PausedAnnotation]; paused {
@@ -76,17 +78,17 @@ func copied(h Host) Host {
 	return h
 }
 
-// Changed reports what of two versions of a host differs: what is in its metadata, and its status.
+// Changed reports the differences of two versions of a host: in its metadata, and in its status.
 func Changed(a, b Host) (metadata, status bool) {
 	return !maps.Equal(a.Annotations, b.Annotations) || !slices.Equal(a.Finalizers, b.Finalizers), !equality.Semantic.DeepEqual(a.Status, b.Status)
 }
 
-// stuck is the state that an error keeps a host in. What cannot be provisioned can be given back all the same.
+// stuck is the state that an error keeps a host in. A host that cannot be provisioned can still be released.
 var stuck = map[metal3.ErrorType]metal3.ProvisioningState{
 	metal3.RegistrationError: metal3.StateRegistering, metal3.InspectionError: metal3.StateInspecting, metal3.PreparationError: metal3.StatePreparing,
 }
 
-// next is a host on its way.
+// next is a host in transition.
 type next struct {
 	Host
 	now   time.Time
@@ -104,19 +106,19 @@ func (n *next) touch() {
 	n.Status.LastUpdated = &at
 }
 
-// after reports whether the last change is so long ago.
+// after reports whether the last change is that long ago.
 func (n *next) after(d time.Duration) bool {
 	return n.Status.LastUpdated == nil || n.now.Sub(n.Status.LastUpdated.Time) >= d
 }
 
-// health tells of what is broken, and of what is mended.
+// health reports errors and their end.
 func (n *next) health() {
 	broken := n.Annotations[BreakAnnotation]
 	_, detached := n.Annotations[metal3.DetachedAnnotation]
 	switch {
 	case broken != "":
 		n.Status.ErrorType, n.Status.OperationalStatus = metal3.ErrorType(broken), metal3.OperationalStatusError
-		n.Status.ErrorMessage, n.Status.ErrorCount = "the double was asked for a "+broken, 1
+		n.Status.ErrorMessage, n.Status.ErrorCount = "the simulator was asked for a "+broken, 1
 		return
 	case detached:
 		n.Status.OperationalStatus = metal3.OperationalStatusDetached
@@ -126,10 +128,10 @@ func (n *next) health() {
 	n.Status.ErrorType, n.Status.ErrorMessage, n.Status.ErrorCount = "", "", 0
 }
 
-// wanted reports whether there is something to be written on its disk.
+// wanted reports whether the spec requests a deployment.
 func (n *next) wanted() bool { return n.Spec.Image != nil || n.Spec.CustomDeploy != nil }
 
-// live takes a host from being made to being provisioned, and back.
+// live moves a host from registration to provisioning, and back.
 func (n *next) live(state metal3.ProvisioningState) {
 	k := n.knobs
 	switch state {
@@ -195,7 +197,7 @@ func (n *next) registered() {
 	}
 }
 
-// inspect reads the hardware: it is said in the annotation by which users can do that, too.
+// inspect reads the hardware, from the annotation in which users may set it too.
 func (n *next) inspect() {
 	raw, ok := n.Annotations[metal3.HardwareDetailsAnnotation]
 	if !ok || n.Status.HardwareDetails != nil {
@@ -224,7 +226,7 @@ func (n *next) provision() {
 	}
 }
 
-// asWritten reports whether the disk has what the spec wants.
+// asWritten reports whether the disk has the deployment of the spec.
 func (n *next) asWritten() bool {
 	image := metal3.Image{}
 	if n.Spec.Image != nil {
@@ -234,7 +236,7 @@ func (n *next) asWritten() bool {
 		equality.Semantic.DeepEqual(n.Spec.CustomDeploy, n.Status.Provisioning.CustomDeploy)
 }
 
-// leave takes a host that is deleted to its end.
+// leave moves a deleted host to its end.
 func (n *next) leave(state metal3.ProvisioningState) {
 	switch state {
 	case metal3.StateProvisioning, metal3.StateProvisioned:
@@ -255,7 +257,7 @@ func (n *next) leave(state metal3.ProvisioningState) {
 	}
 }
 
-// powered are the states in which a host is switched as its spec says.
+// powered are the states in which a host's power follows its spec.
 var powered = []metal3.ProvisioningState{metal3.StateReady, metal3.StateAvailable, metal3.StateProvisioned, metal3.StateExternallyProvisioned}
 
 // power switches a host, and reboots it.
@@ -284,7 +286,7 @@ func (n *next) power() {
 	}
 }
 
-// Runs reports whether what is on its disk runs.
+// Runs reports whether the deployment on its disk runs.
 func (h Host) Runs() bool {
 	return h.Status.PoweredOn && slices.Contains([]metal3.ProvisioningState{metal3.StateProvisioned, metal3.StateExternallyProvisioned}, h.Status.Provisioning.State)
 }

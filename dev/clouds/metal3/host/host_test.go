@@ -16,7 +16,7 @@ import (
 
 var knobs = host.Knobs{Step: time.Second, Provision: 2 * time.Second, Deprovision: 2 * time.Second, Power: 2 * time.Second}
 
-// lived is what a host goes through in so many seconds: each state once, with "+" where it is on.
+// lived returns the states of a host within so many seconds: each state once, with "+" if it is powered on.
 func lived(h *host.Host, now *time.Time, seconds int) string {
 	var all []string
 	for range seconds * 2 {
@@ -35,7 +35,7 @@ func lived(h *host.Host, now *time.Time, seconds int) string {
 	return strings.Join(all, " > ")
 }
 
-// changes are what is done to a host, one after another, each once it has come to rest.
+// changes are changes to a host, one after another, each after the host has come to rest.
 type changes []func(*host.Host)
 
 func TestLife(t *testing.T) {
@@ -114,7 +114,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestBeginnings: not every host is made ready to be provisioned.
+// TestBeginnings: some hosts are not prepared for provisioning.
 func TestBeginnings(t *testing.T) {
 	for _, r := range []struct {
 		reason string
@@ -134,7 +134,7 @@ func TestBeginnings(t *testing.T) {
 	}
 }
 
-// TestErrors: what is broken is told, in the words of Metal3, and is over when it is mended.
+// TestErrors: an error is reported in the words of Metal3, and ends when it is repaired.
 func TestErrors(t *testing.T) {
 	for _, kind := range []metal3.ErrorType{
 		metal3.RegistrationError, metal3.InspectionError, metal3.PreparationError, metal3.ProvisioningError, metal3.PowerManagementError,
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPure: what a host was before is not changed, and what users wrote stays.
+// TestPure: the former version of a host is not changed, and users' fields stay.
 func TestPure(t *testing.T) {
 	raw := []byte(`{"metadata":{"name":"h","annotations":{"inspect.metal3.io/hardwaredetails":"{\"hostname\":\"h\",\"ramMebibytes\":1024}","reboot.metal3.io":""}},` +
 		`"spec":{"online":true,"disablePowerOff":true,"bmc":{"address":"a","credentialsName":"b"},"consumerRef":{"name":"m"}},` +

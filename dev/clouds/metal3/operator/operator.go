@@ -1,4 +1,5 @@
-// Package operator does in a real API server what the operator of bare metal does there: hosts become what package host says.
+// Package operator does in a real API server what the baremetal-operator does: hosts change as package host
+// computes.
 package operator
 
 import (
@@ -16,12 +17,12 @@ import (
 	"github.com/millwright-dev/millwright/dev/clouds/metal3/host"
 )
 
-// CRD is that of BareMetalHosts, as YAML, with the fields that matter; others are kept.
+// CRD is that of BareMetalHosts, as YAML, with the used fields; other fields are preserved.
 //
 //go:embed crd.yaml
 var CRD []byte
 
-// Run looks at all hosts again and again until ctx ends. report is told what could not be done; it is tried again.
+// Run reconciles all hosts again and again until ctx ends. report gets errors; the next round retries.
 func Run(ctx context.Context, c client.Client, k host.Knobs, report func(error)) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c client.Client, k host.Knobs, report func(error))
 	}
 }
 
-// Step takes each host one step further.
+// Step moves each host one step further.
 func Step(ctx context.Context, c client.Client, now time.Time, k host.Knobs) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetAPIVersion("metal3.io/v1alpha1")
@@ -47,7 +48,7 @@ func Step(ctx context.Context, c client.Client, now time.Time, k host.Knobs) err
 	}
 	var errs []error
 	for i := range all.Items {
-		// Somebody else may have written it since it was listed.
+		// Another client may have written it since it was listed.
 		if err := step(ctx, c, &all.Items[i], now, k); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}

@@ -59,7 +59,7 @@ func parse(args []string) (*options, error) {
 	o.specs[provider.OpenShift] = fs.String("openshift-spec", "", "file with a valid provider spec of machine.openshift.io (JSON); empty: that API is not tried")
 	o.specs[provider.Gardener] = fs.String("gardener-spec", "", "file with a valid provider spec of machine.sapcloud.io (JSON); empty: that API is not tried")
 	fs.StringToStringVar(&o.credentials, "credential", nil, "KEY=VALUE of the credentials, may be repeated")
-	fs.DurationVar(&o.patience, "patience", time.Minute, "how long an instance may take to run, and to be gone")
+	fs.DurationVar(&o.patience, "patience", time.Minute, "how long an instance may take to start, and to be deleted")
 	fs.StringVar(&o.only, "run", "", "only the check of this name")
 	if err := fs.Parse(args); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&l.Address, "listen", "", "where to listen: unix:///path, or host:port with the flags of TLS")
 	fs.StringVar(&tls.Cert, "tls-cert", "", "file with the certificate of this program; all TLS files are read again for each connection")
 	fs.StringVar(&tls.Key, "tls-key", "", "file with the key of that certificate")
-	fs.StringVar(&tls.CA, "tls-ca", "", "file with the CA that certificates of controllers are of, and of nobody else")
+	fs.StringVar(&tls.CA, "tls-ca", "", "file with the CA of the controllers' certificates, which must sign no others")
 	fs.StringVar(&target, "target-kubeconfig", "", "kubeconfig of the cluster that nodes of the kwok back end join")
 	config.AddFlags(fs)
 	if err := fs.Parse(args); err != nil {

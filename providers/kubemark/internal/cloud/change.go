@@ -5,48 +5,47 @@ import (
 	"time"
 )
 
-// Lookup returns the instance as it is now.
-func (c *Cloud) Lookup(ctx context.Context, cluster string, g Given) (s Sight, ok bool, err error) {
+// Lookup returns the current instance.
+func (c *Cloud) Lookup(ctx context.Context, cluster string, g InstanceRef) (s Instance, ok bool, err error) {
 	r, err := c.reread(Record{ID: g.ID, Cluster: cluster, UID: g.UID, Node: g.Node})
 	if err != nil || r == nil {
-		return Sight{}, false, err
+		return Instance{}, false, err
 	}
 	s, ok = c.observe(ctx, *r)
 	return s, ok, nil
 }
 
-// Change is what a caller may alter in an instance.
+// Change is a change that a caller makes to an instance.
 type Change func(r *Record, now time.Time)
 
-// Change alters the instance and then does what is due for it; what fails of
-// that is done later. It returns false when the instance is gone.
-func (c *Cloud) Change(ctx context.Context, cluster string, g Given, change Change) (s Sight, ok bool, err error) {
+// Change changes the instance and then advances it; failed effects are repeated later. It returns false if
+// the instance does not exist.
+func (c *Cloud) Change(ctx context.Context, cluster string, g InstanceRef, change Change) (s Instance, ok bool, err error) {
 	r := Record{ID: g.ID, Cluster: cluster, UID: g.UID, Node: g.Node}
 	unlock, err := c.store.Lock(r.Cluster, r.Key())
 	if err != nil {
-		return Sight{}, false, err
+		return Instance{}, false, err
 	}
 	defer unlock()
 	kept, err := c.reread(r)
 	if err != nil || kept == nil {
-		return Sight{}, false, err
+		return Instance{}, false, err
 	}
 	change(kept, c.clock.Now())
 	if err := c.store.Put(*kept); err != nil {
-		return Sight{}, false, err
+		return Instance{}, false, err
 	}
 	id := kept.ID
 	if err := c.advanceLocked(ctx, &kept); err != nil {
-		behind(ctx, err, id)
+		logBehind(ctx, err, id)
 	}
 	if kept == nil {
-		return Sight{}, false, nil
+		return Instance{}, false, nil
 	}
-	return c.sight(*kept), true, nil
+	return c.instanceOf(*kept), true, nil
 }
 
-// Reboot is the change that a request for a reboot makes. The same request again
-// makes none.
+// Reboot is the change of a reboot request. Repeating the same request changes nothing.
 func (c *Cloud) Reboot(request string) Change {
 	reboot := c.SetPower(PowerReboot)
 	return func(r *Record, now time.Time) {
@@ -58,8 +57,7 @@ func (c *Cloud) Reboot(request string) Change {
 	}
 }
 
-// SetPower is the change that a power operation makes. A body that ended by
-// itself is started again by PowerOn.
+// SetPower is the change of a power operation. PowerOn also starts a body that ended by itself.
 func (c *Cloud) SetPower(p Power) Change {
 	return func(r *Record, now time.Time) {
 		running := (r.Body.Want == Up || r.Body.Want == Silent) && !c.died(*r)

@@ -16,60 +16,58 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// retryAfter is how long an effect that failed, or is under way, waits for its
-// next turn when nobody asks for it.
+// retryAfter is the retry interval of an effect that failed or is in progress, if no caller reads the
+// instance earlier.
 const retryAfter = 250 * time.Millisecond
 
-// atOnce is how many instances get on at the same time: real ones boot without regard to each other.
+// atOnce is the number of instances that advance concurrently: real instances boot independently.
 const atOnce = 32
 
 // Cloud runs the instances of a store.
 type Cloud struct {
-	store  Store
-	clock  clock.Clock
-	bodies map[string]Body
-	agenda *agenda
-	dice   *dice
-	// running says that Run does what is due. A caller who looks at instances does not wait for that then: a listing of a thousand that have booted
-	// would last as long as all of them take to join.
+	store    Store
+	clock    clock.Clock
+	bodies   map[string]Body
+	schedule *schedule
+	dice     *dice
+	// running: Run advances due instances, so that callers do not wait for them: a listing of a thousand
+	// booted instances would otherwise last until all have joined.
 	running atomic.Bool
 }
 
-// New makes a cloud of a store and the bodies of its back ends.
+// New returns a cloud for a store and the bodies of its back ends.
 func New(store Store, c clock.Clock, bodies map[string]Body) *Cloud {
-	return &Cloud{store: store, clock: c, bodies: bodies, agenda: newAgenda(), dice: newDice()}
+	return &Cloud{store: store, clock: c, bodies: bodies, schedule: newAgenda(), dice: newDice()}
 }
 
-// RawError is the state of an instance that was given up.
+// RawError is the raw state of a failed instance.
 const RawError = "error"
 
-// Sight is an instance as it shows itself.
-type Sight struct {
+// Instance is a visible instance.
+type Instance struct {
 	Record
 	State provider.State
-	// Raw is this cloud's word for the state.
+	// Raw is the state in the cloud's words.
 	Raw string
 }
 
-// Wanted names what may be a machine's.
-type Wanted struct {
+// Query selects the instances that may be a machine's.
+type Query struct {
 	UID string
-	// Name is the machine's; an instance without a UID that claims it may be
-	// the machine's.
+	// Name is the machine's name; an instance without a UID that claims it may be the machine's.
 	Name string
-	// Recorded is the node name of the instance that the machine has recorded;
-	// empty when it has none.
+	// Recorded is the node name of the machine's recorded instance; empty: it has none.
 	Recorded string
 }
 
-// Find returns the instances with the UID, the one recorded, whatever UID it
-// has, and those without a UID that claim the name.
-func (c *Cloud) Find(ctx context.Context, cluster string, w Wanted) ([]Sight, error) {
+// Find returns the instances with the UID, the recorded one with any UID, and those without a UID that claim
+// the name.
+func (c *Cloud) Find(ctx context.Context, cluster string, w Query) ([]Instance, error) {
 	records, err := c.may(cluster, w)
 	if err != nil {
 		return nil, err
 	}
-	var out []Sight
+	var out []Instance
 	for _, r := range records {
 		if s, ok := c.observe(ctx, r); ok {
 			out = append(out, s)
@@ -78,8 +76,7 @@ func (c *Cloud) Find(ctx context.Context, cluster string, w Wanted) ([]Sight, er
 	return out, nil
 }
 
-// Locate is the cluster that has an instance of the machine with the UID; empty where none
-// has.
+// Locate returns the cluster that has an instance of the machine with the UID; empty: none has.
 func Locate(ctx context.Context, c *Cloud, uid string) (string, error) {
 	clusters, err := c.store.Clusters()
 	if err != nil {
@@ -100,7 +97,7 @@ func Locate(ctx context.Context, c *Cloud, uid string) (string, error) {
 }
 
 // may returns the records that may be a machine's: its own first.
-func (c *Cloud) may(cluster string, w Wanted) ([]Record, error) {
+func (c *Cloud) may(cluster string, w Query) ([]Record, error) {
 	own, err := c.store.Get(cluster, Key(w.UID, ""))
 	if err != nil {
 		return nil, err
@@ -121,7 +118,7 @@ func (c *Cloud) may(cluster string, w Wanted) ([]Record, error) {
 	}), nil
 }
 
-// recorded returns the record of the instance that has the node name.
+// recorded returns the record of the instance with the node name.
 func (c *Cloud) recorded(cluster, node string) ([]Record, error) {
 	if node == "" {
 		return nil, nil
@@ -135,16 +132,16 @@ func (c *Cloud) recorded(cluster, node string) ([]Record, error) {
 }
 
 // List yields all instances of the cluster, reading pageSize machines at once.
-func (c *Cloud) List(ctx context.Context, cluster string, pageSize int) iter.Seq2[Sight, error] {
-	return func(yield func(Sight, error) bool) {
+func (c *Cloud) List(ctx context.Context, cluster string, pageSize int) iter.Seq2[Instance, error] {
+	return func(yield func(Instance, error) bool) {
 		for after := ""; ; {
 			if err := ctx.Err(); err != nil {
-				yield(Sight{}, err)
+				yield(Instance{}, err)
 				return
 			}
 			records, next, err := c.store.Page(cluster, after, pageSize)
 			if err != nil {
-				yield(Sight{}, err)
+				yield(Instance{}, err)
 				return
 			}
 			for _, r := range records {
@@ -160,33 +157,32 @@ func (c *Cloud) List(ctx context.Context, cluster string, pageSize int) iter.Seq
 	}
 }
 
-// observe looks at an instance, for which it first does what is due, or has Run do it.
-func (c *Cloud) observe(ctx context.Context, r Record) (s Sight, exists bool) {
+// observe reads an instance. It first advances the instance if it is due, or leaves that to Run.
+func (c *Cloud) observe(ctx context.Context, r Record) (s Instance, exists bool) {
 	switch due := c.due(r); {
 	case due && c.running.Load():
-		c.agenda.set(r.appointment(), c.clock.Now())
+		c.schedule.set(r.appointment(), c.clock.Now())
 	case due:
 		now, err := c.advance(ctx, r)
 		if err != nil {
-			behind(ctx, err, r.ID)
+			logBehind(ctx, err, r.ID)
 		} else if now == nil {
-			return Sight{}, false
+			return Instance{}, false
 		}
 		if now != nil {
 			r = *now
 		}
 	}
-	return c.sight(r), true
+	return c.instanceOf(r), true
 }
 
-// due reports whether the body of r is not as it should be by now.
+// due reports whether the body of r differs from its wanted state.
 func (c *Cloud) due(r Record) bool {
 	want := r.LifeAt(c.clock.Now()).Want
 	return want != Absent && want != r.Body.Want
 }
 
-// advance does for the instance what is due, and returns it as it is then: nil
-// when it is gone.
+// advance brings the instance to its wanted state, and returns it; nil: it was deleted.
 func (c *Cloud) advance(ctx context.Context, r Record) (*Record, error) {
 	unlock, err := c.store.Lock(r.Cluster, r.Key())
 	if err != nil {
@@ -201,7 +197,7 @@ func (c *Cloud) advance(ctx context.Context, r Record) (*Record, error) {
 	return fresh, err
 }
 
-// reread returns the instance as the store has it; nil when it is gone.
+// reread returns the instance in the store; nil: it was deleted.
 func (c *Cloud) reread(r Record) (*Record, error) {
 	records, err := c.store.Get(r.Cluster, r.Key())
 	if err != nil {
@@ -215,15 +211,14 @@ func (c *Cloud) reread(r Record) (*Record, error) {
 	return nil, nil
 }
 
-// advanceLocked is advance for a holder of the machine's lock. It sets r to nil
-// when the instance is gone.
+// advanceLocked is advance for a holder of the machine's lock. It sets r to nil if the instance was deleted.
 func (c *Cloud) advanceLocked(ctx context.Context, r **Record) error {
 	rec := *r
 	when := rec.appointment()
 	for {
 		life := rec.LifeAt(c.clock.Now())
 		if life.Want == Absent || life.Want == rec.Body.Want {
-			c.agenda.set(when, life.Next)
+			c.schedule.set(when, life.Next)
 			return nil
 		}
 		body, err := c.body(rec.Traits.Backend)
@@ -234,11 +229,11 @@ func (c *Cloud) advanceLocked(ctx context.Context, r **Record) error {
 		reached, err := effect(ctx, body, rec, life.Want)
 		if reached && life.Want == Removed {
 			if err := c.forget(*rec); err != nil {
-				c.agenda.set(when, c.clock.Now().Add(retryAfter))
+				c.schedule.set(when, c.clock.Now().Add(retryAfter))
 				return err
 			}
 			*r = nil
-			c.agenda.set(when, time.Time{})
+			c.schedule.set(when, time.Time{})
 			return nil
 		}
 		if reached && rec.Power == PowerReboot {
@@ -248,14 +243,14 @@ func (c *Cloud) advanceLocked(ctx context.Context, r **Record) error {
 			err = errors.Join(err, c.store.Put(*rec))
 		}
 		if err != nil || !reached {
-			c.agenda.set(when, c.clock.Now().Add(retryAfter))
+			c.schedule.set(when, c.clock.Now().Add(retryAfter))
 			return err
 		}
 	}
 }
 
-// forget removes what the store has of an instance. The record goes last: as
-// long as it is there, somebody knows that there is something to remove.
+// forget deletes an instance from the store. It deletes the record last: the record shows that dependants may
+// remain.
 func (c *Cloud) forget(r Record) error {
 	for _, d := range r.dependants() {
 		if err := c.store.Release(r.Cluster, d); err != nil {
@@ -273,10 +268,10 @@ func (c *Cloud) body(backend string) (Body, error) {
 	return b, nil
 }
 
-// sight says how an instance shows itself.
-func (c *Cloud) sight(r Record) Sight {
+// instance is the visible instance of a record.
+func (c *Cloud) instanceOf(r Record) Instance {
 	life := r.LifeAt(c.clock.Now())
-	s := Sight{Record: r, State: life.State}
+	s := Instance{Record: r, State: life.State}
 	switch {
 	case life.State == provider.Pending:
 		s.Raw = "pending"
@@ -303,27 +298,26 @@ func (c *Cloud) died(r Record) bool {
 	return err == nil && !body.Alive(r)
 }
 
-// Sync does all that is due and says when something will be due again; zero
-// when nothing is known to.
+// Sync advances all due instances and returns when the next one is due; zero: none is known.
 func (c *Cloud) Sync(ctx context.Context) (next time.Time, err error) {
-	due := c.agenda.take(c.clock.Now())
+	due := c.schedule.take(c.clock.Now())
 	errs := make([]error, len(due))
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	for n, m := range due {
 		all.Go(func() error {
-			if errs[n] = c.keep(ctx, m); errs[n] != nil {
-				c.agenda.set(m, c.clock.Now().Add(retryAfter))
+			if errs[n] = c.runDue(ctx, m); errs[n] != nil {
+				c.schedule.set(m, c.clock.Now().Add(retryAfter))
 			}
 			return nil
 		})
 	}
 	_ = all.Wait() // each error is in its place
-	return c.agenda.next(), errors.Join(errs...)
+	return c.schedule.next(), errors.Join(errs...)
 }
 
-// keep keeps an appointment.
-func (c *Cloud) keep(ctx context.Context, m appointment) error {
+// runDue advances the instance of an entry.
+func (c *Cloud) runDue(ctx context.Context, m entry) error {
 	records, err := c.store.Get(m.cluster, m.key)
 	if err != nil {
 		return err
@@ -339,8 +333,7 @@ func (c *Cloud) keep(ctx context.Context, m appointment) error {
 	return nil
 }
 
-// Recall puts all machines of the store on the agenda, as a fresh process has
-// to.
+// Recall adds all machines of the store to the schedule, after the start of a process.
 func (c *Cloud) Recall(ctx context.Context, pageSize int) error {
 	clusters, err := c.store.Clusters()
 	if err != nil {
@@ -351,30 +344,29 @@ func (c *Cloud) Recall(ctx context.Context, pageSize int) error {
 			if err != nil {
 				return err
 			}
-			if !c.due(s.Record) { // what is due is on the agenda already
-				c.agenda.set(s.appointment(), s.LifeAt(c.clock.Now()).Next)
+			if !c.due(s.Record) { // due instances are in the schedule already
+				c.schedule.set(s.appointment(), s.LifeAt(c.clock.Now()).Next)
 			}
 		}
 	}
 	return nil
 }
 
-// coalesce is the shortest time between two rounds of Run: what is due within
-// it is done together.
+// coalesce is the minimum interval between two rounds of Run: what becomes due within it is done together.
 const coalesce = 20 * time.Millisecond
 
-// Run does what is due when it is due, until ctx is done.
+// Run advances instances when they are due, until ctx is done.
 func (c *Cloud) Run(ctx context.Context, pageSize int) error {
 	c.running.Store(true)
 	defer c.running.Store(false)
 	if err := c.Recall(ctx, pageSize); err != nil && ctx.Err() == nil {
-		// Those that were not recalled are seen to when they are looked at.
+		// Instances that were not recalled are advanced when they are read.
 		logr.FromContextOrDiscard(ctx).Error(err, "not all instances were recalled")
 	}
 	for {
 		next, err := c.Sync(ctx)
 		if err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "instances are behind what they should be")
+			logr.FromContextOrDiscard(ctx).Error(err, "failed to advance instances")
 		}
 		if !c.wait(ctx, next) {
 			return nil
@@ -382,8 +374,8 @@ func (c *Cloud) Run(ctx context.Context, pageSize int) error {
 	}
 }
 
-// wait returns when next has come or the agenda has changed, but not at once.
-// It reports false when ctx is done.
+// wait returns when next has come or the schedule has changed, but not at once. It returns false when ctx is
+// done.
 func (c *Cloud) wait(ctx context.Context, next time.Time) bool {
 	pause := c.clock.NewTimer(coalesce)
 	defer pause.Stop()
@@ -398,12 +390,12 @@ func (c *Cloud) wait(ctx context.Context, next time.Time) bool {
 	case <-ctx.Done():
 		return false
 	case <-alarm.C():
-	case <-c.agenda.change:
+	case <-c.schedule.change:
 	}
 	return true
 }
 
-// untilOr is how long it is until t, or other when t is zero.
+// untilOr is the time until t, or other if t is zero.
 func (c *Cloud) untilOr(t time.Time, other time.Duration) time.Duration {
 	if t.IsZero() {
 		return other

@@ -1,15 +1,13 @@
 package cloud
 
-// Talker is a [Body] whose instances write to a console.
-type Talker interface {
-	// Console returns the end of what the instance wrote, at most limit bytes of
-	// it; empty when there is nothing.
+// ConsoleReader is a [Body] with console output.
+type ConsoleReader interface {
+	// Console returns the end of the instance's output, at most limit bytes; empty: there is no output.
 	Console(r Record, limit int) (string, error)
 }
 
-// Console returns the end of an instance's console, and false when the instance
-// is gone.
-func (c *Cloud) Console(cluster string, g Given, limit int) (text string, ok bool, err error) {
+// Console returns the end of an instance's console output, and false if the instance does not exist.
+func (c *Cloud) Console(cluster string, g InstanceRef, limit int) (text string, ok bool, err error) {
 	r, err := c.reread(Record{ID: g.ID, Cluster: cluster, UID: g.UID, Node: g.Node})
 	if err != nil || r == nil {
 		return "", false, err
@@ -18,7 +16,7 @@ func (c *Cloud) Console(cluster string, g Given, limit int) (text string, ok boo
 	if err != nil {
 		return "", false, err
 	}
-	t, ok := body.(Talker)
+	t, ok := body.(ConsoleReader)
 	if !ok {
 		return "", true, nil
 	}

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// dice decides what fails: the same for the same instance, verb and number of
-// tries, in every run.
+// dice decides which calls fail: in every run the same for the same instance, verb and number of tries.
 type dice struct {
 	mu    sync.Mutex
 	tries map[string]int
@@ -17,7 +16,7 @@ type dice struct {
 
 func newDice() *dice { return &dice{tries: map[string]int{}} }
 
-// fails throws for the next try of verb on the instance.
+// fails decides about the next try of verb on the instance.
 func (d *dice) fails(rate float64, verb, id string) bool {
 	if rate == 0 {
 		return false

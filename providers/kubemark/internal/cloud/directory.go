@@ -19,22 +19,21 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Directory is a store of small JSON files, shared by all processes that open
-// the same directory:
+// Directory is a store of small JSON files, shared by all processes that open the same directory:
 //
 //	clusters/<cluster>/name                          the cluster's name
 //	clusters/<cluster>/machines/<key>/<id>.json      one instance
-//	clusters/<cluster>/nic/<node>                    dependants: links to nowhere
+//	clusters/<cluster>/nic/<node>                    dependants: dangling links
 //	clusters/<cluster>/disk/<id>                     whose target is JSON
 //	account                                          see [Store.Account]
 //	password                                         see [Store.Password]
 //	locks/<stripe>                                   one lock for many keys
 //
-// Files appear and change whole, by rename. Nothing is synced to disk:
-// what a crash of the machine loses is a simulated cloud.
+// Files appear and change atomically, by rename. They are not synced to disk: a crash of the host may lose
+// the simulated cloud.
 type Directory struct{ root string }
 
-// NewDirectory opens the store in root, which is made if it is missing.
+// NewDirectory opens the store in root, which is created if missing.
 func NewDirectory(root string) (*Directory, error) {
 	for _, dir := range []string{"clusters", "locks", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
@@ -45,8 +44,7 @@ func NewDirectory(root string) (*Directory, error) {
 	return d, d.clean()
 }
 
-// clean removes what processes left that were killed while they wrote. No write
-// takes anything like an hour.
+// clean deletes temporary files of processes that were killed while they wrote. No write takes an hour.
 func (d *Directory) clean() error {
 	left, err := os.ReadDir(filepath.Join(d.root, "tmp"))
 	if err != nil {
@@ -64,8 +62,8 @@ func (d *Directory) clean() error {
 	return nil
 }
 
-// stripe names one of 1024 locks. Lock files are never removed, which would
-// let two holders lock different files of one name.
+// stripe returns the name of one of 1024 locks. Lock files are never deleted: otherwise two holders could
+// lock different files of one name.
 func stripe(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("%03x", (int(sum[0])<<8|int(sum[1]))&0x3ff)
@@ -99,7 +97,7 @@ func (d *Directory) lock(name string) (func(), error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// plain is what may stand in a file name as it is.
+// plain matches names that are valid file names.
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // cluster is the folder of a cluster, with further elements joined.
@@ -107,7 +105,7 @@ func (d *Directory) cluster(name string, elem ...string) string {
 	return filepath.Join(append([]string{d.root, "clusters", fileName(name)}, elem...)...)
 }
 
-// fileName is the name itself, or a stand-in that no name is like.
+// fileName is the name itself, or a replacement that is not a valid name.
 func fileName(name string) string {
 	if plain.MatchString(name) {
 		return name
@@ -165,7 +163,7 @@ func (d *Directory) Drop(r Record) error {
 	if err := removeFile(filepath.Join(dir, r.ID+".json")); err != nil {
 		return err
 	}
-	// The directory stays while other instances of the machine are in it.
+	// The directory stays while it has other instances of the machine.
 	err := os.Remove(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {
 		return nil
@@ -201,7 +199,7 @@ func (d *Directory) Clusters() ([]string, error) {
 	for _, dir := range dirs {
 		name, err := os.ReadFile(filepath.Join(d.root, "clusters", dir, "name"))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // nothing but dependants yet
+			continue // only dependants yet
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read cluster name: %w", err)
@@ -216,8 +214,8 @@ func (d *Directory) dependant(cluster string, kind DependantKind, name string) s
 	return d.cluster(cluster, string(kind), fileName(name))
 }
 
-// Claim implements [Store]. A symbolic link appears whole or not at all, and
-// never replaces: one call does for what takes four with a file.
+// Claim implements [Store]. A symbolic link appears atomically and never replaces a file: one call does what
+// takes four with a file.
 func (d *Directory) Claim(cluster string, want Dependant) (Dependant, error) {
 	path := d.dependant(cluster, want.Kind, want.Name)
 	data, err := json.Marshal(want)
@@ -290,9 +288,8 @@ func (d *Directory) Dependants(cluster string) ([]Dependant, error) {
 	return out, nil
 }
 
-// Account implements [Store]. The file is read every time: a process that runs
-// on while the folder is replaced by another sees another account. One of an
-// older version, which has no such file, gets it when it is first asked for.
+// Account implements [Store]. The file is read every time: if the folder is replaced while a process runs,
+// the process sees another account. In a folder of an older version, the file is created at the first call.
 func (d *Directory) Account() (string, error) {
 	path := filepath.Join(d.root, "account")
 	for range 2 {
@@ -310,14 +307,13 @@ func (d *Directory) Account() (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("read the account: %s is taken away as often as it is made", path)
+	return "", fmt.Errorf("read the account: %s is deleted as often as it is created", path)
 }
 
-// newAccount is the name of an account, 26 random letters and digits.
+// newAccount is a new account's name, 26 random letters and digits.
 func newAccount() string { return "kubemark-" + strings.ToLower(rand.Text()) }
 
-// Password implements [Store]. Space around it does not count, so that an
-// editor may write the file.
+// Password implements [Store]. It trims space, so that users may write the file with an editor.
 func (d *Directory) Password() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.root, passwordFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -333,7 +329,7 @@ func (d *Directory) SetPassword(password string) error {
 
 const passwordFile = "password"
 
-// replace writes a file whole.
+// replace writes a file atomically.
 func (d *Directory) replace(path string, data []byte) error {
 	tmp, err := d.temporary(data)
 	if err != nil {
@@ -345,7 +341,7 @@ func (d *Directory) replace(path string, data []byte) error {
 	return nil
 }
 
-// create writes a file whole, unless there is one already.
+// create writes a file atomically, unless it exists.
 func (d *Directory) create(path string, data []byte) error {
 	tmp, err := d.temporary(data)
 	if err != nil {
@@ -395,7 +391,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// names returns what is in a directory, in order; nothing if it is missing.
+// names returns the entries of a directory in order; none if it is missing.
 func names(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,37 +8,37 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Want is what the body of an instance should be like.
+// Want is the wanted state of the body of an instance.
 type Want string
 
-// What can be wanted of a body.
+// The wanted states of a body.
 const (
 	// Absent: nothing runs yet, and nothing has to be done.
 	Absent Want = ""
-	// Up: it runs and answers.
+	// Up: the body runs and answers.
 	Up Want = "up"
-	// Silent: it runs and does not answer.
+	// Silent: the body runs and does not answer.
 	Silent Want = "silent"
-	// Down: it does not run.
+	// Down: the body does not run.
 	Down Want = "down"
-	// Removed: the instance is to go, with all that belongs to it.
+	// Removed: the instance is to be deleted, with its dependants.
 	Removed Want = "removed"
 )
 
 // never is later than every clock.
 var never = time.Unix(1<<40, 0)
 
-// Life is what the clock says of an instance.
+// Life is the state of an instance by the clock.
 type Life struct {
-	// Want is what the body should be like now.
+	// Want is the wanted state of the body now.
 	Want Want
-	// State is the instance's, for a body that is as wanted.
+	// State is the state of the instance, if the body is as wanted.
 	State provider.State
-	// Next is when Want or State changes by itself; zero when it does not.
+	// Next is when Want or State changes by itself; zero: they do not change.
 	Next time.Time
 }
 
-// LifeAt says how the instance is doing at now.
+// LifeAt is the state of the instance at now.
 func (r Record) LifeAt(now time.Time) Life {
 	going := r.going()
 	if !now.Before(going) {
@@ -46,7 +46,7 @@ func (r Record) LifeAt(now time.Time) Life {
 		if !now.Before(gone) {
 			return Life{Want: Removed, State: provider.Stopping}
 		}
-		// It keeps running while it shuts down.
+		// The body keeps running during the shutdown.
 		return Life{Want: r.Body.Want, State: provider.Stopping, Next: gone}
 	}
 	l := r.poweredAt(now)
@@ -56,7 +56,7 @@ func (r Record) LifeAt(now time.Time) Life {
 	return l
 }
 
-// going is the moment from which the instance is on its way out, or never.
+// going is when the termination of the instance begins, or never.
 func (r Record) going() time.Time {
 	t := never
 	if !r.Deleted.IsZero() {
@@ -68,10 +68,10 @@ func (r Record) going() time.Time {
 	return t
 }
 
-// running is the first moment of running.
+// running is when the instance starts.
 func (r Record) running() time.Time { return r.Created.Add(r.Traits.CreateLatency) }
 
-// poweredAt is LifeAt for an instance that is not on its way out.
+// poweredAt is LifeAt for an instance that is not being terminated.
 func (r Record) poweredAt(now time.Time) Life {
 	since := r.running()
 	if now.Before(since) {
@@ -99,7 +99,7 @@ func (r Record) poweredAt(now time.Time) Life {
 	return l
 }
 
-// bootShift is by how much the instance boots longer or shorter than others: the same each time.
+// bootShift is the individual difference of the instance's boot latency: the same each time.
 func (r Record) bootShift() time.Duration {
 	if r.Traits.BootSpread == 0 {
 		return 0
@@ -109,7 +109,7 @@ func (r Record) bootShift() time.Duration {
 	return time.Duration((float64(h.Sum32())/math.MaxUint32*2 - 1) * float64(r.Traits.BootSpread))
 }
 
-// earlier is the earlier of two moments of which the first may be zero: never.
+// earlier is the earlier of two times, of which the first may be zero: never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -121,7 +121,7 @@ func earlier(a, b time.Time) time.Time {
 func (r Record) upAt(now, booted time.Time) Life {
 	l := Life{Want: Absent, State: provider.Running}
 	if r.Power == PowerReboot && r.Body.Want != Absent {
-		// The old body has to go before the new one comes.
+		// The old body must end before the new one starts.
 		l.Want = Down
 		return l
 	}
@@ -132,13 +132,13 @@ func (r Record) upAt(now, booted time.Time) Life {
 		l.Next = booted
 		return l
 	}
-	l.Want, l.Next = r.moodAt(now, booted)
+	l.Want, l.Next = r.wantAt(now, booted)
 	return l
 }
 
-// moodAt says whether the body answers: for Healthy, then not for Silent, and
-// so on. With Healthy 30s and Silent 10s it is silent at 30–40 s, 70–80 s, ...
-func (r Record) moodAt(now, booted time.Time) (Want, time.Time) {
+// wantAt is whether the body answers: it answers for Healthy, then does not answer for Silent, and so on.
+// With Healthy 30s and Silent 10s it is silent at 30–40 s, 70–80 s, ...
+func (r Record) wantAt(now, booted time.Time) (Want, time.Time) {
 	healthy, silent := r.Traits.Healthy, r.Traits.Silent
 	if healthy == 0 {
 		return Up, time.Time{}

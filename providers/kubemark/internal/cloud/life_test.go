@@ -16,7 +16,7 @@ const s = time.Second
 
 var slow = Traits{Latencies: Latencies{CreateLatency: 10 * s, BootLatency: 5 * s, DeleteLatency: 20 * s}}
 
-// TestBootSpread: instances boot for different times, each for the same whenever it is looked at, and none beyond the bounds.
+// TestBootSpread: boot times differ by instance, are the same each time, and stay within the bounds.
 func TestBootSpread(t *testing.T) {
 	times := map[time.Duration]bool{}
 	var least, most time.Duration

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// Memory is a store in memory. It answers in the same order every time and
-// starts no goroutine.
+// Memory is a store in memory. Its answers have a stable order, and it starts no goroutine.
 type Memory struct {
 	mu       sync.Mutex
 	locks    map[string]*sync.Mutex
@@ -27,7 +26,7 @@ type dependantName struct {
 	name string
 }
 
-// NewMemory makes an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{locks: map[string]*sync.Mutex{}, clusters: map[string]*memoryCluster{}, account: newAccount()}
 }
@@ -54,7 +53,7 @@ func (m *Memory) lock(name string) (func(), error) {
 	return l.Unlock, nil
 }
 
-// in runs f on the cluster with the store's maps to itself.
+// in runs f on the cluster while it holds the store's lock.
 func (m *Memory) in(cluster string, f func(c *memoryCluster)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,8 +187,7 @@ func sortByID(records []Record) []Record {
 	return records
 }
 
-// pageOf returns at most limit of the sorted keys after the key after, and the
-// last of them if more follow.
+// pageOf returns at most limit of the sorted keys that follow after, and the last of them if more follow.
 func pageOf(keys []string, after string, limit int) (page []string, next string) {
 	i, found := slices.BinarySearch(keys, after)
 	if found {

@@ -1,6 +1,5 @@
-// Package cloud is the infrastructure that kubemark simulates: instances with
-// disks and network interfaces, kept in a [Store], whose state follows from the
-// clock, and whose bodies are whatever a [Body] makes of them.
+// Package cloud is the infrastructure that kubemark simulates: instances with disks and network interfaces in
+// a [Store]. Their states follow from the clock; a [Body] runs for each instance.
 package cloud
 
 import (
@@ -16,45 +15,43 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Record is one instance as the store keeps it.
+// Record is an instance in the store.
 type Record struct {
 	// ID is unique among all clusters and never used twice.
 	ID string `json:"id"`
 	// Cluster is the ownership scope.
 	Cluster string `json:"cluster"`
-	// UID is the UID of the machine; empty when another implementation made
-	// the instance.
+	// UID is the UID of the machine; empty: another implementation created the instance.
 	UID string `json:"uid,omitempty"`
-	// Name is the machine's name, Node the name under which it registers and
-	// which its network interface claims. They differ only where an instance
-	// was made around the provider.
+	// Name is the machine's name, Node the name under which it registers and which its network interface
+	// claims. They differ only for instances that were not created by the provider.
 	Name string `json:"name"`
 	Node string `json:"node"`
-	// Owner is the control plane, Namespace that of the machine, that the instance
-	// was made for; empty when it was made without.
+	// Owner is the control plane, and Namespace the machine's namespace, at the creation of the instance;
+	// they may be empty.
 	Owner     string `json:"owner,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// Traits are fixed when the instance is made.
+	// Traits are fixed at the creation.
 	Traits Traits            `json:"traits"`
 	Tags   map[string]string `json:"tags,omitempty"`
-	// Created is when the instance was accepted.
+	// Created is when the cloud accepted the instance.
 	Created time.Time `json:"created"`
 	// Initialized says that Initialize was called.
 	Initialized bool `json:"initialized,omitempty"`
-	// Power is what was last asked for, and when.
+	// Power is the last power operation, and its time.
 	Power   Power     `json:"power,omitempty"`
 	PowerAt time.Time `json:"powerAt,omitzero"`
-	// Rebooted is the last request for a reboot that was taken up.
+	// Rebooted is the last accepted reboot request.
 	Rebooted string `json:"rebooted,omitempty"`
-	// Deleted is when deletion was asked for; zero when it was not.
+	// Deleted is the time of the deletion request; zero: it is not deleted.
 	Deleted time.Time `json:"deleted,omitzero"`
-	// Told is what the infrastructure was told to announce about the instance.
-	Told Told `json:"told,omitzero"`
-	// Body is what is known of what runs for the instance.
+	// Announced has the requested announcements about the instance.
+	Announced Announced `json:"told,omitzero"`
+	// Body is the status of the instance's body.
 	Body BodyStatus `json:"body,omitzero"`
 }
 
-// Traits are what a provider spec says about the instances of its class.
+// Traits are the instance's properties from the provider spec.
 type Traits struct {
 	Backend      string `json:"backend"`
 	InstanceType string `json:"instanceType,omitempty"`
@@ -65,27 +62,27 @@ type Traits struct {
 	// Memory is in bytes.
 	Memory  int64 `json:"memory,omitempty"`
 	MaxPods int64 `json:"maxPods,omitempty"`
-	// Resources are what else the node has, in bytes or pieces.
+	// Resources are further resources of the node, in bytes or pieces.
 	Resources map[corev1.ResourceName]int64 `json:"resources,omitempty"`
-	// Address is the internal IP; empty for one that is derived from the ID.
+	// Address is the internal IP; empty: it is derived from the ID.
 	Address string            `json:"address,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Taints  []corev1.Taint    `json:"taints,omitempty"`
 
 	Latencies
-	// Fault is the [provider.Kind] of the error with which the instance is given up
-	// when it would run; empty where it runs.
+	// Fault is the [provider.Kind] of the error with which the instance fails instead of starting; empty: it
+	// starts.
 	Fault      string `json:"fault,omitempty"`
 	NeverJoins bool   `json:"neverJoins,omitempty"`
-	// NeedsInit says that the instance is incomplete until initialized.
+	// NeedsInit: the instance is incomplete until Initialize is called.
 	NeedsInit bool `json:"needsInit,omitempty"`
-	// DiesAfter and InterruptAfter count from the first moment of running;
-	// zero means never. The interruption is announced InterruptNotice before.
+	// DiesAfter and InterruptAfter count from the start; zero means never. The interruption is announced
+	// InterruptNotice before.
 	DiesAfter       time.Duration `json:"diesAfter,omitempty"`
 	InterruptAfter  time.Duration `json:"interruptAfter,omitempty"`
 	InterruptNotice time.Duration `json:"interruptNotice,omitempty"`
-	// Healthy is how long the body answers before it falls silent; zero means
-	// for ever. Silent is how long it then stays silent; zero means for ever.
+	// Healthy is the time after which the body stops answering; zero: it always answers. Silent is the time
+	// for which it then does not answer; zero: for good.
 	Healthy time.Duration `json:"healthy,omitempty"`
 	Silent  time.Duration `json:"silent,omitempty"`
 }
@@ -94,12 +91,12 @@ type Traits struct {
 type Latencies struct {
 	CreateLatency time.Duration `json:"createLatency,omitempty"`
 	BootLatency   time.Duration `json:"bootLatency,omitempty"`
-	// BootSpread is by how much BootLatency is longer or shorter at most, by instance.
+	// BootSpread is the maximum individual difference of BootLatency.
 	BootSpread    time.Duration `json:"bootSpread,omitempty"`
 	DeleteLatency time.Duration `json:"deleteLatency,omitempty"`
 }
 
-// GPU is the resource by which pods ask for accelerators.
+// GPU is the resource name of accelerators in pods' requests.
 const GPU corev1.ResourceName = "nvidia.com/gpu"
 
 // Further are the resources of the node besides cores, memory and pods.
@@ -115,33 +112,32 @@ func (t Traits) Further() corev1.ResourceList {
 	return out
 }
 
-// Power is a power operation asked for.
+// Power is a requested power operation.
 type Power string
 
-// The power operations. The empty Power is that of a fresh instance: on.
+// The power operations. The empty Power is that of a new instance: on.
 const (
 	PowerOn     Power = "on"
 	PowerOff    Power = "off"
 	PowerReboot Power = "reboot"
 )
 
-// BodyStatus is what the last effect on the body was, and what the body needs
-// to be found again.
+// BodyStatus has the last effect on the body, and what identifies the body.
 type BodyStatus struct {
-	// Want is the last effect that succeeded; empty when there was none.
+	// Want is the last effect that succeeded; empty: no effect has succeeded.
 	Want Want `json:"want,omitempty"`
-	// PID and Started identify the process of a hollow body. Started is in
-	// clock ticks since boot, as the kernel has it.
+	// PID and Started identify the process of a hollow body. Started is in clock ticks since boot, as in the
+	// kernel.
 	PID     int    `json:"pid,omitempty"`
 	Started uint64 `json:"started,omitempty"`
-	// StopAsked is when the process was asked to end; zero when it was not.
+	// StopAsked is when the process received SIGTERM; zero: it did not.
 	StopAsked time.Time `json:"stopAsked,omitzero"`
-	// NodeUID is that of the Node object that a kwok body made.
+	// NodeUID is the UID of the Node object that a kwok body created.
 	NodeUID string `json:"nodeUID,omitempty"`
 }
 
-// Key identifies a machine in its cluster: all instances that were ever made
-// for one machine share it. An instance without UID is keyed by its node name.
+// Key identifies a machine in its cluster: all instances of one machine have the same key. The key of an
+// instance without UID is its node name.
 func Key(uid, node string) string {
 	if uid == "" {
 		uid = "/" + node
@@ -153,17 +149,16 @@ func Key(uid, node string) string {
 // Key is the record's [Key].
 func (r Record) Key() string { return Key(r.UID, r.Node) }
 
-// InstanceID makes an instance ID of an idempotency token.
+// InstanceID derives an instance ID from an idempotency token.
 func InstanceID(token string) string { return fmt.Sprintf("i-%.16s", token) }
 
-// ProviderID is what the Node's spec.providerID reads.
+// ProviderID is the Node's spec.providerID.
 func (r Record) ProviderID() string { return Scheme + r.Node }
 
-// Scheme begins every provider ID; the node name follows.
+// Scheme is the prefix of every provider ID; the node name follows.
 const Scheme = "kubemark://"
 
-// Address is the internal IP: that of the traits, or one of 10.0.0.0/8 that
-// follows from the ID.
+// Address is the internal IP: that of the traits, or one of 10.0.0.0/8 that is derived from the ID.
 func (r Record) Address() string {
 	if r.Traits.Address != "" {
 		return r.Traits.Address
@@ -174,8 +169,7 @@ func (r Record) Address() string {
 	return fmt.Sprintf("10.%d.%d.%d", sum[0], sum[1], 1+int(sum[2])%254)
 }
 
-// NodeAddresses are the addresses of the instance, in the order in which a
-// kubelet reports them.
+// NodeAddresses are the addresses of the instance, in the order in which a kubelet reports them.
 func (r Record) NodeAddresses() []corev1.NodeAddress {
 	return []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: r.Address()},
@@ -184,7 +178,7 @@ func (r Record) NodeAddresses() []corev1.NodeAddress {
 	}
 }
 
-// NodeLabels are those that the node registers with.
+// NodeLabels are the labels with which the node registers.
 func (r Record) NodeLabels() map[string]string {
 	labels := maps.Clone(r.Traits.Labels)
 	if labels == nil {
@@ -202,7 +196,7 @@ func (r Record) NodeLabels() map[string]string {
 	return labels
 }
 
-// dependants are what an instance holds besides itself.
+// dependants are the dependants of an instance.
 func (r Record) dependants() []Dependant {
 	all := dependants(r.UID, r.ID, r.Node)
 	for n := range all {
@@ -219,7 +213,7 @@ func dependants(uid, id, node string) []Dependant {
 	}
 }
 
-// clone copies what the caller of a store could otherwise change in it.
+// clone copies the parts of a record that are shared by reference.
 func (r Record) clone() Record {
 	r.Tags = maps.Clone(r.Tags)
 	r.Traits.Labels = maps.Clone(r.Traits.Labels)

@@ -28,7 +28,7 @@ func (b *heldBody) Start(ctx context.Context, _ *Record) error {
 	}
 }
 
-// TestListingDoesNotWait: instances that have booted join beside each other, and a listing does not wait until they have.
+// TestListingDoesNotWait: booted instances join concurrently, and a listing does not wait for them.
 func TestListingDoesNotWait(t *testing.T) {
 	const instances = 20
 	body := &heldBody{starting: make(chan struct{}, instances), release: make(chan struct{})}
@@ -39,12 +39,12 @@ func TestListingDoesNotWait(t *testing.T) {
 	for n := range instances {
 		name := fmt.Sprint("m", n)
 		r := Record{ID: name, Cluster: "c", UID: name, Name: name, Node: name, Traits: Traits{Backend: "held", Latencies: Latencies{BootLatency: time.Millisecond}}}
-		if _, err := c.Create(t.Context(), Order{Record: r, Quota: -1}); err != nil {
+		if _, err := c.Create(t.Context(), CreateRequest{Record: r, Quota: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	<-body.starting
-	<-body.starting // beside the first
+	<-body.starting // concurrently with the first
 	seen := 0
 	for s, err := range c.List(t.Context(), "c", 10) {
 		if err != nil {

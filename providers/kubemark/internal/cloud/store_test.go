@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stores runs a test on every store. The second argument opens what the first
-// has kept, as another process would.
+// stores runs a test on every store. The second argument opens the content of the first store, like another
+// process.
 func stores(t *testing.T, test func(t *testing.T, s Store, again func() Store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -113,8 +113,7 @@ func TestStorePages(t *testing.T) {
 	})
 }
 
-// TestStoreClaims: of many who claim one name at once, one gets it, and all are
-// told who.
+// TestStoreClaims: of many concurrent claims of one name, one succeeds, and all return the holder.
 func TestStoreClaims(t *testing.T) {
 	stores(t, func(t *testing.T, s Store, again func() Store) {
 		const claimants = 16
@@ -148,7 +147,7 @@ func TestStoreClaims(t *testing.T) {
 	})
 }
 
-// TestStoreLocks: a lock of one opening of the store holds against another.
+// TestStoreLocks: a lock excludes other openers of the store.
 func TestStoreLocks(t *testing.T) {
 	stores(t, func(t *testing.T, s Store, again func() Store) {
 		const workers, rounds = 8, 50
@@ -177,8 +176,7 @@ func TestStoreLocks(t *testing.T) {
 	})
 }
 
-// TestStoreAccount: all who open a store at once are told of one account, and it
-// is another store's under no circumstances.
+// TestStoreAccount: all concurrent openers of a store get the same account, and no other store has it.
 func TestStoreAccount(t *testing.T) {
 	stores(t, func(t *testing.T, s Store, again func() Store) {
 		const openers = 8
@@ -206,8 +204,7 @@ func TestStoreAccount(t *testing.T) {
 	})
 }
 
-// TestDirectorySwapped: a process under which the folder is replaced by another
-// does not take the one for the other.
+// TestDirectorySwapped: after the folder is replaced by another, a process sees another account.
 func TestDirectorySwapped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cloud")
 	d := must[*Directory](t)(NewDirectory(dir))
@@ -253,7 +250,7 @@ func TestDirectoryNames(t *testing.T) {
 	}
 }
 
-// TestDirectoryDamage: a record that cannot be read is an error, never absence.
+// TestDirectoryDamage: an unreadable record is an error, and does not count as absent.
 func TestDirectoryDamage(t *testing.T) {
 	d := must[*Directory](t)(NewDirectory(t.TempDir()))
 	r := Record{ID: "i-1", Cluster: "c", UID: "u"}

@@ -8,11 +8,11 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// bootstrap is what user data has to offer.
+// bootstrap is the used part of user data.
 type bootstrap struct{ ca []byte }
 
-// readBootstrap decodes user data. Other boot data than a bootstrap kubeconfig
-// could only be obeyed by a real machine.
+// readBootstrap decodes user data. It accepts only a bootstrap kubeconfig: only a real machine could run
+// other boot data.
 func readBootstrap(userData []byte) (bootstrap, error) {
 	refuse := func(why string) (bootstrap, error) {
 		return bootstrap{}, provider.InvalidField("userDataSecret",

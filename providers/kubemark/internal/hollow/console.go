@@ -12,13 +12,13 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-var _ cloud.Talker = &Body{}
+var _ cloud.ConsoleReader = &Body{}
 
-// consoleLines is how many lines of the log a console shows.
+// consoleLines is the number of log lines in a console.
 const consoleLines = 20
 
-// Console returns the last 20 lines of what the process wrote, or less: at most
-// limit bytes, of whole lines unless one line alone is longer.
+// Console returns the last 20 lines of the process's output: at most limit bytes, in whole lines unless one
+// line alone is longer.
 func (b *Body) Console(r cloud.Record, limit int) (string, error) {
 	f, err := os.Open(filepath.Join(b.dir(r), logFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func (b *Body) Console(r cloud.Record, limit int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("measure the log of instance %s: %w", r.ID, err)
 	}
-	// One byte more tells whether the first line is whole.
+	// One more byte shows whether the first line is whole.
 	from := max(0, size-int64(max(limit, 0))-1)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, size-from))
 	if err != nil {
@@ -44,8 +44,7 @@ func (b *Body) Console(r cloud.Record, limit int) (string, error) {
 	return string(lastLines(text, consoleLines)), nil
 }
 
-// wholeLines drops the first byte, and what is left of the line that it is of
-// unless that is all.
+// wholeLines removes the first byte, and the rest of its line unless that is the whole text.
 func wholeLines(text []byte) []byte {
 	if _, rest, found := bytes.Cut(text, []byte("\n")); found && len(rest) > 0 {
 		return rest

@@ -1,6 +1,5 @@
-// Package hollow gives instances a body that is a process of this host: a
-// kubelet over a fake container runtime. The process belongs to nobody: it
-// outlives its starter and is found again.
+// Package hollow implements the body of an instance as a process of this host: a kubelet over a fake
+// container runtime. The process outlives the process that started it, and is found again.
 package hollow
 
 import (
@@ -21,13 +20,12 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// grace is how long a process may take to end before it is killed.
+// grace is the time that a process has to end before it is killed.
 const grace = 5 * time.Second
 
 // Body runs one process per instance. It implements [cloud.Body].
 type Body struct {
-	// Command is the path of the program and its first arguments; the flags
-	// of the instance follow.
+	// Command is the path of the program and its first arguments; the flags of the instance follow.
 	Command []string
 	// Dir holds one folder for each instance, named by its ID.
 	Dir string
@@ -35,8 +33,7 @@ type Body struct {
 	Clock clock.PassiveClock
 }
 
-// The files in an instance's folder. The lock is held by the process itself,
-// for as long as it lives.
+// The files in an instance's folder. The process itself holds the lock while it lives.
 const (
 	lockFile      = "body.lock"
 	logFile       = "kubelet.log"
@@ -47,8 +44,7 @@ const (
 
 func (b *Body) dir(r cloud.Record) string { return filepath.Join(b.Dir, r.ID) }
 
-// Prepare checks the user data, which has to be a bootstrap kubeconfig, and
-// keeps it.
+// Prepare validates and stores the user data, which must be a bootstrap kubeconfig.
 func (b *Body) Prepare(r cloud.Record, userData []byte) error {
 	boot, err := readBootstrap(userData)
 	if err != nil {
@@ -56,18 +52,18 @@ func (b *Body) Prepare(r cloud.Record, userData []byte) error {
 	}
 	dir := b.dir(r)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of instance %s: %w", r.ID, err)
+		return fmt.Errorf("create the folder of instance %s: %w", r.ID, err)
 	}
 	for name, data := range map[string][]byte{bootstrapFile: userData, caFile: boot.ca} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return fmt.Errorf("keep the user data of instance %s: %w", r.ID, err)
+			return fmt.Errorf("store the user data of instance %s: %w", r.ID, err)
 		}
 	}
 	return nil
 }
 
-// Start starts the process, unless it runs already: that is so after a crash
-// between starting it and recording that.
+// Start starts the process, unless it runs already: after a crash, the process may have been started without
+// being recorded.
 func (b *Body) Start(_ context.Context, r *cloud.Record) error {
 	lock, free, err := b.lock(*r)
 	if err != nil {
@@ -89,8 +85,8 @@ func (b *Body) Start(_ context.Context, r *cloud.Record) error {
 	return nil
 }
 
-// lock opens the lock of an instance and reports whether it was free. If so,
-// it is held until the file, and every copy that a child got, is closed.
+// lock opens the lock of an instance and reports whether it was free. If so, it is held until the file, and
+// every copy of a child process, is closed.
 func (b *Body) lock(r cloud.Record) (f *os.File, free bool, err error) {
 	f, err = os.OpenFile(filepath.Join(b.dir(r), lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -131,12 +127,12 @@ func (b *Body) launch(r cloud.Record, lock *os.File) (pid int, err error) {
 	}
 	pid = p.Pid
 	if err := p.Release(); err != nil {
-		return 0, fmt.Errorf("let go of process %d: %w", pid, err)
+		return 0, fmt.Errorf("release process %d: %w", pid, err)
 	}
 	return pid, nil
 }
 
-// rootFlag names the folder of an instance and so marks its process.
+// rootFlag contains the folder of an instance and so identifies its process.
 func (b *Body) rootFlag(r cloud.Record) string { return "--root-dir=" + b.dir(r) }
 
 func (b *Body) flags(r cloud.Record) []string {
@@ -194,8 +190,8 @@ func (b *Body) adopt(r *cloud.Record) error {
 	return nil
 }
 
-// Alive reports whether the recorded process runs. Its start time tells it from
-// another that got its number later.
+// Alive reports whether the recorded process runs. Its start time distinguishes it from a later process with
+// the same PID.
 func (b *Body) Alive(r cloud.Record) bool {
 	if r.Body.PID == 0 {
 		return false
@@ -204,7 +200,7 @@ func (b *Body) Alive(r cloud.Record) bool {
 	return err == nil && started == r.Body.Started
 }
 
-// Silence suspends the process or lets it go on.
+// Silence suspends or resumes the process.
 func (b *Body) Silence(_ context.Context, r *cloud.Record, silent bool) error {
 	sig := syscall.SIGCONT
 	if silent {
@@ -224,8 +220,7 @@ func (b *Body) signal(r cloud.Record, sig syscall.Signal) error {
 	return nil
 }
 
-// Stop asks the process to end, and kills it when it has not done so within
-// the grace.
+// Stop tells the process to end, and kills it if it has not ended within the grace.
 func (b *Body) Stop(_ context.Context, r *cloud.Record) (gone bool, err error) {
 	gone, err = b.gone(r)
 	if gone {
@@ -237,7 +232,7 @@ func (b *Body) Stop(_ context.Context, r *cloud.Record) (gone bool, err error) {
 	now := b.Clock.Now()
 	if r.Body.StopAsked.IsZero() {
 		r.Body.StopAsked = now
-		// A suspended process takes notice only when it goes on.
+		// A suspended process handles the signal only after it is resumed.
 		err := errors.Join(b.signal(*r, syscall.SIGTERM), b.signal(*r, syscall.SIGCONT))
 		return false, err
 	}
@@ -247,8 +242,7 @@ func (b *Body) Stop(_ context.Context, r *cloud.Record) (gone bool, err error) {
 	return false, nil
 }
 
-// gone reports whether no process of the instance runs. One that runs without
-// being recorded is recorded.
+// gone reports whether no process of the instance runs. It records a running process that was not recorded.
 func (b *Body) gone(r *cloud.Record) (bool, error) {
 	if b.Alive(*r) {
 		return false, nil
@@ -265,20 +259,20 @@ func (b *Body) gone(r *cloud.Record) (bool, error) {
 	}
 	err = b.adopt(r)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Its first thread has ended and others have not quite.
+		// Its first thread has ended, and others have not ended yet.
 		return false, nil
 	}
 	return false, err
 }
 
-// Remove stops the process and removes the instance's folder.
+// Remove stops the process and deletes the instance's folder.
 func (b *Body) Remove(ctx context.Context, r *cloud.Record) (gone bool, err error) {
 	gone, err = b.Stop(ctx, r)
 	if err != nil || !gone {
 		return false, err
 	}
 	if err := os.RemoveAll(b.dir(*r)); err != nil {
-		return false, fmt.Errorf("remove the folder of instance %s: %w", r.ID, err)
+		return false, fmt.Errorf("delete the folder of instance %s: %w", r.ID, err)
 	}
 	return true, nil
 }

@@ -1,5 +1,5 @@
-// Package kwok gives instances a body that is a Node object, which kwok keeps
-// Ready. Thousands of them cost little: one write each.
+// Package kwok implements the body of an instance as a Node object, which kwok keeps Ready. It scales to
+// thousands of instances: each costs one write.
 package kwok
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// What kwok goes by, and by which the instance of a Node is known.
+// The annotations and labels that kwok reads, and those that identify the instance of a Node.
 const (
 	fakeAnnotation     = "kwok.x-k8s.io/node"
 	notReadyLabel      = "node-not-ready.stage.kwok.x-k8s.io"
 	instanceAnnotation = "millwright.dev/kubemark-instance"
 )
 
-// callTimeout bounds a call: nobody waits for a body.
+// callTimeout limits the duration of a call.
 const callTimeout = 10 * time.Second
 
-// Body keeps one Node per instance. It implements [cloud.Body].
+// Body manages one Node per instance. It implements [cloud.Body].
 type Body struct{ nodes nodeClient }
 
 // nodeClient is the part of the client that is used.
@@ -39,11 +39,10 @@ type nodeClient interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-// New makes a body on the cluster of the configuration.
+// New returns a Body for a cluster.
 func New(config *rest.Config) (*Body, error) {
 	config = rest.CopyConfig(config)
-	// The API server throttles by itself; a client-side limit of 5/s would
-	// need 200 s for 1000 nodes.
+	// The API server throttles by itself; a client-side limit of 5/s would need 200 s for 1000 nodes.
 	config.QPS = -1
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
@@ -55,10 +54,10 @@ func New(config *rest.Config) (*Body, error) {
 	return &Body{nodes: client.CoreV1().Nodes()}, nil
 }
 
-// Prepare accepts all user data: nothing reads it.
+// Prepare accepts all user data: it is not used.
 func (b *Body) Prepare(cloud.Record, []byte) error { return nil }
 
-// Start makes the Node, or makes the one that is there answer again.
+// Start creates the Node, or lets the existing Node answer again.
 func (b *Body) Start(ctx context.Context, r *cloud.Record) error {
 	if r.Body.NodeUID != "" {
 		found, err := b.setSilent(ctx, *r, false)
@@ -71,34 +70,33 @@ func (b *Body) Start(ctx context.Context, r *cloud.Record) error {
 		return b.adopt(ctx, r)
 	}
 	if err != nil {
-		return fmt.Errorf("make node %s: %w", r.Node, err)
+		return fmt.Errorf("create node %s: %w", r.Node, err)
 	}
 	r.Body.NodeUID = string(made.UID)
 	return nil
 }
 
-// adopt takes the Node that was made before a crash.
+// adopt uses the Node that was created before a crash.
 func (b *Body) adopt(ctx context.Context, r *cloud.Record) error {
 	uid, err := b.find(ctx, *r)
 	if err != nil {
 		return err
 	}
 	if uid == "" {
-		return fmt.Errorf("node %s exists and is not that of instance %s", r.Node, r.ID)
+		return fmt.Errorf("node %s exists and belongs to another instance than %s", r.Node, r.ID)
 	}
 	r.Body.NodeUID = uid
 	return nil
 }
 
-// find returns the UID of the instance's Node; empty when there is none, or
-// only another's.
+// find returns the UID of the instance's Node; empty if it has none.
 func (b *Body) find(ctx context.Context, r cloud.Record) (uid string, err error) {
 	n, err := b.nodes.Get(ctx, r.Node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at node %s: %w", r.Node, err)
+		return "", fmt.Errorf("read node %s: %w", r.Node, err)
 	}
 	if n.Annotations[instanceAnnotation] != r.ID {
 		return "", nil
@@ -106,8 +104,7 @@ func (b *Body) find(ctx context.Context, r cloud.Record) (uid string, err error)
 	return string(n.UID), nil
 }
 
-// Alive is always true: a Node object does not die. That one was removed is no
-// concern of its instance.
+// Alive is always true: a Node object does not crash. The deletion of a Node does not change its instance.
 func (b *Body) Alive(cloud.Record) bool { return true }
 
 // Silence makes kwok fail the Node, or keep it Ready again.
@@ -123,7 +120,7 @@ func (b *Body) setSilent(ctx context.Context, r cloud.Record, silent bool) (foun
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%s}}}`, r.Body.NodeUID, notReadyLabel, value)
 	_, err = b.nodes.Patch(ctx, r.Node, types.MergePatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // gone, or another of that name
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // deleted, or another node of that name
 		return false, nil
 	}
 	if err != nil {
@@ -132,7 +129,7 @@ func (b *Body) setSilent(ctx context.Context, r cloud.Record, silent bool) (foun
 	return true, nil
 }
 
-// Stop fails the Node: a machine that is switched off leaves its Node behind.
+// Stop fails the Node: a stopped machine still has its Node.
 func (b *Body) Stop(ctx context.Context, r *cloud.Record) (gone bool, err error) {
 	if r.Body.NodeUID == "" {
 		return true, nil
@@ -141,14 +138,14 @@ func (b *Body) Stop(ctx context.Context, r *cloud.Record) (gone bool, err error)
 	return err == nil, err
 }
 
-// Remove deletes the Node if it is still that of the instance.
+// Remove deletes the Node if it still belongs to the instance.
 func (b *Body) Remove(ctx context.Context, r *cloud.Record) (gone bool, err error) {
 	if r.Created.IsZero() {
-		return true, nil // there was never an instance
+		return true, nil // the instance never existed
 	}
 	uid := r.Body.NodeUID
 	if uid == "" {
-		// A Node may have been made just before a crash.
+		// The Node may have been created just before a crash.
 		uid, err = b.find(ctx, *r)
 	}
 	if err != nil || uid == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// node is the Node that a kubelet of the instance would register, status
-// included: kwok adds the conditions.
+// node is the Node that a kubelet of the instance would register, with its status except the conditions,
+// which kwok adds.
 func node(r cloud.Record) *corev1.Node {
 	labels := r.NodeLabels()
 	labels[corev1.LabelHostname] = r.Node
@@ -43,7 +43,7 @@ func node(r cloud.Record) *corev1.Node {
 	}
 }
 
-// allocatable is what of a capacity pods may have: huge pages are taken from the memory.
+// allocatable is the part of a capacity for pods: huge pages reduce the memory.
 func allocatable(capacity corev1.ResourceList) corev1.ResourceList {
 	out := maps.Clone(capacity)
 	memory := out[corev1.ResourceMemory].DeepCopy()

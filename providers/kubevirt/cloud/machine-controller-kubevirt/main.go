@@ -1,4 +1,4 @@
-// Command machine-controller-kubevirt keeps machines on KubeVirt.
+// Command machine-controller-kubevirt manages machines on KubeVirt.
 package main
 
 import (

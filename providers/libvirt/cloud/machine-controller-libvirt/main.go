@@ -1,4 +1,4 @@
-// Command machine-controller-libvirt keeps virtual machines of libvirt as they are declared, in both APIs.
+// Command machine-controller-libvirt manages virtual machines of libvirt, in both APIs.
 package main
 
 import (

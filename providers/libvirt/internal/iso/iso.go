@@ -1,5 +1,5 @@
-// Package iso writes images of ISO 9660 with a few small files, for guests that look for their settings on one. Names are kept as they are by
-// the extension Joliet, which every system reads that has such images.
+// Package iso writes ISO 9660 images with a few small files, for guests that read their settings from one.
+// The Joliet extension keeps file names as they are; every system that reads such images supports it.
 package iso
 
 import (
@@ -12,10 +12,10 @@ import (
 	"unicode/utf16"
 )
 
-// sector is the size of all parts, in bytes.
+// sector is the size of a sector, in bytes.
 const sector = 2048
 
-// The places of what comes before the files, in sectors. The first sixteen are not used.
+// The positions of the structures before the files, in sectors. The first sixteen are unused.
 const (
 	placePrimary = 16 + iota
 	placeJoliet
@@ -29,17 +29,18 @@ const (
 	placeFiles
 )
 
-// most is the size of all files together, in bytes.
+// most is the maximum size of all files together, in bytes.
 const most = 64 << 20
 
-// file is one of the image.
+// file is a file of the image.
 type file struct {
 	name        string
 	data        []byte
 	place, size uint32
 }
 
-// Image is one with a label and files in its root folder. Labels have at most 16 characters, names at most 60, of ASCII.
+// Image returns an image with a label, and with files in its root folder. Labels have at most 16 characters,
+// names at most 60, all ASCII.
 func Image(label string, contents map[string][]byte) ([]byte, error) {
 	if len(label) > 16 {
 		return nil, fmt.Errorf("the label %q is longer than 16 characters", label)
@@ -76,13 +77,13 @@ func sectors(size uint32) uint32 { return (size + sector - 1) / sector }
 
 func at(image []byte, place uint32) []byte { return image[place*sector:] }
 
-// view is one of the two that an image gives of its files.
+// view is one of the two directory structures of an image: ISO 9660 and Joliet.
 type view struct {
 	kind    byte
 	escapes string
-	// descriptor, path and place are where it is described, where its table of paths is, and its folder.
+	// descriptor, path and place are the sectors of the view's descriptor, path table and folder.
 	descriptor, path, place uint32
-	// text is how labels are written, name how names of files are.
+	// text encodes labels, name encodes file names.
 	text, name func(string) []byte
 }
 
@@ -101,7 +102,7 @@ func wide(s string) (out []byte) {
 	return out
 }
 
-// both is a number in both orders of bytes.
+// both encodes a number in both byte orders.
 func both(out []byte, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.LittleEndian.AppendUint32(out, n), n)
 }
@@ -110,14 +111,14 @@ func both16(out []byte, n uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.LittleEndian.AppendUint16(out, n), n)
 }
 
-// record is an entry of a folder.
+// record is a directory record.
 func record(name []byte, place, size uint32, flags byte) []byte {
 	length := 33 + len(name)
 	length += length % 2
 	r := make([]byte, 0, length)
 	r = append(r, byte(length), 0)
 	r = both(both(r, place), size)
-	r = append(r, 126, 1, 1, 0, 0, 0, 0) // the first of January 2026
+	r = append(r, 126, 1, 1, 0, 0, 0, 0) // 2026-01-01
 	r = append(r, flags, 0, 0)
 	r = both16(r, 1)
 	r = append(r, byte(len(name)))
@@ -129,7 +130,7 @@ const isFolder = 2
 
 func root(place uint32) []byte { return record([]byte{0}, place, sector, isFolder) }
 
-// folder is the root, with itself, its parent, which is itself, and the files.
+// folder is the root folder: itself, its parent, which is the root too, and the files.
 func (v view) folder(files []file) ([]byte, error) {
 	out := append(root(v.place), record([]byte{1}, v.place, sector, isFolder)...)
 	for _, f := range files {
@@ -141,7 +142,7 @@ func (v view) folder(files []file) ([]byte, error) {
 	return out, nil
 }
 
-// pathTable has the root alone.
+// pathTable has only the root.
 func pathTable(order binary.AppendByteOrder, folder uint32) []byte {
 	out := order.AppendUint32([]byte{1, 0}, folder)
 	return append(order.AppendUint16(out, 1), 0, 0)
@@ -174,7 +175,7 @@ func (v view) describe(label string, size uint32) []byte {
 	b.Write(binary.BigEndian.AppendUint32(nil, v.path+1))
 	b.Write(make([]byte, 4))
 	b.Write(root(v.place))
-	b.Write(text("", 4*128+3*37)) // who made it, and files about that: nobody and none
+	b.Write(text("", 4*128+3*37)) // publisher, preparer, and their files: none
 	for range 4 {
 		b.WriteString("0000000000000000\x00") // no dates
 	}

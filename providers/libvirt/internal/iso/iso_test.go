@@ -9,7 +9,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/libvirt/internal/iso"
 )
 
-// read lists the files of an image as a system does that reads Joliet: by its descriptor and its root folder.
+// read lists the files of an image like a system that supports Joliet: by its descriptor and its root folder.
 func read(t *testing.T, image []byte) (label string, files map[string]string) {
 	t.Helper()
 	number := func(at []byte) int {

@@ -1,4 +1,4 @@
-// Command machine-controller-metal3 keeps machines on hosts of Metal3.
+// Command machine-controller-metal3 manages machines on Metal3 hosts.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command cloud-azure plays Azure: Resource Manager, sign-in, Resource Graph and the metadata of instances.
+// Command cloud-azure simulates Azure: Resource Manager, login, Resource Graph and the metadata of instances.
 package main
 
 import (

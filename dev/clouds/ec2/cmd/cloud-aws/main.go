@@ -1,4 +1,4 @@
-// Command cloud-aws plays AWS: EC2, load balancers, tokens and the metadata of instances.
+// Command cloud-aws simulates AWS: EC2, load balancers, tokens and the metadata of instances.
 package main
 
 import (

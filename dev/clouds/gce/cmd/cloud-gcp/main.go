@@ -1,4 +1,4 @@
-// Command cloud-gcp plays Google Compute Engine: a project, and another one.
+// Command cloud-gcp simulates Google Compute Engine: a project, and another one.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	})
 }
 
-// projects are two of them. The first one issues a key, which no file of samples may have.
+// projects are two projects. The first one issues a key, which a file of samples must not contain.
 type projects struct {
 	*double.Accounts
 	first, other gce.Administered
@@ -46,7 +46,7 @@ func newProjects(v gce.Inventory, cloud func(gce.Inventory) gce.Administered) pr
 // other is the name of the second account.
 const other = "other"
 
-// another is a project that has the same under its own name.
+// another is a project with the same resources under its own name.
 func another(v gce.Inventory) gce.Inventory {
 	was := v.Project
 	v.Project, v.Number = was+"-other", v.Number+"0"

@@ -1,4 +1,4 @@
-// Command cloud-kubevirt plays the cluster that KubeVirt runs in.
+// Command cloud-kubevirt simulates the cluster of KubeVirt.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command cloud-libvirt stands where the doubles of clouds do in `millwright up --provider libvirt`, and plays nothing: it leads the fleet to
-// the real libvirt that hack/libvirt has started, and the nodes of that to the fleet's API server. When it is told to stop, so is that.
+// Command cloud-libvirt takes the place of a simulator in `millwright up --provider libvirt`, and simulates
+// nothing: it connects the fleet to the real libvirt that hack/libvirt has started, and that libvirt's nodes
+// to the fleet's API server. When it receives a signal to stop, it stops both.
 package main
 
 import (
@@ -67,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(l.Close(), os.WriteFile(filepath.Join(share, "stop"), nil, 0o600))
 }
 
-// share is the folder in which hack/libvirt has its sockets.
+// share is the folder of hack/libvirt's sockets.
 func share() (string, error) {
 	if dir := os.Getenv("MILLWRIGHT_LIBVIRT"); dir != "" {
 		return filepath.Join(dir, "share"), nil
@@ -83,7 +84,7 @@ func share() (string, error) {
 	return filepath.Join(cache, "libvirt", "share"), nil
 }
 
-// announce says where libvirt is, as its own clients are told.
+// announce writes the address of libvirt for clients, in the form of its URIs.
 func announce(dir, uri string) error {
 	raw, err := json.Marshal(map[string]any{"environment": map[string]string{"LIBVIRT_DEFAULT_URI": uri}})
 	if err != nil {

@@ -19,7 +19,7 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Println("node-init: node", name, "starts")
-	for { // whoever starts first looks after those whose parents have ended
+	for { // the init process reaps orphaned processes
 		var status unix.WaitStatus
 		if _, err := unix.Wait4(-1, &status, 0, nil); err != nil {
 			_ = unix.Pause()

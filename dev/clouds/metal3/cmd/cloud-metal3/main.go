@@ -1,4 +1,4 @@
-// Command cloud-metal3 plays the cluster that hosts of Metal3 are objects of.
+// Command cloud-metal3 simulates the cluster with Metal3's hosts.
 package main
 
 import (

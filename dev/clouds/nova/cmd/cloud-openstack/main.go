@@ -1,4 +1,4 @@
-// Command cloud-openstack plays an OpenStack: Keystone, Nova, Neutron, Glance and Cinder.
+// Command cloud-openstack simulates an OpenStack: Keystone, Nova, Neutron, Glance and Cinder.
 package main
 
 import (

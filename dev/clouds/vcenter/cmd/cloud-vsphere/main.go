@@ -1,4 +1,4 @@
-// Command cloud-vsphere plays a vCenter, and another one, vcenter2.example.com.
+// Command cloud-vsphere simulates a vCenter, and another one, vcenter2.example.com.
 package main
 
 import (
@@ -23,13 +23,13 @@ func main() {
 	})
 }
 
-// Where the samples' vCenter is, and the other one. The first stands for any other host, too.
+// The addresses of the samples' vCenter and of the other one. The first also answers for any other host.
 const (
 	host      = "vcenter.example.com"
 	otherHost = "vcenter2.example.com"
 )
 
-// centers are two of them, each an account.
+// centers are two vCenters, each an account.
 type centers struct{ *double.Accounts }
 
 func newCenters(first, second vcenter.Administered) centers {

@@ -7,7 +7,7 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// The procedures that are called, by their numbers in libvirt's remote_protocol.x.
+// The used procedures, by their numbers in libvirt's remote_protocol.x.
 const (
 	procConnectOpen          = 1
 	procConnectClose         = 2
@@ -50,15 +50,15 @@ const (
 // ProcDomainGetXMLDesc reads one domain.
 const ProcDomainGetXMLDesc = procDomainGetXMLDesc
 
-// method is how a procedure is answered.
+// method answers a procedure.
 type method func(h *Host, payload []byte) (any, *libvirt.Error)
 
-// Parts of a host that answer.
+// The parts of a host that answer.
 func ofGuests(h *Host) *guests     { return &h.guests }
 func ofStorage(h *Host) *storage   { return &h.storage }
 func ofNetworks(h *Host) *networks { return &h.networks }
 
-// with decodes arguments for a method of a part.
+// with decodes the arguments for a method of a part.
 func with[P, A, R any](of func(*Host) *P, call func(*P, A) (R, *libvirt.Error)) method {
 	return func(h *Host, payload []byte) (any, *libvirt.Error) {
 		var args A
@@ -70,7 +70,7 @@ func with[P, A, R any](of func(*Host) *P, call func(*P, A) (R, *libvirt.Error)) 
 	}
 }
 
-// none is the answer of what answers nothing.
+// none is the result of a procedure without one.
 type none struct{}
 
 func fixed(answer any) method {
@@ -121,7 +121,7 @@ var methods = map[uint32]method{
 	procNetworkUpdate:       with(ofNetworks, (*networks).updateNetwork),
 }
 
-// answer is what a call comes to.
+// answer is the result of a call.
 func (h *Host) answer(procedure uint32, payload []byte) (any, *libvirt.Error) {
 	m, ok := methods[procedure]
 	if !ok {

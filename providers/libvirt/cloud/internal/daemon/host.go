@@ -15,7 +15,7 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// Host is one with QEMU.
+// Host is a simulated host with QEMU.
 type Host struct {
 	uuid string
 
@@ -28,22 +28,22 @@ type Host struct {
 	networks networks
 }
 
-// guests are the domains of a host.
+// guests has the domains of a host.
 type guests struct {
 	runs    int32
-	domains []*domain // in the order in which they were defined
+	domains []*domain // in the order of their definition
 }
 
 type domain struct {
 	libvirt.Domain
 	state libvirt.DomainState
-	// text is its description, without the metadata, which are elements by namespace.
+	// text is its description without the metadata; metadata has their elements by namespace.
 	text      string
 	metadata  map[string]string
 	autostart bool
 }
 
-// New makes a host without anything but the network called default.
+// New returns a host with only the network "default".
 func New(uuid string) *Host {
 	return &Host{
 		uuid: uuid, calls: map[uint32]int{}, storage: storage{pools: map[string]*pool{}},
@@ -118,7 +118,7 @@ func (h *guests) domainXML(a libvirt.DomainGetXMLDescArgs) (r libvirt.DomainGetX
 	return r, err
 }
 
-// defined is what is read of a description.
+// defined has the used parts of a description.
 type defined struct {
 	Type   string `xml:"type,attr"`
 	Name   string `xml:"name"`
@@ -155,7 +155,7 @@ func (h *guests) define(a libvirt.DomainDefineXMLFlagsArgs) (r libvirt.DomainDef
 	return r, nil
 }
 
-// hexUUID reads itself.
+// hexUUID parses a UUID.
 type hexUUID libvirt.UUID
 
 // Scan implements [fmt.Scanner].
@@ -172,7 +172,7 @@ func (u *hexUUID) Scan(s fmt.ScanState, _ rune) error {
 	return nil
 }
 
-// split takes the metadata out of a description: its elements, by namespace.
+// split removes the metadata from a description, and returns their elements by namespace.
 func split(text string) (rest string, metadata map[string]string, err error) {
 	metadata = map[string]string{}
 	m := withMetadata.FindStringSubmatch(text)

@@ -10,12 +10,12 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// networks are those of a host.
+// networks has the networks of a host.
 type networks struct{ all map[string]*network }
 
 type network struct {
 	libvirt.Network
-	// prefix is what its addresses begin with.
+	// prefix is the prefix of the network's addresses.
 	prefix string
 	hosts  []reservation
 	leases []libvirt.NetworkDhcpLease
@@ -27,7 +27,7 @@ type reservation struct {
 	IP   string `xml:"ip,attr"`
 }
 
-// Reserved are the addresses that are kept in a network, by the addresses of cards.
+// Reserved returns the reserved addresses of a network, by MAC address.
 func (h *Host) Reserved(name string) map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +38,7 @@ func (h *Host) Reserved(name string) map[string]string {
 	return all
 }
 
-// Lease gives a card an address.
+// Lease assigns an address to a network card.
 func (h *Host) Lease(name, mac, address, hostname string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,17 +12,17 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// Fault is a call that fails, once.
+// Fault is a call that fails once.
 type Fault struct {
-	// Procedure is the number of the call, Skip how many of them go well before.
+	// Procedure is the number of the procedure, Skip the number of calls that succeed before the fault.
 	Procedure uint32
 	Skip      int
-	// Code and Message are the error; without a code nothing fails.
+	// Code and Message are the error; without a code the call succeeds.
 	Code    libvirt.ErrorNumber
 	Message string
-	// Done: what was asked for is done, and the reply lost with the connection. Stall: there is no reply at all.
+	// Done: the call has its effect, and the connection is lost before the reply. Stall: there is no reply.
 	Done, Stall bool
-	// Delay is how long the reply takes.
+	// Delay is the time until the reply.
 	Delay time.Duration
 }
 
@@ -48,7 +48,7 @@ func (h *Host) Listen(l net.Listener) {
 type link struct {
 	host *Host
 	conn net.Conn
-	// uploads are the streams that are not at their end, by serial number.
+	// uploads are the open upload streams, by serial number.
 	uploads map[int32]string
 }
 
@@ -72,7 +72,7 @@ func (h *Host) serve(conn net.Conn) {
 			}
 			continue
 		}
-		// A call that is slow holds up no other, as with libvirt's workers.
+		// A slow call does not delay others, as with libvirt's workers.
 		go func() {
 			fault := h.fault(head.Procedure)
 			time.Sleep(fault.Delay)
@@ -83,7 +83,7 @@ func (h *Host) serve(conn net.Conn) {
 	}
 }
 
-// fault is the one that is due, which is then over.
+// fault returns the fault for this call, and removes it.
 func (h *Host) fault(procedure uint32) Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,14 +108,14 @@ func (h *Host) connected(change int) {
 	h.links += change
 }
 
-// Connections says how many there are.
+// Connections returns the number of open connections.
 func (h *Host) Connections() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.links
 }
 
-// Calls says how often a procedure was called.
+// Calls returns how often a procedure was called.
 func (h *Host) Calls(procedure uint32) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,7 +151,7 @@ func (k *link) call(head header, payload []byte, f Fault) {
 	}
 }
 
-// stream takes a part of an upload, and confirms its end.
+// stream stores a part of an upload, and confirms its end.
 func (k *link) stream(head header, payload []byte) bool {
 	path, ok := k.uploads[head.Serial]
 	if !ok {
@@ -174,7 +174,8 @@ func (k *link) send(head header, payload []byte) bool {
 	return err == nil
 }
 
-// fail answers with an error: its number, where it comes from, its text, how bad it is, and a dozen of details that nobody reads.
+// fail replies with an error: its number, its domain, its text, its level, and a dozen details that clients
+// ignore.
 func (k *link) fail(head header, e *libvirt.Error) {
 	head.Status = statusError
 	var out bytes.Buffer
@@ -187,7 +188,7 @@ func (k *link) fail(head header, e *libvirt.Error) {
 	k.send(head, out.Bytes())
 }
 
-// failed makes an error as libvirt words it.
+// failed is an error in libvirt's words.
 func failed(code libvirt.ErrorNumber, format string, args ...any) *libvirt.Error {
 	return &libvirt.Error{Code: uint32(code), Message: fmt.Sprintf(format, args...)} //nolint:gosec // Numbers of errors are small.
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/digitalocean/go-libvirt"
 )
 
-// storage are the pools of a host.
+// storage has the pools of a host.
 type storage struct{ pools map[string]*pool }
 
 type pool struct {
@@ -23,14 +23,14 @@ type volume struct {
 	data []byte
 }
 
-// where volumes of a pool are.
+// path is the path of a volume in a pool.
 func (p *pool) path(name string) string { return "/pools/" + p.Name + "/" + name }
 
 func (p *pool) volume(name string) libvirt.StorageVol {
 	return libvirt.StorageVol{Pool: p.Name, Name: name, Key: p.path(name)}
 }
 
-// AddPool makes a pool with a base volume, if there is none of its name.
+// AddPool creates a pool with a base volume, unless a pool of the name exists.
 func (h *Host) AddPool(name, base string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,21 +41,21 @@ func (h *Host) AddPool(name, base string) {
 	}
 }
 
-// AddVolume makes a volume around the API.
+// AddVolume creates a volume without an API call.
 func (h *Host) AddVolume(pool, name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.storage.pools[pool].volumes[name] = &volume{text: "<volume><name>" + name + "</name><capacity>1</capacity></volume>"}
 }
 
-// Volumes are the names of those in a pool.
+// Volumes returns the names of the volumes in a pool.
 func (h *Host) Volumes(pool string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Sorted(maps.Keys(h.storage.pools[pool].volumes))
 }
 
-// Volume is the description and the contents of a volume.
+// Volume returns the description and the content of a volume.
 func (h *Host) Volume(pool, name string) (text string, data []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *storage) volumeByName(a libvirt.StorageVolLookupByNameArgs) (r libvirt.
 	return r, nil
 }
 
-// volumeAt looks for a volume by its path, which is its key as well.
+// volumeAt finds a volume by its path, which is also its key.
 func (h *storage) volumeAt(path string) (libvirt.StorageVol, *libvirt.Error) {
 	for _, p := range h.pools {
 		for name := range p.volumes {
@@ -150,7 +150,7 @@ func (h *storage) createVolume(a libvirt.StorageVolCreateXMLArgs) (r libvirt.Sto
 	return r, nil
 }
 
-// find is a volume that a call names.
+// find returns the volume that a call names.
 func (h *storage) find(v libvirt.StorageVol) (*volume, *libvirt.Error) {
 	p, err := h.pool(v.Pool)
 	if err != nil {
@@ -186,7 +186,7 @@ func (h *storage) volumePath(a libvirt.StorageVolGetPathArgs) (r libvirt.Storage
 	return r, err
 }
 
-// uploading is an upload that begins: what there was is over.
+// uploading is the start of an upload, which replaces the content.
 type uploading struct{ path string }
 
 func (h *storage) upload(a libvirt.StorageVolUploadArgs) (uploading, *libvirt.Error) {

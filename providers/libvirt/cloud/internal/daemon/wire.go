@@ -1,6 +1,6 @@
-// Package daemon plays libvirtd for tests: its protocol on a socket, and as much of a host behind it as machines need. What it answers, and
-// the numbers and words of its errors, are those of libvirt's own test driver and of its driver for QEMU, which the tests of the
-// provider hold it to where a real libvirtd is at hand.
+// Package daemon simulates libvirtd for tests: its protocol on a socket, and the parts of a host that
+// machines need. Its replies, error numbers and error texts are those of libvirt's own test driver and of its
+// QEMU driver; the provider's tests compare them with a real libvirtd where one is available.
 package daemon
 
 import (
@@ -12,7 +12,7 @@ import (
 	"reflect"
 )
 
-// header is what each packet begins with.
+// header is the header of each packet.
 type header struct {
 	Program, Version, Procedure, Type uint32
 	Serial                            int32
@@ -54,8 +54,8 @@ func packet(h header, payload []byte) []byte {
 	return append(out, payload...)
 }
 
-// encode writes a value as XDR does: numbers in four or eight bytes, texts and lists after their length, all padded to four bytes. An
-// optional text is a list of one at most, as the client's library has it.
+// encode writes a value in XDR: numbers in four or eight bytes, texts and lists after their length, all
+// padded to four bytes. An optional text is a list of at most one, as in the client library.
 func encode(out *bytes.Buffer, v reflect.Value) {
 	number := func(n uint32) { _ = binary.Write(out, binary.BigEndian, n) } // a buffer has room
 	switch v.Kind() {
@@ -89,7 +89,7 @@ func encode(out *bytes.Buffer, v reflect.Value) {
 
 var errShort = errors.New("the arguments end too early")
 
-// decode is the opposite of encode.
+// decode is the inverse of encode.
 func decode(in *bytes.Reader, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Struct:
