@@ -16,8 +16,8 @@ const alone = 10
 // agent is how the bench's own writes are signed.
 const agent = "millwright-bench"
 
-// Alone is how long a machine without pods takes to go when nothing else is
-// being done: from the answer to its deletion until it was gone. The
+// Alone is how long the deletion of a machine without pods takes when nothing else is
+// in progress: from the answer to the request until the object does not exist. The
 // infrastructure of the bench removes instances as soon as it is asked; the
 // little that this takes is included.
 type Alone struct {

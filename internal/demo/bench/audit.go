@@ -67,7 +67,7 @@ type entry struct {
 	} `json:"responseStatus"`
 }
 
-// reads and leases are told apart by text: unpacking them would cost more than
+// text distinguishes reads and leases: unpacking them would cost more than
 // anything else here.
 var (
 	reads  = [][]byte{[]byte(`"verb":"get"`), []byte(`"verb":"list"`), []byte(`"verb":"watch"`)}
@@ -135,7 +135,7 @@ func (l *auditLog) take(line []byte) error {
 const eviction = "create pods/eviction"
 
 // last is the latest write, evictions and heartbeats aside; the zero write when
-// there was none.
+// no write happened.
 func (l *auditLog) last() write {
 	for _, w := range slices.Backward(l.writes) {
 		if w.what() != eviction && !w.by(heart) {

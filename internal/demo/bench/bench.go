@@ -49,10 +49,10 @@ type Options struct {
 	// Window is how long that is measured with a check, and as long without: a
 	// minute, unless given.
 	Window time.Duration
-	// Provider is a cloud that a double plays: measured is instead how often it is asked, by a fleet of which each of
+	// Provider is a simulated cloud: the bench then measures its requests instead, by a fleet of which each of
 	// the APIs has its share. Empty: none.
 	Provider string
-	// CloudLimits are how often the double lets itself be asked; nil: as often as anybody likes.
+	// CloudLimits are the simulator's rate limits; nil: none.
 	CloudLimits []CloudLimit
 	// Rest is how long writes at rest are counted, or with a cloud the period after which each machine is looked at again: a
 	// minute, unless given.
@@ -67,8 +67,8 @@ type Options struct {
 }
 
 // Run measures each API with each number of machines, on a control plane of
-// its own: what earlier runs left in etcd and in caches favours nobody. With an
-// error comes what was measured before.
+// its own, so that no run profits from an earlier run's etcd and caches. With an
+// error it returns the results so far.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Rest == 0 {
 		o.Rest = time.Minute

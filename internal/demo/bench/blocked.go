@@ -25,7 +25,7 @@ type Blocked struct {
 	// Ceiling is the raw client's, without other machines.
 	Ceiling Round `json:"ceiling"`
 	// Refusals are the evictions that were refused while the rounds With were
-	// played, pauses included.
+	// in progress, pauses included.
 	Refusals int `json:"refusals"`
 	// Ratio is that of With to Without, creating and deleting together: each turn
 	// with blocked drains is compared to those before and after it, so that a
@@ -34,7 +34,7 @@ type Blocked struct {
 	Ratio Spread `json:"ratio"`
 	Loss  Spread `json:"loss"`
 	// Noise is how far turns without blocked drains are from those before them,
-	// in percent: a loss that is less than that is none that can be told.
+	// in percent: a smaller loss cannot be measured.
 	Noise float64 `json:"noise"`
 }
 
@@ -140,8 +140,8 @@ func (s *session) turnFree(ctx context.Context) (turn, error) {
 	return s.turn(ctx, others{ready: s.Blocked})
 }
 
-// turnBlocked plays a turn beside the same machines, which are to leave now and
-// cannot, and counts the evictions that are refused meanwhile. There are none
+// turnBlocked runs a turn beside the same machines, which are now being deleted and
+// cannot drain, and counts the evictions that are refused meanwhile. None are refused
 // before and none afterwards.
 func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err error) {
 	if err := s.block(ctx); err != nil {
@@ -229,7 +229,7 @@ func spanOfCreate(writes []write) time.Time {
 		lastAmong(came, lastByName(writes, "kwok", "patch nodes/status")))
 }
 
-// spanOfRemove is when the last of the machines that were deleted was gone, or
+// spanOfRemove is when the last deleted machine ceased to exist, or
 // its node.
 func spanOfRemove(writes []write) time.Time {
 	went := answered(writes, fleet.Sets, "delete machines")
@@ -247,7 +247,7 @@ func lastAmong(names, times map[string]time.Time) (last time.Time) {
 	return last
 }
 
-// The pods that nobody may evict.
+// The pods whose budget allows no eviction.
 const (
 	podsPath    = "/api/v1/namespaces/default/pods"
 	budgetsPath = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -320,7 +320,7 @@ func (s *session) podsRun(ctx context.Context) (bool, error) {
 	return len(list.Items) == s.Blocked, nil
 }
 
-// unblock takes the budget away, and waits until all that it held is gone.
+// unblock deletes the budget, and waits until all machines that it held are deleted.
 func (s *session) unblock(ctx context.Context) error {
 	if err := s.client(ctx).delete(budgetsPath + "/bench"); err != nil {
 		return err

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// CloudCalls is how often a cloud, which a double plays, is asked during the life of a fleet.
+// CloudCalls is the number of requests to a simulated cloud during the life of a fleet.
 type CloudCalls struct {
 	Provider string   `json:"provider"`
 	APIs     []string `json:"apis"`
 	Machines int      `json:"machines"`
-	// Limits are those of the double. It has no others: nothing is throttled without them.
+	// Limits are those of the simulator. Without them it throttles nothing.
 	Limits []CloudLimit `json:"limits,omitempty"`
 	Phases []CloudPhase `json:"phases"`
 }
 
-// CloudLimit is how often a double lets itself be asked for operations that a pattern of [path.Match] matches; an
+// CloudLimit is a simulator's rate limit for operations that a pattern of [path.Match] matches; an
 // empty one matches all. It is that of a token bucket.
 type CloudLimit struct {
 	Operation string  `json:"operation,omitempty"`
@@ -54,7 +54,7 @@ type Operation struct {
 	PerMachine float64 `json:"perMachine"`
 }
 
-// call is a request as a double tells of it.
+// call is a request as the simulator reports it.
 type call struct {
 	At        time.Time `json:"at"`
 	Operation string    `json:"operation"`

@@ -20,7 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
-// cloudSession is a fleet on a played cloud. Its machines are those of the samples' sets.
+// cloudSession is a fleet on a simulated cloud. Its machines are those of the samples' sets.
 type cloudSession struct {
 	Options
 	machines int
@@ -37,7 +37,7 @@ type endpoints struct {
 	args   map[string][]string
 }
 
-// heard is how many requests the double has told of, and those of the phase.
+// heard has the number of requests that the simulator has reported, and those of the phase.
 type heard struct {
 	n     int
 	calls []call
@@ -286,7 +286,7 @@ func (s *cloudSession) asksNothing() func(context.Context) (string, error) {
 	}
 }
 
-// await asks every two seconds what is missing, until nothing is, and listens to the double meanwhile.
+// await checks every two seconds what is missing, until nothing is, and reads the simulator's requests meanwhile.
 func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -313,9 +313,9 @@ func (s *cloudSession) await(ctx context.Context, wanting func(context.Context) 
 	}
 }
 
-var errForgotten = errors.New("the double has forgotten requests before it was asked for them")
+var errForgotten = errors.New("the simulator dropped requests before they were read")
 
-// listen takes in what the double was asked for since.
+// listen reads the requests that the simulator has got since.
 func (h *heard) listen(ctx context.Context, cloud *fleet.Cloud) error {
 	raw, err := cloud.Ask(ctx, "GET", "log?after="+strconv.Itoa(h.n), nil)
 	if err != nil {
@@ -382,8 +382,8 @@ func (s *cloudSession) allLookedAt(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d machines were looked at", n), nil
 }
 
-// allLookedAgain waits until each machine was looked at once more: informers remind of objects up to twice as late as they
-// were told.
+// allLookedAgain waits until each machine was reconciled once more: the resync of informers may take up to twice its
+// period.
 func (s *cloudSession) allLookedAgain() func(context.Context) (string, error) {
 	before := -1
 	return func(ctx context.Context) (string, error) {
@@ -457,7 +457,7 @@ func orphans(state fleet.CloudState) error {
 	return fmt.Errorf("left without an instance: %s", strings.Join(state.Orphans, ", "))
 }
 
-// oneEach is an error unless each of so many machines has one instance, and nobody else has.
+// oneEach is an error unless each of so many machines has one instance, and no other machine has any.
 func oneEach(names []string, has map[string]int, machines int) error {
 	if len(names) != machines || len(has) != machines {
 		return fmt.Errorf("there are %d machines, and instances of %d names, want %d", len(names), len(has), machines)

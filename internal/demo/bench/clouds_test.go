@@ -85,7 +85,7 @@ func TestOneInstanceForEach(t *testing.T) {
 	}
 }
 
-// TestCloudTableFits: nobody has a wider terminal than 80 columns.
+// TestCloudTableFits: the table fits into 80 columns.
 func TestCloudTableFits(t *testing.T) {
 	var operations []Operation
 	for n := range 9 {

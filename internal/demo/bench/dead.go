@@ -119,7 +119,7 @@ func (s dying) kill(ctx context.Context, dead map[string]string) error {
 	return err
 }
 
-// replaced reports whether there is none of the dead any more, and as many machines run as should.
+// replaced reports whether all dead machines are deleted, and as many machines run as should.
 func (s dying) replaced(dead map[string]string) func(context.Context) (bool, error) {
 	running := s.allRunning()
 	return func(ctx context.Context) (bool, error) {

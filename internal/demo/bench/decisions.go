@@ -36,7 +36,7 @@ func decisions() []Decision {
 	return []Decision{
 		timed("rollout at its beginning", func() { rollout.Decide(now, d, first, p) }),
 		timed("rollout half way", func() { rollout.Decide(now, d, half, p) }),
-		timed("set that gives up a tenth", func() {
+		timed("set that deletes a tenth", func() {
 			replicas.Decide(now, set, members, replicas.Policy{Burst: crowd, StatusCountsLeaving: true})
 		}),
 	}

@@ -1,7 +1,7 @@
 // Package bench measures the controllers on the development control plane,
-// with nodes played by kwok, against the raw ceiling: the time that a client
+// with nodes simulated by kwok, against the raw ceiling: the time that a client
 // without any controller takes, on the same control plane, for the writes that
-// nobody can do without. A rolling update is measured against a client that
+// every implementation needs. A rolling update is measured against a client that
 // replaces machines in waves, within the same bounds. A creation counts against a
 // client whose nodes join while it writes, as those of the controllers do; it takes a
 // turn before them and one after. What heartbeats of nodes

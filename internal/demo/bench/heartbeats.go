@@ -8,8 +8,8 @@ import (
 )
 
 // Heartbeats is what heartbeats of nodes cost the controllers while a health
-// check looks after all machines, and while there is none. Stretch of both
-// take turns, so that whatever else goes on falls on both.
+// check selects all machines, and without one. Stretches of both
+// take turns, so that other load affects both.
 type Heartbeats struct {
 	API string `json:"api"`
 	// Machines have a node each, whose status is updated every ten seconds.
@@ -124,9 +124,9 @@ func (s *session) takeTurns(ctx context.Context) (without, with []Stretch, err e
 	return without, with, nil
 }
 
-// check makes a health check and waits until it covers all machines, which are
-// well, and nobody has anything to do. That takes a pass: where none is counted,
-// none would be later.
+// check creates a health check and waits until it covers all machines, which are
+// healthy, and no controller has work. That takes a pass: if none is counted,
+// none would be counted later.
 func (s *session) check(ctx context.Context, check []byte) error {
 	before, err := s.counters(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 var programs = []string{fleet.Sets, fleet.Machines}
 
 // startControllers starts both programs and waits until their caches are full
-// and nobody has anything to do.
+// and no controller has work.
 func (s *session) startControllers(ctx context.Context) error {
 	for _, program := range programs {
 		if _, err := s.plane.StartController(program); err != nil {

@@ -86,8 +86,8 @@ func (p *plane) any(ctx context.Context, path string) (bool, error) {
 	return len(list.Items) > 0, err
 }
 
-// quiet waits until nobody has written anything for two seconds, leases aside.
-// When patience is over it gives up and says who does not rest.
+// quiet waits until no client has written for two seconds, leases aside.
+// After patience it returns the clients that still write.
 func (p *plane) quiet(ctx context.Context, patience time.Duration) (restless string, err error) {
 	const calm = 2 * time.Second
 	begin := time.Now()

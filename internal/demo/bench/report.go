@@ -16,7 +16,7 @@ type Report struct {
 	Blocked []Blocked `json:"blocked,omitempty"`
 	// Heartbeats are what heartbeats of nodes cost, where that was measured.
 	Heartbeats []Heartbeats `json:"heartbeats,omitempty"`
-	// Clouds are how often played clouds were asked, where that was measured.
+	// Clouds are the requests to simulated clouds, where they were measured.
 	Clouds []CloudCalls `json:"clouds,omitempty"`
 	// WritesAtRest are the controllers' writes within the minute in which they
 	// wrote most of those in which all machines ran and nothing was to be
@@ -69,7 +69,7 @@ type Measured struct {
 	// mean of JoiningTurns, one before the controllers' turn and one after it.
 	// JoiningRatio is how many times as long the controllers took. It is what
 	// counts for machines that are created: a node's joining takes the cores
-	// from everybody, whoever writes the machine. It is no floor: a client
+	// from every process, whichever client writes the machine. It is no floor: a client
 	// that keeps 32 writes under way may overrun an API server more than the
 	// controllers do.
 	JoiningCeilingSeconds float64   `json:"joiningCeilingSeconds,omitempty"`
@@ -92,11 +92,11 @@ type Measured struct {
 	Rest *Rest `json:"rest,omitempty"`
 }
 
-// Latencies are those of the machines of a phase; nil where there is none.
+// Latencies are those of the machines of a phase; nil if it has none.
 type Latencies struct {
 	// AddedLatency is that from a machine's being written until the
 	// infrastructure was asked for its instance, or from the request to delete
-	// it until it was gone.
+	// it until it did not exist.
 	AddedLatency *Latency `json:"addedLatency"`
 	// CloudLatency is that from the request for machines until the infrastructure was asked for their instances, CloudCeiling that of the raw
 	// client whose nodes join: the mean of its turns. An instance boots for a minute or more, which zero latency hides.

@@ -126,7 +126,7 @@ func meanWrites(runs []Measured, of func(*Measured) map[string]float64) map[stri
 	return out
 }
 
-// Load reads a report that was stored; nil where there is none yet.
+// Load reads a stored report; nil if the file does not exist.
 func Load(file string) (*Report, error) {
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

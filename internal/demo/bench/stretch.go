@@ -162,8 +162,8 @@ func passes(ctx context.Context, address, controller string) (int, error) {
 }
 
 // readPasses sums up, whatever their result, the passes that metrics in the text
-// format tell of. The series are there from the start, with zeroes: that there
-// are none is an error.
+// format report. The series exist from the start, with zeroes: missing series
+// are an error.
 func readPasses(r io.Reader, controller string) (sum int, err error) {
 	const series = "controller_runtime_reconcile_total"
 	parser := expfmt.NewTextParser(model.UTF8Validation)

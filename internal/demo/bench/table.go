@@ -35,7 +35,7 @@ const (
 	restartWritesBudget = 25.0
 )
 
-// figure is a measure beside its budget; a budget below zero is none.
+// figure is a measure beside its budget; a negative value means no budget.
 type figure struct {
 	name          string
 	value, budget float64

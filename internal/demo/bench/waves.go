@@ -46,7 +46,7 @@ func (s *session) waveCeilings(ctx context.Context) (c ceilings, err error) {
 
 // wavesOf replaces old machines by new ones, as many at a time as surge
 // allows: each wave is created, and ready where nodes join, before as many old
-// ones go, and those are gone before the next is created.
+// ones are deleted, and those do not exist any more before the next wave is created.
 func (s *session) wavesOf(ctx context.Context, old, fresh []string, joining bool) (time.Duration, error) {
 	if err := s.quiet(ctx); err != nil {
 		return 0, err

@@ -34,15 +34,15 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the controllers against the raw ceiling of a control plane on this machine",
-		Long: `bench starts a control plane with nodes played by kwok for each API and number
+		Long: `bench starts a control plane with nodes simulated by kwok for each API and number
 of machines. It measures first how long a client takes that only does the writes
-which nobody can do without, then how long the controllers take from no machine
+which every implementation needs, then how long the controllers take from no machine
 to all of them Running with Ready nodes, and back. With --roll it measures how a
 deployment replaces as many machines instead, a tenth at a time; with --blocked
 what drains that a budget blocks cost machines that come and go meanwhile; with --dead
 how machines are replaced whose nodes die at once; with
 --heartbeats what heartbeats of nodes cost, with a health check and without; with
---provider how often a cloud, which is then played on this machine, is asked for
+--provider how often a cloud, which is then simulated on this machine, is asked for
 each machine by a fleet that is made, rests and goes. Each figure
 is printed with its budget, with -o in one document at the end; with --rounds the median
 of so many. With --store a file keeps the figures, and those of the last time stand

@@ -22,13 +22,13 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
-// console asks the double of a fleet's cloud. What it says is that of package double in dev/clouds.
+// console queries the simulator of a fleet's cloud. Package double in dev/clouds defines its answers.
 type console struct {
 	where
 	out io.Writer
 }
 
-// consoleState is what a double says of itself.
+// consoleState is the simulator's state.
 type consoleState fleet.CloudState
 
 // fault is what is asked to go wrong.
@@ -48,9 +48,9 @@ func cloudCommand() *cobra.Command {
 	x := &console{out: os.Stdout}
 	c := &cobra.Command{
 		Use:   "cloud [verb what]",
-		Short: "List what the played cloud of a fleet has, and trouble it",
-		Long: `cloud lists the instances of the cloud that ` + "`millwright up --provider`" + ` plays, with
-what was made for each, and what is left without one. With a verb it lets something
+		Short: "List the resources of a fleet's simulated cloud, and inject faults",
+		Long: `cloud lists the instances of the cloud that ` + "`millwright up --provider`" + ` simulates, with
+the resources of each, and those left without one. With a verb it lets something
 happen to it around its API: which verbs there are is in the list.`,
 		Example: `  millwright cloud
   millwright cloud interrupt i-0123456789abcdef0

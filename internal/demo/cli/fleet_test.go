@@ -159,7 +159,7 @@ func TestHintsNameThisFleet(t *testing.T) {
 	}
 }
 
-// TestUpNoticesADeadController: nobody starts it again, so that there is nothing to
+// TestUpNoticesADeadController: no process restarts it, so there is nothing to
 // wait for.
 func TestUpNoticesADeadController(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
@@ -197,8 +197,8 @@ func TestUpNoticesADeadController(t *testing.T) {
 	}
 }
 
-// TestUpRefusesBackendsAtOnce: no control plane is started for a word that nobody
-// knows.
+// TestUpRefusesBackendsAtOnce: an unknown backend is refused before a control plane
+// starts.
 func TestUpRefusesBackendsAtOnce(t *testing.T) {
 	_, stderr, err := call(t, "", "up", "--dir", filepath.Join(t.TempDir(), "f"), "--backend", "qemu")
 	if err == nil || !strings.Contains(stderr, `--backend: must be hollow or kwok, not "qemu"`) {
@@ -206,7 +206,7 @@ func TestUpRefusesBackendsAtOnce(t *testing.T) {
 	}
 }
 
-// TestUpRefusesFormatsAtOnce: so it is with a format that nobody knows.
+// TestUpRefusesFormatsAtOnce: so is an unknown format.
 func TestUpRefusesFormatsAtOnce(t *testing.T) {
 	_, stderr, err := call(t, "", "up", "--dir", filepath.Join(t.TempDir(), "f"), "-o", "xml")
 	if err == nil || !strings.Contains(stderr, "jsonpath") {

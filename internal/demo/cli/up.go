@@ -46,10 +46,10 @@ else on standard output.`,
 		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
 	}
 	u.addFlags(c)
-	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
-	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
-	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
-	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes whatever is named as if it were there: credentials, regions, images, networks, types")
+	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node simulated by kwok)`)
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, libvirt (which hack/libvirt up starts), or a cloud, which is then simulated on this machine: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file with the resources of the simulated cloud: images, networks, types (default: those that the samples name)")
+	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the simulated cloud accepts any name as existing: credentials, regions, images, networks, types")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
@@ -71,7 +71,7 @@ type report struct {
 	Dir        string `json:"dir"`
 	Server     string `json:"server,omitempty"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	// Cloud is the address of the played cloud; empty with kubemark.
+	// Cloud is the address of the simulated cloud; empty with kubemark.
 	Cloud       string          `json:"cloud,omitempty"`
 	Controllers []program       `json:"controllers"`
 	Machines    []fleet.Machine `json:"machines"`
@@ -143,7 +143,7 @@ func (u *up) check() error {
 		return fmt.Errorf("--provider: must be %s, %s or one of %s, not %q", fleet.Kubemark, fleet.Libvirt, strings.Join(clouds, ", "), u.cloud.Provider)
 	}
 	if u.cloud.Provider == fleet.Libvirt && (u.backend != hollowBackend || u.cloud.Inventory != "" || u.cloud.AcceptAny) {
-		return errors.New("--backend, --inventory and --accept-any are for what is played: the virtual machines of libvirt are real")
+		return errors.New("--backend, --inventory and --accept-any are for simulated clouds: the virtual machines of libvirt are real")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 }
 
 // controllerArgs lets a controller lead under its lease, by which `why` sees whether it is
-// at work. On a machine that is busy it has longer than usual to renew it: nobody
+// at work. On a busy machine it has longer than usual to renew it: no standby
 // waits to take its place. It watches machines in every namespace, for a manifest of a shoot
 // is in that of the shoot.
 func controllerArgs() []string {
@@ -302,8 +302,8 @@ func dead(f *fleet.Fleet) (out []*fleet.Controller) {
 	return out
 }
 
-// lateError says why not all machines are ready, in words that were told to the
-// person already.
+// lateError says why not all machines are ready, in words that were reported to the
+// user already.
 type lateError struct {
 	what    string
 	reasons []string

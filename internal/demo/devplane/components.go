@@ -41,7 +41,7 @@ func (cp *ControlPlane) arguments(component string, audit bool) ([]string, error
 	}
 }
 
-// etcdArguments gives up durability across a power cut (never across a killed process) for speed.
+// etcdArguments trades durability across a power cut (never across a killed process) for speed.
 func (cp *ControlPlane) etcdArguments() []string {
 	url := fmt.Sprintf("http://127.0.0.1:%d", cp.Ports.Etcd)
 	return []string{
@@ -133,7 +133,7 @@ func (cp *ControlPlane) kwokArguments() []string {
 	}
 }
 
-// A Node with this annotation is played by kwok: it gets Ready, keeps its lease, and pods bound to it run.
+// kwok simulates a Node with this annotation: it gets Ready, keeps its lease, and pods bound to it run.
 const (
 	KwokNodeAnnotation = "kwok.x-k8s.io/node"
 	KwokNodeValue      = "fake"

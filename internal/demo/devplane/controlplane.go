@@ -56,7 +56,7 @@ func Find(dir string) (*ControlPlane, error) {
 	case len(recorded.Processes) == 0:
 		return nil, fmt.Errorf("%w: the one in %s was stopped", ErrNotRunning, dir)
 	case len(recorded.alive()) == 0:
-		return nil, fmt.Errorf("%w: the one started in %s at %s is gone without having been stopped",
+		return nil, fmt.Errorf("%w: the one started in %s at %s ended without being stopped",
 			ErrNotRunning, dir, recorded.StartedAt.Format(time.DateTime))
 	}
 	return fromState(dir, recorded), nil
@@ -145,7 +145,7 @@ func stopComponents(ctx context.Context, components []Component) error {
 	return errors.Join(problems...)
 }
 
-// Stop ends the control plane that runs in dir, whoever started it. Where none runs, it only tidies what is recorded.
+// Stop ends the control plane that runs in dir, started by any process. Where none runs, it only cleans up the record.
 func Stop(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -29,7 +29,7 @@ type BuildOptions struct {
 	// CacheDir is where builds are kept; $MILLWRIGHT_CACHE or millwright/ in the user's cache folder by default.
 	CacheDir string
 	// Progress gets a line about every step, and while compiling every 15 s (on a terminal: one line that changes). Nil:
-	// nothing is told.
+	// no output.
 	Progress io.Writer
 }
 
@@ -170,7 +170,7 @@ func buildInto(ctx context.Context, src source, dir string, report *progress) er
 	return nil
 }
 
-// prune removes builds that nobody has used for a while. What cannot be removed stays: it only costs disk.
+// prune removes builds that were not used for a while. A build that cannot be removed stays: it only costs disk.
 func prune(builds, current string) {
 	entries, err := os.ReadDir(builds)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	bootstrapToken = "abcdef.0123456789abcdef"
 )
 
-// The whole box: every component, and a node that joins by bootstrap token with nobody but the test to approve it.
+// The whole box: every component, and a node that joins by bootstrap token and that only the test approves.
 func TestNodeJoinsFullControlPlane(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -123,7 +123,7 @@ func runHollow(t *testing.T, log string, args ...string) *proc.Process {
 	return process
 }
 
-// A kubelet that gives up is started over, as a service manager would, in the same process: its owner knows it by that.
+// A kubelet that ends is restarted, as a service manager would, in the same process: its owner knows it by that.
 func TestHollowStartsOver(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -33,7 +33,7 @@ type Options struct {
 	ExtraArgs map[string][]string
 	// ExtraSANs are further names and addresses the API server's certificate is valid for.
 	ExtraSANs []string
-	// Log gets a line about whatever a person who waits wants to know. Nil: nothing is told.
+	// Log gets a line about each step that a waiting user wants to know. Nil: no output.
 	Log io.Writer
 	// Timeout to get ready; 4 min by default.
 	Timeout time.Duration

@@ -25,7 +25,7 @@ const (
 )
 
 // pki is the certificate authority of one control plane. Its key signs servers, clients and, through the
-// kube-controller-manager, nodes. It lasts as long as the folder; the components' certificates are made anew at each start.
+// kube-controller-manager, nodes. It lasts as long as the folder; the components' certificates are created again at each start.
 type pki struct {
 	dir  string
 	cert *x509.Certificate

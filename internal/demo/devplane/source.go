@@ -76,7 +76,7 @@ type toolchain struct {
 }
 
 // key names the build of these sources by this toolchain: 16 hexadecimal digits that change whenever the programs would. Folders below
-// that are modules of their own, such as the doubles of clouds, are no part of them.
+// that are modules of their own, such as the clouds' simulators, are not part of them.
 func (s source) key(tools toolchain) (string, error) {
 	files := []string{"go.mod", "go.sum"}
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {

@@ -71,7 +71,7 @@ func clearStale(ctx context.Context, opts *Options) (state, error) {
 	case len(alive) == len(before.Processes):
 		return state{}, fmt.Errorf("%w in %s since %s (kubeconfig %s)", ErrRunning, opts.Dir, before.StartedAt.Format(time.DateTime), before.Kubeconfig)
 	case len(alive) == 0:
-		opts.logf("box: the control plane started in %s at %s is gone (crash or restart of the machine): starting it again with its data",
+		opts.logf("box: the control plane started in %s at %s has ended (crash or restart of the machine): starting it again with its data",
 			opts.Dir, before.StartedAt.Format(time.DateTime))
 	default:
 		opts.logf("box: only %d of %d components run in %s: stopping them and starting all again", len(alive), len(before.Processes), opts.Dir)

@@ -23,15 +23,15 @@ const Kubemark = "kubemark"
 
 // CloudOptions say which infrastructure a fleet runs on.
 type CloudOptions struct {
-	// Provider is kubemark, or a cloud, which is then played by a double; empty: kubemark.
+	// Provider is kubemark, or a cloud, which is then simulated; empty: kubemark.
 	Provider string
-	// Inventory is a YAML file of what the double of a cloud has; empty: what the samples name.
+	// Inventory is a YAML file with the resources of the simulated cloud; empty: those that the samples name.
 	Inventory string
-	// AcceptAny: the double takes whatever is named as if it were there: credentials, regions, images, networks, types.
+	// AcceptAny: the simulator accepts any name as existing: credentials, regions, images, networks, types.
 	AcceptAny bool
 }
 
-// Cloud is the double of a cloud that runs.
+// Cloud is a running simulator of a cloud.
 type Cloud struct {
 	proc.ID
 	// URL is its address, as API, as console and as the proxy through which controllers meet it.
@@ -39,30 +39,30 @@ type Cloud struct {
 	// CA is a file of the certificate with which it stands for the cloud's own hosts.
 	CA  string `json:"ca"`
 	Log string `json:"log"`
-	// Environment is what leads its controller to a cloud that is not played; URL and CA are empty then.
+	// Environment points its controller to a cloud that is not simulated; URL and CA are empty then.
 	Environment map[string]string `json:"environment,omitempty"`
 }
 
 // Libvirt is the provider whose instances are virtual machines.
 const Libvirt = "libvirt"
 
-// doublePatience is how long a double may take to listen.
-const doublePatience = 20 * time.Second
+// simulatorTimeout is how long a simulator may take to listen.
+const simulatorTimeout = 20 * time.Second
 
 func (o CloudOptions) provider() string { return cmp.Or(o.Provider, Kubemark) }
 
 // controller is the program of the machine controller.
 func (o CloudOptions) controller() string { return "machine-controller-" + o.provider() }
 
-// played reports whether a double plays the infrastructure.
-func (o CloudOptions) played() bool { return o.provider() != Kubemark }
+// simulated reports whether the cloud is simulated.
+func (o CloudOptions) simulated() bool { return o.provider() != Kubemark }
 
 // program returns the path of a program in the folder, which has to be there.
 func (o CloudOptions) program(bin, name string) (string, error) {
 	path := filepath.Join(bin, name)
 	if _, err := os.Stat(path); err != nil {
 		build := "make build"
-		if o.played() {
+		if o.simulated() {
 			build = "make build cloud PROVIDER=" + o.provider()
 		}
 		return "", fmt.Errorf("the program %s is not in %s: run `%s`", name, bin, build)
@@ -70,7 +70,7 @@ func (o CloudOptions) program(bin, name string) (string, error) {
 	return path, nil
 }
 
-// args are the command line of the double, all but what its guests are.
+// args are the simulator's arguments, except those for its guests.
 func (o CloudOptions) args(dir string) ([]string, error) {
 	args := []string{"--dir=" + dir}
 	if o.AcceptAny {
@@ -83,7 +83,7 @@ func (o CloudOptions) args(dir string) ([]string, error) {
 	return append(args, "--inventory="+file), err
 }
 
-// environment leads a machine controller to the double, under the names that the cloud's hosts have.
+// environment points a machine controller to the simulator, under the names of the cloud's hosts.
 func (c *Cloud) environment() (env []string) {
 	if c == nil {
 		return nil
@@ -97,7 +97,7 @@ func (c *Cloud) environment() (env []string) {
 	return []string{"HTTPS_PROXY=" + c.URL, "HTTP_PROXY=" + c.URL, "SSL_CERT_FILE=" + c.CA, "AWS_CA_BUNDLE=" + c.CA, "NO_PROXY=127.0.0.1,localhost"}
 }
 
-// startCloud starts the double of the fleet's cloud, whose instances boot hollow kubelets.
+// startCloud starts the simulator of the fleet's cloud, whose instances boot hollow kubelets.
 func startCloud(ctx context.Context, f *Fleet) error {
 	o := f.options.Cloud
 	path, err := o.program(f.options.Bin, "cloud-"+o.provider())
@@ -125,7 +125,7 @@ func startCloud(ctx context.Context, f *Fleet) error {
 		return err
 	}
 	f.Cloud = &Cloud{ID: p.ID, Log: log}
-	if err := f.save(); err != nil { // so that whoever takes the fleet down knows of it
+	if err := f.save(); err != nil { // so that `down` knows of it
 		return err
 	}
 	if err := f.Cloud.await(ctx, p, filepath.Join(dir, "place.json")); err != nil {
@@ -134,7 +134,7 @@ func startCloud(ctx context.Context, f *Fleet) error {
 	return f.save()
 }
 
-// bodies says what instances of the double are.
+// bodies are the arguments for the simulator's instances.
 func bodies(ctx context.Context, f *Fleet) ([]string, error) {
 	if f.options.Backend == "kwok" {
 		return []string{"--nodes-kubeconfig=" + f.Plane.KubeconfigPath}, nil
@@ -147,9 +147,9 @@ func bodies(ctx context.Context, f *Fleet) ([]string, error) {
 	return []string{"--guests=" + hollow, "--fallback-kubeconfig=" + bootstrap}, err
 }
 
-// await waits until the double has said where it is.
+// await waits until the simulator has written its address.
 func (c *Cloud) await(ctx context.Context, p *proc.Process, place string) error {
-	late := time.After(doublePatience)
+	late := time.After(simulatorTimeout)
 	for {
 		raw, err := os.ReadFile(place)
 		if err == nil {
@@ -160,9 +160,9 @@ func (c *Cloud) await(ctx context.Context, p *proc.Process, place string) error 
 		}
 		select {
 		case <-p.Done():
-			return fmt.Errorf("its double ended: %s", strings.TrimSpace(tail(c.Log)))
+			return fmt.Errorf("its simulator ended: %s", strings.TrimSpace(tail(c.Log)))
 		case <-late:
-			return fmt.Errorf("its double does not say where it is; its log is %s", c.Log)
+			return fmt.Errorf("its simulator has not written its address; its log is %s", c.Log)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
@@ -170,13 +170,13 @@ func (c *Cloud) await(ctx context.Context, p *proc.Process, place string) error 
 	}
 }
 
-// end ends the double, and with it its instances.
+// end ends the simulator, and with it its instances.
 func (c *Cloud) end(ctx context.Context) error {
 	if c == nil || c.PID == 0 {
 		return nil
 	}
 	if err := c.Stop(ctx, stopGrace); err != nil {
-		return fmt.Errorf("stop the double of the cloud: %w", err)
+		return fmt.Errorf("stop the simulator of the cloud: %w", err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CloudState is what a double says of itself on the page "instances" of its console.
+// CloudState is the simulator's state on the page "instances" of its console.
 type CloudState struct {
 	Instances []struct {
 		ID         string   `json:"id"`
@@ -26,7 +26,7 @@ type CloudState struct {
 	} `json:"verbs"`
 }
 
-// Ask asks for a page of the double's console, around the API of the cloud: package double in dev/clouds lists them.
+// Ask requests a page of the simulator's console, around the API of the cloud: package double in dev/clouds lists them.
 func (c *Cloud) Ask(ctx context.Context, method, page string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.URL+"/_double/"+page, bytes.NewReader(body))
 	if err != nil {

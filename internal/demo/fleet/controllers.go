@@ -128,7 +128,7 @@ func (f *Fleet) stopControllers(ctx context.Context) error {
 // provider's own program: how it runs them is its business.
 func (f *Fleet) stopInstances(ctx context.Context) error {
 	path := filepath.Join(f.options.Bin, Machines)
-	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) || f.options.Cloud.played() {
+	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) || f.options.Cloud.simulated() {
 		return nil
 	}
 	out, err := exec.CommandContext(ctx, path, "halt", "--kubemark-dir="+CloudDir(f.Dir)).CombinedOutput()

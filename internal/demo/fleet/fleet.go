@@ -70,7 +70,7 @@ type Fleet struct {
 	Dir         string
 	Plane       *devplane.ControlPlane
 	Controllers []*Controller
-	// Cloud is the double of the fleet's cloud; nil with kubemark.
+	// Cloud is the simulator of the fleet's cloud; nil with kubemark.
 	Cloud *Cloud
 	// Client is the administrator's.
 	Client client.Client
@@ -155,7 +155,7 @@ func (f *Fleet) furnish(ctx context.Context) error {
 	if err := f.prepareNamespaces(ctx); err != nil {
 		return err
 	}
-	if f.options.Cloud.played() {
+	if f.options.Cloud.simulated() {
 		if err := startCloud(ctx, f); err != nil {
 			return err
 		}

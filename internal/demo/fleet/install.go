@@ -110,7 +110,7 @@ func (f *Fleet) prepareNamespaces(ctx context.Context) error {
 // userData is the boot data of instances. Machines of clouds run cloud-init.
 func userData(plane *devplane.ControlPlane, o CloudOptions) ([]byte, error) {
 	kubeconfig, err := plane.TokenKubeconfig("<<BOOTSTRAP_TOKEN>>")
-	if err != nil || !o.played() {
+	if err != nil || !o.simulated() {
 		return kubeconfig, err
 	}
 	content := strings.ReplaceAll(strings.TrimSpace(string(kubeconfig)), "\n", "\n    ")

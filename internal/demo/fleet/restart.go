@@ -23,7 +23,7 @@ type comeback struct {
 	// since is when it was started, wait how long it waits when it ends next.
 	since time.Time
 	wait  time.Duration
-	// due is when it is started again; zero: nobody has seen it end.
+	// due is when it is started again; zero: its end was not noticed.
 	due time.Time
 }
 
@@ -64,8 +64,8 @@ func (f *Fleet) Revive(now time.Time) (lines []string) {
 	return lines
 }
 
-// again starts the n-th controller again. What starts while the fleet is taken
-// down ends at once: whoever takes it down may not know of it.
+// again restarts the n-th controller. A controller that starts during `down`
+// ends at once: `down` may not know of it.
 func (f *Fleet) again(n int, now time.Time) (*Controller, error) {
 	before := f.Controllers[n]
 	c, err := f.launch(before.Program, before.Metrics)
@@ -104,8 +104,8 @@ func in(d time.Duration) string {
 	return "in " + d.String()
 }
 
-// leave says in the folder of a fleet that it is being taken down: nobody is to start
-// anything there.
+// leave records in the folder of a fleet that `down` is in progress: no process may start
+// a program there.
 func leave(dir string) error {
 	if err := os.WriteFile(leavingPath(dir), nil, 0o600); err != nil {
 		return fmt.Errorf("say that the fleet is taken down: %w", err)
@@ -113,7 +113,7 @@ func leave(dir string) error {
 	return nil
 }
 
-// leaving reports whether the fleet is being taken down, or is gone.
+// leaving reports whether `down` is in progress, or the fleet does not exist.
 func leaving(dir string) bool {
 	if !Left(dir) {
 		return true

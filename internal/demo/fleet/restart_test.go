@@ -133,7 +133,7 @@ func TestControllersAreStartedAgain(t *testing.T) {
 	said(t, f.Revive(now.Add(40*time.Second)), "machine-controller-manager ended, and is started again in 40s")
 }
 
-// TestNothingStartsWhereAFleetIsTakenDown: nobody would end it.
+// TestNothingStartsWhereAFleetIsTakenDown: no process would end it.
 func TestNothingStartsWhereAFleetIsTakenDown(t *testing.T) {
 	for _, test := range []struct {
 		reason string

@@ -29,7 +29,7 @@ func (o CloudOptions) SampleMachines() int {
 // ApplySamples creates the sample machine sets of both APIs. What is there
 // already stays as it is.
 func (f *Fleet) ApplySamples(ctx context.Context) error {
-	// What a played cloud issues by itself: keys, for one.
+	// The objects that a simulated cloud issues itself, for example keys.
 	issued, err := os.ReadFile(filepath.Join(CloudDir(f.Dir), "manifests.yaml"))
 	if err == nil {
 		err = f.Create(ctx, issued)
@@ -38,7 +38,7 @@ func (f *Fleet) ApplySamples(ctx context.Context) error {
 		return fmt.Errorf("apply what the cloud issues: %w", err)
 	}
 	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
-		if f.options.Cloud.played() {
+		if f.options.Cloud.simulated() {
 			file = path.Join(f.options.Cloud.provider(), file)
 		}
 		raw, err := examples.FS.ReadFile(file)

@@ -19,14 +19,14 @@ func with(patterns []string, more ...string) []string {
 	return append(slices.Clone(patterns), more...)
 }
 
-// doubles is what several clouds' doubles share.
-var doubles = []string{
+// sharedSimulator are the inputs that all clouds' simulators share.
+var sharedSimulator = []string{
 	"dev/clouds/", "!dev/clouds/ec2/", "!dev/clouds/arm/", "!dev/clouds/gce/", "!dev/clouds/kubevirt/", "!dev/clouds/metal3/", "!dev/clouds/nova/",
 	"!dev/clouds/vcenter/", "!dev/clouds/libvirt/",
 }
 
-// played are the clouds that are rehearsed, with the folders of their doubles in dev/clouds.
-var played = []struct{ cloud, double string }{
+// simulated are the rehearsed clouds, with the folders of their simulators in dev/clouds.
+var simulated = []struct{ cloud, simulator string }{
 	{"aws", "ec2"}, {"azure", "arm"}, {"gcp", "gce"}, {"kubevirt", "kubevirt"}, {"metal3", "metal3"}, {"openstack", "nova"}, {"vsphere", "vcenter"},
 }
 
@@ -58,7 +58,7 @@ func Parts(files, fuzzed []string) []Part {
 			Leaves: []string{"bin/audit/box"},
 		},
 		{
-			Name: "clouds", Lane: Waiting, Target: "test-clouds", Proves: "each cloud's provider against its double, adapters, provider/remote, the provider to copy",
+			Name: "clouds", Lane: Waiting, Target: "test-clouds", Proves: "each cloud's provider against its simulator, adapters, provider/remote, the provider to copy",
 			Variable: "FRESH", Members: modules(files),
 		},
 		{
@@ -86,8 +86,8 @@ func Parts(files, fuzzed []string) []Part {
 			Inputs: []string{"test/monitoring/", "config/", "docs/metrics.md", "docs/runbooks/", "docs/monitoring.md", "hack/tool", "go.mod"},
 		},
 		{
-			Name: "rehearsal", Lane: Waiting, Target: "test-rehearsal", Policy: Turns, Proves: "a cloud is played, and its own controller brings the samples of both APIs to Ready nodes, and manifests from elsewhere",
-			Inputs: with(programs, append(doubles, "test/rehearsal/", "internal/verify/checker/", "internal/verify/record/")...), Variable: "PLAYED", Members: clouds(),
+			Name: "rehearsal", Lane: Waiting, Target: "test-rehearsal", Policy: Turns, Proves: "on a simulated cloud its own controller brings the samples of both APIs to Ready nodes, and manifests from elsewhere",
+			Inputs: with(programs, append(sharedSimulator, "test/rehearsal/", "internal/verify/checker/", "internal/verify/record/")...), Variable: "PLAYED", Members: clouds(),
 		},
 		{
 			Name: "fuzz", Lane: Computing, Target: "test-fuzz", Policy: Turns, Proves: "5000 inputs on each fuzz target of a package break nothing",
@@ -176,8 +176,8 @@ func isCloud(dir string) bool {
 }
 
 func clouds() (members []Member) {
-	for _, p := range played {
-		members = append(members, Member{Name: p.cloud, Own: []string{"providers/" + p.cloud + "/", "dev/clouds/" + p.double + "/", "!*_test.go", "!*.md"}})
+	for _, p := range simulated {
+		members = append(members, Member{Name: p.cloud, Own: []string{"providers/" + p.cloud + "/", "dev/clouds/" + p.simulator + "/", "!*_test.go", "!*.md"}})
 	}
 	return members
 }

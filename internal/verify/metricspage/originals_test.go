@@ -11,7 +11,7 @@ import (
 )
 
 // TestSeriesOfOpenShift: section 9.1 of the OpenShift notes, the type and the labels of each metric. Dashboards and alerts of others go by them.
-// The label api_version of health checks is empty, which to Prometheus is none.
+// The label api_version of health checks is empty. Prometheus treats an empty label as missing.
 func TestSeriesOfOpenShift(t *testing.T) {
 	const group = "name,namespace"
 	compare(t, []entry{

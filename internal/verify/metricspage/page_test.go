@@ -317,7 +317,7 @@ var shipped = []string{"cmd/", "internal/controller/", "internal/dialect/", "int
 // makes matches the functions of package prometheus that make metrics.
 var makes = regexp.MustCompile(`^New(Counter|Gauge|Histogram|Summary|Untyped|Desc)(Vec|Func)?$`)
 
-// TestNoSourceIsForgotten: whoever makes metrics is among the sources of the table.
+// TestNoSourceIsForgotten: each package that creates metrics is among the sources of the table.
 func TestNoSourceIsForgotten(t *testing.T) {
 	files, err := tidy.Load(repository(t))
 	if err != nil {

@@ -58,7 +58,7 @@ func gatheredTypes(t *testing.T) map[string]string {
 	return out
 }
 
-// registeredType is the type of a metric that is registered and has no series: whoever registers its equal is told which it is.
+// registeredType is the type of a registered metric without series: the registry's error for a second registration names it.
 func registeredType(name, help, labels string) string {
 	twin := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, strings.FieldsFunc(labels, func(r rune) bool { return r == ',' }))
 	err := metrics.Registry.Register(twin)

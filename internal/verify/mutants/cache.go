@@ -12,7 +12,7 @@ import (
 // cache keeps answers in a folder: one file each, named for the digest of the question.
 type cache struct{ dir string }
 
-// stale is the age from which on an answer is thrown away: nobody asked for it again.
+// stale is the age at which prune deletes an answer that no run has used again.
 const stale = 30 * 24 * time.Hour
 
 // newCache opens the folder of the user's cache: MILLWRIGHT_CACHE/mutants.
@@ -35,7 +35,7 @@ func (c cache) file(question []string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+".json")
 }
 
-// get reads what was answered before. An answer that cannot be read is none.
+// get reads an earlier answer. An unreadable answer does not count.
 func (c cache) get(answer any, question ...string) bool {
 	name := c.file(question)
 	raw, err := os.ReadFile(name)
@@ -67,7 +67,7 @@ func (c cache) put(answer any, question ...string) error {
 	return os.Rename(file.Name(), c.file(question))
 }
 
-// prune throws away what nobody asked for in a long time.
+// prune deletes answers that no run has used for long.
 func (c cache) prune() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {

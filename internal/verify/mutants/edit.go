@@ -54,7 +54,7 @@ func (m Mutant) find(source []byte) (*span, error) {
 	return &span{at, at + len(m.From)}, nil
 }
 
-// declaration returns the top-level declaration of a name; nil when there is none. Of variables, constants and types it
+// declaration returns the top-level declaration of a name; nil if it does not exist. Of variables, constants and types it
 // is the one name's.
 func declaration(file *ast.File, name string) ast.Node {
 	for _, decl := range file.Decls {

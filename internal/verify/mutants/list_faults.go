@@ -3,8 +3,7 @@ package mutants
 // givenUpWorlds is a setting that several mutants name.
 const givenUpWorlds = "accepted and given up"
 
-// faultMutants are in what becomes of machines whose instances the infrastructure accepted and
-// then gave up.
+// faultMutants are defects in the handling of machines whose accepted instances failed.
 var faultMutants = []Mutant{
 	{
 		ID: "lifecycle/fault-unheeded", File: "live.go", Func: "life",

@@ -1,7 +1,7 @@
 package mutants
 
-// mendMutants undo what was mended because the world outside proved it wrong: owners, accounts, nodes that speak against an
-// infrastructure, clocks that are set, servers that go back, and input that nobody in their senses would send.
+// mendMutants undo fixes of defects that the world outside showed: owners, accounts, nodes that contradict a
+// cloud, clocks that are set, servers that go back, and input that no sane client sends.
 var mendMutants = []Mutant{
 	{
 		ID: "dialect/origin-ignored", File: "kept.go", Func: "Recall",

@@ -114,7 +114,7 @@ var rooms = []room{
 	{"certs", "internal/admission/certs", nil},
 }
 
-// roomOf returns the room of a name; one without a folder where there is none.
+// roomOf returns the room with the name; a room without a folder if it does not exist.
 func roomOf(name string) room {
 	if n := slices.IndexFunc(rooms, func(r room) bool { return r.name == name }); n >= 0 {
 		return rooms[n]

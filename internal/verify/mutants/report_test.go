@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// result is one of ours, found by the test; by nobody when it is empty.
+// result is a mutant's result, found by the test; by no test if that is empty.
 func result(id, test string, change ...func(*Result)) Result {
 	r := Result{ID: id, Verdicts: []Verdict{{Units: &Run{Failed: test}}}}
 	for _, c := range change {

@@ -68,8 +68,8 @@ func testsOf(dir string) (tests, error) {
 	return kinds, nil
 }
 
-// note adds what a function mentions: names of functions, whether it calls them or hands them on, and package.Name. What
-// it declares itself is none of them.
+// note adds the names that a function mentions: functions, whether it calls them or passes them on, and package.Name. Its
+// own declarations do not count.
 func note(uses map[string]map[string]bool, f *ast.FuncDecl) {
 	mentioned := uses[f.Name.Name]
 	if mentioned == nil {

@@ -92,7 +92,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestSick: tests that fail by themselves find nothing, and are told of.
+// TestSick: tests that fail without a mutant find nothing, and are reported.
 func TestSick(t *testing.T) {
 	t.Setenv("MILLWRIGHT_CACHE", t.TempDir())
 	dir := moduleOf(t, map[string]string{

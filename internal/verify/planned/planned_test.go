@@ -65,7 +65,7 @@ const nothing forecast.Kind = "nothing"
 
 func try(t *testing.T, seed uint64, dialect string, met map[forecast.Kind]int) {
 	t.Helper()
-	c, r := sim.NewCalm(seed, dialect), rand.New(rand.NewPCG(seed, 7))
+	c, r := sim.NewFaultFree(seed, dialect), rand.New(rand.NewPCG(seed, 7))
 	var story []string
 	for range changesPerWorld {
 		what, before, after := c.Propose(r)
@@ -111,7 +111,7 @@ func steps(plans []forecast.Plan) string {
 }
 
 // stored is what a person would read of the world.
-func stored(c *sim.Calm) project.Stored {
+func stored(c *sim.FaultFree) project.Stored {
 	st := project.Stored{Objects: c.Fleet(), Nodes: map[string]*corev1.Node{}, Pods: map[string][]corev1.Pod{}}
 	for _, o := range c.All(&corev1.Node{}) {
 		st.Nodes[o.GetName()] = o.(*corev1.Node)
@@ -144,7 +144,7 @@ type resize struct {
 }
 
 // execute makes a change and says what comes of it.
-func execute(c *sim.Calm, before, after client.Object) outcome {
+func execute(c *sim.FaultFree, before, after client.Object) outcome {
 	there := map[string]bool{}
 	for _, o := range c.All(c.Machine()) {
 		there[o.GetName()] = true

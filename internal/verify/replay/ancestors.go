@@ -14,10 +14,9 @@ const (
 	healthTimeout    = 10 * time.Minute
 )
 
-// allAtOnce is the rule of the ancestor with health checks: all machines are
-// looked at; when no more of them are unhealthy than may be, all of those are
-// deleted that have been so for too long. What was deleted and is gone does not
-// count, also when nothing is in its place yet.
+// allAtOnce is the rule of the ancestor with health checks: it looks at all machines; if at most the allowed
+// number is unhealthy, it deletes those that have been so for too long. Deleted machines do not count, even
+// without a replacement.
 type allAtOnce struct{ most health.Limit }
 
 func (allAtOnce) dark(*world) {}

@@ -30,7 +30,7 @@ type Outage struct {
 	Name  string `json:"-"`
 	Title string `json:"title"`
 	After string `json:"after"`
-	// Lasts is how long is played; Boot how long an instance takes to join, 3 m
+	// Lasts is the simulated time; Boot is how long an instance takes to join, 3 m
 	// by default.
 	Lasts    metav1.Duration `json:"lasts"`
 	Boot     metav1.Duration `json:"boot,omitempty"`
@@ -59,11 +59,11 @@ const (
 	Silent Kind = "silent"
 	// NotReady: kubelets say so.
 	NotReady Kind = "notready"
-	// Gone: instances are taken back, and their nodes are removed.
+	// Gone: the cloud terminates instances, and their nodes are deleted.
 	Gone Kind = "gone"
-	// Barred: nobody joins.
+	// Barred: no node joins.
 	Barred Kind = "barred"
-	// Doomed: instances that are made meanwhile never join.
+	// Doomed: instances that are created meanwhile never join.
 	Doomed Kind = "doomed"
 	// Slow: instances that are made meanwhile take Boot to join.
 	Slow Kind = "slow"

@@ -27,8 +27,8 @@ func Columns(checks, permits string) []Column {
 // Table plays the outages to the columns, with at most so many machines
 // unhealthy, and prints the results as a table in Markdown. A cell is the
 // number of machines replaced, how many of these in vain, and the machine-hours
-// that were missing. The column before them is what is down in the end where
-// nobody does anything.
+// that were missing. The column before them is the final loss if
+// no controller acts.
 func Table(outages []Outage, columns []Column, most health.Limit) string {
 	var out strings.Builder
 	out.WriteString("| outage | machines | no action |")

@@ -109,8 +109,7 @@ func (w *world) remove(m *machine) {
 	}
 }
 
-// staying counts the machines of a set that nobody asked to go: it makes
-// another as soon as one is.
+// staying counts the machines of a set that are not being deleted: the set creates another as soon as one is.
 func (w *world) staying(g *Group) (n int) {
 	for _, m := range w.machines {
 		if m.group == g && m.deleted == never {
@@ -152,7 +151,7 @@ func (w *world) live(m *machine) {
 // to 40 s.
 func echo(m *machine) time.Duration { return time.Duration(1+m.serial%4) * 10 * time.Second }
 
-// under is a trouble of that kind that m is in; nil when there is none.
+// under is a trouble of that kind that affects m; nil if none does.
 func (w *world) under(k Kind, m *machine) *Trouble { return w.underAt(w.now, k, m) }
 
 func (w *world) underAt(at time.Duration, k Kind, m *machine) *Trouble {

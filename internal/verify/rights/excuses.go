@@ -32,14 +32,14 @@ var Unseen = []Excuse{
 	{Verb: "write", Group: "millwright.dev", Resource: "bootstraptokens", Why: "admission asks for it to know whose secrets to bound"},
 	{Verb: "patch", Resource: "events", Why: elsewhere + "an event that repeats within minutes is counted by a patch"},
 	{Verb: "delete", Resource: "configmaps", Why: elsewhere + "evidence of failed machines is removed after seven days"},
-	{Verb: "delete", Group: "storage.k8s.io", Resource: "volumeattachments", Why: elsewhere + "a volume that nobody detaches is let go after its time"},
+	{Verb: "delete", Group: "storage.k8s.io", Resource: "volumeattachments", Why: elsewhere + "a volume that stays attached is released after a timeout"},
 	{Account: "machine-controller", Verb: "patch", Resource: "secrets", Why: elsewhere + "a bootstrap token that ends before its machine has joined is prolonged"},
 	{Verb: "delete", Group: machines, Resource: "machinesets", Why: elsewhere + "sets beyond the history limit go"},
 }
 
 // Denied are requests that are refused by design: a program asks what it may, and does without.
 var Denied = []Excuse{
-	{Account: "machine-controller", Verb: "list", Resource: "secrets", Why: "finalizers of secrets that a class dropped while nobody watched are looked for where that is allowed (decision 28)"},
+	{Account: "machine-controller", Verb: "list", Resource: "secrets", Why: "where it is allowed, the controller looks for finalizers of secrets that a class dropped while no process watched (decision 28)"},
 	{Verb: "create", Resource: "secrets", Why: "the machine controller asks, in a dry run, whether it is kept from writing secrets of kube-system other than bootstrap tokens"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},

@@ -34,8 +34,8 @@ func (l *Ledger) Add(q Request) {
 // operands are the programs that run under the account machine-api-controllers in a release, and under their own elsewhere.
 var operands = []string{"machine-controller", "machine-controller-manager", "machineset-controller"}
 
-// meanings are the requests that one stands for. Who watches lists as well, from an API server that cannot begin a watch with what is there; and
-// whoever may list may as well get, which takes nothing from anybody.
+// meanings are the requests that one stands for. A watch includes a list, from an API server that cannot begin a
+// watch with the present objects; and a right to list may come with one to get, which reveals nothing more.
 func meanings(q Request) []Request {
 	out := []Request{q}
 	for _, verb := range map[string][]string{"watch": {"list", "get"}, "list": {"get"}}[q.Verb] {
@@ -63,7 +63,7 @@ func (l *Ledger) Refused(denied []Excuse) (out []string) {
 	return out
 }
 
-// Unneeded says which rights nobody used, but for those whose need no request shows, and which excuses excuse nothing.
+// Unneeded lists the unused rights, except those whose need no request shows, and the excuses that excuse nothing.
 func (l *Ledger) Unneeded(unseen []Excuse) (out []string) {
 	excused := make([]bool, len(unseen))
 	for i, r := range l.rights {

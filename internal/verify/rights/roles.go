@@ -57,7 +57,7 @@ func Shipped(files fs.FS) ([]Right, error) {
 		out = append(out, rights...)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("read roles: there are none in rbac/")
+		return nil, errors.New("read roles: rbac/ has no roles")
 	}
 	return out, nil
 }

@@ -71,8 +71,7 @@ func sources(t *testing.T) tree {
 	return out
 }
 
-// TestEveryRowIsHeld: a row of the notes that no test and no line is named for is not kept by anybody, and one whose test has another name by now
-// may not be.
+// TestEveryRowIsHeld: each row of the notes is named by a test or a line, and that test exists under that name.
 func TestEveryRowIsHeld(t *testing.T) {
 	from := sources(t)
 	if len(from.tests) < 1000 || len(from.lines) < 100 {

@@ -83,7 +83,7 @@ func alerts(t *testing.T) (out []alert) {
 	return out
 }
 
-// TestAlertsAreComplete: whoever is woken by an alert is told what it is about and where to read on.
+// TestAlertsAreComplete: each alert says what it is about and where to read on.
 func TestAlertsAreComplete(t *testing.T) {
 	all := alerts(t)
 	for i, a := range all {

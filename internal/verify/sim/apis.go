@@ -15,23 +15,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// breadth is how much there is in a world.
+// breadth says how large a world is.
 type breadth struct {
-	// together: where there are machines of both APIs, one process looks for orphans of
-	// both, and has caches of both. Else each API has a binary of its own, which asks the
-	// API server for the machines of the other.
+	// together: one process looks for orphans of both APIs, with caches of both. Otherwise each API has a binary
+	// of its own, which asks the API server for the machines of the other.
 	together bool
 	// versions: processes of an earlier version stand by, take over and hand back.
 	versions bool
-	// many is how many machines there are about, in sets, where there are hundreds; the
-	// faults find them at rest.
+	// many is the approximate number of machines in worlds with hundreds of them, in sets; the faults begin at
+	// rest.
 	many int
-	// hollow: the infrastructure is the provider kubemark's, where all machines are of
-	// one API: it gives a node name to one machine only.
+	// hollow: the cloud is the provider kubemark's, if all machines are of one API: it gives a node name to one
+	// machine only.
 	hollow bool
 }
 
-// breadthSource is a stream of random numbers that nothing else has.
+// breadthSource is the source of random numbers of this profile alone.
 const breadthSource = widerSource + 0xb4ead
 
 func (b *breadth) draw(r *rand.Rand) {
@@ -42,24 +41,24 @@ func (b *breadth) draw(r *rand.Rand) {
 	b.hollow = r.IntN(10) == 0
 }
 
-// broaden draws how much there is.
+// broaden draws the profile.
 func (c *profile) broaden(r *rand.Rand) {
 	c.breadth.draw(r)
 	c.crowd()
 	c.settle()
 }
 
-// crowds is how many sets the machines of a world of many are in.
+// crowds is the number of sets in a world of hundreds of machines.
 const crowds = 3
 
-// crowd makes a world of hundreds of machines one of sets alone.
+// crowd makes a world of hundreds of machines one with sets only.
 func (c *profile) crowd() {
 	if c.many > 0 {
 		c.sets, c.deployments, c.grown = crowds, 0, true
 	}
 }
 
-// size is that of a set that people make or scale.
+// size is the size of a set that users create or scale.
 func (w *World) size(least, most int) int {
 	if n := w.profile.many / crowds / len(w.apis); n > 0 {
 		return w.between(n/2, n)
@@ -67,7 +66,7 @@ func (w *World) size(least, most int) int {
 	return w.between(least, most)
 }
 
-// steps is how many steps there are: fewer where each takes long.
+// steps is the number of steps: fewer where each takes long.
 func (w *World) steps() int {
 	if w.profile.many > 0 {
 		return w.o.Steps / 4
@@ -75,20 +74,20 @@ func (w *World) steps() int {
 	return w.o.Steps
 }
 
-// flavors are the APIs whose machines there are, by dialect.
-var flavors = map[string][]func(*World) *adapter{
-	OpenShift: {openshiftFlavor}, Gardener: {gardenerFlavor}, Both: {openshiftFlavor, gardenerFlavor},
+// adapters are the adapters of the APIs, by dialect.
+var adapters = map[string][]func(*World) *adapter{
+	OpenShift: {openshiftAdapter}, Gardener: {gardenerAdapter}, Both: {openshiftAdapter, gardenerAdapter},
 }
 
 func (w *World) openAPIs() {
-	for n, open := range flavors[w.o.Dialect] {
+	for n, open := range adapters[w.o.Dialect] {
 		w.apis = append(w.apis, open(w))
 		w.apis[n].number = n
 	}
 	w.adapter = w.apis[0]
 }
 
-// schemes are those of the dialects: they take long to make.
+// schemes are those of the dialects: their construction takes long.
 var schemes sync.Map
 
 // scheme knows the types of all APIs.
@@ -107,7 +106,7 @@ func (w *World) scheme() *runtime.Scheme {
 	return known.(*runtime.Scheme)
 }
 
-// kinds are those of all APIs. Where both have one, it is one.
+// kinds are those of all APIs, each once.
 func (w *World) kinds() (out []*store.Kind) {
 	for _, f := range w.apis {
 		for _, k := range f.kinds {
@@ -141,7 +140,7 @@ func (w *World) each(do func()) {
 	w.adapter = was
 }
 
-// all collects what there is of every API.
+// all collects the results for every API.
 func all[T any](w *World, of func() []T) (out []T) {
 	w.each(func() { out = append(out, of()...) })
 	return out
@@ -163,8 +162,8 @@ func (w *World) of(o client.Object) *adapter {
 	return w.adapter
 }
 
-// caches reports whether the process has a cache of the kind: of those of the API that
-// it is for, and of others where that is its task.
+// caches reports whether the process has a cache of the kind: of those of its own API, and of others where its
+// work needs them.
 func (p *process) caches(k *store.Kind) bool {
 	if k.Kind == "Namespace" {
 		return false
@@ -182,7 +181,7 @@ func (p *process) caches(k *store.Kind) bool {
 	return true
 }
 
-// judgedAPIs are what the judge knows of the APIs.
+// judgedAPIs describe the APIs to the judge.
 func (w *World) judgedAPIs() (out []judge.API) {
 	for _, f := range w.apis {
 		out = append(out, judge.API{

@@ -11,12 +11,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// apiMutants are defects that only show where there are machines of both APIs.
+// apiMutants are defects that show only with machines of both APIs.
 func apiMutants() []Mutation {
 	return []Mutation{
 		{
 			Name: "the collector does not know the machines of the other API", Finds: []string{judge.WantedKept}, Dialects: []string{Both},
-			Setting: func(c *profile) { lossy(c); c.together = false },
+			Setting: func(c *profile) { lostMachineSetting(c); c.together = false },
 			Policy:  careless, Secluded: true,
 		},
 		{
@@ -26,13 +26,13 @@ func apiMutants() []Mutation {
 		},
 		{
 			Name: "what an earlier version made without saying for whom is collected", Finds: []string{judge.OthersKept}, Dialects: []string{OpenShift},
-			Setting:  func(c *profile) { lossy(c); c.versions = true },
+			Setting:  func(c *profile) { lostMachineSetting(c); c.versions = true },
 			Provider: func(p provider.Provider, _ client.Client) provider.Provider { return brokenProvider{p, claimUntagged} },
 		},
 	}
 }
 
-// claimUntagged takes for this control plane's what does not say whose it is.
+// claimUntagged gives untagged instances this control plane's tag.
 func claimUntagged(s *brokenSession) {
 	s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 		return func(yield func(provider.Instance, error) bool) {
@@ -48,7 +48,7 @@ func claimUntagged(s *brokenSession) {
 	}
 }
 
-// nameless does not see whose instance a node is.
+// nameless hides the provider IDs of nodes.
 func nameless(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	hide := func(o client.Object) bool {
 		if n, ok := o.(*corev1.Node); ok {

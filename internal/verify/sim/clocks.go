@@ -10,22 +10,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// clockwork is what the clocks of a world do. That of the API servers is right.
+// clockwork says what happens to clocks. That of the API servers is right.
 type clockwork struct {
-	// set: somebody sets the wall clocks of processes, by up to mostSet.
+	// set: users set the wall clocks of processes, by up to mostSet.
 	set bool
 }
 
 func (c *clockwork) draw(r *rand.Rand) { c.set = r.IntN(4) == 0 }
 
-// mostSet is how far a wall clock that was set is off at most.
+// mostSet bounds the error of a wall clock that was set.
 const mostSet = time.Hour
 
-// mostWrong is how far the time that a process goes by may be off: it is that of the
-// API server, which tells whole seconds, and API servers of one cluster differ by two.
+// mostWrong bounds the error of a process's time: it comes from the API server, which reports whole seconds, and
+// API servers of one cluster differ by two.
 const mostWrong = 3 * time.Second
 
-// looks reports whether processes look how well they see.
+// looks reports whether processes probe their connectivity.
 func (w *World) looks() bool { return w.profile.outages || w.profile.clockwork.set }
 
 // setClock sets the wall clock of a process.
@@ -54,7 +54,7 @@ func (c ownClock) Now() time.Time {
 // Since implements clock.PassiveClock.
 func (c ownClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// passiveClock is what a process goes by, without timers.
+// passiveClock is the clock of a process, without timers.
 type passiveClock struct {
 	clock.Clock
 	p *process
@@ -79,12 +79,12 @@ func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
 
 func (p *process) wallOnly() bool { return p.w.o.Mutation != nil && p.w.o.Mutation.WallClock }
 
-// hearsTime has the process read off an answer what time it is.
+// hearsTime has the process read the time from an answer.
 func (p *process) hearsTime() {
 	p.clock.Answered(ownClock{p: p}.Now(), p.w.now.Truncate(serverclock.Precision))
 }
 
-// wrong is by how much the process is off, as far as anybody may be.
+// wrong is the error of the process's time, within its bounds.
 func (p *process) wrong() time.Duration {
 	return min(max(p.Now().Sub(p.w.now), -mostWrong), mostWrong)
 }
@@ -92,8 +92,7 @@ func (p *process) wrong() time.Duration {
 // begun is a reading of both clocks: only the kernel gives one.
 var begun = clock.RealClock{}.Now()
 
-// reading is what a process reads off its two clocks: that on the wall, and one that
-// nobody sets, which has run for so long.
+// reading is a process's reading of its two clocks: the wall clock, and the monotonic one, which has run for `up`.
 func reading(wall time.Time, up time.Duration) time.Time {
 	by := wall.Sub(begun.Round(0))
 	out := begun.Add(by)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestClocksGiveBoth: what a process reads off is compared by the clock that nobody
-// sets, and written down by that on the wall.
+// TestClocksGiveBoth: readings of a process are compared by the monotonic clock, and formatted by the wall clock.
 func TestClocksGiveBoth(t *testing.T) {
 	for _, by := range []time.Duration{0, time.Hour, -time.Hour, time.Second} {
 		first := reading(epoch, 0)

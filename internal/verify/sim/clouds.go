@@ -14,31 +14,31 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// likeness is what the clouds of some worlds are like, where the others are as it comes.
-type likeness struct {
-	// lag and byID are what [cloud.Traits] has of listings, keeps whether what is gone
-	// stays in them.
+// cloudLikeness describes a real cloud that the clouds of some worlds resemble.
+type cloudLikeness struct {
+	// lag and byID are the listings' properties in [cloud.Traits], keeps says whether terminated instances stay
+	// listed.
 	lag         time.Duration
 	byID, keeps bool
 	habits      cloud.Habits
-	// undoes is how many percent of the removals fail that were accepted. vanishes: of
-	// what is given up nothing stays but its record, or else all of it.
-	undoes   int
-	vanishes bool
-	// never are faults that it does not have; the others are as it comes.
+	// removalFailures is the percentage of accepted removals that fail. vanishes: of a failed instance only its record
+	// stays; otherwise all of it stays.
+	removalFailures int
+	vanishes        bool
+	// never are the faults that it does not have; the others are as drawn.
 	never []fault
 }
 
-// likenesses are those of the clouds, by name. They are taken from the pages of
-// docs/providers, from what providers declare, and from what the originals do. Times are as
-// there, but for those that no world lasts; how often something fails, and limits, are ours.
-var likenesses = map[string]likeness{
-	// Reads are behind for as long as the provider declares, also by ID (find.go). Tokens are
-	// those of a zone, and forgotten after a day (write-a-provider.md), for which a quarter of an hour stands here. What has
-	// ended is listed for an hour, what was given up among it (state reasons, aws.md). Tags
-	// that are written by a call of their own are read late, as instances are. Nodes are
-	// called by private addresses, which subnets give out again (PrivateDnsName, with
-	// Gardener's provider). Disks and interfaces are made with the instance.
+// cloudLikenesses are those of the clouds, by name. Their sources are the pages of docs/providers, the providers'
+// declarations and the originals. Times are as there, except those longer than a world; rates of failure, and
+// limits, are ours.
+var cloudLikenesses = map[string]cloudLikeness{
+	// Reads lag as the provider declares, also by ID (find.go). A token is valid in one zone
+	// and for a day (write-a-provider.md), here for a quarter of an hour. Terminated
+	// instances are listed for an hour, failed ones among them (state reasons, aws.md). Tags
+	// that a call of their own writes are read late, as instances are. Node names come from
+	// private addresses, which subnets reuse (PrivateDnsName, with
+	// Gardener's provider). Disks and interfaces are created with the instance.
 	"aws": {
 		lag: 20 * time.Second, byID: true, keeps: true, vanishes: true,
 		habits: cloud.Habits{
@@ -46,76 +46,76 @@ var likenesses = map[string]likeness{
 		},
 		never: []fault{cloudHalf},
 	},
-	// A name is an identity, and asked for on the condition that it is free (azure.md):
-	// nothing else is remembered. The interface is made first, and may be left behind.
-	// Operations take long, and fail after they were accepted: what was to be made is there,
-	// and Failed; what was to be removed is there still. Meanwhile others are refused
+	// A name is an identity, and a creation requires that it is free (azure.md):
+	// the cloud keeps no other token. The interface is created first, and may be left behind.
+	// Operations take long, and fail after they were accepted: the new resource exists,
+	// and is Failed; a resource to delete still exists. Meanwhile other operations are refused
 	// (AnotherOperationInProgress). 429 has Retry-After.
 	"azure": {
-		lag: 10 * time.Second, undoes: 15,
+		lag: 10 * time.Second, removalFailures: 15,
 		habits: cloud.Habits{
 			Recalls: cloud.WhileThere, Makes: cloud.InSteps, Unique: true, Busy: true,
 			Limit: cloud.Limit{AtOnce: 40, PerMinute: 60, After: 3 * time.Minute},
 		},
 	},
-	// Operations are objects: a shortage and a quota arrive there and nowhere else, and
-	// nothing is left but the operation (gcp.md). Removals are operations, too. A request
-	// under an ID that was used is the operation that it was; for how long, is not said. IDs
-	// and names are those of a zone. A name is free as soon as its instance is gone. No resource is changed by two operations
+	// Operations are objects: only they report a shortage and a quota, and
+	// only the operation is left (gcp.md). Removals are operations, too. A request
+	// with a used ID returns the former operation; the documents do not say for how long. IDs
+	// and names are those of a zone. A name is free as soon as its instance is deleted. Two operations do not change one resource
 	// (resourceNotReady).
 	"gcp": {
-		lag: 10 * time.Second, keeps: true, vanishes: true, undoes: 10,
+		lag: 10 * time.Second, keeps: true, vanishes: true, removalFailures: 10,
 		habits: cloud.Habits{
 			Recalls: 15 * time.Minute, Keeps: 2 * time.Hour, Operations: true, Busy: true, Makes: cloud.InZones,
 		},
 		never: []fault{cloudHalf},
 	},
-	// There are no tokens: whoever makes the port may ask for the server, and a port without
-	// one is left alone for a minute (openstack.md, lock.go). A server that failed is there,
+	// There are no tokens: the creator of the port may create the server, and a port without
+	// one is left alone for a minute (openstack.md, lock.go). A server that failed exists,
 	// in ERROR; so is one whose removal failed. Ports and volumes outlive servers.
 	"openstack": {
-		lag: 5 * time.Second, undoes: 10,
+		lag: 5 * time.Second, removalFailures: 10,
 		habits: cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.ByInterface},
 	},
-	// A clone is there before it is on, and is powered on by a task of its own, when there may
-	// be no host for it (vsphere.md). A folder has one of a name, and what has a task under
-	// way takes no other (TaskInProgress). Tags are attached by a call of their own, as the
-	// originals do. No read is behind, and nothing outlives a virtual machine.
+	// A clone exists before it is on. A task of its own powers it on, when there may
+	// be no host for it (vsphere.md). Names are unique in a folder, and an object with a task under
+	// way accepts no other (TaskInProgress). A call of its own attaches tags, as in the
+	// originals. No read lags, and nothing outlives a virtual machine.
 	"vsphere": {
-		undoes: 10,
-		habits: cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.SwitchedOff, Unique: true, Busy: true, Marks: time.Minute},
-		never:  []fault{cloudHalf, cloudLate},
+		removalFailures: 10,
+		habits:          cloud.Habits{Recalls: cloud.WhileThere, Makes: cloud.SwitchedOff, Unique: true, Busy: true, Marks: time.Minute},
+		never:           []fault{cloudHalf, cloudLate},
 	},
 }
 
-// Clouds are the names of what worlds' clouds may be like.
-func Clouds() []string { return slices.Sorted(maps.Keys(likenesses)) }
+// Clouds are the names of these clouds.
+func Clouds() []string { return slices.Sorted(maps.Keys(cloudLikenesses)) }
 
-// NoCloud is what a cloud is like that is like none in particular.
+// NoCloud is a cloud that resembles none of them.
 const NoCloud = "none"
 
-// cloudSource is a stream of random numbers that nothing else has.
+// cloudSource is the source of random numbers of this profile alone.
 const cloudSource = widerSource + 0x5e4e
 
-// liken makes the cloud of a third of the worlds like one of those that there are.
-func (c *profile) liken(seed uint64, like string) {
+// drawCloudLikeness makes the cloud of a third of the worlds resemble a real one.
+func (c *profile) drawCloudLikeness(seed uint64, like string) {
 	r := rand.New(rand.NewPCG(seed, cloudSource))
-	some, drawn := r.IntN(3) == 0, Clouds()[r.IntN(len(likenesses))]
+	some, drawn := r.IntN(3) == 0, Clouds()[r.IntN(len(cloudLikenesses))]
 	switch {
 	case like == NoCloud:
 	case like != "":
-		c.plays(like)
+		c.useCloudLikeness(like)
 	case some:
-		c.plays(drawn)
+		c.useCloudLikeness(drawn)
 	}
 }
 
-// plays makes the cloud like that of the name, where worlds have a cloud of their own.
-func (c *profile) plays(name string) {
+// useCloudLikeness makes the cloud resemble the named one, where worlds have a cloud of their own.
+func (c *profile) useCloudLikeness(name string) {
 	if c.hollow {
 		return
 	}
-	l := likenesses[name]
+	l := cloudLikenesses[name]
 	c.cloud.Lag, c.cloud.LagByID, c.cloud.Lingers, c.cloud.Scarce = l.lag, l.byID, l.keeps, true
 	c.cloud.Habits = l.habits
 	c.cloud.Like = name
@@ -128,16 +128,16 @@ func (c *profile) plays(name string) {
 	c.settle()
 }
 
-// sky is the world's cloud as one that may be like another.
-type sky struct{ w *World }
+// cloudModel is the world's cloud with its likeness.
+type cloudModel struct{ w *World }
 
-// like is what it is like; the zero value: none in particular.
-func (s sky) like() likeness { return likenesses[s.w.profile.cloud.Like] }
+// like is its likeness; the zero value: none.
+func (s cloudModel) like() cloudLikeness { return cloudLikenesses[s.w.profile.cloud.Like] }
 
-// open lets the cloud do what it is used to.
-func (s sky) open() {
-	s.w.cloud.Undoes = func(i *cloud.Machine) bool {
-		if s.w.calm || !s.w.chance(s.like().undoes) {
+// open sets the cloud's callbacks.
+func (s cloudModel) open() {
+	s.w.cloud.RemovalFails = func(i *cloud.Machine) bool {
+		if s.w.calm || !s.w.chance(s.like().removalFailures) {
 			return false
 		}
 		s.w.tracef("cloud", "will FAIL to remove instance %s of %s", i.ID, i.Name)
@@ -145,16 +145,16 @@ func (s sky) open() {
 	}
 }
 
-// around makes a call in the middle of which the rest of the world may overtake it.
-func (s sky) around(p *process, before *judge.Pass, effect func() error) error {
+// around makes a call, in the middle of which the rest of the world may overtake it.
+func (s cloudModel) around(p *process, before *judge.Pass, effect func() error) error {
 	s.w.cloud.Between = func() { s.overtake(p, before) }
 	defer func() { s.w.cloud.Between = nil }()
 	return effect()
 }
 
-// overtake lets the rest of the world overtake the running task, as [process.pause] does.
-// What it has asked for is on the wire: who leads meanwhile makes no difference.
-func (s sky) overtake(p *process, before *judge.Pass) {
+// overtake lets the rest of the world overtake the running task, as [process.pause] does. Its request is on the
+// wire: a change of the leader makes no difference.
+func (s cloudModel) overtake(p *process, before *judge.Pass) {
 	t, w := p.running, s.w
 	if !w.chance(2*w.profile.pausePercent) || w.step < 0 {
 		return
@@ -169,39 +169,38 @@ func (s sky) overtake(p *process, before *judge.Pass) {
 	w.acting = w.judge.Writes(before, p.deposed != nil, 0)
 }
 
-// account is what its calls have come to.
+// account is the state of the account's rate limit.
 type account struct {
-	// full is when there is room again for all that may come at once, shut until when
-	// nothing is let through.
-	full, shut time.Time
+	// full is when the full burst is available again, shut until when every call is refused.
+	full, soldOut time.Time
 }
 
 var errTooMany = errors.New("too many requests")
 
-// over is what a call comes to that is beyond the limit; nil: it is not.
-func (s sky) over() error {
-	l, a, now := s.w.profile.cloud.Limit, &s.w.turned.account, s.w.now
+// over is the error of a call beyond the limit; nil: it is within.
+func (s cloudModel) over() error {
+	l, a, now := s.w.profile.cloud.Limit, &s.w.refusals.account, s.w.now
 	if l == (cloud.Limit{}) {
 		return nil
 	}
-	if now.Before(a.shut) {
-		return provider.ThrottledFor(a.shut.Sub(now), errTooMany)
+	if now.Before(a.soldOut) {
+		return provider.ThrottledFor(a.soldOut.Sub(now), errTooMany)
 	}
 	each := time.Minute / time.Duration(l.PerMinute)
 	if a.full.Before(now) {
 		a.full = now
 	}
 	if a.full.Sub(now) > time.Duration(l.AtOnce-1)*each {
-		a.shut = now.Add(l.After)
+		a.soldOut = now.Add(l.After)
 		return provider.ThrottledFor(l.After, errTooMany)
 	}
 	a.full = a.full.Add(each)
 	return nil
 }
 
-// freeNames has people take away what keeps a machine from having its name: an instance of
-// a machine that is gone, and that nobody else may touch as long as there is one of the name.
-func (s sky) freeNames() {
+// freeNames has users terminate an instance whose machine does not exist and whose name another machine needs: no
+// controller may touch that instance as long as a machine has its name.
+func (s cloudModel) freeNames() {
 	w := s.w
 	if !w.profile.cloud.Unique {
 		return

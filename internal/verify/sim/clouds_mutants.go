@@ -13,10 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// habitual is a defect that one habit of a cloud shows, and no world without it.
+// habitual is a defect that shows only in worlds with one habit of a cloud.
 type habitual struct {
 	Mutation
-	// like is the cloud, world the rest of the world, and off takes the habit away.
+	// like is the cloud, world the rest of the world, and off removes the habit.
 	like  string
 	world func(*profile)
 	off   func(*cloud.Habits)
@@ -27,7 +27,7 @@ func (h habitual) setting(on bool) func(*profile) {
 	return func(c *profile) {
 		h.world(c)
 		c.hollow = false
-		c.plays(h.like)
+		c.useCloudLikeness(h.like)
 		if !on {
 			h.off(&c.cloud.Habits)
 		}
@@ -73,12 +73,12 @@ func habituals() []habitual {
 			Mutation: onceMutant(), like: "azure", world: quiet, off: forgotten,
 		},
 		{
-			Mutation: ownerMutant(), like: "vsphere", world: lossy, off: func(h *cloud.Habits) { h.Marks = 0 },
+			Mutation: ownerMutant(), like: "vsphere", world: lostMachineSetting, off: func(h *cloud.Habits) { h.Marks = 0 },
 		},
 	}
 }
 
-// habitMutants are the same as others are.
+// habitMutants are the same as mutations.
 func habitMutants() (out []Mutation) {
 	for _, h := range habituals() {
 		m := h.Mutation
@@ -100,7 +100,7 @@ func booting(c *profile) {
 	c.cloud.Boot = time.Minute
 }
 
-// lostMutant takes a loss for a beginning.
+// lostMutant treats a machine that lost its instance like a new one.
 func lostMutant(name string) Mutation {
 	return Mutation{Name: name, Finds: []string{judge.OneInstance}, View: func(m *lifecycle.Machine) { m.Recorded.ProviderID, m.Recorded.Provisioned = "", false }}
 }
@@ -110,12 +110,12 @@ func heedlessMutant() Mutation {
 	return cloudMutant("an instance is asked for whoever has its interface", []string{judge.OneInstance}, func(s *brokenSession, _ client.Client) {
 		s.hasty = true
 		s.create = func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
-			return s.Session.Create(cloud.Heedless(ctx), ref, want)
+			return s.Session.Create(cloud.IgnoreInterfaceOwner(ctx), ref, want)
 		}
 	})
 }
 
-// onceMutant asks once for each removal, and waits then.
+// onceMutant requests each removal once only.
 func onceMutant() Mutation {
 	m := Mutation{Name: "what was accepted is not asked for again", Finds: []string{judge.LeavesNothing, judge.Converges}}
 	m.Provider = func(p provider.Provider, _ client.Client) provider.Provider {

@@ -13,11 +13,10 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// openStores makes the API servers: one, or one for machines and another for
-// what they join. Each knows its own kinds only, so that a controller which asks
-// the wrong one is found out.
+// openStores creates the API servers: one, or one for machines and one for the target cluster. Each knows its own
+// kinds only, so that a controller fails when it asks the wrong one.
 func (w *World) openStores() {
-	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
+	kinds := append(w.kinds(), slices.Concat(w.oldChecks(), w.remediationKinds())...)
 	if w.profile.apart {
 		w.backups.target.kinds = coreKinds()
 		w.target = store.New(w.Now, w.scheme(), w.backups.target.kinds)
@@ -26,11 +25,10 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	risk{w}.identify(w.target)
+	hazardEffects{w}.identify(w.target)
 }
 
-// home is where objects of the kind of example are stored. Secrets, which both
-// clusters have, are those of the machines' own.
+// home is the API server for the kind of example. Both clusters have Secrets; home returns that of the machines.
 func (w *World) home(example runtime.Object) *store.Store {
 	switch example.(type) {
 	case *corev1.Node, *corev1.Namespace, *certificatesv1.CertificateSigningRequest, *corev1.Pod, *policyv1.PodDisruptionBudget,
@@ -40,13 +38,12 @@ func (w *World) home(example runtime.Object) *store.Store {
 	return w.store
 }
 
-// view is what the process has seen of the kind of example.
+// view is the process's view of the kind of example.
 func (p *process) view(example runtime.Object) *store.View {
 	return p.byKind[p.w.home(example).KindOf(example)]
 }
 
-// connect gives the process its clients of an API server, whose first listings
-// are behind.
+// connect gives the process its clients of an API server, whose first listings are behind.
 func (p *process) connect(s *store.Store, behind int) (client.Client, client.Reader) {
 	views := map[*store.Kind]*store.View{}
 	for _, k := range s.Kinds() {
@@ -58,7 +55,7 @@ func (p *process) connect(s *store.Store, behind int) (client.Client, client.Rea
 		p.byKind[k], views[k] = v, v
 	}
 	gate := func(c store.Call, do func() error) error {
-		if c.Kind.Kind == "Namespace" { // which cluster it is: no world was drawn for faults of that question
+		if c.Kind.Kind == "Namespace" { // the cluster's identity: only outages affect this request
 			if o := p.w.outageOf(s, p.w.now); o != nil {
 				return o.failure(c)
 			}

@@ -15,14 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// fleet is what differs between the dialects' deployments, for the world's own
-// actors and for the checks.
+// fleet has the differences between the dialects' deployments for the world's own actors and for the checks.
 type fleet struct {
 	// deployment is an empty object.
 	deployment client.Object
-	// view, policy and selector read a deployment, set and machine what is of
-	// it; alike tells whether two sets have
-	// the same template, adopts whether d may take over s, which nobody controls.
+	// view, policy and selector read a deployment, set and machine read its parts; alike reports whether two sets
+	// have the same template, adopts whether d may take over s, which has no controller.
 	view     func(d client.Object) rollout.Deployment
 	policy   func(d client.Object) rollout.Policy
 	selector func(d client.Object) labels.Selector
@@ -35,39 +33,36 @@ type fleet struct {
 	fleetEdits
 }
 
-// fleetEdits are what people do to deployments.
+// fleetEdits are the users' edits of deployments.
 type fleetEdits struct {
 	// make returns a new deployment, restyle gives one another strategy.
 	make    func(name string, n int) client.Object
 	restyle func(d client.Object)
 	resize  func(d client.Object, n int)
-	// roll asks for the template of that number, touch for something that
-	// rolls nothing.
+	// roll sets the template of that number, touch makes an edit that rolls nothing.
 	roll   func(d client.Object, template int)
 	touch  func(d client.Object)
 	pause  func(d client.Object, paused bool)
 	goBack func(d client.Object, revision int64)
-	// scaleIn is what an autoscaler does to have machines of d removed.
+	// scaleIn is an autoscaler's request to remove machines of d.
 	scaleIn func(d client.Object, victims []client.Object)
-	// thaw asks to unfreeze; nil where nothing freezes.
+	// thaw requests to unfreeze; nil where nothing freezes.
 	thaw func(d client.Object)
 	// free lets a set grow that a deployment held and left behind.
 	free func(s client.Object)
-	// done reports whether the status says that the rollout is complete, and
-	// its counters.
+	// done reports whether the status says that the rollout is complete, and its counters.
 	done func(d client.Object) (bool, rollout.Status)
-	// awaits reports whether the agent on the node may update it, answer is
-	// what that then says, choose what people do to have a node updated; nil
-	// where nothing is updated in place.
+	// awaits reports whether the agent on the node may update it, answer writes the agent's result, choose selects
+	// a node for an update; nil where nothing is updated in place.
 	awaits func(n *corev1.Node) bool
 	answer func(n *corev1.Node, ok bool)
 	choose func(n *corev1.Node)
 }
 
-// templates is how many different templates there are.
+// templates is the number of different templates.
 const templates = 3
 
-// fleetOf builds a fleet on a lens.
+// fleetOf creates a fleet from a lens.
 func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets dialect.Sets[S], edits fleetEdits) *fleet {
 	return &fleet{
 		deployment: lens.New(),
@@ -91,13 +86,13 @@ func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets 
 	}
 }
 
-// deploymentLens is a dialect with a defect.
+// deploymentLens is a lens with a defect.
 type deploymentLens[D, S client.Object] struct {
 	dialect.Deployments[D, S]
 	m *Defects
 }
 
-// runDeployments makes p run the machine deployment controller.
+// runDeployments has p run the machine deployment controller.
 func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms) {
 	w, m := p.w, p.w.o.Mutation
 	if m != nil {
@@ -127,7 +122,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 	}
 }
 
-// setOf is the set that controls m; nil when it is gone.
+// setOf returns the set that controls m, or nil if it does not exist.
 func (w *World) setOf(m client.Object) client.Object {
 	ref := metav1.GetControllerOf(m)
 	if ref == nil {
@@ -140,7 +135,7 @@ func (w *World) setOf(m client.Object) client.Object {
 	return s
 }
 
-// machineOf is the machine object with the UID; nil when there is none.
+// machineOf returns the machine with the UID, or nil if none exists.
 func (w *World) machineOf(uid string) client.Object {
 	for _, m := range w.machines() {
 		if string(m.GetUID()) == uid {
@@ -150,7 +145,7 @@ func (w *World) machineOf(uid string) client.Object {
 	return nil
 }
 
-// deployments are all that there are.
+// deployments are all deployments.
 func (w *World) deployments() []client.Object {
 	if w.adapter.fleet == nil {
 		return nil
@@ -158,7 +153,7 @@ func (w *World) deployments() []client.Object {
 	return w.store.All(w.adapter.fleet.deployment)
 }
 
-// deploymentOf is the deployment that controls the set; nil when none does.
+// deploymentOf returns the deployment that controls the set, or nil if none exists.
 func (w *World) deploymentOf(s client.Object) client.Object {
 	ref := metav1.GetControllerOf(s)
 	if ref == nil || w.adapter.fleet == nil {
@@ -191,13 +186,13 @@ func (w *World) controlled(s client.Object) (out []client.Object) {
 	return out
 }
 
-// fact is the machine as the engine of rollouts sees it, by the truth.
+// fact is the machine as the engine of rollouts sees it, from current objects.
 func (w *World) fact(m client.Object) rollout.Machine {
 	read := w.of(m).fleet.machine
 	return read(m, w.node(read(m, nil).Node))
 }
 
-// living are the machines of d that nobody has sent away.
+// living are the machines of d that are not being deleted.
 func (w *World) living(d client.Object) (out []client.Object) {
 	for _, s := range w.setsOf(d) {
 		for _, m := range w.controlled(s) {

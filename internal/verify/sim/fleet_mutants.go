@@ -150,8 +150,7 @@ func rollsOnly(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// hasty makes the caches of such worlds run behind, while people change their
-// minds.
+// hasty makes the caches of such worlds lag, while users edit often.
 func hasty(s rollout.Strategy) func(*profile) {
 	return func(c *profile) {
 		rollsOnly(s)(c)
@@ -159,17 +158,15 @@ func hasty(s rollout.Strategy) func(*profile) {
 	}
 }
 
-// handsOver makes worlds in which updates in place succeed, and sets see late
-// what was handed over to them.
-func handsOver(c *profile) {
+// handOverSetting makes worlds in which updates in place succeed, and sets see handed-over machines late.
+func handOverSetting(c *profile) {
 	rollsOnly(rollout.InPlace)(c)
 	c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 10
 	c.percent[instanceDies], c.percent[processCrashes], c.percent[updateFails] = 0, 0, 0
 }
 
-// repliesLost makes worlds of one deployment in which much of what is written is
-// not confirmed.
-func repliesLost(c *profile) {
+// lostReplySetting makes worlds of one deployment in which many writes get no reply.
+func lostReplySetting(c *profile) {
 	hasty(rollout.Rolling)(c)
 	c.percent[apiLost], c.percent[apiLate] = 30, 20
 }
@@ -232,7 +229,7 @@ func setMutants() []Mutation {
 			Defects: Defects{Client: anotherName, Forgetful: true},
 		},
 		{
-			Name: "a deployment takes a lost reply for a failure", Finds: []string{judge.OneSet}, Setting: repliesLost,
+			Name: "a deployment takes a lost reply for a failure", Finds: []string{judge.OneSet}, Setting: lostReplySetting,
 			Defects: Defects{Forgetful: true, Client: namedAnew},
 		},
 		{
@@ -258,7 +255,7 @@ func setMutants() []Mutation {
 func updateMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a machine that is handed over has no shield", Finds: []string{judge.UpdatedStays}, Dialects: []string{Gardener}, Setting: handsOver,
+			Name: "a machine that is handed over has no shield", Finds: []string{judge.UpdatedStays}, Dialects: []string{Gardener}, Setting: handOverSetting,
 			Defects: Defects{Careless: true},
 		},
 		{
@@ -283,7 +280,7 @@ func wishMutants() []Mutation {
 	}}
 }
 
-// anotherName creates under a new name what is there already.
+// anotherName creates an existing set again under a new name.
 func anotherName(c client.Client, _ client.Reader) (client.Client, client.Reader) {
 	n := 0
 	create := func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
@@ -298,7 +295,7 @@ func anotherName(c client.Client, _ client.Reader) (client.Client, client.Reader
 	return brokenClient{c, create}, c
 }
 
-// namedAnew creates under a new name with every attempt.
+// namedAnew uses a new name with every attempt.
 func namedAnew(c client.Client, _ client.Reader) (client.Client, client.Reader) {
 	n := 0
 	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

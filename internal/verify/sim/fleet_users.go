@@ -15,22 +15,22 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// owners is what people want of deployments.
+// owners is the users' and the autoscaler's intent for deployments.
 type owners struct {
-	// chosen are the machines that an autoscaler wants gone.
+	// chosen are the machines that an autoscaler wants to be deleted.
 	chosen map[types.UID]bool
-	// made counts the machines made by hand in great numbers.
+	// made counts the machines that users created in great numbers.
 	made int
 }
 
-// stepOwner is something that somebody does to a deployment.
+// stepOwner is one action of a user on a deployment.
 func (w *World) stepOwner() {
-	deeds := []func(){
+	actions := []func(){
 		w.createDeployment, w.rollOut, w.rollOut, w.rollOut, w.resize, w.resize, w.touch, w.pause, w.pause, w.goBack, w.restyle,
 		w.scaleIn, w.scaleIn, w.deleteDeployment, w.flood, w.thaw, w.choose,
 	}
-	deed, _ := pick(w, deeds)
-	deed()
+	action, _ := pick(w, actions)
+	action()
 }
 
 func (w *World) createDeployment() {
@@ -39,7 +39,7 @@ func (w *World) createDeployment() {
 	}
 	// A name that was used before may find what was left behind.
 	name := fmt.Sprintf("fleet%d", w.between(1, 2))
-	d := w.adapter.fleet.make(name, w.recruits())
+	d := w.adapter.fleet.make(name, w.newDeploymentSize())
 	if w.store.Lookup(d, client.ObjectKeyFromObject(d)) != nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (w *World) createDeployment() {
 	w.does("creates deployment %s of %d: %s, surge %s, unavailable %s", name, v.Replicas, v.Strategy, v.Surge, v.Unavailable)
 }
 
-// strategy picks one of those given, unless the world has one for all.
+// strategy picks one of the given strategies, unless the world has one for all.
 func (w *World) strategy(all ...rollout.Strategy) rollout.Strategy {
 	one := all[w.roll(len(all))]
 	if w.profile.strategy != "" {
@@ -58,7 +58,7 @@ func (w *World) strategy(all ...rollout.Strategy) rollout.Strategy {
 	return one
 }
 
-// bound is a surge, or how many may be unavailable.
+// bound is a surge, or a maximum of unavailable machines.
 func (w *World) bound() *intstr.IntOrString {
 	all := []string{"0", "0", "1", "1", "2", "25%", "50%", "100%"}
 	return ptr.To(intstr.Parse(all[w.roll(len(all))]))
@@ -85,7 +85,7 @@ func (w *World) precautions() map[string]string {
 	return out
 }
 
-// relax takes the precautions away, lest a rollout waits for a person.
+// relax removes the precautions, so that no rollout waits for a user.
 func relax(d client.Object) {
 	annotations := d.GetAnnotations()
 	delete(annotations, dialect.MaxFailuresAnnotation)
@@ -93,7 +93,7 @@ func relax(d client.Object) {
 	d.SetAnnotations(annotations)
 }
 
-// annotate gives an object an annotation that means nothing.
+// annotate gives an object an annotation without a meaning.
 func (w *World) annotate(o client.Object) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
@@ -103,7 +103,7 @@ func (w *World) annotate(o client.Object) {
 	o.SetAnnotations(annotations)
 }
 
-// anyDeployment picks one that is there to stay; nil when there is none.
+// anyDeployment picks a deployment that is not being deleted; nil if none exists.
 func (w *World) anyDeployment() client.Object {
 	d, _ := pick(w, w.deployments())
 	if d == nil || d.GetDeletionTimestamp() != nil {
@@ -172,9 +172,8 @@ func (w *World) scaleIn() {
 	}
 }
 
-// allSee reports whether every controller of deployments has seen the machine
-// as it is. What is chosen before that may be dropped as a choice of nothing, as
-// nodes are idle for minutes before an autoscaler chooses them.
+// allSee reports whether every controller of deployments has seen the machine as it is. A controller may ignore a
+// choice made before that: nodes are idle for minutes before an autoscaler chooses them.
 func (w *World) allSee(m client.Object) bool {
 	return !slices.ContainsFunc(w.procs, func(p *process) bool {
 		return p.role == fleetRole && p.adapter == w.of(m) && p.view(m).Lookup(client.ObjectKeyFromObject(m)) != m
@@ -195,14 +194,14 @@ func (w *World) deleteDeployment() {
 	w.does("deletes deployment %s (%s)", d.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
-// orphaned forgets what an autoscaler chose: nobody looks after it any more.
+// orphaned drops the autoscaler's choices: no set handles these machines any more.
 func (w *World) orphaned(opts client.DeleteOptions) {
 	if opts.PropagationPolicy != nil {
 		clear(w.owners.chosen)
 	}
 }
 
-// flood makes many machines at once that a set will take for its own.
+// flood creates many machines at once that a set will adopt.
 func (w *World) flood() {
 	s := w.anySet()
 	if s == nil || !w.chance(40) {
@@ -214,7 +213,7 @@ func (w *World) flood() {
 	}
 }
 
-// thaw asks to unfreeze a set, or a deployment with its sets.
+// thaw requests to unfreeze a set, or a deployment with its sets.
 func (w *World) thaw() {
 	if w.adapter.fleet == nil || w.adapter.fleet.thaw == nil || !w.chance(50) {
 		return
@@ -225,7 +224,7 @@ func (w *World) thaw() {
 	}
 }
 
-// choose has a node updated whose turn it is not yet.
+// choose has a node updated before its turn.
 func (w *World) choose() {
 	if w.adapter.fleet == nil || w.adapter.fleet.choose == nil {
 		return
@@ -251,7 +250,7 @@ func (w *World) candidates() (out []*corev1.Node) {
 	return out
 }
 
-// agentActions are what the software on nodes that updates them could do now.
+// agentActions are the possible actions of the agents that update nodes.
 func (w *World) agentActions() (out []func()) {
 	return all(w, w.agentsOf)
 }
@@ -273,8 +272,7 @@ func (w *World) agentsOf() (out []func()) {
 	return out
 }
 
-// update is how an agent gets on: it may restart the node first, and it may
-// fail.
+// update is an agent's progress: it may restart the node first, and it may fail.
 func (w *World) update(k *kubelet, n *corev1.Node, of *adapter) {
 	if w.faulty(nodeRestarts) {
 		k.stalled = w.now.Add(unknownAfter * 2)
@@ -286,9 +284,9 @@ func (w *World) update(k *kubelet, n *corev1.Node, of *adapter) {
 	w.tracef("node agent", "%s was updated: %v", n.Name, ok)
 }
 
-// nurseRollouts does what strategies leave to people, and what deployments that
-// were deleted in the middle of a rollout do.
-func (w *World) nurseRollouts() {
+// interveneInRollouts does the work that strategies leave to users, and that of deployments that were deleted in
+// the middle of a rollout.
+func (w *World) interveneInRollouts() {
 	if w.adapter.fleet == nil {
 		return
 	}
@@ -302,7 +300,7 @@ func (w *World) nurseRollouts() {
 		case v.Strategy == rollout.OnDelete:
 			for _, m := range w.living(d) {
 				if !w.adapter.fleet.set(d, w.setOf(m)).Current {
-					w.sendAway(m)
+					w.deleteObject(m)
 					w.does("deletes machine %s of an old template", m.GetName())
 				}
 			}

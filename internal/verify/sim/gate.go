@@ -35,7 +35,7 @@ func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
-	effect := func() error { return p.checked(s, c, before, 0, do) }
+	effect := func() error { return p.judgedCall(s, c, before, 0, do) }
 	if p.checks() && c.Writes() {
 		w.judge.Asks(w.judge.Writes(before, p.deposed != nil, 0), c.Verb, c.Object)
 	}
@@ -43,10 +43,10 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		return p.answered(c, o.failure(c), "")
 	}
 	p.hearsTime()
-	if err := w.ailingWrite(p, c); err != nil {
+	if err := w.permanentWriteFault(p, c); err != nil {
 		return p.answered(c, err, "")
 	}
-	if err := w.turnsAway(s, c); err != nil {
+	if err := w.refusalOf(s, c); err != nil {
 		return p.answered(c, err, "")
 	}
 	if !c.Writes() {
@@ -76,7 +76,7 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	case w.faulty(apiLate) && (!w.profile.dallies || c.Verb == "delete"):
 		sent := max(1, w.judge.Changes())
 		w.sendLate(p, func() {
-			_ = p.answered(c, p.checked(s, c, before, sent, do), "LATE, arrives only now: ")
+			_ = p.answered(c, p.judgedCall(s, c, before, sent, do), "LATE, arrives only now: ")
 		}, longestLate)
 		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
@@ -136,13 +136,13 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
 	changes := c.Verb == "create" || c.Verb == "delete" || c.Verb == "reboot" || c.Verb == "initialize"
-	if err := w.ailingCall(p, c); err != nil {
+	if err := w.permanentCallFault(p, c); err != nil {
 		return tell(err, "")
 	}
 	if err := p.hungCall(c, changes, effect); err != nil {
 		return tell(err, "")
 	}
-	if err := (sky{w}).over(); err != nil {
+	if err := (cloudModel{w}).over(); err != nil {
 		return tell(err, "")
 	}
 	switch {
@@ -155,14 +155,14 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	case c.Verb == "create" && w.faulty(cloudExhausted):
 		return tell(provider.Errorf(provider.Exhausted, "quota exceeded"), "")
 	case changes && w.faulty(cloudLost):
-		_ = tell(sky{w}.around(p, before, effect), "REPLY LOST, took effect: ")
+		_ = tell(cloudModel{w}.around(p, before, effect), "REPLY LOST, took effect: ")
 		return errReplyLost
 	case changes && w.profile.cloud.Lag > 0 && w.faulty(cloudLate):
 		p.lateCall(c, effect)
 		_ = tell(nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
-	return tell(sky{w}.around(p, before, effect), "")
+	return tell(cloudModel{w}.around(p, before, effect), "")
 }
 
 // lateCall keeps a call to the infrastructure for later, for less than its listings run

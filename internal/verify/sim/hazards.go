@@ -21,47 +21,47 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// hazard is what leads controllers to conclude from what is not there. Settings have one, and no seed.
+// hazard makes controllers draw a wrong conclusion from a missing object. Only settings have one, not seeds.
 type hazard string
 
 const (
-	// exchangedTarget: the kubeconfig of the target cluster leads to another one for some time.
+	// exchangedTarget: for some time the kubeconfig of the target cluster points to another cluster.
 	exchangedTarget hazard = "exchanged target"
-	// restoredTarget: the target cluster is restored to before nodes joined, which come back when their
-	// kubelets are restarted.
+	// restoredTarget: the target cluster is restored to a state before nodes joined. The nodes return when their
+	// kubelets restart.
 	restoredTarget hazard = "restored target"
-	// renamedNodes: some kubelets call their nodes otherwise than the infrastructure foretells.
+	// renamedNodes: some kubelets use another node name than the cloud predicts.
 	renamedNodes hazard = "renamed nodes"
-	// replacedManifests: people replace machines by manifests that lack what controllers noted there.
+	// replacedManifests: users replace machines by manifests without the controllers' annotations.
 	replacedManifests hazard = "replaced manifests"
-	// deniedRemovals: the infrastructure denies instances that it has promised to remove.
+	// deniedRemovals: the cloud hides instances whose removal it has accepted.
 	deniedRemovals hazard = "denied removals"
-	// silentDrains: pods are given long to end, and take it.
+	// silentDrains: pods have a long grace period and use all of it.
 	silentDrains hazard = "silent drains"
-	// keptFailures: deployments keep failed machines for inspection, and what is made from the first new
-	// template never joins.
+	// keptFailures: deployments keep failed machines for inspection, and no machine of the first new template
+	// joins.
 	keptFailures hazard = "kept failures"
 )
 
-// longGrace is what pods are given to end in worlds of silent drains.
+// longGrace is the grace period of pods in worlds of silent drains.
 const longGrace = 2 * time.Hour
 
-// targets are what came of hazards to the cluster that machines join.
+// targets is the state that hazards give the target cluster.
 type targets struct {
-	// kinds are those that it has where it is a cluster of its own.
+	// kinds are its kinds where it is a cluster of its own.
 	kinds []*store.Kind
-	// decoy is a cluster that no machine joined; away: controllers are led there.
+	// decoy is a cluster that no machine joined. away: the controllers use it.
 	decoy *store.Store
 	away  bool
-	// last is the backup that is restored.
+	// last is the backup to restore.
 	last *store.Backup
 }
 
-// risk is the world's hazard, with what it does.
-type risk struct{ w *World }
+// hazardEffects carries out the world's hazard.
+type hazardEffects struct{ w *World }
 
-// deeds are those of the hazard.
-func (r risk) deeds() []func() {
+// actions are the hazard's actions.
+func (r hazardEffects) actions() []func() {
 	w := r.w
 	switch w.profile.hazard {
 	case exchangedTarget:
@@ -74,8 +74,8 @@ func (r risk) deeds() []func() {
 	return nil
 }
 
-// reached is the cluster that controllers take for the one that machines join.
-func (r risk) reached() *store.Store {
+// reached is the cluster that controllers use as the target cluster.
+func (r hazardEffects) reached() *store.Store {
 	w := r.w
 	if w.backups.target.away {
 		return w.backups.target.decoy
@@ -83,12 +83,11 @@ func (r risk) reached() *store.Store {
 	return w.target
 }
 
-// exchangeTarget leads all controllers to the other cluster: their Deployments have another kubeconfig
-// from now on.
+// exchangeTarget gives all controllers' Deployments another kubeconfig, which points to the other cluster.
 //
-// It happens only after a machine has recorded the node that joined: before that, nothing says which cluster is
-// the right one.
-func (r risk) exchangeTarget() {
+// It happens only after a machine has recorded the node that joined: before that, controllers cannot tell which
+// cluster is the right one.
+func (r hazardEffects) exchangeTarget() {
 	w := r.w
 	t := &w.backups.target
 	joined := func(m client.Object) bool { return w.of(m).view(m).Recorded.Joined.Node != "" }
@@ -104,7 +103,7 @@ func (r risk) exchangeTarget() {
 	r.restartAll()
 }
 
-func (r risk) restartAll() {
+func (r hazardEffects) restartAll() {
 	w := r.w
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed == nil {
@@ -115,8 +114,8 @@ func (r risk) restartAll() {
 }
 
 // restoreTarget makes a backup of the target cluster, restores that backup, or restarts the kubelets whose nodes
-// are missing since. Processes list anew: their watches ended.
-func (r risk) restoreTarget() {
+// the restore removed. The processes list again, because their watches ended.
+func (r hazardEffects) restoreTarget() {
 	w := r.w
 	t := &w.backups.target
 	switch {
@@ -124,7 +123,7 @@ func (r risk) restoreTarget() {
 		t.last = w.target.Backup()
 		w.does("makes a BACKUP of the target cluster")
 		return
-	case w.chance(50) && w.registerAgain():
+	case w.chance(50) && w.reregisterNodes():
 		return
 	}
 	for len(w.late) > 0 {
@@ -137,7 +136,7 @@ func (r risk) restoreTarget() {
 	}
 	for _, n := range objects(w, ofNodes) {
 		if !kept[n.UID] {
-			judge.Forget(w.judge, n.UID)
+			judge.NodeLostInRestore(w.judge, n.UID)
 		}
 	}
 	w.target.Restore(t.last)
@@ -145,9 +144,9 @@ func (r risk) restoreTarget() {
 	r.reportAgain()
 }
 
-// reportAgain lets kubelets go on with a restored node of theirs, and the cloud's controller take away those that
-// no instance has any more.
-func (r risk) reportAgain() {
+// reportAgain lets kubelets use their restored nodes, and has the cloud controller manager delete nodes without an
+// instance.
+func (r hazardEffects) reportAgain() {
 	w := r.w
 	used := map[types.UID]bool{}
 	for _, i := range w.cloud.Existing("") {
@@ -165,23 +164,23 @@ func (r risk) reportAgain() {
 	}
 }
 
-// rename gives a new instance a kubelet that calls its node otherwise.
-func (r risk) rename(i *cloud.Machine) {
+// rename gives a new instance a kubelet that uses another node name.
+func (r hazardEffects) rename(i *cloud.Machine) {
 	w := r.w
 	if w.profile.hazard == renamedNodes && w.step >= 0 && w.chance(40) {
 		i.Host = cloud.Renamed + i.Host
 	}
 }
 
-// unfit reports whether the kubelet is of a template whose machines never join.
-func (r risk) unfit(k *kubelet) bool {
+// unfit reports whether the kubelet belongs to a template whose machines never join.
+func (r hazardEffects) unfit(k *kubelet) bool {
 	w := r.w
 	m := w.machineOf(w.uidOf(k.on))
 	return w.profile.hazard == keptFailures && w.step >= 0 && m != nil && w.of(m).templateOf(m) == 1
 }
 
-// inspected ends the preservation of failed machines, as people do once they have inspected them.
-func (r risk) inspected() {
+// inspected has users end the preservation of failed machines after an inspection.
+func (r hazardEffects) inspected() {
 	w := r.w
 	for _, m := range w.machines() {
 		if w.profile.hazard == keptFailures && w.judge.Failed(m) && m.GetAnnotations()[v1alpha1.AnnotationKeyPreserve] == v1alpha1.PreserveAuto {
@@ -191,12 +190,12 @@ func (r risk) inspected() {
 	}
 }
 
-// ourKeys is how our annotations begin.
+// ourKeys is the prefix of our annotations.
 const ourKeys = "millwright.dev/"
 
-// replaceManifest puts a manifest in the place of a machine, as `kubectl replace` does: it has no annotation of ours,
-// and may say that the instance is elsewhere.
-func (r risk) replaceManifest() {
+// replaceManifest replaces a machine by its manifest, as `kubectl replace` does: without our annotations, and
+// maybe with another place for the instance.
+func (r hazardEffects) replaceManifest() {
 	w := r.w
 	m := w.anyMachine(w.chance(40))
 	if m == nil {
@@ -224,17 +223,17 @@ func (r risk) replaceManifest() {
 	w.does("REPLACES machine %s by its manifest %s", m.GetName(), what)
 }
 
-// returnTarget leads the controllers back to the cluster that the machines joined.
-func (r risk) returnTarget() {
+// returnTarget makes the controllers use the cluster that the machines joined.
+func (r hazardEffects) returnTarget() {
 	w := r.w
 	if w.backups.target.away {
 		r.exchangeTarget()
 	}
 }
 
-// identify gives the cluster an identity, and the indexes by which controllers look there. What was there
-// before makes the identity another one.
-func (r risk) identify(s *store.Store, before ...string) {
+// identify gives the cluster an identity, and the indexes that controllers use there. Namespaces created before
+// change the identity.
+func (r hazardEffects) identify(s *store.Store, before ...string) {
 	w := r.w
 	for _, name := range append(before, metav1.NamespaceSystem) {
 		_, err := s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

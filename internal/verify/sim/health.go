@@ -25,31 +25,29 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// frailty is how unwell a world is, and who looks after that.
-type frailty struct {
-	// checks: people make health checks, and somebody goes by them.
+// healthProfile says how unhealthy nodes are, and whether health checks exist.
+type healthProfile struct {
+	// checks: users create health checks, and their controllers run.
 	checks bool
-	// strict: each of them enforces the lowest rate. foreign: none of them asks for
-	// machines of another API than its own.
+	// strict: each of them enforces the lowest rate. foreign: none of them selects machines of another API than
+	// its own.
 	strict, foreign bool
-	// frail: nodes fail one by one, by zones, for a while, again and again or for
-	// good.
+	// frail: nodes fail one by one or by zones, once, repeatedly or for good.
 	frail bool
-	// skew bounds by how much the wall clocks of processes are wrong.
+	// skew bounds the error of the processes' wall clocks.
 	skew time.Duration
-	// shares: people guard their sets against giving up too many machines.
+	// shares: users limit the share of machines that sets may delete.
 	shares bool
 }
 
-// draw is the last that is drawn of a world.
-func (f *frailty) draw(r *rand.Rand) {
+// draw draws the profile.
+func (f *healthProfile) draw(r *rand.Rand) {
 	f.checks, f.frail = r.IntN(3) == 0, r.IntN(3) == 0
 	f.skew = []time.Duration{0, 0, 5 * time.Second, mostSet}[r.IntN(4)]
 	f.shares = r.IntN(4) == 0
 }
 
-// aheadOf is by how much the wall clock of a new process is ahead: anything up to
-// what there is, either way.
+// aheadOf is the error of a new process's wall clock, in either direction.
 func (w *World) aheadOf() time.Duration {
 	if w.profile.skew == 0 {
 		return 0
@@ -58,13 +56,13 @@ func (w *World) aheadOf() time.Duration {
 	return time.Duration(w.between(-most, most)) * time.Second
 }
 
-// ward is what happens around health checks.
-type ward struct {
+// healthState is the state of health checks and node failures.
+type healthState struct {
 	made int
-	// cut is the last zone that went dark, beat when kubelets are heard of next.
+	// cut is the last zone that was cut off, beat the time of the kubelets' next heartbeat.
 	cut  cut
 	beat time.Time
-	// repaired is when others last restarted a machine.
+	// repaired is when the external controller last restarted a machine.
 	repaired map[types.UID]time.Time
 }
 
@@ -72,29 +70,28 @@ func checkKind() *store.Kind {
 	return store.NewKind(machinev1.GroupVersion.WithKind("MachineHealthCheck"), &lenient.MachineHealthCheck{})
 }
 
-// check is one as it is stored.
+// check is a health check as stored.
 type check = lenient.MachineHealthCheck
 
-// checks are all that there are.
+// checks are all health checks.
 func (w *World) checks() []*check { return objects(w, &check{}) }
 
 // CheckDefects are those of the controller of health checks.
 type CheckDefects struct {
-	// OfCheck changes what the lens says of a check that selects so many machines,
-	// OfElder what it says of one of the older form. OfPatients returns what changes what it says of a machine, for one
-	// process.
+	// OfCheck changes the lens's view of a check that selects so many machines, OfOldCheck that of a check of the
+	// older API. OfPatients returns, for one process, the function that changes the view of a machine.
 	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
-	OfElder    func(v *health.Check)
+	OfOldCheck func(v *health.Check)
 	OfPatients func() func(t *health.Target)
-	// Sight is what the process takes for what it sees.
+	// Sight changes the process's view of its own connectivity.
 	Sight func(now time.Time, s connectivity.State) connectivity.State
-	// Client wraps what it acts through, and what it reads the API servers with.
+	// Client wraps the clients that it writes with, and the readers of the API servers.
 	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Forgetful: it begins every pass with an empty memory.
 	Forgetful bool
 }
 
-// checkLens is a kind of check with a defect.
+// checkLens is a lens for checks with a defect.
 type checkLens[C client.Object] struct {
 	dialect.HealthChecks[C]
 	p *process
@@ -105,8 +102,8 @@ func (l checkLens[C]) View(o C, common dialect.CommonConditions) health.Check {
 	v, d := l.HealthChecks.View(o, common), l.p.w.o.Mutation.Checks
 	if c, ok := any(o).(*check); ok && d.OfCheck != nil {
 		d.OfCheck(c, &v, l.p.selected(c))
-	} else if !ok && d.OfElder != nil {
-		d.OfElder(&v)
+	} else if !ok && d.OfOldCheck != nil {
+		d.OfOldCheck(&v)
 	}
 	return v
 }
@@ -122,7 +119,7 @@ func (p *process) selected(c *check) (n int) {
 	return n
 }
 
-// patientLens shows machines with a defect.
+// patientLens is a lens for machines with a defect.
 type patientLens struct {
 	dialect.Patients
 	change func(*health.Target)
@@ -135,7 +132,7 @@ func (l patientLens) Patient(m client.Object, n *health.Node) health.Target {
 	return t
 }
 
-// blurred is a sight that is not what it seems.
+// blurred is a connectivity source with a defect.
 type blurred struct{ p *process }
 
 // State implements [connectivity.Source].
@@ -143,7 +140,7 @@ func (b blurred) State() connectivity.State {
 	return b.p.w.o.Mutation.Checks.Sight(b.p.Now(), b.p.State())
 }
 
-// patients are the machines that checks may select: of machine.openshift.io always.
+// patients are the machines that checks may select: always those of machine.openshift.io.
 func (w *World) patients() []dialect.Patients {
 	out := []dialect.Patients{openshift.Patients{}}
 	for _, f := range w.apis {
@@ -154,18 +151,18 @@ func (w *World) patients() []dialect.Patients {
 	return out
 }
 
-// checks reports whether the process goes by health checks.
+// checks reports whether the process is a controller of health checks.
 func (p *process) checks() bool { return p.role == healthRole || p.role == oldHealthRole }
 
-// runChecks makes p go by health checks of one form, and by what else it watches.
+// runChecks has p run the controller of one API's health checks, which also watches the given kinds.
 func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watched ...string) {
 	w := p.w
 	o := machinehealthcheck.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Connectivity: p.connectivity(),
 		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions, Deletions: &node.Deletions{Clock: p}, Identity: &node.Identity{Live: p.targetLive, Clock: p},
 	}
-	if w.pleads() {
-		o.Client, o.Live = looseClient{p.client}, looseReader{p.live}
+	if w.hasRemediationRequests() {
+		o.Client, o.Live = unstructuredClient{p.client}, unstructuredReader{p.live}
 	}
 	m := w.o.Mutation
 	if m != nil {

@@ -24,27 +24,27 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// sickbay makes worlds of nodes that fail, and of checks that go by that.
-func sickbay(c *profile) {
-	c.wider = wider{frailty: frailty{checks: true, frail: true}, trouble: 15}
+// healthSetting makes worlds of nodes that fail, and of checks on them.
+func healthSetting(c *profile) {
+	c.wider = wider{healthProfile: healthProfile{checks: true, frail: true}, trouble: 15}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 }
 
 // strict makes such worlds in which every check enforces the lowest rate.
 func strict(c *profile) {
-	sickbay(c)
+	healthSetting(c)
 	c.strict = true
 }
 
-// dimmed makes such worlds in which API servers are out of reach besides.
-func dimmed(c *profile) {
-	sickbay(c)
+// apiOutageSetting makes such worlds in which API servers are unreachable as well.
+func apiOutageSetting(c *profile) {
+	healthSetting(c)
 	c.outages, c.apart, c.trouble = true, true, 20
 }
 
-// shared makes worlds of sets that people guard and resize.
+// shared makes worlds of sets that users guard and resize.
 func shared(c *profile) {
-	c.wider = wider{frailty: frailty{shares: true}}
+	c.wider = wider{healthProfile: healthProfile{shares: true}}
 	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
 }
 
@@ -52,23 +52,23 @@ func checkMutants() []Mutation {
 	return slices.Concat(budgetMutants(), timerMutants(), choiceMutants())
 }
 
-// budgetMutants remedy more than they may.
+// budgetMutants remedy more machines than they may.
 func budgetMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: sickbay,
+			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.Paused = false }},
 		},
 		{
-			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{Client: oblivious, Forgetful: true},
 		},
 		{
-			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: roundUp},
 		},
 		{
-			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.MaxUnhealthy = health.Limit{} }},
 		},
 		{
@@ -86,19 +86,19 @@ func budgetMutants() []Mutation {
 func timerMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: dimmed,
+			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: apiOutageSetting,
 			Checks: CheckDefects{Sight: func(time.Time, connectivity.State) connectivity.State { return connectivity.State{} }},
 		},
 		{
-			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: dimmed,
+			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: apiOutageSetting,
 			Checks: CheckDefects{Sight: timeless},
 		},
 		{
-			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: sickbay,
+			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: healthSetting,
 			Checks: CheckDefects{OfPatients: grudge},
 		},
 		{
-			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: sickbay,
+			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: healthSetting,
 			Checks: CheckDefects{Sight: func(now time.Time, _ connectivity.State) connectivity.State {
 				return since(now.Add(-2*connectivity.Settle), now)
 			}},
@@ -106,27 +106,27 @@ func timerMutants() []Mutation {
 	}
 }
 
-// choiceMutants give up other machines than they may, or none.
+// choiceMutants remedy other machines than they may, or none.
 func choiceMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: healthSetting,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
 		},
 		{
 			Name: "a check selects machines of any API", Finds: []string{judge.ChosenOnly}, Dialects: []string{Gardener},
-			Setting: func(c *profile) { sickbay(c); c.foreign = true },
+			Setting: func(c *profile) { healthSetting(c); c.foreign = true },
 			Checks:  CheckDefects{Client: optedIn},
 		},
 		{
-			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: healthSetting,
 			Checks: CheckDefects{OfPatients: func() func(*health.Target) {
 				return func(t *health.Target) { t.Skip = false }
 			}},
 		},
 		{
 			Name: "machines are given up for their health all at once", Finds: []string{judge.OneByOne}, Dialects: []string{Gardener}, Groupless: true,
-			Setting: func(c *profile) { sickbay(c); c.checks, c.groups = false, true },
+			Setting: func(c *profile) { healthSetting(c); c.checks, c.groups = false, true },
 		},
 		{
 			Name: "a guard is ignored", Finds: []string{judge.ShareKept}, Setting: shared,
@@ -146,18 +146,18 @@ func roundUp(c *check, v *health.Check, selected int) {
 	}
 }
 
-// since has seen everything from one time to another.
+// since is a state that has seen everything from one time to another.
 func since(from, to time.Time) connectivity.State {
 	s := connectivity.Begin(from, connectivity.Policy{Timeout: looks.Timeout, Interval: 24 * time.Hour}, connectivity.Control, connectivity.Target)
 	return looking(looking(s, from, connectivity.Reachable), to, connectivity.Reachable)
 }
 
-// looking is the state after one more look, with the same answer of all.
+// looking is the state after one more probe, with the same answer of all clusters.
 func looking(s connectivity.State, at time.Time, a connectivity.Answer) connectivity.State {
 	return s.After(connectivity.Probe{At: at, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: a, connectivity.Target: a}})
 }
 
-// timeless sees what s does, and forgets but for a moment that it ever did not.
+// timeless sees what s sees, and forgets all but the last outage at once.
 func timeless(now time.Time, s connectivity.State) connectivity.State {
 	if !s.Connected() || s.Frozen(now) != "" || s.Since().IsZero() {
 		return s
@@ -166,7 +166,7 @@ func timeless(now time.Time, s connectivity.State) connectivity.State {
 	return looking(looking(looking(out, s.Since().Add(-1), connectivity.Unreachable), s.Since(), connectivity.Reachable), now, connectivity.Reachable)
 }
 
-// grudge remembers when each machine's node was unwell first.
+// grudge remembers when each machine's node first was unhealthy.
 func grudge() func(*health.Target) {
 	first := map[types.UID]time.Time{}
 	return func(t *health.Target) {
@@ -186,7 +186,7 @@ func grudge() func(*health.Target) {
 	}
 }
 
-// editing changes what is read before it is seen, or hides it.
+// editing changes or hides the objects that are read.
 type editing struct {
 	client.Client
 	edit func(client.Object) (hide bool)
@@ -219,7 +219,7 @@ func (c editing) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return meta.SetList(list, kept)
 }
 
-// oblivious does not see machines on their way out, nor what a check remembers.
+// oblivious hides machines that are being deleted, and the memory of a check.
 func oblivious(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return editing{c, func(o client.Object) bool {
 		if c, ok := o.(*check); ok {

@@ -9,23 +9,23 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 )
 
-// ail is what is wrong with a kubelet for a time: it is sick for the first part
-// of each period. The zero ail is none.
-type ail struct {
+// nodeFailure is the failure of a kubelet for some time: it fails in the first part of each period. The zero value
+// is no failure.
+type nodeFailure struct {
 	from, to     time.Time
 	period, sick time.Duration
-	// mute: nothing is heard of it while it is sick; else it says that it is not
-	// ready. forGood: it will not end.
+	// mute: it does not report while it fails; otherwise it reports that it is not ready. forGood: the failure
+	// does not end.
 	mute, forGood bool
 }
 
-// at reports whether it is felt at t.
-func (a ail) at(t time.Time) bool {
+// at reports whether the failure shows at t.
+func (a nodeFailure) at(t time.Time) bool {
 	return !t.Before(a.from) && (a.forGood || t.Before(a.to)) && (a.period == 0 || t.Sub(a.from)%a.period < a.sick)
 }
 
 // next is when that changes after t; zero: never.
-func (a ail) next(t time.Time) time.Time {
+func (a nodeFailure) next(t time.Time) time.Time {
 	switch {
 	case t.Before(a.from):
 		return a.from
@@ -45,7 +45,7 @@ func (a ail) next(t time.Time) time.Time {
 	return change
 }
 
-// cut is a zone whose kubelets reach nobody.
+// cut is a zone whose kubelets are cut off from the network.
 type cut struct {
 	zone     string
 	from, to time.Time
@@ -56,33 +56,32 @@ var zones = []string{"a", "b", "c"}
 
 func zoneOf(i *cloud.Machine) string { return zones[int(i.ID[len(i.ID)-1])%len(zones)] }
 
-// place tells a new node its zone, in worlds where that matters.
+// place gives a new node its zone, in worlds where that matters.
 func (w *World) place(k *kubelet, n *corev1.Node) {
 	if w.profile.frail {
 		metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyZone, zoneOf(k.on))
 	}
 }
 
-// mute reports whether nothing is heard of the kubelet though it runs and
-// nothing else is wrong.
+// mute reports whether the kubelet does not report although it runs and has no other failure.
 func (w *World) mute(k *kubelet) bool {
-	c := w.ward.cut
-	return k.ails.mute && k.ails.at(w.now) || zoneOf(k.on) == c.zone && !w.now.Before(c.from) && w.now.Before(c.to)
+	c := w.healthState.cut
+	return k.failure.mute && k.failure.at(w.now) || zoneOf(k.on) == c.zone && !w.now.Before(c.from) && w.now.Before(c.to)
 }
 
-// says is what a kubelet reports.
-func (w *World) says(k *kubelet) corev1.ConditionStatus {
-	if k.ails.at(w.now) && !k.ails.mute {
+// readyStatus is the status that a kubelet reports.
+func (w *World) readyStatus(k *kubelet) corev1.ConditionStatus {
+	if k.failure.at(w.now) && !k.failure.mute {
 		return corev1.ConditionFalse
 	}
 	return corev1.ConditionTrue
 }
 
-// ailNode makes a kubelet fail: for a while, again and again, or for good.
-func (w *World) ailNode() {
+// failNode makes a kubelet fail: once, repeatedly, or for good.
+func (w *World) failNode() {
 	var fit []*kubelet
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); k.joined && w.nodeOf(k) != nil && !k.ails.forGood && !w.now.Before(k.ails.to) {
+		if k := w.kubelet(i); k.joined && w.nodeOf(k) != nil && !k.failure.forGood && !w.now.Before(k.failure.to) {
 			fit = append(fit, k)
 		}
 	}
@@ -90,7 +89,7 @@ func (w *World) ailNode() {
 	if !ok {
 		return
 	}
-	a := ail{from: w.now, to: w.now.Add(time.Duration(w.between(30, 900)) * time.Second), mute: w.chance(50)}
+	a := nodeFailure{from: w.now, to: w.now.Add(time.Duration(w.between(30, 900)) * time.Second), mute: w.chance(50)}
 	switch n := w.roll(10); {
 	case n < 2:
 		a.forGood = true
@@ -99,38 +98,38 @@ func (w *World) ailNode() {
 		a.period = time.Duration(w.between(20, 400)) * time.Second
 		a.sick = a.period * time.Duration(w.between(2, 8)) / 10
 	}
-	k.ails = a
+	k.failure = a
 	w.tracef("kubelet", "%s AILS for %v, %v of each %v, mute %v, for good %v", k.on.Name, a.to.Sub(a.from), a.sick, a.period, a.mute, a.forGood)
 }
 
-// darken cuts a whole zone off. Some never come back.
-func (w *World) darken() {
-	if w.now.Before(w.ward.cut.to) || !w.chance(30) {
+// cutZone cuts a whole zone off. Some zones never return.
+func (w *World) cutZone() {
+	if w.now.Before(w.healthState.cut.to) || !w.chance(30) {
 		return
 	}
-	w.ward.cut = cut{zone: zones[w.roll(len(zones))], from: w.now, to: w.now.Add(time.Duration(w.between(30, 1500)) * time.Second)}
+	w.healthState.cut = cut{zone: zones[w.roll(len(zones))], from: w.now, to: w.now.Add(time.Duration(w.between(30, 1500)) * time.Second)}
 	lost := w.chance(15)
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); lost && k.joined && zoneOf(i) == w.ward.cut.zone {
-			k.ails = ail{from: w.now, mute: true, forGood: true}
+		if k := w.kubelet(i); lost && k.joined && zoneOf(i) == w.healthState.cut.zone {
+			k.failure = nodeFailure{from: w.now, mute: true, forGood: true}
 		}
 	}
-	w.tracef("network", "zone %s GOES DARK for %v, what is in it for good: %v", w.ward.cut.zone, w.ward.cut.to.Sub(w.now), lost)
+	w.tracef("network", "zone %s GOES DARK for %v, what is in it for good: %v", w.healthState.cut.zone, w.healthState.cut.to.Sub(w.now), lost)
 }
 
-// beats is how often a kubelet is heard of that has nothing to say.
-const beats = 5 * time.Minute
+// heartbeatInterval is the time between two heartbeats of an idle kubelet.
+const heartbeatInterval = 5 * time.Minute
 
-// wear lets happen by t what nodes do by the passing of time: the cluster sees
-// each change of one that comes and goes, and each kubelet is heard of.
-func (w *World) wear(t time.Time) {
+// advanceNodes lets the time up to t act on nodes: the cluster sees each change of a node that fails repeatedly,
+// and each kubelet sends heartbeats.
+func (w *World) advanceNodes(t time.Time) {
 	if !w.profile.frail && !w.profile.checks {
 		return
 	}
 	for {
-		next := w.ward.beat
+		next := w.healthState.beat
 		for _, i := range w.cloud.Existing("") {
-			if at := w.turn(w.kubelet(i)); !at.IsZero() && at.Before(next) {
+			if at := w.nextNodeChange(w.kubelet(i)); !at.IsZero() && at.Before(next) {
 				next = at
 			}
 		}
@@ -141,20 +140,19 @@ func (w *World) wear(t time.Time) {
 		for _, i := range w.cloud.Existing("") {
 			w.show(w.kubelets[i.ID])
 		}
-		if !w.now.Before(w.ward.beat) {
-			w.ward.beat = w.now.Add(beats)
-			w.pulse()
+		if !w.now.Before(w.healthState.beat) {
+			w.healthState.beat = w.now.Add(heartbeatInterval)
+			w.sendHeartbeats()
 		}
 	}
 }
 
-// turn is when the cluster sees next that a kubelet which comes and goes does;
-// zero: never.
-func (w *World) turn(k *kubelet) time.Time {
-	if k.ails.period == 0 {
+// nextNodeChange is when the cluster next sees a change of a kubelet that fails repeatedly; zero: never.
+func (w *World) nextNodeChange(k *kubelet) time.Time {
+	if k.failure.period == 0 {
 		return time.Time{}
 	}
-	next := k.ails.next(w.now)
+	next := k.failure.next(w.now)
 	if n := w.nodeOf(k); n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown {
 		if at := k.seen.Add(unknownAfter); at.After(w.now) && (next.IsZero() || at.Before(next)) {
 			return at
@@ -163,25 +161,25 @@ func (w *World) turn(k *kubelet) time.Time {
 	return next
 }
 
-// show brings the node of a kubelet that comes and goes up to date.
+// show updates the node of a kubelet that fails repeatedly.
 func (w *World) show(k *kubelet) {
 	n := w.nodeOf(k)
-	if k.ails.period == 0 || n == nil {
+	if k.failure.period == 0 || n == nil {
 		return
 	}
-	if k.ails.at(w.now) && !k.ails.at(w.now.Add(-1)) {
+	if k.failure.at(w.now) && !k.failure.at(w.now.Add(-1)) {
 		k.seen = w.now
 	}
 	switch silent := !w.alive(w.kubelet(k.on)); {
-	case !silent && ready(n) != w.says(k):
-		w.report(n, w.says(k))
+	case !silent && ready(n) != w.readyStatus(k):
+		w.report(n, w.readyStatus(k))
 	case silent && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 		w.report(n, corev1.ConditionUnknown)
 	}
 }
 
-// pulse lets the kubelets be heard of that can be.
-func (w *World) pulse() {
+// sendHeartbeats sends the heartbeats of all kubelets that can report.
+func (w *World) sendHeartbeats() {
 	for _, i := range w.cloud.Existing("") {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
@@ -192,42 +190,41 @@ func (w *World) pulse() {
 	}
 }
 
-// lastIllness ends what ails nodes only for a time, and makes some fail for good:
-// they have to be replaced.
-func (w *World) lastIllness() {
-	w.judge.Calm()
-	w.ward.cut.to = w.ward.cut.from
+// endNodeFaults ends the temporary failures of nodes, and makes some nodes fail for good: their machines have to
+// be replaced.
+func (w *World) endNodeFaults() {
+	w.judge.FaultsStopped()
+	w.healthState.cut.to = w.healthState.cut.from
 	for _, i := range w.cloud.Machines() {
-		if k := w.kubelet(i); !k.ails.forGood {
-			k.ails = ail{}
+		if k := w.kubelet(i); !k.failure.forGood {
+			k.failure = nodeFailure{}
 		}
 	}
 	if !w.profile.frail {
 		return
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); w.nodeOf(k) != nil && !k.ails.forGood && w.chance(10) {
-			k.ails = ail{from: w.now, mute: w.chance(50), forGood: true}
-			w.tracef("kubelet", "%s ails for good, mute %v", i.Name, k.ails.mute)
+		if k := w.kubelet(i); w.nodeOf(k) != nil && !k.failure.forGood && w.chance(10) {
+			k.failure = nodeFailure{from: w.now, mute: w.chance(50), forGood: true}
+			w.tracef("kubelet", "%s ails for good, mute %v", i.Name, k.failure.mute)
 		}
 	}
 }
 
-// beyondHelp reports whether a kubelet may stay silent: nobody replaces its
-// machine, or removes its instance. Nor does one join whose machine is being deleted, or
-// is lost, when that cannot be done: nobody approves its certificate any more. Nor does
-// one whose machine was given up before it knew of the instance: nobody asks for that
-// again, and so nobody hears under which name it is to join.
-func (w *World) beyondHelp(k *kubelet) bool {
-	m, ill := w.machineOf(w.uidOf(k.on)), k.ails.forGood && !w.now.Before(k.stalled)
+// mayStaySilent reports whether a kubelet may stay silent: no controller replaces its machine or removes its
+// instance. A kubelet does not join if its machine is being deleted or lost and the instance cannot be removed: no
+// controller approves its certificate. It does not join either if its machine failed before it knew of the
+// instance: no controller asks for that instance again, and so none learns its node name.
+func (w *World) mayStaySilent(k *kubelet) bool {
+	m, failed := w.machineOf(w.uidOf(k.on)), k.failure.forGood && !w.now.Before(k.stalled)
 	switch {
-	case w.profile.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil):
+	case w.profile.affects(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil):
 		return true
 	case m == nil:
-		return (ill || !k.joined) && w.judge.Stays(w.instance(k.on))
+		return (failed || !k.joined) && w.judge.Stays(w.instance(k.on))
 	case w.hopelessInstance(k.on):
 		return true
 	}
 	unknown := w.profile.certified && !k.joined && !w.known(k.on)
-	return (ill || unknown) && w.judge.GivenUp(m)
+	return (failed || unknown) && w.judge.GivenUp(m)
 }

@@ -18,39 +18,39 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// mostChecks is how many checks there are at most.
+// mostChecks bounds the number of checks.
 const mostChecks = 2
 
-// beginWard furnishes what is about health.
-func (w *World) beginWard() {
-	w.ward = ward{repaired: map[types.UID]time.Time{}}
-	w.ward.beat, w.plight.seen = w.now.Add(beats), map[types.UID]bool{}
+// setUpHealthChecks creates the objects for health checks.
+func (w *World) setUpHealthChecks() {
+	w.healthState = healthState{repaired: map[types.UID]time.Time{}}
+	w.healthState.beat, w.remediationState.seen = w.now.Add(heartbeatInterval), map[types.UID]bool{}
 	if w.profile.checks {
-		w.beginPleas()
+		w.createRemediationTemplate()
 		w.createCheck()
-		w.beginElders()
+		w.createOldCheckFixtures()
 	}
 }
 
-// healthDeeds are what people do about health, and to keep their machines.
-func (w *World) healthDeeds() (deeds []func()) {
+// healthActions are the users' actions on health checks, and to protect their machines.
+func (w *World) healthDeeds() (actions []func()) {
 	if w.profile.checks {
-		deeds = append(deeds, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.sparePatient, w.bringTimeouts)
-		deeds = append(deeds, w.elderDeeds()...)
+		actions = append(actions, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.toggleSkipRemediation, w.setMachineTimeouts)
+		actions = append(actions, w.oldCheckActions()...)
 	}
 	if w.profile.shares {
-		deeds = append(deeds, w.guardSet, w.guardSet, w.approveMass)
+		actions = append(actions, w.guardSet, w.guardSet, w.approveMass)
 	}
-	return deeds
+	return actions
 }
 
 func (w *World) createCheck() {
 	if len(w.checks()) >= mostChecks {
 		return
 	}
-	w.ward.made++
-	c := &check{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("check", w.ward.made)}}
-	w.prescribe(c)
+	w.healthState.made++
+	c := &check{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("check", w.healthState.made)}}
+	w.fillCheck(c)
 	if w.chance(50) {
 		if s := w.anySet(); s != nil {
 			c.Spec.Selector.MatchLabels = map[string]string{memberLabel: s.GetLabels()[memberLabel]}
@@ -64,8 +64,8 @@ func (w *World) createCheck() {
 	w.tracef("user", "creates health check %s: %s", c.Name, describeCheck(c))
 }
 
-// prescribe gives a check other contents.
-func (w *World) prescribe(c *check) {
+// fillCheck gives a check other contents.
+func (w *World) fillCheck(c *check) {
 	waits := []string{"45s", "2m", "5m", "10m"}
 	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Timeout: waits[w.roll(len(waits))]},
@@ -95,9 +95,9 @@ func (w *World) prescribe(c *check) {
 		api = w.adapter.api
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
-	w.trusts(c)
-	w.handOver(c)
-	w.entrust(c)
+	w.setBreaker(c)
+	w.setExternalRemediation(c)
+	w.setRemediationTemplate(c)
 	w.escalate(c)
 }
 
@@ -119,7 +119,7 @@ func (w *World) anyCheck() *check {
 	return c
 }
 
-// change is an edit of a check by people.
+// change is a user's edit of a check.
 func (w *World) change(c *check, what string, edit func(*check)) {
 	w.edit(c, "", func(o client.Object) { edit(o.(*check)) })
 	now := w.store.Lookup(c, client.ObjectKeyFromObject(c)).(*check)
@@ -128,7 +128,7 @@ func (w *World) change(c *check, what string, edit func(*check)) {
 
 func (w *World) editCheck() {
 	if c := w.anyCheck(); c != nil {
-		w.change(c, "rewrites", w.prescribe)
+		w.change(c, "rewrites", w.fillCheck)
 	}
 }
 
@@ -154,8 +154,8 @@ func (w *World) deleteCheck() {
 	}
 }
 
-// sparePatient keeps checks from a machine, or lets them.
-func (w *World) sparePatient() {
+// toggleSkipRemediation excludes a machine from health checks, or includes it again.
+func (w *World) toggleSkipRemediation() {
 	m := w.anyMachine(false)
 	if m == nil || !w.chance(40) {
 		return
@@ -167,8 +167,8 @@ func (w *World) sparePatient() {
 	w.tracef("user", "spares machine %s of health checks: %v", m.GetName(), !spared)
 }
 
-// bringTimeouts gives a machine timeouts of its own, or takes them away.
-func (w *World) bringTimeouts() {
+// setMachineTimeouts gives a machine timeouts of its own, or removes them.
+func (w *World) setMachineTimeouts() {
 	m := w.anyMachine(false)
 	if m == nil || !w.chance(40) {
 		return
@@ -181,10 +181,9 @@ func (w *World) bringTimeouts() {
 	w.tracef("user", "gives machine %s timeouts of its own: %q to join, %q to be healthy", m.GetName(), startup, health)
 }
 
-// mendChecks makes every check one that is gone by, and lets sets give up what
-// they have to.
-func (w *World) mendChecks() {
-	w.mendElders()
+// repairChecks makes every check valid, and removes the sets' limits.
+func (w *World) repairChecks() {
+	w.repairOldChecks()
 	for _, c := range w.checks() {
 		w.change(c, "mends", func(c *check) {
 			delete(c.Annotations, openshift.PausedAnnotation)
@@ -212,7 +211,7 @@ func (w *World) mendChecks() {
 	}
 }
 
-// guardSet guards a deployment, or a set of nobody's, or stops that.
+// guardSet gives a deployment, or a set without one, a limit for deletions, or removes it.
 func (w *World) guardSet() {
 	o := w.whole()
 	if o == nil {
@@ -223,8 +222,7 @@ func (w *World) guardSet() {
 	w.does("guards %s: at most %q of its machines", o.GetName(), share)
 }
 
-// approveMass lets a deployment or set give up so many machines nevertheless, or
-// takes that back.
+// approveMass approves that a deployment or set deletes more machines, or withdraws that.
 func (w *World) approveMass() {
 	o := w.whole()
 	if o == nil {
@@ -235,7 +233,7 @@ func (w *World) approveMass() {
 	w.does("approves that %q machines of %s go", n, o.GetName())
 }
 
-// whole is something that people guard.
+// whole is a deployment, or a set without one.
 func (w *World) whole() client.Object {
 	all := w.deployments()
 	for _, s := range w.store.All(w.adapter.set) {

@@ -16,30 +16,29 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
-// hollow is the infrastructure of the provider kubemark, in memory and by the world's
-// clock, in the place of internal/verify/sim/cloud. That mirrors what is there, for kubelets
-// and for the judge.
+// hollow is the cloud of the provider kubemark, in memory and by the world's clock, instead of
+// internal/verify/sim/cloud. That package mirrors its instances for kubelets and for the judge.
 type hollow struct {
 	w    *World
 	real *kubemark.Provider
 	spec kubemark.Spec
 }
 
-// settleHollow leaves out what only internal/verify/sim/cloud can do: instances that others
-// made, accounts, lies, and calls that arrive long after they were sent. Nobody says
-// what machines would offer: the judge reads that from specs that kubemark does not see.
-// Nothing is restored: people could not remove there what a backup does not know of.
+// settleHollow removes the features that only internal/verify/sim/cloud has: instances of others, accounts, false
+// answers, and calls that arrive long after they were sent. No controller publishes capacities: the judge reads
+// these from specs that kubemark does not see. Nothing is restored: users could not remove the instances that a
+// backup does not have.
 func (c *profile) settleHollow() {
 	if !c.hollow {
 		return
 	}
-	c.deceit, c.versions, c.aided, c.restores, c.choosing = deceit{}, false, false, false, choosing{}
+	c.misdirectionProfile, c.versions, c.helpers, c.restores, c.choiceProfile = misdirectionProfile{}, false, false, false, choiceProfile{}
 	c.cloud.Named, c.cloud.Hosts, c.cloud.Scarce = false, false, false
 	c.cloud.Habits = cloud.Habits{}
 	c.percent[cloudLate], c.percent[cloudCut] = 0, 0
 }
 
-// worldClock is the world's, for who asks for timers and sets none.
+// worldClock is the world's clock, for callers that need the type with timers and set none.
 type worldClock struct {
 	clock.Clock
 	w *World
@@ -70,7 +69,7 @@ func (w *World) openHollow() {
 	w.cloud.Others, w.cloud.OnKill = w.hollow.parts, w.hollow.kill
 }
 
-// open opens a session with a spec of the world's, whatever that of the class is.
+// open opens a session with a spec of the world's, whatever the spec of the class is.
 func (h *hollow) open(ctx context.Context, class provider.Class, spec kubemark.Spec) (provider.Session, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -80,7 +79,7 @@ func (h *hollow) open(ctx context.Context, class provider.Class, spec kubemark.S
 	return h.real.Open(ctx, class)
 }
 
-// own is the session by which the world looks: it shows all at once.
+// own is the world's own session: it shows all instances at once.
 func (h *hollow) own() provider.Session {
 	spec := h.spec
 	spec.ReadLag = nil
@@ -89,7 +88,7 @@ func (h *hollow) own() provider.Session {
 	return s
 }
 
-// parts are what is left without an instance.
+// parts are the parts without an instance.
 func (h *hollow) parts(uid string) (out []*cloud.Part) {
 	lister, _ := provider.As[provider.LeftoverLister](h.own())
 	for l, err := range lister.Leftovers(context.Background()) {
@@ -101,7 +100,7 @@ func (h *hollow) parts(uid string) (out []*cloud.Part) {
 	return out
 }
 
-// kill takes an instance back.
+// kill terminates an instance.
 func (h *hollow) kill(m *cloud.Machine) {
 	_, err := h.own().Delete(context.Background(), provider.Ref{}, []provider.Instance{{ID: m.ID, UID: m.UID, NodeName: m.Host}})
 	h.w.must("take an instance back", err)
@@ -174,7 +173,7 @@ func (s hollowSession) Create(ctx context.Context, ref provider.Ref, want provid
 	return i, nil
 }
 
-// mirror shows an instance that was made, unless that is known.
+// mirror shows a new instance, unless it is shown already.
 func (h *hollow) mirror(i provider.Instance, ref provider.Ref, want provider.Want) {
 	if slices.ContainsFunc(h.w.cloud.Existing(i.UID), func(m *cloud.Machine) bool { return m.ID == i.ID }) {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain has garbage collected seldom, as cmd/sim has: worlds are small and short-lived, and a third of the time
-// went into collecting them.
+// TestMain collects garbage seldom, as cmd/sim does: worlds are small and short-lived, and collecting them took a
+// third of the time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(2000)
 	os.Exit(m.Run())

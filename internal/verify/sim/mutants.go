@@ -20,25 +20,24 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Mutants are the historic defects of controllers like these. The simulator
-// must find every one of them.
+// Mutants are the historic defects of such controllers. The simulator must find every one of them.
 func Mutants() []Mutation {
 	return slices.Concat(
 		lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(),
 		checkMutants(),
-		deceitMutants(),
+		misdirectionMutants(),
 		timeMutants(),
 		troubleMutants(),
-		treasonMutants(),
-		paperMutants(),
-		aideMutants(),
-		outsiderMutants(),
-		elderMutants(),
-		pleaMutants(),
+		compromisedMutants(),
+		certificateMutants(),
+		helperMutants(),
+		externalRemediationMutants(),
+		oldCheckMutants(),
+		remediationMutants(),
 		rebootMutants(),
 		apiMutants(),
 		endingMutants(),
-		remadeMutants(),
+		recreationMutants(),
 		alarmMutants(),
 		choosingMutants(),
 		habitMutants(),
@@ -113,8 +112,7 @@ func lensMutants() []Mutation {
 	}
 }
 
-// protected makes worlds of pods that no budget lets go, on machines that come and
-// go.
+// protected makes worlds of pods that no budget allows to evict, on machines that come and go.
 func protected(c *profile) {
 	c.wider = wider{impatience: impatience{drains: 3 * time.Minute, tight: true}}
 	c.deployments, c.sets, c.singles, c.apps, c.budgets = 0, 2, 2, 3, true
@@ -128,9 +126,9 @@ type brokenSession struct {
 	create func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error)
 	remove func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error)
 	list   func(ctx context.Context) iter.Seq2[provider.Instance, error]
-	// hasty hides that listings run behind.
+	// hasty hides that listings lag.
 	hasty bool
-	// nameless hides which account is open, unstarted that instances are to be initialized.
+	// nameless hides the account's name, unstarted that instances have to be initialized.
 	nameless, unstarted bool
 }
 
@@ -222,8 +220,8 @@ func cloudMutant(name string, finds []string, wreck func(s *brokenSession, c cli
 	}
 }
 
-// countingMutant breaks the token, with a memory of its own in each process. It
-// hides as well that listings run behind: either guard alone makes do.
+// countingMutant breaks the token, with a memory of its own in each process. It also hides that listings lag:
+// either guard alone would be enough.
 func countingMutant(name string, wreck func(s *brokenSession, counts map[string]int)) Mutation {
 	return Mutation{
 		Name: name, Finds: []string{judge.OneInstance},
@@ -240,7 +238,7 @@ func countingMutant(name string, wreck func(s *brokenSession, counts map[string]
 	}
 }
 
-// hastyMutant hides that listings run behind, where they do.
+// hastyMutant hides that listings lag, in worlds where they do.
 func hastyMutant() Mutation {
 	m := cloudMutant("an empty listing is believed at once", []string{judge.NoEarlyRelease, judge.NoOrphan, judge.NodeLast},
 		func(s *brokenSession, _ client.Client) { s.hasty = true })
@@ -303,7 +301,7 @@ func cloudMutants() []Mutation {
 	}
 }
 
-// allow takes a denial for good news.
+// allow treats a denial as success.
 func allow(err error) error {
 	if provider.KindOf(err) == provider.Denied {
 		return nil
@@ -322,7 +320,7 @@ func (c brokenClient) Create(ctx context.Context, o client.Object, opts ...clien
 	return c.create(ctx, o, opts...)
 }
 
-// withoutFinalizers strips new machines of theirs.
+// withoutFinalizers removes the finalizers of new machines.
 func withoutFinalizers(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 		o.SetFinalizers(nil)
@@ -330,8 +328,7 @@ func withoutFinalizers(c client.Client, live client.Reader) (client.Client, clie
 	}}, live
 }
 
-// freshNames gives a machine another name with every attempt, as the API
-// server does where the client leaves naming to it.
+// freshNames uses another name with every attempt, as with generateName.
 func freshNames(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	n := 0
 	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

@@ -23,21 +23,20 @@ const unknownAfter = 40 * time.Second
 type kubelet struct {
 	on     *cloud.Machine
 	joined bool
-	// made is the node that it made, or, where it took it on, found there.
+	// made is the node that it created or took over.
 	made types.UID
 	took bool
-	// never: it will not join. stalled is until when it is silent, seen when
-	// it was last heard of.
+	// never: it will not join. stalled is until when it is silent, seen the time of its last report.
 	never   bool
 	decided bool
 	stalled time.Time
 	seen    time.Time
-	// ails are what is wrong with it besides.
-	ails ail
-	// hostile: somebody else has taken it over.
+	// failure is its present failure.
+	failure nodeFailure
+	// hostile: an attacker controls it.
 	hostile bool
-	// paper is its certificate, in worlds where it needs one.
-	paper paper
+	// certificate is its certificate, in worlds where it needs one.
+	certificate certificate
 }
 
 func (w *World) kubelet(i *cloud.Machine) *kubelet {
@@ -56,7 +55,7 @@ func (w *World) alive(k *kubelet) bool {
 	return k.on.Runs(w.now) && !w.now.Before(k.stalled) && !w.severed() && !w.mute(k)
 }
 
-// stepNode is something that a kubelet or the cluster does about a node.
+// stepNode is one action of a kubelet or of the cluster on a node.
 func (w *World) stepNode() {
 	if i, ok := pick(w, w.cloud.Existing("")); ok && w.kubelet(i).joined && w.chance(10) && w.faulty(nodeStalls) {
 		w.kubelet(i).stalled = w.now.Add(time.Duration(w.between(10, 1500)) * time.Second)
@@ -68,17 +67,17 @@ func (w *World) stepNode() {
 	}
 }
 
-// nodeActions are all that could be done about nodes now.
+// nodeActions are all possible actions on nodes.
 func (w *World) nodeActions() (out []func()) {
-	out = slices.Concat(w.agentActions(), w.clearances(), w.repairs(), w.restarts(), w.works())
+	out = slices.Concat(w.agentActions(), w.hostileNodeCleanups(), w.repairActions(), w.restartActions(), w.requestActions())
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		switch {
 		case !k.joined && w.alive(k) && !k.never && w.mayRegister(k):
-			out = append(out, w.nextToJoin(k)...)
-		case n != nil && w.alive(k) && ready(n) != w.says(k):
-			out = append(out, func() { w.report(n, w.says(k)) })
+			out = append(out, w.joinActions(k)...)
+		case n != nil && w.alive(k) && ready(n) != w.readyStatus(k):
+			out = append(out, func() { w.report(n, w.readyStatus(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
 		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(w.uidOf(i))):
@@ -103,8 +102,7 @@ func (w *World) nodeActions() (out []func()) {
 	return out
 }
 
-// critical is the taint of a node that was updated in place, until what it needs
-// runs there again.
+// critical is the taint of a node that was updated in place, until its critical components run again.
 func critical(t corev1.Taint) bool { return t.Key == v1alpha1.TaintKeyCriticalComponentsNotReady }
 
 // known reports whether a machine has recorded the instance.
@@ -113,21 +111,20 @@ func (w *World) known(i *cloud.Machine) bool {
 	return m != nil && w.of(m).view(m).Recorded.ProviderID == i.ProviderID()
 }
 
-// lost reports whether the machine of i was lost, or is gone after it was put back from
-// a backup: it may not have known of i then, or have had no finalizer.
+// lost reports whether the machine of i was lost, or was deleted after it had been restored from a backup: it may
+// not have known of i, or may have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
-	back := w.profile.remakes || w.backups.restored > 0
+	back := w.profile.recreates || w.backups.restored > 0
 	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
 }
 
-// marked reports whether a machine has taken the node for its own. That somebody else
-// holds the node says nothing of that.
+// marked reports whether a machine has marked the node as its own. A foreign finalizer is no such mark.
 func marked(n *corev1.Node) bool {
 	ours := func(f string) bool { return f != foreign }
 	return slices.ContainsFunc(n.Finalizers, ours) || n.Annotations[node.MachineAnnotation] != "" || n.Labels[node.MachineNameLabel] != ""
 }
 
-// nodeOf is the node that the kubelet made; nil when it is gone.
+// nodeOf returns the node that the kubelet registered, or nil if that does not exist.
 func (w *World) nodeOf(k *kubelet) *corev1.Node {
 	n := w.node(k.on.Host)
 	if !k.joined || n == nil || n.UID != k.made {
@@ -136,16 +133,16 @@ func (w *World) nodeOf(k *kubelet) *corev1.Node {
 	return n
 }
 
-// nodeTimes are when nodes change by the passing of time.
+// nodeTimes are the times at which nodes change by themselves.
 func (w *World) nodeTimes() (out []time.Time) {
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		if n == nil {
-			out = append(out, k.paper.again)
+			out = append(out, k.certificate.again)
 			continue
 		}
-		out = append(out, k.stalled, k.ails.next(w.now))
+		out = append(out, k.stalled, k.failure.next(w.now))
 		if !w.alive(k) && ready(n) != corev1.ConditionUnknown {
 			out = append(out, k.seen.Add(unknownAfter))
 		}
@@ -153,10 +150,10 @@ func (w *World) nodeTimes() (out []time.Time) {
 	return out
 }
 
-// join makes the node, if the kubelet gets so far.
+// join registers the node, if the kubelet gets that far.
 func (w *World) join(k *kubelet) {
 	if !k.decided {
-		k.decided, k.never = true, w.faulty(neverJoins) || risk{w}.unfit(k) || w.profile.ill == joinless && w.profile.ails(k.on.Name)
+		k.decided, k.never = true, w.faulty(neverJoins) || hazardEffects{w}.unfit(k) || w.profile.permanent == joinless && w.profile.affects(k.on.Name)
 		if k.never {
 			w.tracef("kubelet", "%s will never join", k.on.Name)
 			return
@@ -177,17 +174,16 @@ func (w *World) join(k *kubelet) {
 	w.place(k, n)
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
-	w.birthLies(k, n)
+	w.falseRegistration(k, n)
 	made, err := w.target.Create(n)
 	w.must("join", err)
 	k.joined, k.made, k.took = true, made.GetUID(), false
-	w.sours(k)
+	w.affectByImage(k)
 	w.tracef("kubelet", "%s joins", k.on.Name)
 	w.daemon(k.on.Host)
 }
 
-// tokenValid reports whether the bootstrap token in the instance's boot data
-// opens the door.
+// tokenValid reports whether the API server accepts the bootstrap token in the instance's user data.
 func (w *World) tokenValid(k *kubelet) bool {
 	token, ok := strings.CutPrefix(string(k.on.UserData), "token=")
 	if !ok {
@@ -196,7 +192,7 @@ func (w *World) tokenValid(k *kubelet) bool {
 	id, secret, _ := strings.Cut(token, ".")
 	s, _ := w.target.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id}).(*corev1.Secret)
 	if s == nil {
-		if !k.paper.revoked {
+		if !k.certificate.revoked {
 			w.judge.TokenGone(w.instance(k.on), id)
 		}
 		return false
@@ -212,8 +208,7 @@ func (w *World) report(n *corev1.Node, status corev1.ConditionStatus) {
 	})
 }
 
-// setReady leaves the conditions of others as they are, as kubelets and the node lifecycle
-// controller do.
+// setReady keeps all other conditions, as kubelets and the node lifecycle controller do.
 func setReady(n *corev1.Node, c corev1.NodeCondition) {
 	others := slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 	n.Status.Conditions = append(others, c)
@@ -235,7 +230,7 @@ func ready(n *corev1.Node) corev1.ConditionStatus {
 
 func nodeReady(n *corev1.Node) bool { return n != nil && ready(n) == corev1.ConditionTrue }
 
-// daemon puts a pod on the node that belongs there and may stay.
+// daemon creates a pod of a DaemonSet on the node.
 func (w *World) daemon(nodeName string) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: appSpace, GenerateName: "daemon-",

@@ -20,9 +20,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// carefulPolicy is how the collector is to be: quicker than in real life, so
-// that the time of a world is enough for it, and longer than any effect of a
-// call whose reply was lost may take.
+// carefulPolicy is the collector's policy: quicker than in production, so that the time of a world is enough, and
+// longer than the effect of any call whose reply was lost.
 func carefulPolicy() orphan.Policy {
 	p := orphan.DefaultPolicy()
 	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
@@ -32,10 +31,10 @@ func carefulPolicy() orphan.Policy {
 // owner is the identity of the control plane.
 const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
 
-// sweep is what the collector's queue holds.
+// sweep is the collector's only key.
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
 
-// sightOf is how p sees the machines of a kind, from its caches or not.
+// sightOf is p's view of the machines of a kind, from its caches or live.
 func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M], from func(client.Reader) dialect.Resolver[M]) collector.Kind {
 	cache := client.Reader(p.client)
 	kind.Live = p.live
@@ -65,7 +64,7 @@ func (p *process) kinds() (out []collector.Kind) {
 	return out
 }
 
-// runCollector makes p look for instances without a machine.
+// runCollector has p look for instances without a machine.
 func runCollector(p *process) {
 	w := p.w
 	infra := p.infrastructure()
@@ -96,7 +95,7 @@ func runCollector(p *process) {
 // joinTimeout is how long a machine may take to know its node.
 const joinTimeout = 20 * time.Minute
 
-// runNodes makes p mark nodes without a machine, and let go of them.
+// runNodes has p mark nodes without a machine, and release them.
 func runNodes(p *process) {
 	kinds := p.kinds()
 	r := collector.NewNodes(collector.NodeOptions{
@@ -124,59 +123,59 @@ func runNodes(p *process) {
 	}
 }
 
-// losses is what became of machines whose objects went without them.
+// losses are the machines whose objects were deleted by force.
 type losses struct {
 	// since is when the object with the UID was lost.
 	since map[string]time.Time
-	// doubles are the IDs of instances that others made for machines, strangers
-	// of those that they made for none.
-	doubles, strangers map[string]bool
-	// forsaken: all objects went for good.
-	forsaken bool
+	// secondInstances are the IDs of instances that others created for machines, untaggedInstances those of
+	// instances without a machine's UID.
+	secondInstances, untaggedInstances map[string]bool
+	// allLost: all objects went for good.
+	allLost bool
 }
 
 func newLosses() losses {
-	return losses{since: map[string]time.Time{}, doubles: map[string]bool{}, strangers: map[string]bool{}}
+	return losses{since: map[string]time.Time{}, secondInstances: map[string]bool{}, untaggedInstances: map[string]bool{}}
 }
 
-// stepTrouble is something that should not happen.
+// stepTrouble is one trouble.
 func (w *World) stepTrouble() {
-	var deeds []func()
-	if w.profile.collects && !w.profile.tardy && !w.profile.forsakes {
-		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
+	var actions []func()
+	if w.profile.collects && !w.profile.recreatesLate && !w.profile.losesAllObjects {
+		actions = append(actions, w.loseMachine, w.loseMachine, w.loseMachines)
 		if w.hollow == nil {
-			deeds = append(deeds, w.double, w.stranger)
+			actions = append(actions, w.createSecondInstance, w.createUntaggedInstance)
 		}
 	}
 	if w.profile.outages {
-		deeds = append(deeds, w.cutOff, w.cutOff)
+		actions = append(actions, w.cutOff, w.cutOff)
 	}
-	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds(), w.spoilDeeds())
+	actions = slices.Concat(actions, w.misdirectionActions(), w.troubleActions(), w.compromiseActions(), w.foreignRequestActions(), w.recreationActions(), w.badImageActions())
 	if w.profile.versions {
-		deeds = append(deeds, w.exchange, w.exchange)
+		actions = append(actions, w.exchange, w.exchange)
 	}
-	if w.profile.aided {
-		deeds = append(deeds, w.remakeClass, w.remakeClass)
+	if w.profile.helpers {
+		actions = append(actions, w.recreateClass, w.recreateClass)
 	}
 	if w.profile.restores {
-		deeds = append(deeds, w.backUp, w.backUp)
+		actions = append(actions, w.backUpOrRestore, w.backUpOrRestore)
 	}
 	if w.profile.clockwork.set {
-		deeds = append(deeds, w.setClock, w.setClock)
+		actions = append(actions, w.setClock, w.setClock)
 	}
 	if w.profile.frail {
-		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
+		actions = append(actions, w.failNode, w.failNode, w.failNode, w.cutZone)
 	}
 	if w.ended() {
-		deeds = w.lastTroubles()
+		actions = w.namespaceDeletionTroubles()
 	}
-	if deed, ok := pick(w, deeds); ok {
-		deed()
+	if action, ok := pick(w, actions); ok {
+		action()
 	}
 }
 
-// loseMachine takes away a machine's object by force: its finalizers were
-// removed by hand, or the API server was restored from an old backup.
+// loseMachine deletes a machine by force: a user removed its finalizers, or the API server was restored from an
+// old backup.
 func (w *World) loseMachine() {
 	m, ok := pick(w, w.store.All(w.adapter.machine))
 	if !ok {
@@ -199,46 +198,45 @@ func (w *World) loseMachines() {
 	}
 }
 
-// double is a second instance of a machine, made by somebody who did not know
-// of the first. Its kubelet does not join: the name is taken.
-func (w *World) double() {
+// createSecondInstance creates a second instance of a machine, as a client that did not know of the first. Its
+// kubelet does not join: the name is in use.
+func (w *World) createSecondInstance() {
 	i, ok := pick(w, w.cloud.Existing(""))
-	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.remade.heirs[i.ID] != "" {
+	if !ok || !w.known(i) || w.losses.secondInstances[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.recreated.successors[i.ID] != "" {
 		return
 	}
-	w.does("makes instance %s of %s, which has %s", w.doubled(i).ID, i.Name, i.ID)
+	w.does("makes instance %s of %s, which has %s", w.secondInstance(i).ID, i.Name, i.ID)
 }
 
-// doubled is a second instance of i's machine.
-func (w *World) doubled(i *cloud.Machine) *cloud.Machine {
+// secondInstance is a second instance of i's machine.
+func (w *World) secondInstance(i *cloud.Machine) *cloud.Machine {
 	d := w.idle(i.Place, i.UID, i.Name)
 	d.Owner, d.Namespace = owner, namespace
-	w.losses.doubles[d.ID] = true
+	w.losses.secondInstances[d.ID] = true
 	return d
 }
 
-// idle is an instance that no controller asked for, and whose kubelet never joins.
+// idle creates an instance that no controller requested, and whose kubelet never joins.
 func (w *World) idle(at cloud.Place, uid, name string) *cloud.Machine {
 	i := w.cloud.Add(at, uid, name)
 	w.kubelet(i).decided, w.kubelet(i).never = true, true
 	return i
 }
 
-// stranger is an instance that carries no machine's UID.
-func (w *World) stranger() {
-	if len(w.losses.strangers) >= 2 {
+// createUntaggedInstance creates an instance that carries no machine's UID.
+func (w *World) createUntaggedInstance() {
+	if len(w.losses.untaggedInstances) >= 2 {
 		return
 	}
-	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
+	name := "stranger" + string(rune('a'+len(w.losses.untaggedInstances)))
 	s := w.idle(home, "", name)
-	w.losses.strangers[s.ID] = true
+	w.losses.untaggedInstances[s.ID] = true
 	w.does("makes instance %s, %s", s.ID, name)
 }
 
-// approve lets as many orphans be removed at once as there may be. Where nothing
-// is left that says where to look for them, nobody looks.
+// approve approves the removal of all orphans at once. Where no object names a place, no collector looks there.
 func (w *World) approve() {
-	if w.losses.forsaken {
+	if w.losses.allLost {
 		return
 	}
 	lasting := func(o client.Object) bool { return o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil }

@@ -14,16 +14,16 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// believing takes an API server that does not answer for one without objects.
-type believing struct{ client.Reader }
+// emptyReader returns an empty list when the API server does not answer.
+type emptyReader struct{ client.Reader }
 
 // List implements [client.Reader].
-func (r believing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (r emptyReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	_ = r.Reader.List(ctx, list, opts...)
 	return nil
 }
 
-// late reads what was there some readings ago.
+// late returns older lists.
 type late struct {
 	client.Reader
 	seen map[reflect.Type][]client.ObjectList
@@ -43,17 +43,17 @@ func (r late) List(ctx context.Context, list client.ObjectList, opts ...client.L
 	return nil
 }
 
-// careless leaves out what keeps a mistake small, but the quarantine.
+// careless removes all limits except the quarantine.
 func careless(p *orphan.Policy) { p.MinMachines, p.Limit.Percent, p.PerHour = 0, 100, 1000 }
 
-// reckless leaves out everything.
+// reckless removes all limits.
 func reckless(p *orphan.Policy) {
 	careless(p)
 	p.Grace = 0
 }
 
-// lossy is a world that loses machines.
-func lossy(c *profile) { c.collects, c.trouble, c.sets = true, 10, 3 }
+// lostMachineSetting is a world that loses machines.
+func lostMachineSetting(c *profile) { c.collects, c.trouble, c.sets = true, 10, 3 }
 
 func orphanMutants() []Mutation {
 	twin := cloudMutant("the twin goes with the double", []string{judge.WantedKept}, func(s *brokenSession, _ client.Client) {
@@ -64,7 +64,7 @@ func orphanMutants() []Mutation {
 			return s.Session.Delete(ctx, ref, given)
 		}
 	})
-	twin.Setting = lossy
+	twin.Setting = lostMachineSetting
 	grabbing := cloudMutant("all that is listed was made by this control plane", []string{judge.OthersKept}, func(s *brokenSession, _ client.Client) {
 		s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 			return func(yield func(provider.Instance, error) bool) {
@@ -77,7 +77,7 @@ func orphanMutants() []Mutation {
 			}
 		}
 	})
-	grabbing.Setting, grabbing.Strangers = lossy, true
+	grabbing.Setting, grabbing.Strangers = lostMachineSetting, true
 	return []Mutation{
 		{
 			Name: "pods with volumes leave all at once", Finds: []string{judge.VolumesInTurn, judge.VolumesFirst}, Dialects: []string{Gardener},
@@ -95,11 +95,11 @@ func orphanMutants() []Mutation {
 		{
 			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{judge.WantedKept}, Policy: reckless,
 			Setting:   func(c *profile) { c.collects, c.percent[apiFails] = true, 50 },
-			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },
+			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, emptyReader{live} },
 		},
 		{
-			// Three looks in a row have to be late, and the world lets nobody wait for
-			// them: else each orphan would come too soon.
+			// Three listings in a row must be stale, and no quarantine may wait for
+			// them: otherwise each removal would be too early.
 			Name: "orphans are judged by a cache that runs behind", Finds: []string{judge.WantedKept},
 			Setting: func(c *profile) {
 				c.collects, c.cloud.Lag, c.cloud.Boot = true, 0, time.Minute
@@ -112,11 +112,11 @@ func orphanMutants() []Mutation {
 			},
 		},
 		{
-			Name: "an orphan is removed when it is first seen", Finds: []string{judge.OrphansWait}, Setting: lossy,
+			Name: "an orphan is removed when it is first seen", Finds: []string{judge.OrphansWait}, Setting: lostMachineSetting,
 			Policy: func(p *orphan.Policy) { p.Grace, p.Period = 0, 5*time.Second },
 		},
 		{
-			Name: "orphans are removed all at once", Finds: []string{judge.OrphansFew, judge.OrphansCapped}, Setting: lossy, Policy: careless,
+			Name: "orphans are removed all at once", Finds: []string{judge.OrphansFew, judge.OrphansCapped}, Setting: lostMachineSetting, Policy: careless,
 		},
 		grabbing,
 		twin,

@@ -11,25 +11,23 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// outage is a time in which none of the controllers reaches an API server. What
-// is on the wire when it begins arrives.
+// outage is a time in which no controller reaches an API server. Requests that are on the wire when it begins
+// arrive.
 type outage struct {
 	of       *store.Store
 	from, to time.Time
-	// kubelets: they do not reach it either, and are taken for lost by whoever
-	// does.
+	// kubelets: they do not reach it either, and the controllers that do take them for lost.
 	kubelets bool
-	// denies: the API server answers, and denies all that it is asked.
+	// denies: the API server answers, and denies every request.
 	denies bool
 }
 
 func (o outage) at(t time.Time) bool { return !t.Before(o.from) && t.Before(o.to) }
 
-// shortestOutage is longer than the time between two looks: what is over sooner
-// cannot be known.
+// shortestOutage is longer than the time between two probes: no process can notice a shorter one.
 const shortestOutage = 10
 
-// looks are the defaults of the binaries.
+// looks is the probes' policy, as in the binaries.
 var looks = connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}
 
 var errUnreachable = errors.New("dial tcp: connect: connection refused")
@@ -58,7 +56,7 @@ func (w *World) clusterOf(s *store.Store) connectivity.Cluster {
 // out reports whether the controllers do not reach the API server at the time.
 func (w *World) out(s *store.Store, at time.Time) bool { return w.outageOf(s, at) != nil }
 
-// outageOf is that of the API server at the time; nil: there is none.
+// outageOf is that of the API server at the time; nil if none exists.
 func (w *World) outageOf(s *store.Store, at time.Time) *outage {
 	if n := len(w.outages); n > 0 && w.outages[n-1].of == s && w.outages[n-1].at(at) {
 		return &w.outages[n-1]
@@ -66,7 +64,7 @@ func (w *World) outageOf(s *store.Store, at time.Time) *outage {
 	return nil
 }
 
-// failure is what a call in the outage comes to.
+// failure is the error of a call in the outage.
 func (o outage) failure(c store.Call) error {
 	if o.denies {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: c.Kind.Kind}, c.Key.Name, errors.New("the authorizer does not answer"))
@@ -74,7 +72,7 @@ func (o outage) failure(c store.Call) error {
 	return errUnreachable
 }
 
-// answer is what a look in the outage comes to.
+// answer is the result of a probe in the outage.
 func (o outage) answer() connectivity.Answer {
 	if o.denies {
 		return connectivity.Denied
@@ -82,13 +80,13 @@ func (o outage) answer() connectivity.Answer {
 	return connectivity.Unreachable
 }
 
-// severed reports whether kubelets do not reach their API server now.
+// severed reports whether the kubelets do not reach their API server now.
 func (w *World) severed() bool {
 	n := len(w.outages)
 	return n > 0 && w.outages[n-1].kubelets && w.outages[n-1].at(w.now)
 }
 
-// reconnect ends the outage that there may be.
+// reconnect ends the present outage.
 func (w *World) reconnect() {
 	if n := len(w.outages); n > 0 && w.now.Before(w.outages[n-1].to) {
 		w.outages[n-1].to = w.now
@@ -98,8 +96,7 @@ func (w *World) reconnect() {
 // State implements [connectivity.Source].
 func (p *process) State() connectivity.State { return p.seen }
 
-// connectivity are what the controllers of p know their sight by; nil where it is
-// perfect.
+// connectivity is the controllers' source of connectivity; nil in worlds without outages.
 func (p *process) connectivity() connectivity.Source {
 	if m := p.w.o.Mutation; !p.w.looks() || m != nil && m.Unprobed {
 		return nil
@@ -107,7 +104,7 @@ func (p *process) connectivity() connectivity.Source {
 	return p
 }
 
-// opens begins to look.
+// opens begins to probe.
 func (p *process) opens() {
 	of := []connectivity.Cluster{connectivity.Control}
 	if p.w.target != p.w.store {
@@ -117,7 +114,7 @@ func (p *process) opens() {
 	p.look(p.w.now)
 }
 
-// look makes the looks that are due by then.
+// look makes the probes that are due by then.
 func (p *process) look(by time.Time) {
 	if !p.w.looks() {
 		return

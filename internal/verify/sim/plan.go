@@ -22,37 +22,34 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// AsDecided is the other half of what is judged: whether the controllers of sets and of
-// deployments do what the product itself decides on what they saw. Whether that decision
-// is right is judged by internal/verify/sim/judge, and by the properties of the rooms that
-// decide.
+// AsDecided is judged here: whether the controllers of sets and of deployments write what the product itself
+// decides from what they saw. internal/verify/sim/judge, and the properties of the deciding packages, judge
+// whether that decision is right.
 const AsDecided = "what is written is what was decided on what was seen"
 
-// observed is what a pass went by: its caches when it began, with what the process
-// wrote itself, or what it listed live since.
+// observed is the basis of a pass: its caches when it began, with what the process wrote itself, or what it listed
+// live since.
 type observed struct {
 	// at is when it began, by the clock of its process.
 	at      time.Time
 	objects map[string]map[types.UID]client.Object
-	// recalled is the same where the process goes by what it wrote and a server that
-	// went back has undone: it cannot tell that from a cache which is behind. Nil where
-	// no server went back.
+	// recalled is the same where the process relies on its own writes, which a restored server has undone: it
+	// cannot tell that from a stale cache. Nil where no server was restored.
 	recalled *observed
-	// overtaken: the world went on in the middle of the pass, and the caches with it, which
-	// the pass may have read only then.
+	// overtaken: the world, and the caches with it, went on in the middle of the pass, which may have read the
+	// caches only then.
 	overtaken bool
-	// live: machines were listed live, after those were adopted that nobody had. cached
-	// are those that the caches showed before; nil where none were listed live.
+	// live: machines were listed live, after the set adopted machines without a controller. cached are those that
+	// the caches showed before; nil if none were listed live.
 	live   bool
 	cached map[types.UID]client.Object
-	// doubted are the deletions of machines of which the process did not know then whether
-	// they happened.
+	// doubted are the deletions of machines whose outcome the process did not know then.
 	doubted map[request]time.Time
 	// created counts the machines that the pass asked for.
 	created int
 }
 
-// request is one for the deletion of a machine, on behalf of a set.
+// request asks for the deletion of a machine, on behalf of a set.
 type request struct{ set, machine types.UID }
 
 func versionOf(o client.Object) int64 {
@@ -76,7 +73,7 @@ func (p *process) observes() *observed {
 	return g
 }
 
-// shows are the objects of a view, as p wrote them where that is newer.
+// shows are the objects of a view, or p's own writes where they are newer.
 func (p *process) shows(v *store.View) map[types.UID]client.Object {
 	all := map[types.UID]client.Object{}
 	for _, o := range v.Shown() {
@@ -88,8 +85,7 @@ func (p *process) shows(v *store.View) map[types.UID]client.Object {
 	return all
 }
 
-// listed notes what a live listing showed, and that whose nodes these are was looked up
-// after it.
+// listed records the result of a live listing. The nodes were looked up after it.
 func (p *process) listed(k *store.Kind, all []client.Object) {
 	saw := p.running.saw
 	saw.lists(k, all)
@@ -101,7 +97,7 @@ func (p *process) listed(k *store.Kind, all []client.Object) {
 	p.happened(p.running)
 }
 
-// recall is g where the process goes by what it wrote; nil where no server went back yet.
+// recall is g where the process relies on its own writes; nil where no server was restored yet.
 func (p *process) recall(g *observed) *observed {
 	if p.w.backups.restored == 0 {
 		return nil
@@ -120,7 +116,7 @@ func (p *process) recall(g *observed) *observed {
 	return out
 }
 
-// recalled is what a process wrote last to an object, and the versions that it wrote over.
+// recalled is a process's last write to an object, and the versions that it replaced.
 type recalled struct {
 	object client.Object
 	older  []string
@@ -129,12 +125,12 @@ type recalled struct {
 // recalls are those of a process, by UID of the object.
 type recalls map[types.UID]recalled
 
-// over reports whether cached is a version that the process wrote over.
+// over reports whether cached is a version that the process replaced.
 func (r recalled) over(cached client.Object) bool {
 	return slices.Contains(r.older, cached.GetResourceVersion())
 }
 
-// remembers enters what the process wrote over the version before.
+// remembers records a write of the process over the version before.
 func (r recalls) remembers(before string, o client.Object) {
 	was := r[o.GetUID()]
 	if was.object == nil || was.object.GetResourceVersion() != before {
@@ -145,7 +141,7 @@ func (r recalls) remembers(before string, o client.Object) {
 	}
 }
 
-// latest is what the process wrote where its cache shows a version that it wrote over.
+// latest is the process's own write where its cache shows a version that the process replaced.
 func (r recalls) latest(cached client.Object) client.Object {
 	if last := r[cached.GetUID()]; last.over(cached) {
 		return last.object
@@ -153,16 +149,15 @@ func (r recalls) latest(cached client.Object) client.Object {
 	return cached
 }
 
-// reads forgets what the process wrote to an object that a pass of it reads in a version
-// that it did not write over. What the cache shows without being asked changes nothing: a
-// pass over one deployment does not look at the sets of another.
+// reads drops the process's write to an object once a pass reads a version that the process did not replace. An
+// event in the cache alone changes nothing: a pass over one deployment does not look at the sets of another.
 func (r recalls) reads(cached client.Object) {
 	if !r[cached.GetUID()].over(cached) {
 		delete(r, cached.GetUID())
 	}
 }
 
-// lists notes what a live listing showed.
+// lists records the result of a live listing.
 func (g *observed) lists(k *store.Kind, all []client.Object) {
 	if k.Kind == "Machine" && g.cached == nil {
 		g.cached = g.objects[k.Kind]
@@ -179,8 +174,7 @@ func (g *observed) lists(k *store.Kind, all []client.Object) {
 	}
 }
 
-// keeps remembers what the process wrote, and was told that it did; was is nil where it
-// made something.
+// keeps records a confirmed write of the process; was is nil for a creation.
 func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	o := s.Lookup(c.Object, c.Key)
 	if o == nil {
@@ -197,8 +191,8 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	}
 }
 
-// doubts remembers a deletion of a machine whose answer leaves open whether it happened
-// or yet will: the controller asks for that one again before it gives up any other.
+// doubts records a deletion of a machine whose outcome is unknown: the controller repeats it before it deletes any
+// other machine.
 func (p *process) doubts(c store.Call, err error) {
 	if p.plans == nil || c.Verb != "delete" || c.Kind.Kind != "Machine" {
 		return
@@ -216,8 +210,8 @@ func (p *process) doubts(c store.Call, err error) {
 	}
 }
 
-// happened forgets the doubts about deletions of the pass's set that it saw under way: a
-// server that goes back undoes them, and nobody asks again.
+// happened drops the doubts about deletions of the pass's set that it saw in progress: a restored server undoes
+// them, and no controller repeats them.
 func (p *process) happened(t *task) {
 	set := t.saw.named("MachineSet", t.key.NamespacedName)
 	if set == nil {
@@ -245,7 +239,7 @@ func (g *observed) node(name string) *corev1.Node {
 	return n
 }
 
-// planSets tells what of a write of the controller of sets was not decided.
+// planSets says which part of a write of the set controller was not decided.
 func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now client.Object) string {
 	return func(t *task, old, now client.Object) string {
 		g := t.saw
@@ -266,7 +260,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 			}
 		}
 		if metav1.GetControllerOf(s) != nil {
-			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
+			view.Guard = nil // it counts the other sets of the deployment too, which the judge checks
 		}
 		decide := func(lingers time.Duration) replicas.Decision {
 			for i := range members {
@@ -292,8 +286,8 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 	}
 }
 
-// planDeployments tells what of a write of the controller of deployments was not
-// decided: the sizes of sets, where the caches stood still meanwhile.
+// planDeployments says which part of a write of the deployment controller was not decided: the sizes of sets,
+// where the caches stood still meanwhile.
 func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t *task, old, now client.Object) string {
 	size := func(o client.Object) int { return lens.Sets().View(lens.New(), o.(S)).Replicas }
 	return func(t *task, old, now client.Object) string {
@@ -322,8 +316,8 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 	}
 }
 
-// machines are those that a deployment with the selector saw. A live listing by that does
-// not find what has other labels, and of these it goes by its cache.
+// machines are those that a deployment with the selector saw. A live listing by the selector does not find
+// machines with other labels, so the deployment reads these from its cache.
 func (g *observed) machines(selector labels.Selector) (out []client.Object) {
 	found := func(m client.Object) bool { return m != nil && selector.Matches(labels.Set(m.GetLabels())) }
 	listed := g.objects["Machine"]

@@ -19,9 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// TestDoubtedDeletionIsRepeated: of three machines of a set that wants two, b was asked
-// to go. As long as nobody knows whether it does, it has to be b again: a, which is
-// the first by rank, would be one too many.
+// TestDoubtedDeletionIsRepeated: a set that wants two of its three machines has requested the deletion of b. While
+// the outcome is unknown, the set must choose b again: deleting a, the first by rank, could leave one machine.
 func TestDoubtedDeletionIsRepeated(t *testing.T) {
 	machines := schema.GroupResource{Resource: "machines"}
 	failed, lost := apierrors.NewInternalError(errors.New("leader changed")), errReplyLost
@@ -58,8 +57,7 @@ func TestDoubtedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
-// TestDoubtsOfAPass: what a pass decided on does not change with what it is told of its own
-// deletions. The next pass goes by that.
+// TestDoubtsOfAPass: the answers to a pass's own deletions change the decision of the next pass, not of this one.
 func TestDoubtsOfAPass(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
@@ -77,8 +75,8 @@ func TestDoubtsOfAPass(t *testing.T) {
 	}
 }
 
-// TestOvertakenPass: a pass that held its set while the world went on reads its machines
-// after that, and is held to no more than what it listed live.
+// TestOvertakenPass: a pass that read its set before the world went on reads its machines after that, and is
+// judged only by its live listing.
 func TestOvertakenPass(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
@@ -120,9 +118,8 @@ func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
 	return nil, nil
 }
 
-// TestUndoneWriteIsGoneBy: a deployment whose machines people replace took all from its
-// old set, and the server went back to before that. The process does not know, and may
-// make the new machines, but no other number of them.
+// TestUndoneWriteIsGoneBy: a deployment whose machines users replace shrank its old set to zero, and a restore
+// undid that. The process does not know, and may create the new machines, but no other number of them.
 func TestUndoneWriteIsGoneBy(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
@@ -133,7 +130,7 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 		{"it was told that the old set has none any more", true, 3},
 	} {
 		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
-			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{backupProfile: backupProfile{restores: true}}}
 		}}})
 		p, old, fresh := twoSets(t, w)
 		w.backups.last = w.store.Backup()
@@ -159,9 +156,9 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 	}
 }
 
-// TestWriteIsRememberedUntilItIsReadBack: the cache showed a process what it wrote to a set
-// before the server went back. Only a pass that read the set knows: another one, over
-// another deployment, leaves it remembered. World 100313200 of gardener.
+// TestWriteIsRememberedUntilItIsReadBack: the cache showed a process its write to a set before the server was
+// restored. Only a pass that read the set knows: a pass over another deployment does not drop it. World 100313200
+// of gardener.
 func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -180,7 +177,7 @@ func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
 		}, true},
 	} {
 		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
-			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{backupProfile: backupProfile{restores: true}}}
 		}}})
 		p, was, _ := twoSets(t, w)
 		w.backups.last = w.store.Backup()
@@ -233,9 +230,8 @@ func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
 	return p, old, fresh
 }
 
-// TestDoubtEnds: the API server gives a request up in time, and the choice is by rank
-// again. In between the controller may know of the doubt for a while longer: it counts
-// from the end of the pass that asked.
+// TestDoubtEnds: the API server ends a request after some time, and the choice is by rank again. The controller
+// may keep the doubt a while longer: it counts from the end of the pass that asked.
 func TestDoubtEnds(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
@@ -260,9 +256,8 @@ func TestDoubtEnds(t *testing.T) {
 	}
 }
 
-// TestAdoptedSetIsDecidedAbout: what a deployment adopts in a pass, it decides about in the
-// same pass. Its people replace machines themselves: as long as the old ones are there, the
-// new set gets none.
+// TestAdoptedSetIsDecidedAbout: the decision of a pass includes the set that it adopts. Users replace the machines
+// themselves: while the old ones exist, the new set gets none.
 func TestAdoptedSetIsDecidedAbout(t *testing.T) {
 	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
 		*c = profile{deployments: 1, strategy: rollout.OnDelete}
@@ -292,8 +287,8 @@ func TestAdoptedSetIsDecidedAbout(t *testing.T) {
 	}
 }
 
-// TestMachineThatWasTakenOutIsSeenInTheCache: a deployment lists live by its selector, and
-// goes by its cache for a machine with other labels, which was let go of since.
+// TestMachineThatWasTakenOutIsSeenInTheCache: a deployment lists live by its selector, and reads from its cache a
+// machine with other labels that was released since.
 func TestMachineThatWasTakenOutIsSeenInTheCache(t *testing.T) {
 	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
 		*c = profile{deployments: 1, strategy: rollout.OnDelete}

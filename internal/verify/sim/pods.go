@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// appSize is how many pods each workload has.
+// appSize is the number of pods of each workload.
 const appSize = 2
 
-// stepPod is something that happens to a pod.
+// stepPod is one action on a pod.
 func (w *World) stepPod() {
 	if do, ok := pick(w, w.podActions()); ok {
 		do()
 	}
 }
 
-// podActions are all that could happen to pods now: they are made where there
-// is room for them, end where a kubelet lets them, and go with their node.
+// podActions are the possible actions on pods: pods are created where a node has room, end where a kubelet ends
+// them, and are deleted with their node.
 func (w *World) podActions() (out []func()) {
 	counts := map[string]int{}
 	for _, pod := range objects(w, &corev1.Pod{}) {
@@ -65,7 +65,7 @@ func (w *World) kubeletLives(n *corev1.Node) bool {
 	return false
 }
 
-// roomyNode is a node that takes new pods; nil when there is none.
+// roomyNode returns a node that accepts new pods; nil if none exists.
 func (w *World) roomyNode() *corev1.Node {
 	var fit []*corev1.Node
 	for _, n := range objects(w, &corev1.Node{}) {
@@ -97,8 +97,7 @@ func (w *World) removePod(pod *corev1.Pod) {
 	w.must("remove a pod", w.target.Delete(pod, client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 
-// budget gives a workload a disruption budget; a strict one never lets a pod
-// go.
+// budget gives a workload a PodDisruptionBudget; a strict one never allows an eviction.
 func (w *World) budget(app string, strict bool) {
 	least := appSize - 1
 	if strict {

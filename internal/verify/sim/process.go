@@ -21,7 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// role is what a process runs.
+// role is the controller that a process runs.
 type role string
 
 // The roles. They are processes of their own, each with its own caches.
@@ -34,7 +34,7 @@ const (
 	healthRole  role = "health"
 	// oldHealthRole is for health checks of the older form.
 	oldHealthRole role = "old health"
-	aideRole      role = "aides"
+	helperRole    role = "aides"
 )
 
 // process is one controller process.
@@ -43,48 +43,42 @@ type process struct {
 	role role
 	// adapter is the API that it is for.
 	adapter *adapter
-	// number is how it is called, serial what no other process has.
+	// number is its number in names, serial its unique number.
 	number, serial int
 	views          []*store.View
 	byKind         map[*store.Kind]*store.View
-	// client and live are those of the machines' cluster, target and targetLive
-	// of the one that they join.
+	// client and live are those of the machines' cluster, target and targetLive those of the target cluster.
 	client, target   client.Client
 	live, targetLive client.Reader
 	queue            queue
 	tasks            []*task
-	// running is the task whose code is being executed.
+	// running is the task whose code is executing.
 	running *task
 
 	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
-	// wakes says whom a change concerns, and after how long.
+	// wakes returns the keys that a change concerns, and their delays.
 	wakes func(e store.Event) []enqueue.Request
 
-	// plans says what of a write was not decided; nil: nobody repeats that. wrote is
-	// what the process wrote last, by UID; doubted are the deletions of machines that it
-	// asked for and that may have happened, or not. recalls is what it may take for
-	// written still although a server that went back has undone it.
+	// plans says which part of a write was not decided; nil: the simulator does not repeat these decisions. wrote
+	// is the process's last write, by UID; doubted are deletions of machines whose outcome is unknown. recalls are
+	// writes that the process may still rely on although a restored server has undone them.
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]time.Time
 	recalls recalls
-	// stalled are the views that hear nothing, and until when.
+	// stalled are the views whose watch has stopped, and until when.
 	stalled map[*store.View]time.Time
 
-	// writes counts those that it sent; doomed: it has crashed, and is to be started
-	// anew.
+	// writes counts its writes; doomed: it has crashed and has to be restarted.
 	writes int
 	doomed bool
-	// deposed is when another process took over; what is on the wire then
-	// still arrives.
-	deposed *time.Time
-	tenure  tenure
-	// seen is what the process knows of its own sight, nextLook when it looks
-	// again.
+	// deposed is when another process took over; its requests on the wire still arrive.
+	deposed    *time.Time
+	leadership leadership
+	// seen is the process's knowledge of its own connectivity, nextLook the time of its next probe.
 	seen     connectivity.State
 	nextLook time.Time
-	// born is when it started. By its own wall clock it is ahead; what it goes by is the
-	// other clock.
+	// born is when it started. ahead is the error of its wall clock; it uses the other clock.
 	born  time.Time
 	ahead time.Duration
 	clock *serverclock.Clock
@@ -92,8 +86,7 @@ type process struct {
 	earlier bool
 }
 
-// task is one call of Reconcile, as a coroutine that stops wherever the rest
-// of the world may overtake it.
+// task is one call of Reconcile, as a coroutine that stops wherever the rest of the world may overtake it.
 type task struct {
 	by      *process
 	hang    hang
@@ -102,11 +95,11 @@ type task struct {
 	started time.Time
 	result  reconcile.Result
 	err     error
-	// before is what was known when the pass began.
+	// before is the knowledge of the process when the pass began.
 	before *judge.Pass
-	// saw is what it goes by; nil for those whose decisions nobody repeats.
+	// saw is the basis of the pass; nil for controllers whose decisions the simulator does not repeat.
 	saw *observed
-	// removals counts the orphans whose removal it was the first to ask for, by place.
+	// removals counts the orphans whose removal this pass requested first, by place.
 	removals map[string]int
 }
 
@@ -122,7 +115,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 	p.ages()
 	p.target, p.targetLive = p.client, p.live
 	if w.target != w.store {
-		p.target, p.targetLive = p.connect(risk{w}.reached(), behind)
+		p.target, p.targetLive = p.connect(hazardEffects{w}.reached(), behind)
 	}
 	switch r {
 	case machineRole:
@@ -137,12 +130,12 @@ func (w *World) start(r role, of *adapter, behind int) {
 		runChecks(p, openshift.HealthChecks{}, "Machine", "Node")
 	case oldHealthRole:
 		runChecks(p, openshift.OldHealthChecks{}, "Machine", "Node", "ConfigMap")
-	case aideRole:
-		of.runAides(p)
+	case helperRole:
+		of.runHelpers(p)
 	case fleetRole:
 		of.fleet.run(p)
 		if behind > 0 {
-			clear(w.owners.chosen) // it may not see who was meant
+			clear(w.owners.chosen) // it may not see which machines were chosen
 		}
 	}
 	for _, v := range p.views {
@@ -156,7 +149,7 @@ func (w *World) start(r role, of *adapter, behind int) {
 
 func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) }
 
-// hear puts into the queue whom a change concerns.
+// hear queues the keys that a change concerns.
 func (p *process) hear(e store.Event) {
 	for _, wk := range p.wakes(e) {
 		if wk.After == 0 {
@@ -190,8 +183,8 @@ func describe(e store.Event) string {
 	return fmt.Sprintf("%s %s %s (version %s)", e.Kind.Kind, o.GetName(), verb, o.GetResourceVersion())
 }
 
-// startable are the keys for which a pass can begin. The controller of nodes has
-// one worker, and holds a lock while it reads.
+// startable are the keys for which a pass can begin. The node controller has one worker, and holds a lock while it
+// reads.
 func (p *process) startable() []reconcile.Request {
 	if p.role == nodeRole && len(p.tasks) > 0 {
 		return nil
@@ -219,7 +212,7 @@ func (p *process) begin(key reconcile.Request) {
 	p.run(t)
 }
 
-// run goes on with a task up to its next stop, or its end.
+// run resumes a task up to its next stop, or its end.
 func (p *process) run(t *task) {
 	p.running = t
 	ended := t.on == nil || t.on.resume()
@@ -238,13 +231,13 @@ func (p *process) run(t *task) {
 		p.w.tracef(p.name(), "reconciled %s: again after %v", t.key, t.result.RequeueAfter)
 	}
 	p.checkPass(t)
-	p.mourn()
+	p.restartIfCrashed()
 }
 
 // pause lets the rest of the world overtake the running task.
 func (p *process) pause() {
 	t := p.running
-	p.mayCall()
+	p.checkLeadership()
 	if !p.w.chance(p.w.profile.pausePercent) || p.w.step < 0 {
 		return
 	}
@@ -256,7 +249,7 @@ func (p *process) pause() {
 	}
 }
 
-// kill ends a process at once. What it had put on the wire is lost.
+// kill ends a process at once. Its requests on the wire are lost.
 func (p *process) kill() {
 	for _, t := range p.tasks {
 		p.running = t
@@ -279,7 +272,7 @@ func (w *World) shutdown() {
 	w.spare = nil
 }
 
-// recorder takes events. They are writes like others.
+// recorder records events. They count as writes.
 type recorder struct{ p *process }
 
 // Eventf implements events.EventRecorder.

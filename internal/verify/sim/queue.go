@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue is a work queue: a key is there once, and worked on once at a time.
+// queue is a work queue: it holds a key once, and one worker at a time handles it.
 type queue struct {
 	ready    map[reconcile.Request]bool
 	busy     map[reconcile.Request]bool
@@ -80,7 +80,7 @@ func (q *queue) done(key reconcile.Request, r reconcile.Result, err error, now t
 	}
 }
 
-// next is the time of the earliest timer; zero when there is none.
+// next is the time of the earliest timer; zero if none exists.
 func (q *queue) next() time.Time {
 	var next time.Time
 	for _, at := range q.timers {

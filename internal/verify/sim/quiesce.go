@@ -14,44 +14,43 @@ import (
 )
 
 const (
-	// patience is how long the world may take to come to rest: longer than the
-	// longest timeouts (2 h of draining, 10 min of health, 20 min of joining).
+	// patience is how long the world may take to come to rest: longer than the longest timeouts (2 h of draining,
+	// 10 min of health, 20 min of joining).
 	patience = 8 * time.Hour
-	// restTime is for how long nothing may be written at rest, mostPasses how
-	// many passes may be made meanwhile.
+	// restTime is for how long no write may happen at rest, mostPasses bounds the passes in that time.
 	restTime   = time.Hour
 	mostPasses = 2000
-	// healthEvery is how often somebody deletes machines that are beyond help,
-	// in the dialect that leaves it to others.
+	// healthEvery is how often users delete machines that cannot recover, in the dialect that leaves that to
+	// users.
 	healthEvery = 20 * time.Minute
 )
 
 // quiesce is the time after the faults.
 func (w *World) quiesce() {
 	w.tracef("world", "the faults stop")
-	w.land()
+	w.finishUnderWay()
 	if w.profile.ends > 0 {
-		w.lastThings()
+		w.finishNamespaceDeletion()
 		return
 	}
-	w.mend()
-	w.lastIllness()
-	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+	w.repair()
+	w.endNodeFaults()
+	if !w.converge(judge.Converges, w.unsettled, w.intervene) {
 		return
 	}
-	w.endure()
+	w.watchPermanentFault()
 	w.rest()
-	w.cure()
-	w.restoreClasses() // as far as machines that nobody could help still name one
+	w.endPermanentFault()
+	w.restoreClasses() // machines that could not be repaired may still name one
 	clearPlaces(w)
 	w.deleteAll()
-	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
+	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.giveCredentials(); w.removeUnowned() })
 }
 
-// land brings to an end all that is under way.
-func (w *World) land() {
+// finishUnderWay ends all passes and delivers all requests.
+func (w *World) finishUnderWay() {
 	w.reconnect()
-	w.relent()
+	w.endTroubles()
 	w.upgrade()
 	for len(w.late) > 0 {
 		w.stepLate()
@@ -68,7 +67,7 @@ func (w *World) land() {
 }
 
 // converge lets the world go on by itself until nothing remains to be done.
-func (w *World) converge(statement string, remains func() string, nurse func()) bool {
+func (w *World) converge(statement string, remains func() string, intervene func()) bool {
 	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
 	for range w.mostRounds() {
 		if w.violation != nil {
@@ -93,25 +92,24 @@ func (w *World) converge(statement string, remains func() string, nurse func()) 
 		w.advanceTo(next)
 		if !w.now.Before(nursing) {
 			nursing = w.now.Add(healthEvery)
-			nurse()
+			intervene()
 		}
 	}
 	w.broken(statement, "still busy after %d rounds: %s", w.mostRounds(), remains())
 	return false
 }
 
-// mostRounds bounds the work to come to rest. What never succeeds is tried again all
-// the time that the rest may take; how often is judged in [World.endure].
+// mostRounds bounds the work to come to rest. A permanent fault causes retries all that time;
+// [World.watchPermanentFault] judges how often.
 func (w *World) mostRounds() int {
 	most := 5000 + 20*w.profile.many
-	if w.profile.ill != "" {
+	if w.profile.permanent != "" {
 		most *= int(patience / time.Hour)
 	}
 	return most
 }
 
-// workOnce lets everybody do once what they can do now, and reports whether
-// anybody could.
+// workOnce lets every actor do all that it can do now, once, and reports whether any could.
 func (w *World) workOnce() bool {
 	did := false
 	for _, p := range slices.Clone(w.procs) {
@@ -130,7 +128,7 @@ func (w *World) workOnce() bool {
 	return did
 }
 
-// unsettled says what is not as was asked for; empty when all is.
+// unsettled says which object is not in its desired state; empty if all are.
 func (w *World) unsettled() string {
 	for _, p := range w.procs {
 		if n := w.failing(p); n > 0 {
@@ -138,7 +136,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.hopelessOn(i) {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.mayStaySilent(k) && !w.hopelessOn(i) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}
@@ -147,72 +145,70 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
 		}
 	}
-	if name := w.unrepaired(); name != "" {
+	if name := w.machineToRepair(); name != "" {
 		return fmt.Sprintf("machine %s is still to be restarted by others", name)
 	}
 	return w.judge.Unsettled()
 }
 
-// deploymentOfMachine reports whether m is of a deployment.
+// deploymentOfMachine reports whether m belongs to a deployment.
 func (w *World) deploymentOfMachine(m client.Object) bool {
 	s := w.setOf(m)
 	return s != nil && w.deploymentOf(s) != nil
 }
 
-// nurse does what only people do: it deletes machines that are beyond help,
-// where nobody else does, and looks after rollouts that wait for somebody.
-func (w *World) nurse() {
-	w.each(w.nurseRollouts)
-	w.letGoOf(false) // a set with a deployment may have adopted what they hold
-	w.guide()
-	sky{w}.freeNames()
+// intervene does the work of users: they delete machines that cannot recover, where no controller does, and
+// continue rollouts that wait for a user.
+func (w *World) intervene() {
+	w.each(w.interveneInRollouts)
+	w.removeForeignFinalizers(false) // a set with a deployment may have adopted objects that they hold
+	w.giveCredentials()
+	cloudModel{w}.freeNames()
 	w.each(w.keepPlaces)
-	w.cleanUp()
-	w.restoreClasses() // one that was deleted may have been held until now
-	w.each(w.nurseMachines)
-	w.each(w.nurseImages)
-	risk{w}.inspected()
+	w.removeUnowned()
+	w.restoreClasses() // a deleted class may have been held until now
+	w.each(w.deleteUnhealthyMachines)
+	w.each(w.replaceBadImages)
+	hazardEffects{w}.inspected()
 }
 
-func (w *World) nurseMachines() {
+func (w *World) deleteUnhealthyMachines() {
 	if w.adapter.heals {
 		return
 	}
 	for _, m := range w.store.All(w.adapter.machine) {
 		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) && !w.hopeless(m) {
-			w.sendAway(m)
+			w.deleteObject(m)
 			w.does("deletes machine %s, which is beyond help", m.GetName())
 		}
 	}
 }
 
-// breath is how long the world may take to do what its controllers put off: a
-// set that is woken often is looked at half a second later, a kubelet that has gone is
-// noticed after its grace, and an instance whose look-up failed is looked for again
-// after 5 minutes.
-const breath = 6 * time.Minute
+// longestDelay is the longest delay of controllers: a set that is woken often waits half a second, a kubelet that
+// has stopped is noticed after its grace period, and a failed look-up of an instance is repeated after 5 minutes.
+const longestDelay = 6 * time.Minute
 
-// breathe lets that be done.
-func (w *World) breathe() {
-	long := breath
-	if w.profile.repaired || w.aged() || w.pleads() {
-		long += repairsEvery // a machine was marked again before its node was ready
+// waitOutDelays waits for these.
+func (w *World) waitOutDelays() {
+	long := longestDelay
+	if w.profile.repaired || w.hasOldChecks() || w.hasRemediationRequests() {
+		long += repairsEvery // a machine was annotated again before its node was ready
 	}
 	if w.profile.denials {
-		long += 30 * time.Minute // the identity of the target that was denied is recorded with the next pass
+		long += 30 * time.Minute // a pass records the identity of the target that was denied before
 	}
-	if w.pleads() {
-		long += time.Hour // a check that still asks others says what it did within the hour
+	if w.hasRemediationRequests() {
+		long += time.Hour // a check with requests reports its remedies of the last hour
 	}
 	w.until(w.now.Add(long))
 }
 
-// rest watches that nothing is written while nothing changes but heartbeats.
+// rest checks that no write happens while nothing changes but heartbeats.
 func (w *World) rest() {
-	if w.profile.ill != "" || w.judge.Restless() {
+	if w.profile.permanent != "" || w.judge.MayStillWrite() {
 		return
 	}
-	w.breathe()
+	w.waitOutDelays()
 	writes, passes, end := w.counts.writes, w.counts.reconciles, w.now.Add(restTime)
 	w.tracef("world", "is at rest")
 	for beat := w.now; w.now.Before(end) && w.violation == nil; {
@@ -243,8 +239,8 @@ func (w *World) rest() {
 	}
 }
 
-// askedSince counts the requests for certificates of kubelets that no machine has yet, or
-// any more: each may be told once, for each API, why it gets none.
+// askedSince counts the certificate requests of kubelets without a machine: each may be reported once for each
+// API.
 func (w *World) askedSince(start time.Time) (n int) {
 	for _, r := range objects(w, &certificatesv1.CertificateSigningRequest{}) {
 		if !r.CreationTimestamp.Time.Before(start.Truncate(time.Second)) {
@@ -254,7 +250,7 @@ func (w *World) askedSince(start time.Time) (n int) {
 	return n
 }
 
-// heartbeat is what a kubelet writes all the time.
+// heartbeat is a kubelet's heartbeat.
 func (w *World) heartbeat(n *corev1.Node) {
 	w.edit(n, "status", func(o client.Object) {
 		for i := range o.(*corev1.Node).Status.Conditions {
@@ -265,7 +261,7 @@ func (w *World) heartbeat(n *corev1.Node) {
 
 func (w *World) deleteAll() {
 	w.does("deletes everything")
-	w.letGoOf(true)
+	w.removeForeignFinalizers(true)
 	for _, kind := range w.checkKinds() {
 		for _, c := range w.store.All(kind) {
 			w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
@@ -279,7 +275,7 @@ func (w *World) deleteAll() {
 			w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
 		}
 		for _, m := range w.store.All(w.adapter.machine) {
-			w.sendAway(m)
+			w.deleteObject(m)
 		}
 	})
 }

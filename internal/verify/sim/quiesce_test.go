@@ -13,9 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestBreathOutlastsALook: a machine says that its instance is not known until it looks
-// again, which it may put off once the last fault is over. The world is not at rest
-// before.
+// TestBreathOutlastsALook: a machine reports an unknown instance until its next look-up, which may come late after
+// the last fault. The world is not at rest before.
 func TestBreathOutlastsALook(t *testing.T) {
 	for name, p := range map[string]lifecycle.Policy{
 		Gardener:  gardener.Machines{}.Policy(&v1alpha1.Machine{}),
@@ -26,8 +25,8 @@ func TestBreathOutlastsALook(t *testing.T) {
 			p.Targetless = true // nothing but the look is waited for
 			m := lifecycle.Machine{HasFinalizer: true, Recorded: lifecycle.Recorded{Provisioned: true}, Stage: lifecycle.StageRunning}
 			again := lifecycle.Decide(time.Time{}, m, w, p).After
-			if again <= 0 || breath < again+time.Second {
-				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, breath)
+			if again <= 0 || longestDelay < again+time.Second {
+				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, longestDelay)
 			}
 		}
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// rebooting is what worlds have of reboots.
+// rebooting says whether machines are rebooted.
 type rebooting struct {
 	// reboots: some checks have machines rebooted before they are replaced.
 	reboots bool
-	// power is how the infrastructure does it, if it does.
+	// power is how the cloud reboots an instance, if it can.
 	power cloud.Power
 }
 
-// rebootSource is a stream of random numbers that nothing else has.
+// rebootSource is the source of random numbers of this profile alone.
 const rebootSource = widerSource + 0x4eb007
 
 func (b *rebooting) draw(r *rand.Rand) {
@@ -29,7 +29,7 @@ func (b *rebooting) draw(r *rand.Rand) {
 	b.power = []cloud.Power{"", cloud.Once, cloud.Once, cloud.EachTime}[r.IntN(4)]
 }
 
-// escalate makes a check one that reboots first, or none.
+// escalate gives a check an escalation to reboots, or none.
 func (w *World) escalate(c *check) {
 	if !w.profile.reboots {
 		return
@@ -38,7 +38,7 @@ func (w *World) escalate(c *check) {
 	dialect.SetAnnotation(c, dialect.RebootTimeoutAnnotation, []string{"", "3m", "8m"}[w.roll(3)])
 }
 
-// openPower lets the infrastructure reboot instances.
+// openPower lets the cloud reboot instances.
 func (w *World) openPower() {
 	if w.profile.checks && w.profile.reboots {
 		w.cloud.Power = w.profile.power
@@ -49,15 +49,15 @@ func (w *World) openPower() {
 	}
 }
 
-// reboot makes a kubelet silent. It comes back, well or as it was, or never.
+// reboot makes a kubelet silent. It returns healthy, or as it was, or never.
 func (w *World) reboot(k *kubelet) {
 	k.stalled = w.now.Add(time.Duration(w.between(15, 150)) * time.Second)
 	n := w.roll(10)
 	switch {
 	case n < 6:
-		k.ails = ail{}
+		k.failure = nodeFailure{}
 	case n < 8:
-		k.ails = ail{from: w.now, mute: true, forGood: true}
+		k.failure = nodeFailure{from: w.now, mute: true, forGood: true}
 	}
 	w.tracef("cloud", "instance %s of %s REBOOTS, well %v, lost %v", k.on.ID, k.on.Name, n < 6, n >= 6 && n < 8)
 }
@@ -65,7 +65,7 @@ func (w *World) reboot(k *kubelet) {
 // restarting makes worlds in which every sick machine is rebooted first.
 func restarting(power cloud.Power) func(*profile) {
 	return func(c *profile) {
-		sickbay(c)
+		healthSetting(c)
 		c.reboots, c.power, c.hollow, c.versions = true, power, false, false
 	}
 }

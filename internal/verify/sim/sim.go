@@ -6,12 +6,12 @@
 //
 // A seed decides everything, so a run can be repeated exactly. After every
 // effect the safety statements of ARCHITECTURE.md are checked; once the faults
-// stop, the world must come to the state that was asked for, write nothing
-// more, and go away without a trace when everything is deleted.
+// stop, the world must reach the desired state, write nothing
+// more, and leave nothing behind when everything is deleted.
 //
 // Every step of a run draws from a source of its own, which depends on the seed
 // and the step's number only. Leaving a step out therefore does not change what
-// the others do, and that is how a failing run is shrunk.
+// the others, which is how a failing run is shrunk.
 package sim
 
 import (
@@ -66,7 +66,7 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Statement + ": " + v.Detail }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Seed    uint64
 	Dialect string

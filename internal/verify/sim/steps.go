@@ -7,17 +7,15 @@ import (
 
 // Bounds on how far parts of the world may fall behind the clock.
 const (
-	// longestPause is how long a pass may be overtaken for.
+	// longestPause bounds how long the rest of the world may overtake a pass.
 	longestPause = 10 * time.Second
-	// longestLate is how late an effect may come whose reply was lost, where
-	// the infrastructure's listings do not bound it.
+	// longestLate is how late an effect whose reply was lost may arrive, where the cloud's listings set no bound.
 	longestLate = 3 * time.Second
-	// longestDeposed is how long what a deposed process has on the wire takes
-	// to arrive.
+	// longestDeposed is how long the requests of a deposed process take to arrive.
 	longestDeposed = time.Second
 )
 
-// stepInformer lets an informer see some more.
+// stepInformer lets an informer process more changes.
 func (w *World) stepInformer() {
 	p, ok := pick(w, w.procs)
 	if !ok {
@@ -29,7 +27,7 @@ func (w *World) stepInformer() {
 	}
 	behind := p.views[:0:0]
 	for _, v := range p.views {
-		if v.Behind() > 0 && !p.halted(v) {
+		if v.Behind() > 0 && !p.watchStalled(v) {
 			behind = append(behind, v)
 		}
 	}
@@ -41,7 +39,7 @@ func (w *World) stepInformer() {
 func (w *World) catchUp(p *process) bool {
 	did := false
 	for _, v := range p.views {
-		if v.Behind() > 0 && !p.halted(v) {
+		if v.Behind() > 0 && !p.watchStalled(v) {
 			p.advance(v, v.Behind())
 			did = true
 		}
@@ -66,7 +64,7 @@ func (w *World) leading() []*process {
 	return slices.DeleteFunc(slices.Clone(w.procs), func(p *process) bool { return p.deposed != nil })
 }
 
-// stepResume lets a pass that was overtaken go on.
+// stepResume resumes a pass that the world overtook.
 func (w *World) stepResume() {
 	var busy []*process
 	for _, p := range w.procs {
@@ -98,7 +96,7 @@ func (w *World) stepTime() {
 	}
 }
 
-// advanceTo moves the clock, and lets happen what cannot wait for so long.
+// advanceTo moves the clock, and lets the effects arrive that must arrive before.
 func (w *World) advanceTo(t time.Time) {
 	if !t.After(w.now) {
 		return
@@ -118,18 +116,18 @@ func (w *World) advanceTo(t time.Time) {
 		if !some || due.After(t) {
 			break
 		}
-		w.wear(due)
+		w.advanceNodes(due)
 		w.now = due
 		w.arriveLate()
 		w.expire()
 	}
-	w.wear(t)
+	w.advanceNodes(t)
 	w.now = t
 	for _, p := range slices.Clone(w.procs) {
 		p.look(t)
-		p.listen()
+		p.resumeWatches()
 		for _, v := range p.views {
-			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.profile.viewLag && !p.halted(v) {
+			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.profile.viewLag && !p.watchStalled(v) {
 				p.advance(v, 1)
 			}
 		}
@@ -138,14 +136,14 @@ func (w *World) advanceTo(t time.Time) {
 	w.endless()
 }
 
-// finish lets a pass run to its end, stops and all.
+// finish runs a pass to its end.
 func (w *World) finish(p *process, t *task) {
 	for slices.Contains(p.tasks, t) && w.violation == nil && !t.hanging() {
 		p.run(t)
 	}
 }
 
-// nextOnWire is when the next thing that is on the wire has to arrive.
+// nextOnWire is when the next request on the wire must arrive.
 func (w *World) nextOnWire() (due time.Time, some bool) {
 	for _, l := range w.late {
 		if !some || l.due.Before(due) {
@@ -163,7 +161,7 @@ func (w *World) nextOnWire() (due time.Time, some bool) {
 	return due, some
 }
 
-// expire ends the deposed processes whose time is up.
+// expire ends the deposed processes whose time is over.
 func (w *World) expire() {
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed != nil && w.now.Sub(*p.deposed) >= longestDeposed {
@@ -172,7 +170,7 @@ func (w *World) expire() {
 	}
 }
 
-// lapse lets what a deposed process has on the wire arrive, and ends it.
+// lapse delivers the requests of a deposed process, and ends it.
 func (w *World) lapse(p *process) {
 	for _, t := range slices.Clone(p.tasks) {
 		if w.roll(2) == 0 {
@@ -183,7 +181,7 @@ func (w *World) lapse(p *process) {
 	p.kill()
 }
 
-// stepLate lets an effect arrive whose reply was lost.
+// stepLate delivers an effect whose reply was lost.
 func (w *World) stepLate() {
 	if len(w.late) == 0 {
 		return
@@ -194,7 +192,7 @@ func (w *World) stepLate() {
 	l.do()
 }
 
-// arriveLate lets arrive what is due.
+// arriveLate delivers the effects that are due.
 func (w *World) arriveLate() {
 	due := slices.Clone(w.late)
 	w.late = slices.DeleteFunc(w.late, func(l lateEffect) bool { return !l.due.After(w.now) })
@@ -205,8 +203,7 @@ func (w *World) arriveLate() {
 	}
 }
 
-// stepCrash ends a process wherever it is, and starts it again with nothing in
-// its memory.
+// stepCrash ends a process at any place, and restarts it without its memory.
 func (w *World) stepCrash() {
 	p, ok := pick(w, w.leading())
 	if !ok || !w.faulty(processCrashes) {
@@ -225,19 +222,18 @@ func (w *World) staleness() int {
 	return 0
 }
 
-// stepLeader makes another process take over while passes of the old one are
-// under way: what it has on the wire may still arrive.
+// stepLeader makes another process the leader during passes of the old one: its requests may still arrive.
 func (w *World) stepLeader() {
 	p, ok := pick(w, w.leading())
 	if !ok || !w.faulty(leaderChanges) {
 		return
 	}
-	w.depose(p)
+	w.expireLease(p)
 	w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
 	w.start(p.role, p.adapter, w.staleness())
 }
 
-// stepDeath makes an instance die.
+// stepDeath kills an instance.
 func (w *World) stepDeath() {
 	i, ok := pick(w, w.cloud.Existing(""))
 	if !ok || !w.chance(40) || !w.faulty(instanceDies) {
@@ -247,7 +243,7 @@ func (w *World) stepDeath() {
 	w.cloud.Kill(i)
 }
 
-// nextTime is when something is due; zero: never.
+// nextTime is when the next event is due; zero: never.
 func (w *World) nextTime() time.Time {
 	next := w.cloud.Next()
 	sooner := func(t time.Time) {
@@ -267,8 +263,8 @@ func (w *World) nextTime() time.Time {
 	for _, t := range w.volumes.due {
 		sooner(t)
 	}
-	sooner(w.ward.cut.to)
-	for _, t := range slices.Concat(w.botherTimes(), w.repairTimes(), w.pleaTimes()) {
+	sooner(w.healthState.cut.to)
+	for _, t := range slices.Concat(w.troubleTimes(), w.repairTimes(), w.requestTimes()) {
 		sooner(t)
 	}
 	return next

@@ -10,19 +10,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// unsteady makes worlds whose clocks are set, and whose nodes fail.
+// unsteady makes worlds whose wall clocks are set, and whose nodes fail.
 func unsteady(c *profile) {
-	c.wider = wider{clockwork: clockwork{set: true}, frailty: frailty{checks: true, frail: true}, trouble: 25}
+	c.wider = wider{clockwork: clockwork{set: true}, healthProfile: healthProfile{checks: true, frail: true}, trouble: 25}
 	c.deployments, c.sets, c.singles, c.apps, c.tokens = 0, 3, 0, 0, false
 }
 
 // undone makes worlds whose API server is restored.
 func undone(c *profile) {
-	c.wider = wider{archive: archive{restores: true}, apart: true, trouble: 25}
+	c.wider = wider{backupProfile: backupProfile{restores: true}, apart: true, trouble: 25}
 	c.deployments, c.sets, c.singles, c.apps = 0, 2, 2, 0
 }
 
-// timeMutants are wrong about what time it is, or that it never goes back.
+// timeMutants have a wrong time, or expect that versions never go back.
 func timeMutants() []Mutation {
 	return []Mutation{
 		{
@@ -35,14 +35,14 @@ func timeMutants() []Mutation {
 	}
 }
 
-// onward does not believe an API server that shows an object as it was before.
-type onward struct {
+// monotonic refuses an older version of an object than the last one.
+type monotonic struct {
 	client.Reader
 	seen map[client.ObjectKey]int64
 }
 
 // Get implements [client.Reader].
-func (r onward) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (r monotonic) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if err := r.Reader.Get(ctx, key, o, opts...); err != nil {
 		return err
 	}
@@ -71,5 +71,5 @@ func (c writing) Patch(ctx context.Context, o client.Object, p client.Patch, opt
 
 func neverBack(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	seen := map[client.ObjectKey]int64{}
-	return writing{c, seen}, onward{live, seen}
+	return writing{c, seen}, monotonic{live, seen}
 }

@@ -21,14 +21,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// transcript writes down what happens in a world as the tests of real binaries do, so that the checker can judge it beside the judge.
+// transcript records a world's events as the tests of real binaries do, so that the checker can judge it beside
+// the judge.
 type transcript struct {
 	w   *World
 	run checker.Run
-	// ending and gone are the IDs of instances of which that is in the run.
+	// ending and gone are the IDs of instances whose end is recorded as begun, and as complete.
 	ending, gone map[string]bool
 	parts        map[*cloud.Part]bool
-	// machines are the UIDs of all that there were.
+	// machines are the UIDs of all machines so far.
 	machines map[string]bool
 	err      error
 }
@@ -83,12 +84,12 @@ func (t *transcript) by() string {
 // now is a time that no other event has: one thing happens after the other in a world.
 func (t *transcript) now() time.Time { return t.w.now.Add(time.Duration(len(t.run.Events))) }
 
-// event adds one about an instance.
+// event adds an event about an instance.
 func (t *transcript) event(i *cloud.Machine, what string) {
 	t.run.Events = append(t.run.Events, checker.Event{At: t.now(), What: what, UID: t.w.uidOf(i), Machine: i.Host, Instance: i.ID})
 }
 
-// ends tells of the instances that have ended since.
+// ends records the instances that have ended since.
 func (t *transcript) ends() {
 	for _, i := range t.w.cloud.Machines() {
 		if i.Exists(t.w.now) || t.gone[i.ID] {
@@ -176,7 +177,7 @@ func (t *transcript) judge(tb testing.TB) map[string]string {
 	t.ends()
 	run := t.run
 	run.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e checker.Event) bool { // people made it
-		return t.w.losses.doubles[e.Instance] || t.w.losses.strangers[e.Instance] || e.Part != "" && !t.machines[e.UID]
+		return t.w.losses.secondInstances[e.Instance] || t.w.losses.untaggedInstances[e.Instance] || e.Part != "" && !t.machines[e.UID]
 	})
 	if v := t.w.violation; v == nil || v.Statement == judge.LeavesNothing {
 		for p := range t.parts {

@@ -6,97 +6,96 @@ import (
 	"time"
 )
 
-// troubles are those of API servers, of networks and of what stands between, which
-// worlds got one after the other. Each is drawn from a source of its own, so that a
-// seed goes on meaning what it meant where it has none of them.
+// troubles are the faults of API servers and networks that worlds got later. Each is drawn from a source of its
+// own, so that a seed without it keeps its meaning.
 type troubles struct {
-	stalling
-	hanging
-	strain
-	holding
-	chronic
-	ending
-	remaking
-	spoiling
-	usurping
-	uidless
-	forsaking
-	clearing
-	failing
-	choosing
+	stallProfile
+	hangProfile
+	refusalProfile
+	finalizerProfile
+	permanentFaultProfile
+	namespaceDeletionProfile
+	recreationProfile
+	badImageProfile
+	takeoverProfile
+	uidlessProfile
+	lostObjectsProfile
+	nodeDeletionProfile
+	instanceFailureProfile
+	choiceProfile
 	hazard hazard
-	// dallies: of all that is written, only deletions come late. No seed draws it.
+	// dallies: of all writes, only deletions arrive late. No seed draws it.
 	dallies bool
 }
 
-// The sources: streams of random numbers that nothing else has.
+// The sources of random numbers, each for one profile alone.
 const (
-	stallSource   = widerSource + 0x57a11
-	hangSource    = widerSource + 0x4a461
-	chronicSource = widerSource + 0xc4801c
-	holdSource    = widerSource + 0x401d
-	strainSource  = widerSource + 0x57a14
-	endSource     = widerSource + 0xe4d
-	remadeSource  = widerSource + 0x4e3ade
+	stallSource          = widerSource + 0x57a11
+	hangSource           = widerSource + 0x4a461
+	permanentFaultSource = widerSource + 0xc4801c
+	holdSource           = widerSource + 0x401d
+	refusalSource        = widerSource + 0x57a14
+	endSource            = widerSource + 0xe4d
+	recreationSource     = widerSource + 0x4e3ade
 )
 
-// bother draws the troubles of the seed's world.
-func (c *profile) bother(seed uint64) {
+// drawTroubles draws the troubles of the seed's world.
+func (c *profile) drawTroubles(seed uint64) {
 	from := func(source uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, source)) }
-	if c.stalling.draw(from(stallSource)); c.stalls {
+	if c.stallProfile.draw(from(stallSource)); c.stalls {
 		c.trouble = max(c.trouble, 4)
 	}
-	c.hanging.draw(from(hangSource))
-	if c.strain.draw(from(strainSource)); c.overloads || c.forbids {
+	c.hangProfile.draw(from(hangSource))
+	if c.refusalProfile.draw(from(refusalSource)); c.overloads || c.forbids {
 		c.trouble = max(c.trouble, 3)
 	}
-	if c.chronic.draw(from(chronicSource)); c.ill != "" {
-		c.frailty = frailty{} // nobody else looks after what is affected
+	if c.permanentFaultProfile.draw(from(permanentFaultSource)); c.permanent != "" {
+		c.healthProfile = healthProfile{} // no controller handles the machines that the fault affects
 	}
-	c.spoil(from(spoilSource))
-	if c.holding.draw(from(holdSource)); c.holders {
+	c.drawBadImages(from(badImageSource))
+	if c.finalizerProfile.draw(from(holdSource)); c.foreignFinalizers {
 		c.trouble = max(c.trouble, 5)
 	}
-	c.ending.draw(from(endSource))
-	if c.remaking.draw(from(remadeSource)); c.remakes {
+	c.namespaceDeletionProfile.draw(from(endSource))
+	if c.recreationProfile.draw(from(recreationSource)); c.recreates {
 		c.trouble = max(c.trouble, 3)
 	}
-	if c.failing.draw(from(failSource)); c.gives {
+	if c.instanceFailureProfile.draw(from(failSource)); c.failsInstances {
 		c.fails()
 	}
-	if c.choosing.draw(from(chooseSource)); c.choices > 0 {
+	if c.choiceProfile.draw(from(chooseSource)); c.choices > 0 {
 		c.chooses()
 	}
 }
 
-// bothers are the deeds of the troubles.
-func (w *World) bothers() (out []func()) {
+// troubleActions are the actions of the troubles.
+func (w *World) troubleActions() (out []func()) {
 	if w.profile.stalls {
-		out = append(out, w.stall, w.stall, w.stall)
+		out = append(out, w.stallWatch, w.stallWatch, w.stallWatch)
 	}
-	if w.profile.holders {
-		out = append(out, w.holdOn, w.holdOn)
+	if w.profile.foreignFinalizers {
+		out = append(out, w.toggleForeignFinalizer, w.toggleForeignFinalizer)
 	}
-	if w.profile.forsakes {
-		out = append(out, w.forsake)
+	if w.profile.losesAllObjects {
+		out = append(out, w.loseAllObjects)
 	}
-	if w.profile.usurps {
-		out = append(out, w.usurp)
+	if w.profile.takeovers {
+		out = append(out, w.takeOverMidPass)
 	}
-	if w.profile.clears {
-		out = append(out, w.clearNodes)
+	if w.profile.deletesAllNodes {
+		out = append(out, w.deleteAllNodes)
 	}
-	if w.profile.gives {
-		out = append(out, w.spend)
+	if w.profile.failsInstances {
+		out = append(out, w.exhaustCloud)
 	}
 	if w.profile.choices > 0 {
-		out = append(out, shop{w}.sellOut, shop{w}.sellOut)
+		out = append(out, choiceStock{w}.sellOut, choiceStock{w}.sellOut)
 	}
-	return slices.Concat(out, w.uidlessDeeds(), w.strains(), risk{w}.deeds())
+	return slices.Concat(out, w.uidlessActions(), w.refusalActions(), hazardEffects{w}.actions())
 }
 
-// botherTimes are when troubles end by themselves.
-func (w *World) botherTimes() (out []time.Time) {
+// troubleTimes are the times at which troubles end by themselves.
+func (w *World) troubleTimes() (out []time.Time) {
 	for _, p := range w.procs {
 		for _, v := range p.views {
 			out = append(out, p.stalled[v])
@@ -105,19 +104,19 @@ func (w *World) botherTimes() (out []time.Time) {
 			out = append(out, t.hang.until)
 		}
 	}
-	return append(out, w.turned.overload.until, w.turned.denial.until)
+	return append(out, w.refusals.overload.until, w.refusals.denial.until)
 }
 
-// relent ends the troubles that do not last.
-func (w *World) relent() {
-	w.registerAgain()
-	risk{w}.returnTarget()
-	w.turned = turned{}
+// endTroubles ends the troubles that do not last.
+func (w *World) endTroubles() {
+	w.reregisterNodes()
+	hazardEffects{w}.returnTarget()
+	w.refusals = refusals{}
 	for _, p := range w.procs {
 		for v := range p.stalled {
 			p.stalled[v] = w.now
 		}
-		p.listen()
+		p.resumeWatches()
 		for _, t := range p.tasks {
 			t.hang.until = time.Time{}
 		}

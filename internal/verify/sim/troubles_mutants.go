@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// troubled are worlds with nothing but the trouble that is given.
+// troubled are worlds with only the given trouble.
 func troubled(bring func(*troubles)) func(*profile) {
 	return func(c *profile) {
 		percent := c.percent
@@ -23,7 +23,7 @@ func troubled(bring func(*troubles)) func(*profile) {
 	}
 }
 
-// troubleMutants are defects that only one of the later troubles shows.
+// troubleMutants are defects that show with one of the later troubles only.
 func troubleMutants() []Mutation {
 	return []Mutation{
 		{
@@ -55,13 +55,15 @@ func troubleMutants() []Mutation {
 		},
 		{
 			Name: "finalizers of others go with ours", Finds: []string{judge.OthersHold},
-			Client:  func(c client.Client, live client.Reader) (client.Client, client.Reader) { return greedy{c}, live },
-			Setting: troubled(func(t *troubles) { t.holders = true }),
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return finalizerRemover{c}, live
+			},
+			Setting: troubled(func(t *troubles) { t.foreignFinalizers = true }),
 		},
 		{
 			Name: "what fails is tried again at once, for ever", Finds: []string{judge.NotBusy},
 			Patience: func(p *lifecycle.Policy) { p.Delays = lifecycle.Delays{} },
-			Setting:  troubled(func(t *troubles) { t.ill = exhausted }),
+			Setting:  troubled(func(t *troubles) { t.permanent = exhausted }),
 		},
 		{
 			Name: "what a webhook denied is taken for done", Finds: []string{judge.HeldFirst},
@@ -105,7 +107,7 @@ func cachedNodes(c client.Client, live client.Reader) (client.Client, client.Rea
 	return c, nodesOf{live, c}
 }
 
-// mistaken is a client that mistakes the answers of API servers.
+// mistaken is a client that misreads the answers of API servers.
 type mistaken struct {
 	client.Client
 	takes func(verb string, o client.Object, err error) error
@@ -143,11 +145,11 @@ func (p mistakenPart) Create(ctx context.Context, o, part client.Object, opts ..
 	return p.c.takes(p.name, o, p.SubResourceClient.Create(ctx, o, part, opts...))
 }
 
-// greedy takes all finalizers off objects that it lets go.
-type greedy struct{ client.Client }
+// finalizerRemover removes all finalizers from objects that it releases.
+type finalizerRemover struct{ client.Client }
 
 // Patch implements [client.Writer].
-func (c greedy) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+func (c finalizerRemover) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	if all := o.GetFinalizers(); o.GetDeletionTimestamp() != nil && len(all) == 1 && all[0] == foreign {
 		o.SetFinalizers(nil)
 	}

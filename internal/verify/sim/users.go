@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// begin furnishes the world.
+// begin creates the first objects of the world.
 func (w *World) begin() {
 	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
-	w.remade.heirs = map[string]string{}
+	w.recreated.successors = map[string]string{}
 	w.beginVolumes()
-	w.each(func() { w.furnish(w.adapter.fixtures()) })
-	w.beginLies()
+	w.each(func() { w.createMissing(w.adapter.fixtures()) })
+	w.setUpFalseAnswers()
 	w.each(func() {
 		for range w.profile.sets {
 			w.createSet()
@@ -29,7 +29,7 @@ func (w *World) begin() {
 			w.createDeployment()
 		}
 	})
-	w.beginWard()
+	w.setUpHealthChecks()
 	for i := range w.profile.apps {
 		if w.profile.budgets {
 			w.budget(fmt.Sprint("app", i), w.chance(20) || w.profile.tight)
@@ -37,8 +37,8 @@ func (w *World) begin() {
 	}
 }
 
-// furnish makes what is not there.
-func (w *World) furnish(all []client.Object) {
+// createMissing creates the objects that do not exist.
+func (w *World) createMissing(all []client.Object) {
 	for _, o := range all {
 		if w.store.Lookup(o, client.ObjectKeyFromObject(o)) == nil {
 			_, err := w.store.Create(o)
@@ -47,26 +47,26 @@ func (w *World) furnish(all []client.Object) {
 	}
 }
 
-// stepUser is something that somebody does.
+// stepUser is one action of a user.
 func (w *World) stepUser() {
-	if w.profile.forsakes {
+	if w.profile.losesAllObjects {
 		return
 	}
 	if w.ended() {
-		w.lastDeeds()
+		w.namespaceDeletionActions()
 		return
 	}
 	if w.profile.deployments > 0 && w.chance(60) {
 		w.stepOwner()
 		return
 	}
-	deeds := []func(){
+	actions := []func(){
 		w.createSet, func() { w.createMachine(nil) }, w.scale, w.scale, w.scale,
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
 		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
 	}
-	deed, _ := pick(w, append(deeds, w.healthDeeds()...))
-	deed()
+	action, _ := pick(w, append(actions, w.healthDeeds()...))
+	action()
 }
 
 func (w *World) does(format string, args ...any) {
@@ -84,15 +84,13 @@ func (w *World) createSet() {
 	w.does("creates set %s of %d", s.GetName(), w.adapter.size(s))
 }
 
-// createMachine makes a machine of nobody's, sometimes under a name that was
-// used before.
+// createMachine creates a machine without a set, sometimes under a name that was used before.
 func (w *World) createMachine(labels map[string]string) {
 	w.createNamed(w.single(), labels)
 }
 
-// single is a name for a machine that no set makes. Machines of two APIs share it only
-// where their nodes have names of their own: two hosts of one name, of which neither
-// knows of the other, are no cluster.
+// single is a name for a machine without a set. Machines of two APIs share it only where their nodes have other
+// names: two hosts of one name that do not know of each other are no cluster.
 func (w *World) single() string {
 	name := "single"
 	if w.adapter.number > 0 && !w.profile.cloud.Hosts {
@@ -101,12 +99,12 @@ func (w *World) single() string {
 	return fmt.Sprintf("%s%d", name, w.between(1, 4))
 }
 
-// mostMachines is how many machines there are at most when people make one.
+// mostMachines bounds the machines that users create.
 const mostMachines = 12
 
 func (w *World) createNamed(name string, labels map[string]string) {
-	if len(w.store.All(w.adapter.machine)) >= mostMachines || labels != nil && w.profile.ails(name) {
-		return // nobody could adopt it
+	if len(w.store.All(w.adapter.machine)) >= mostMachines || labels != nil && w.profile.affects(name) {
+		return // no set could adopt it
 	}
 	m := w.adapter.newMachine(name)
 	if w.store.Lookup(m, client.ObjectKeyFromObject(m)) != nil {
@@ -130,7 +128,7 @@ func (w *World) anySet() client.Object {
 	return s
 }
 
-// anyMachine picks a machine that is on its way out, or one that is not.
+// anyMachine picks a machine that is being deleted, or one that is not.
 func (w *World) anyMachine(leaving bool) client.Object {
 	var fit []client.Object
 	for _, m := range w.store.All(w.adapter.machine) {
@@ -152,13 +150,13 @@ func (w *World) scale() {
 
 func (w *World) deleteMachine() {
 	if m := w.anyMachine(false); m != nil {
-		w.sendAway(m)
+		w.deleteObject(m)
 		w.does("deletes machine %s", m.GetName())
 	}
 }
 
-// sendAway deletes a machine or a set.
-func (w *World) sendAway(o client.Object) {
+// deleteObject deletes a machine or a set.
+func (w *World) deleteObject(o client.Object) {
 	w.must("delete "+o.GetName(), w.store.Delete(o, client.DeleteOptions{}))
 }
 
@@ -176,7 +174,7 @@ func (w *World) deleteSet() {
 	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
-// relabel takes a machine away from its set.
+// relabel removes a machine from its set.
 func (w *World) relabel() {
 	m := w.anyMachine(false)
 	if m == nil || m.GetLabels()[memberLabel] == "" || !w.chance(50) {
@@ -191,14 +189,14 @@ func (w *World) relabel() {
 	w.does("takes machine %s out of its set", m.GetName())
 }
 
-// offerMachine makes a machine that a set will adopt.
+// offerMachine creates a machine that a set will adopt.
 func (w *World) offerMachine() {
 	if s := w.anySet(); s != nil && w.chance(50) {
 		w.offer(s, w.single())
 	}
 }
 
-// offer makes a machine with the labels that s selects by.
+// offer creates a machine with the labels that s selects.
 func (w *World) offer(s client.Object, name string) {
 	wanted := map[string]string{}
 	all, _ := w.adapter.selector(s).Requirements()
@@ -238,7 +236,7 @@ func (w *World) hurry() {
 	w.does("asks to make short work of machine %s", m.GetName())
 }
 
-// cordon toggles a node whose machine stays.
+// cordon toggles the cordon of a node whose machine stays.
 func (w *World) cordon() {
 	n, ok := pick(w, objects(w, &corev1.Node{}))
 	if !ok {
@@ -261,7 +259,7 @@ func (w *World) deleteNode() {
 	w.does("deletes node %s", n.Name)
 }
 
-// loseSecret deletes the credentials, or puts them back.
+// loseSecret deletes the credentials, or recreates them.
 func (w *World) loseSecret() {
 	there := w.store.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: namespace, Name: secretName})
 	switch {
@@ -281,7 +279,7 @@ func (w *World) restoreSecret() {
 	}
 }
 
-// mendMachines lets machines go, and deployments go on.
+// mendMachines removes hooks and pauses.
 func (w *World) mendMachines() {
 	for _, m := range w.store.All(w.adapter.machine) {
 		if w.adapter.unhook != nil {
@@ -302,16 +300,16 @@ func (w *World) mendMachines() {
 	}
 }
 
-// mend takes out of the way what people only can.
-func (w *World) mend() {
+// repair removes the obstacles that only users can remove.
+func (w *World) repair() {
 	w.restoreSecret()
-	w.mendChecks()
-	w.lastImages()
-	w.mendDeceits()
-	w.letGoOf(false)
+	w.repairChecks()
+	w.endBadImages()
+	w.endMisdirection()
+	w.removeForeignFinalizers(false)
 	w.restoreClasses()
-	w.clearRequests()
-	w.unmask()
+	w.deleteUnapprovedRequests()
+	w.deleteHostileMachines()
 	if w.profile.collects {
 		w.each(w.approve)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// lease is what one process of several holds: those of both versions stand by for it.
+// lease is the lease that one of several processes holds: processes of both versions compete for it.
 type lease struct {
 	role role
 	api  int
@@ -24,9 +24,8 @@ type lease struct {
 
 func (p *process) lease() lease { return lease{p.role, p.adapter.number} }
 
-// beginVersions lets the earlier version run first, which makes objects that the
-// present one has to get along with.
-func (w *World) beginVersions() {
+// startEarlierVersions lets the earlier version run first: it creates objects that the present one must handle.
+func (w *World) startEarlierVersions() {
 	w.earlier = map[lease]bool{}
 	if !w.profile.versions {
 		return
@@ -38,8 +37,8 @@ func (w *World) beginVersions() {
 	}
 }
 
-// exchange makes a process of the other version take over: an upgrade, or a
-// downgrade. What the one has on the wire may still arrive.
+// exchange makes a process of the other version take over: an upgrade, or a downgrade. Requests of the old process
+// may still arrive.
 func (w *World) exchange() {
 	leading := slices.DeleteFunc(w.leading(), func(p *process) bool {
 		return p.role != machineRole && p.role != setRole && p.role != fleetRole
@@ -50,13 +49,13 @@ func (w *World) exchange() {
 }
 
 func (w *World) install(p *process, earlier bool) {
-	w.retire(p)
+	w.releaseLease(p)
 	w.earlier[p.lease()] = earlier
 	w.tracef(p.name(), "IS EXCHANGED, for an earlier version: %v, with %d passes under way", earlier, len(p.tasks))
 	w.start(p.role, p.adapter, w.staleness())
 }
 
-// upgrade makes the present version take over wherever it does not run.
+// upgrade makes the present version take over everywhere.
 func (w *World) upgrade() {
 	for _, p := range w.leading() {
 		if w.earlier[p.lease()] {
@@ -65,21 +64,19 @@ func (w *World) upgrade() {
 	}
 }
 
-// unknown are the annotations of machines that the earlier version does not know: it
-// neither reads nor writes them, and leaves them as they are. What it puts there in
-// memory is its own.
+// unknown are the machine annotations that the earlier version does not know: it neither reads nor writes them,
+// and keeps them. Its own values stay in memory.
 var unknown = []string{dialect.OriginAnnotation, dialect.OnNodeAnnotation}
 
 // earlierClient is a client of the earlier version.
 type earlierClient struct {
 	editing
 	p *process
-	// kept is what the process knows by itself that the present version would have
-	// stored, by the UID of the machine.
+	// kept is the process's own knowledge that the present version would have stored, by the UID of the machine.
 	kept map[types.UID]map[string]string
 }
 
-// ages makes p one of the earlier version, where that leads.
+// ages makes p a process of the earlier version, where that leads.
 func (p *process) ages() {
 	p.earlier = p.w.earlier[p.lease()]
 	if !p.earlier {
@@ -141,9 +138,8 @@ func (c earlierClient) keeps(o client.Object, own map[string]string) {
 	c.sees(o)
 }
 
-// sends is the patch as the earlier version makes it, and what that keeps to itself; nil
-// where that is all: it has nothing to write then. It writes the cluster of an instance
-// that it has seen.
+// sends returns the patch of the earlier version, and the values that it keeps in memory; a nil patch means that
+// there is nothing to write. It writes the cluster of an instance that it has seen.
 func (c earlierClient) sends(o client.Object, p client.Patch) (client.Patch, map[string]string, error) {
 	raw, err := p.Data(o)
 	if err != nil {
@@ -218,8 +214,7 @@ func (r earlierReader) List(ctx context.Context, list client.ObjectList, opts ..
 	})
 }
 
-// infrastructure is the cloud as p reaches it. Instances that the earlier version made
-// do not say whose they are.
+// infrastructure is the cloud as p reaches it. Instances of the earlier version have no owner tag.
 func (p *process) infrastructure() provider.Provider {
 	if h := p.w.hollow; h != nil {
 		return decorate.Own(hollowProvider{h, p.cloudGate}, owner)

@@ -12,21 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// databases are pods with a volume each, as a StatefulSet has them: a pod comes
-// back under its name when it is gone, and its volume follows it.
+// databases are pods with a volume each, as a StatefulSet has them: a pod is recreated under its name, and its
+// volume follows it.
 const databases = 3
 
 const (
 	driver   = "sim.csi"
 	attacher = "external-attacher/sim-csi"
-	// unmountTime is how long the cluster waits for a kubelet that is silent to
-	// let go of a volume.
+	// unmountTime is how long the cluster waits for a silent kubelet to unmount a volume.
 	unmountTime = 6 * time.Minute
 )
 
-// volumes is how far volumes are on their ways.
+// volumes is the state of attachments.
 type volumes struct {
-	// due is when the attacher is done with an attachment, by name.
+	// due is when the attacher finishes an attachment, by name.
 	due map[string]time.Time
 }
 
@@ -38,7 +37,7 @@ func volumeID(n int) corev1.AttachedVolume {
 	return corev1.AttachedVolume{Name: corev1.UniqueVolumeName("kubernetes.io/csi/" + driver + "^" + volumeName(n))}
 }
 
-// beginVolumes makes the volumes and their claims.
+// beginVolumes creates the volumes and their claims.
 func (w *World) beginVolumes() {
 	w.volumes = volumes{due: map[string]time.Time{}}
 	for n := range w.databases() {
@@ -62,8 +61,7 @@ func (w *World) databases() int {
 	return 0
 }
 
-// volumeActions are all that could happen to pods with volumes, and to their
-// volumes, now.
+// volumeActions are the possible actions on pods with volumes, and on their volumes.
 func (w *World) volumeActions() (out []func()) {
 	for n := range w.databases() {
 		pod := w.database(n)
@@ -92,7 +90,7 @@ func (w *World) database(n int) *corev1.Pod {
 	return pod
 }
 
-// attachment is that of volume n, to whatever node; nil when there is none.
+// attachment returns that of volume n, to any node; nil if none exists.
 func (w *World) attachment(n int) *storagev1.VolumeAttachment {
 	for _, a := range objects(w, &storagev1.VolumeAttachment{}) {
 		if ptr.Deref(a.Spec.Source.PersistentVolumeName, "") == volumeName(n) {
@@ -132,7 +130,7 @@ func (w *World) attached(n int, a *storagev1.VolumeAttachment, pod *corev1.Pod) 
 	w.edit(pod, "status", func(o client.Object) { o.(*corev1.Pod).Status.Phase = corev1.PodRunning })
 }
 
-// listVolume says on the node whether it has the volume.
+// listVolume writes to the node's status whether it has the volume.
 func (w *World) listVolume(n int, nodeName string, there bool) {
 	if on := w.node(nodeName); on != nil {
 		w.edit(on, "status", func(o client.Object) {
@@ -145,7 +143,7 @@ func (w *World) listVolume(n int, nodeName string, there bool) {
 	}
 }
 
-// detach are the steps by which a volume leaves a node on which no pod uses it.
+// detach are the steps that detach a volume from a node on which no pod uses it.
 func (w *World) detach(n int, a *storagev1.VolumeAttachment) []func() {
 	if a.DeletionTimestamp == nil {
 		return []func(){func() {

@@ -13,62 +13,59 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
 )
 
-// epoch is when every world begins.
+// epoch is the time at which every world begins.
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// widerSource is a stream of random numbers that no step has.
+// widerSource is a source of random numbers that no step uses.
 const widerSource = 1 << 63
 
-// World is all there is.
+// World is the whole simulation.
 type World struct {
 	o    Options
 	seed uint64
 	now  time.Time
-	// rng is the source of the present step; step is its number, -1 once the
-	// faults have stopped.
+	// rng is the source of the present step; step is its number, -1 after the faults have stopped.
 	rng  *rand.Rand
 	step int
 	calm bool
 
 	profile profile
-	// apis are those of the machines here, tells is the one whose turn it is: what
-	// people do next is about it.
+	// apis are those of the machines here. adapter is the API that the users' next actions are about.
 	apis    []*adapter
 	adapter *adapter
-	// named counts the names that sets have chosen: none comes twice.
+	// named counts the names that sets have chosen, so that each name is unique.
 	named int
-	// store is what the machines' cluster has stored, target what the cluster
-	// has that they join: the same, or another.
+	// store is the machines' API server, target that of the cluster that they join: the same, or another.
 	store, target *store.Store
 	cloud         *cloud.Cloud
 	procs         []*process
-	// serials is how many processes there were.
+	// serials counts all processes.
 	serials int
 	// spare are routines whose pass has ended.
 	spare []*routine
 	late  []lateEffect
 
-	kubelets map[string]*kubelet
-	owners   owners
-	losses   losses
-	lies     lies
-	backups  backups
-	remade   remade
-	outages  []outage
+	kubelets     map[string]*kubelet
+	owners       owners
+	losses       losses
+	falseAnswers falseAnswers
+	backups      backups
+	recreated    recreated
+	outages      []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool
-	// hollow is the infrastructure where it is kubemark's.
-	hollow  *hollow
-	volumes volumes
-	ward    ward
-	plight  plight
-	turned  turned
-	bad     badImage
-	// told is when somebody was last warned, by the names of what it was about.
+	// hollow is kubemark's cloud in worlds that use it.
+	hollow           *hollow
+	volumes          volumes
+	healthState      healthState
+	remediationState remediationState
+	refusals         refusals
+	bad              badImage
+	// told is the time of the last warning event, by the name of its object.
 	told map[string]time.Time
 
-	// judge sees every write. writing is the pass that writes to an API server now,
-	// nil when the world itself does; acting is that which calls the cloud.
+	// judge checks every write. writing is the pass that now writes to an API server, nil for the world's own
+	// writes; acting is the pass that calls the cloud.
 	judge           *judge.Judge
 	writing, acting *judge.Pass
 
@@ -77,30 +74,30 @@ type World struct {
 	trace     []string
 }
 
-// counts are what a run came to in numbers.
+// counts are the numbers of a run.
 type counts struct{ reconciles, writes, cloudCalls int }
 
-// newProfile is that of a seed, of whose first source r is; like is [Options.Cloud].
+// newProfile is that of a seed, whose first source is r; like is [Options.Cloud].
 func newProfile(seed uint64, r *rand.Rand, like string) profile {
-	c := newCharacter(r)
+	c := baseProfile(r)
 	c.widen(rand.New(rand.NewPCG(seed, widerSource)))
-	c.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
-	c.restore(rand.New(rand.NewPCG(seed, archiveSource)))
-	c.bother(seed)
-	c.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
-	c.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
-	c.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	c.drawMisdirection(rand.New(rand.NewPCG(seed, misdirectionSource)))
+	c.restore(rand.New(rand.NewPCG(seed, backupSource)))
+	c.drawTroubles(seed)
+	c.compromisedProfile.draw(rand.New(rand.NewPCG(seed, compromisedSource)))
+	c.certificateProfile.draw(rand.New(rand.NewPCG(seed, certificateSource)))
+	c.externalRemediationProfile.draw(rand.New(rand.NewPCG(seed, externalRemediationSource)))
 	c.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
-	c.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
-	c.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
-	c.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
+	c.remediationProfile.draw(rand.New(rand.NewPCG(seed, remediationSource)))
+	c.oldCheckProfile.draw(rand.New(rand.NewPCG(seed, oldCheckSource)))
+	c.helperProfile.draw(rand.New(rand.NewPCG(seed, helperSource)))
 	c.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
-	c.liken(seed, like)
+	c.drawCloudLikeness(seed, like)
 	return c
 }
 
 func newWorld(seed uint64, o Options) *World {
-	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormSize}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.profile = newProfile(seed, w.rng, o.Cloud)
 	if m := o.Mutation; m != nil && m.Setting != nil {
@@ -111,21 +108,21 @@ func newWorld(seed uint64, o Options) *World {
 	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.profile.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
-		Cut:  func() bool { return w.faulty(cloudCut) },
-		Fate: w.fate,
+		Cut:          func() bool { return w.faulty(cloudCut) },
+		StartFailure: w.startFailure,
 		OnCreate: func(i *cloud.Machine) {
-			risk{w}.rename(i)
+			hazardEffects{w}.rename(i)
 			w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0)
 		},
 		OnStop: func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
-	w.cloud.Choices, w.cloud.Full = shop{w}.choices(), shop{w}.full
+	w.cloud.Choices, w.cloud.Full = choiceStock{w}.choices(), choiceStock{w}.full
 	w.openPower()
-	sky{w}.open()
+	cloudModel{w}.open()
 	w.openHollow()
-	w.hold()
+	w.openJudge()
 	w.begin()
-	w.beginVersions()
+	w.startEarlierVersions()
 	for _, of := range w.apis {
 		for _, role := range w.roles(of) {
 			w.start(role, of, 0)
@@ -137,8 +134,8 @@ func newWorld(seed uint64, o Options) *World {
 	return w
 }
 
-// roles are what runs for an API. Where there are no deployments, nobody looks for
-// them; nor for orphans where none are collected.
+// roles are the controllers that run for an API. Worlds without deployments or without a collector run no
+// controller for these.
 func (w *World) roles(of *adapter) []role {
 	all := []role{machineRole, setRole}
 	if w.profile.deployments > 0 {
@@ -149,19 +146,19 @@ func (w *World) roles(of *adapter) []role {
 			all = append(all, orphanRole)
 		}
 	}
-	// A node that has no provider ID yet may be taken by the machine of the other API
-	// that has its name, which lets go of it later.
+	// The machine of the other API with the node's name may take a node without a provider
+	// ID, and releases it later.
 	if of.runNodes != nil && (w.profile.collects || len(w.apis) > 1) {
 		all = append(all, nodeRole)
 	}
 	if w.profile.checks && of.number == 0 {
 		all = append(all, healthRole)
-		if w.aged() {
+		if w.hasOldChecks() {
 			all = append(all, oldHealthRole)
 		}
 	}
-	if w.profile.aided {
-		all = append(all, aideRole)
+	if w.profile.helpers {
+		all = append(all, helperRole)
 	}
 	return all
 }
@@ -176,11 +173,11 @@ func (w *World) roll(n int) int          { return w.rng.IntN(n) }
 func (w *World) chance(percent int) bool { return percent > 0 && w.rng.IntN(100) < percent }
 func (w *World) between(a, b int) int    { return a + w.rng.IntN(b-a+1) }
 
-// faulty reports whether the fault occurs here and now. It draws in calm steps
-// too, so that calm changes nothing else.
+// faulty reports whether the fault occurs here and now. It draws in calm steps too, so that calm changes nothing
+// else.
 func (w *World) faulty(f fault) bool { return w.chance(w.profile.percent[f]) && !w.calm }
 
-// pick chooses one of n things; the last of them when there is none is -1.
+// pick chooses one of all; false: none exists.
 func pick[T any](w *World, all []T) (one T, ok bool) {
 	if len(all) == 0 {
 		return one, false
@@ -194,7 +191,7 @@ func (w *World) tracef(who, format string, args ...any) {
 	}
 }
 
-// broken notes the first broken promise. The run ends with the step.
+// broken records the first broken promise. The run ends with the step.
 func (w *World) broken(statement, format string, args ...any) {
 	if w.violation == nil {
 		w.violation = &Violation{Statement: statement, Detail: fmt.Sprintf(format, args...), Step: w.step}
@@ -202,7 +199,7 @@ func (w *World) broken(statement, format string, args ...any) {
 	}
 }
 
-// live is a whole run.
+// live runs the whole world.
 func (w *World) live() {
 	defer w.shutdown()
 	if w.profile.grown && !w.grow() {
@@ -227,11 +224,11 @@ func (w *World) live() {
 	w.quiesce()
 }
 
-// grow lets the world come to rest and begins a rollout, so that the faults
-// meet it half way. It reports whether the world came to rest.
+// grow lets the world come to rest and begins a rollout, so that the faults hit it half way. It reports whether
+// the world came to rest.
 func (w *World) grow() bool {
 	w.step, w.calm = -1, true
-	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+	if !w.converge(judge.Converges, w.unsettled, w.intervene) {
 		return false
 	}
 	w.each(func() {
@@ -239,14 +236,14 @@ func (w *World) grow() bool {
 			w.edit(d, "", func(o client.Object) { w.adapter.fleet.roll(o, 1+i%2) })
 		}
 	})
-	w.ripen()
+	w.waitForBadRollout()
 	return w.violation == nil
 }
 
-// act is one step: the seed chooses who acts.
+// act is one step: the seed chooses the actor.
 func (w *World) act() {
 	w.chooseAPI()
-	w.stepEnding()
+	w.stepNamespaceDeletion()
 	if w.chance(w.profile.trouble) {
 		w.stepTrouble()
 		return
@@ -271,8 +268,7 @@ func (w *World) act() {
 	}
 }
 
-// getOn lets somebody make some progress besides: a rollout takes many passes
-// of all controllers in turn.
+// getOn lets some controller make progress besides: a rollout takes many passes of all controllers in turn.
 func (w *World) getOn() {
 	p, ok := pick(w, w.leading())
 	if !ok {
@@ -305,7 +301,7 @@ var actors = []struct {
 	{1, (*World).stepDeath},
 }
 
-// objects returns the objects of the kind of example as they truly are.
+// objects returns the objects of the kind of example as they are stored.
 func objects[T client.Object](w *World, example T) []T {
 	all := w.home(example).All(example)
 	out := make([]T, len(all))
@@ -315,8 +311,7 @@ func objects[T client.Object](w *World, example T) []T {
 	return out
 }
 
-// ofNodes is a Node to ask by: worlds ask so often that making one each time was a
-// fifth of all memory.
+// ofNodes is an example of a Node: creating one for each question took a fifth of all memory.
 var ofNodes = &corev1.Node{}
 
 func (w *World) node(name string) *corev1.Node {
@@ -324,14 +319,14 @@ func (w *World) node(name string) *corev1.Node {
 	return n
 }
 
-// must makes a write of the world's own.
+// must ends the run if a write of the world itself fails.
 func (w *World) must(what string, err error) {
 	if err != nil {
 		panic(fmt.Sprintf("seed %d: the world cannot %s: %v", w.seed, what, err))
 	}
 }
 
-// edit changes an object in place, as somebody who read it live would.
+// edit changes an object in place, as a client that reads it live would.
 func (w *World) edit(o client.Object, part string, change func(client.Object)) {
 	c := o.DeepCopyObject().(client.Object)
 	change(c)

@@ -62,7 +62,7 @@ var (
 	groupTexts = []string{"machine.openshift.io", "machine.sapcloud.io", "openshift", "gardener"}
 )
 
-// APIs checks that nothing else is wired for one API by its name: whoever needs to know the APIs ranges over their table.
+// APIs checks that no other code names one API: code for all APIs ranges over their table.
 func APIs(files []*File) []Violation {
 	return each(files, func(file *File) []Violation {
 		if file.Test || withinAny(file.Dir(), apiRooms) || slices.Contains(apiFiles, file.Path) {

@@ -105,7 +105,7 @@ func Walks(name, text string, files []*File) []Violation {
 	return violations
 }
 
-// linesOf is how long the top-level declarations of a name are, comments included; 0 where there is none.
+// linesOf is the length of a name's top-level declarations, comments included; 0 if it has none.
 func linesOf(file *File, name string) (lines int) {
 	for _, decl := range file.Syntax.Decls {
 		switch decl := decl.(type) {

@@ -16,10 +16,10 @@ const MaxTrackedBytes = 1 << 20
 // traces are signs of the machine or network that a file was written on. The expressions are put together from parts so
 // that this file does not find itself.
 var traces = map[string]*regexp.Regexp{
-	"a path of somebody's machine": regexp.MustCompile(`(^|[\s"'` + "`" + `=(:])/(work/(main|shared|seeds)|ro` + `ot/[a-z.]|ho` + `me/[a-z]|Us` + `ers/[A-Za-z]|tmp/bash_)`),
-	"a private package registry":   regexp.MustCompile(`(?i)\b(arti` + `factory|jf` + `rog|nexus\.[a-z]|GO` + `PROXY=http)`),
-	"a mark of a merge":            regexp.MustCompile(`^(<{7}|>{7}) `),
-	"a private network address":    regexp.MustCompile(`https?://(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)`),
+	"a path of a user's machine": regexp.MustCompile(`(^|[\s"'` + "`" + `=(:])/(work/(main|shared|seeds)|ro` + `ot/[a-z.]|ho` + `me/[a-z]|Us` + `ers/[A-Za-z]|tmp/bash_)`),
+	"a private package registry": regexp.MustCompile(`(?i)\b(arti` + `factory|jf` + `rog|nexus\.[a-z]|GO` + `PROXY=http)`),
+	"a mark of a merge":          regexp.MustCompile(`^(<{7}|>{7}) `),
+	"a private network address":  regexp.MustCompile(`https?://(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)`),
 }
 
 // Hygiene checks the text of one tracked file.

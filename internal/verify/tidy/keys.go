@@ -18,7 +18,7 @@ const keyPrefix = "millwright.dev/"
 var indexes = []string{"millwright.dev/deployment-uid", "millwright.dev/node-name", "millwright.dev/controller-uid"}
 
 // Keys checks that what is shipped spells no key of ours outside of the package that lists and explains them. Providers are
-// let through, with what several of them share: their tags are on instances, and whoever judges the product has words of his own.
+// exempt, with their shared packages: their tags are on instances, and packages that judge the product have names of their own.
 func Keys(files []*File) []Violation {
 	return each(files, func(file *File) []Violation {
 		if file.Test || file.Generated || !withinAny(file.Dir(), shipped) || withinAny(file.Dir(), []string{keysRoom, "providers", "provider/kubeapi"}) {

@@ -31,7 +31,7 @@ func impurities(file *File) []Violation {
 		case *ast.GoStmt:
 			violations = append(violations, file.violation(node.Pos(), "starts a goroutine: a decision is computed where it is asked for"))
 		case *ast.SendStmt, *ast.SelectStmt:
-			violations = append(violations, file.violation(node.Pos(), "uses a channel: a decision waits for nobody"))
+			violations = append(violations, file.violation(node.Pos(), "uses a channel: a decision does not wait"))
 		case *ast.SelectorExpr:
 			if isPackage(node.X, "fmt") && strings.HasPrefix(node.Sel.Name, "Print") {
 				violations = append(violations, file.violation(node.Pos(), "prints: return a reason instead"))

@@ -48,7 +48,7 @@ func readsValues(file *File) bool {
 	return !file.Test && !file.Generated && file.Dir() != keysRoom && (withinAny(file.Dir(), shipped) || within(file.Dir(), "internal/plugin"))
 }
 
-// parsed reports whether a key is ours, and has a form that somebody has to understand.
+// parsed reports whether a key is ours, and has a form that some package has to parse.
 func parsed(key string) bool {
 	return slices.ContainsFunc(millwright.Keys(), func(k millwright.Key) bool { return k.Name == key && k.Form != millwright.Text })
 }

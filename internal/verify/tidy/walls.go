@@ -96,7 +96,7 @@ var walls = []wall{
 		rooms: []string{"providers", "adapters"},
 		out:   []string{"./dev", "./tools"},
 		tests: true,
-		why:   "a provider meets the double of its cloud in its tests only",
+		why:   "a provider uses its cloud's simulator in its tests only",
 	},
 	{
 		rooms: shipped,
@@ -107,7 +107,7 @@ var walls = []wall{
 	{
 		rooms: []string{""}, except: []string{"dev", "internal/runtime/trace", "internal/runtime/run", "serve/test/traces"},
 		out: []string{"go.opentelemetry.io", "./internal/runtime/trace"},
-		why: "whoever is traced is given a tracer, and knows keys and values: nothing but the process knows of OpenTelemetry",
+		why: "traced packages get a tracer, and know keys and values: only the process knows of OpenTelemetry",
 	},
 	{
 		rooms: []string{"internal/plugin"},

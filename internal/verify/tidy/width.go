@@ -264,6 +264,6 @@ const widthHeader = `# What is over the limits of internal/verify/tidy/width.go,
 #
 #	go test ./internal/verify/tidy -run TestWidth -update
 #
-# records what has become narrower, and never what has become wider. Whoever renames a type edits its line. To take the whole
+# records what has become narrower, and never what has become wider. After renaming a type, edit its line. To take the whole
 # tree as it is, after a merge of many changes, empty this file first.
 `

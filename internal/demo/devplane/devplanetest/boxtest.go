@@ -223,7 +223,7 @@ func Run(t testing.TB, start func(context.Context) error) {
 	})
 }
 
-// FreePort is a port of loopback that nobody listens on and nobody else is given while this process runs.
+// FreePort is a free port of loopback, which no other caller gets while this process runs.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := ports.Free()

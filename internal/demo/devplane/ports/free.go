@@ -8,7 +8,7 @@ var kept struct {
 	Claims
 }
 
-// Free returns a port of 127.0.0.1 that nobody listens on. Nobody who asks here is given it again while this process runs.
+// Free returns a free port of 127.0.0.1. It returns each port once while this process runs.
 func Free() (int, error) {
 	kept.Lock()
 	defer kept.Unlock()

@@ -1,5 +1,5 @@
 // Package ports chooses ports of loopback for programs that are about to start. Such a port must stay free from the moment it is chosen
-// until the program listens on it, which a port that the kernel chose does not: the next connection that anybody opens may be given it.
+// until the program listens on it. A port that the kernel chose does not: the next connection of any process may get it.
 package ports
 
 import (
@@ -25,7 +25,7 @@ type Claims struct {
 	sockets []net.Listener
 }
 
-// Take claims a port of 127.0.0.1. The error is [syscall.EADDRINUSE] when somebody listens on it or has claimed it.
+// Take claims a port of 127.0.0.1. The error is [syscall.EADDRINUSE] if a process listens on it or has claimed it.
 //
 // Between processes a claim is an abstract socket, which ends with its process and leaves no file; systems other than Linux have none, and
 // there two starts at once may collide.

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// pollInterval is how often Stop looks whether a process is gone.
+// pollInterval is how often Stop checks whether a process has ended.
 const pollInterval = 20 * time.Millisecond
 
 // killPatience is how long a process may take to go after SIGKILL: it is the kernel's time, not the program's.
 const killPatience = 5 * time.Second
 
-// ID identifies one process of this machine for good, across restarts of whoever holds it and of the machine.
+// ID identifies one process of this machine for good, across restarts of the ID's holder and of the machine.
 type ID struct {
 	PID int `json:"pid"`
 	// Started is opaque: it differs for every process that ever has this PID.
@@ -111,7 +111,7 @@ func (id ID) Alive() bool {
 	return err == nil && started == id.Started
 }
 
-// Signal sends a signal to the process; a process that is gone is no error.
+// Signal sends a signal to the process; a process that has ended is no error.
 func (id ID) Signal(signal syscall.Signal) error {
 	if !id.Alive() {
 		return nil
@@ -127,7 +127,7 @@ func (id ID) Signal(signal syscall.Signal) error {
 }
 
 // Stop ends the process: SIGTERM, and SIGKILL when it is still there after grace or when ctx ends. It returns once the
-// process is gone; a process that is gone already is no error.
+// process has ended; a process that has already ended is no error.
 func (id ID) Stop(ctx context.Context, grace time.Duration) error {
 	if err := id.Signal(syscall.SIGTERM); err != nil {
 		return err

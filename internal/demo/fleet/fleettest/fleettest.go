@@ -1,5 +1,5 @@
 // Package fleettest lets the program of an adapter's reference take the place of a machine controller, on a real control plane, over a
-// played OpenStack.
+// simulated OpenStack.
 package fleettest
 
 import (

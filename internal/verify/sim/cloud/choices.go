@@ -4,7 +4,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// named is the choice of the name, the first if it is empty; the zero value: there is none.
+// named returns the choice with the name, or the first if the name is empty; the zero value if it does not exist.
 func named(choices []provider.Choice, name string) (one provider.Choice) {
 	for _, o := range choices {
 		if name == "" || o.Name == name {
@@ -14,7 +14,7 @@ func named(choices []provider.Choice, name string) (one provider.Choice) {
 	return one
 }
 
-// chosen is what to make an instance of, if there is room for it.
+// chosen returns the choice for an instance, if it has capacity.
 func chosen(c *Cloud, name string) (provider.Choice, error) {
 	one := named(c.Choices, name)
 	if name != "" && one.Name == "" {

@@ -1,8 +1,6 @@
-// Package cloud is an infrastructure for simulation: instances with parts of
-// their own (a disk, a network interface), client tokens that make creation
-// idempotent, listings that run behind, slow starts and stops, and sudden
-// death. It fails only as its caller's gate tells it to. It is not safe for
-// concurrent use.
+// Package cloud is a simulated cloud: instances with parts of their own (a disk, a network interface), client
+// tokens that make creation idempotent, listings that lag, slow starts and stops, and sudden death. It fails only
+// when its caller's gate says so. It is not safe for concurrent use.
 package cloud
 
 import (
@@ -14,61 +12,58 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Traits are what kind of infrastructure it is.
+// Traits describe the kind of cloud.
 type Traits struct {
-	// Lag bounds how far listings run behind; it is declared as
-	// [provider.Traits].ReadLag. LagByID: so do look-ups by an instance's own ID.
+	// Lag bounds the delay of listings; it is declared as [provider.Traits].ReadLag. LagByID: so do look-ups by an
+	// instance's own ID.
 	Lag     time.Duration
 	LagByID bool
-	// Boot and Stop bound how long an instance takes to start and to go.
+	// Boot and Stop bound how long an instance takes to start and to terminate.
 	Boot, Stop time.Duration
-	// Lingers: instances that are gone stay listed as terminated.
+	// Lingers: terminated instances stay listed.
 	Lingers bool
-	// Named: sessions can tell which account they open. Hosts: nodes have other
-	// names than machines. Scarce: addresses are given to others as soon as they
-	// are free.
+	// Named: sessions can tell which account they open. Hosts: nodes have other names than machines. Scarce:
+	// addresses are reused as soon as they are free.
 	Named, Hosts, Scarce bool
-	// Unforetold: it does not say under which names nodes will register.
+	// Unforetold: it does not predict the names of nodes.
 	Unforetold bool
-	// Demanding: it needs a spec to know where to ask. ByName: who looks for a machine's
-	// instance is shown what has its name, too.
+	// Demanding: it needs a spec to know where to look. ByName: the look-up of a machine's instance also shows
+	// instances of the machine's name.
 	Demanding, ByName bool
 
 	Habits
 }
 
-// Cloud is the infrastructure.
+// Cloud is the simulated cloud.
 type Cloud struct {
 	Traits
 	Turns
 	Now func() time.Time
 	// Roll returns a random number below n.
 	Roll func(n int) int
-	// Half is asked whether a creation is to fail half way.
+	// Half reports whether a creation fails half way.
 	Half func() bool
-	// Cut is asked whether a listing is to end early.
+	// Cut reports whether a listing ends early.
 	Cut func() bool
-	// Fate is asked what becomes of each instance that is accepted; nil: it starts.
-	Fate func(*Machine) *Fate
-	// Choices are what specs allow to make instances of; none: they name none. Full is
-	// asked why there is no room for one; nil: there is.
+	// StartFailure returns the failure of each accepted instance; nil: it starts.
+	StartFailure func(*Machine) *StartFailure
+	// Choices are those that specs allow for instances; empty: they name none. Full returns why one has no
+	// capacity; nil: it has.
 	Choices []provider.Choice
 	Full    func(provider.Choice) *provider.Error
-	// Late is for how long the call being carried out was on its way. Listings
-	// run behind the caller by Lag in all.
+	// Late is for how long the present call was on its way. Listings lag behind the caller by Lag in all.
 	Late time.Duration
-	// OnCreate and OnStop are told of every instance that is made, and of
-	// every one that a caller sends away while it runs.
+	// OnCreate and OnStop are called for each new instance, and for each running one that a caller terminates.
 	OnCreate, OnStop func(*Machine)
-	// Power is how it reboots instances, OnReboot is told of each that it reboots.
+	// Power is how it reboots instances, OnReboot is called for each reboot.
 	Power    Power
 	OnReboot func(*Machine)
-	// Hides is asked whether the cloud denies that there is the instance, Refuses
-	// whether it knows what a spec means; nil: never, and always.
+	// Hides reports whether the cloud hides the instance, Refuses returns an error if it refuses the spec; nil: it
+	// does neither.
 	Hides   func(*Machine) bool
 	Refuses func() error
-	// Others are parts at another infrastructure that is mirrored here, OnKill has an
-	// instance taken back there; nil: none is.
+	// Others are parts at another cloud that is mirrored here, OnKill terminates an instance there; nil: no cloud
+	// is mirrored.
 	Others func(uid string) []*Part
 	OnKill func(*Machine)
 
@@ -83,26 +78,25 @@ type Machine struct {
 	Name, IP       string
 	// Host is the name of its node.
 	Host string
-	// Owner and Namespace are those that it was made with; empty when it was made
-	// by hand.
+	// Owner and Namespace are its tags; empty if users created it.
 	Owner, Namespace        string
 	UserData                []byte
 	Created, listed, booted time.Time
 	// gone is when it ceases, or ceased, to exist; zero while it stays.
 	gone time.Time
-	// Died says that nobody asked for it.
+	// Died says that no client terminated it.
 	Died bool
-	// Called is its provider ID where another infrastructure gave it one.
+	// Called is its provider ID from another cloud.
 	Called string
-	// Choice is what it was made of.
+	// Choice is its choice.
 	Choice provider.Choice
 	// request is that of its last reboot.
 	request string
 	end     end
-	course
+	progress
 }
 
-// Part is something made for an instance that outlives it.
+// Part is a resource of an instance that outlives it.
 type Part struct {
 	Place
 	UID, Name        string
@@ -110,11 +104,11 @@ type Part struct {
 	made, listed     time.Time
 	// gone is when it was removed.
 	gone time.Time
-	// held: whoever made it is about to use it.
+	// held: its creator is about to use it.
 	held bool
 }
 
-// ProviderID is what the instance's node will carry.
+// ProviderID is the provider ID of the instance's node.
 func (m *Machine) ProviderID() string { return cmp.Or(m.Called, "sim:///"+m.ID) }
 
 // Exists reports whether the instance exists at now.
@@ -123,16 +117,15 @@ func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Bef
 // Gone is when it ceases, or ceased, to exist; zero while it stays.
 func (m *Machine) Gone() time.Time { return m.gone }
 
-// Runs reports whether it has started and was not sent away.
+// Runs reports whether it has started and was not terminated.
 func (m *Machine) Runs(now time.Time) bool {
-	return m.hopeful() && !m.off && !now.Before(m.booted) && m.gone.IsZero()
+	return m.startsEventually() && !m.off && !now.Before(m.booted) && m.gone.IsZero()
 }
 
-// Machines are all instances that were ever made, oldest first.
+// Machines are all instances ever created, oldest first.
 func (c *Cloud) Machines() []*Machine { return c.machines }
 
-// Existing are the instances of the machine with the UID, or of all, that
-// exist.
+// Existing are the existing instances, of the machine with the UID or of all.
 func (c *Cloud) Existing(uid string) (out []*Machine) {
 	for _, m := range c.machines {
 		if (uid == "" || m.UID == uid) && m.Exists(c.Now()) {
@@ -142,7 +135,7 @@ func (c *Cloud) Existing(uid string) (out []*Machine) {
 	return out
 }
 
-// Parts are the parts, of the machine with the UID or of all, that exist.
+// Parts are the existing parts, of the machine with the UID or of all.
 func (c *Cloud) Parts(uid string) (out []*Part) {
 	if c.Others != nil {
 		return c.Others(uid)
@@ -166,7 +159,7 @@ func (c *Cloud) Kill(m *Machine) {
 	m.Died = true
 }
 
-// Next is when something changes by the passing of time alone; zero: never.
+// Next is when something changes by itself; zero: never.
 func (c *Cloud) Next() time.Time {
 	var next time.Time
 	soonest := func(t time.Time) {
@@ -198,10 +191,10 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 	return d * time.Duration(c.Roll(11)) / 10
 }
 
-// create makes the parts and the instance, or finds the one of the token.
+// create creates the parts and the instance, or finds the one of the token.
 func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
 	wanted := named(c.Choices, want.Choice)
-	n := creation{c: c, at: placeOf(class), ref: ref, token: token, choice: wanted, heedless: ctx.Value(heedless{}) != nil}
+	n := creation{c: c, at: placeOf(class), ref: ref, token: token, choice: wanted, ignoresOwner: ctx.Value(ignoresOwner{}) != nil}
 	if m := n.found(); m != nil {
 		return m, nil
 	}
@@ -221,16 +214,16 @@ func (c *Cloud) create(ctx context.Context, class provider.Class, ref provider.R
 	m := c.accept(Machine{
 		UID: ref.UID, Token: token, Place: n.at, Name: ref.Name, Owner: class.Owner, Namespace: ref.Namespace, UserData: want.UserData, Choice: made,
 	})
-	c.seal(m)
+	c.decideFailure(m)
 	c.machines = append(c.machines, m)
 	c.OnCreate(m)
 	return m, nil
 }
 
-// Renamed is how the name of a node begins that its kubelet calls otherwise than the cloud foretells, which is what follows.
+// Renamed is the prefix of the node names of kubelets that do not use the cloud's predicted name.
 const Renamed = "renamed-"
 
-// accept is an instance that is asked for, as it begins.
+// accept is a requested instance as it begins.
 func (c *Cloud) accept(m Machine) *Machine {
 	n, now := len(c.machines)+1, c.Now()
 	m.ID, m.IP = fmt.Sprintf("i-%d", n), c.address(n)
@@ -242,7 +235,7 @@ func (c *Cloud) accept(m Machine) *Machine {
 	return &m
 }
 
-// Add makes an instance that nobody asked for through the gate, without parts.
+// Add creates an instance without a request through the gate, and without parts.
 func (c *Cloud) Add(at Place, uid, name string) *Machine {
 	n, now := len(c.machines)+1, c.Now()
 	m := &Machine{
@@ -254,7 +247,7 @@ func (c *Cloud) Add(at Place, uid, name string) *Machine {
 	return m
 }
 
-// part makes a part unless it is there, which it returns then.
+// part creates a part, or returns the existing one.
 func (c *Cloud) part(made Part) *Part {
 	for _, p := range c.Parts(made.UID) {
 		if p.Name == made.Name && p.Place == made.Place {
@@ -289,7 +282,7 @@ func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// namesakes are instances of others that a look-up for ref shows for their name.
+// namesakes are instances of others that a look-up for ref shows because of their name.
 func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 	if !c.ByName {
 		return nil
@@ -302,8 +295,8 @@ func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// remove sends away what was made for the UID of ref and what is given, and then the parts;
-// without a UID only what is given. It reports whether nothing is left as far as it can see.
+// remove terminates the instances of ref's UID and the given ones, and then deletes the parts; without a UID only
+// the given ones. It reports whether nothing is left as far as it can see.
 func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (done bool, err error) {
 	now := c.Now()
 	var targets []*Machine
@@ -326,10 +319,10 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (d
 		}
 		if !m.leaves(now) {
 			c.OnStop(m)
-			dismiss(c, m)
+			terminate(c, m)
 			if ref.UID != "" && m.UID != "" && m.UID != ref.UID {
 				for _, p := range c.Parts(m.UID) {
-					p.gone = m.gone // made for a former UID: it goes with the instance
+					p.gone = m.gone // of a former UID: it is deleted with the instance
 				}
 			}
 		}
@@ -341,7 +334,7 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) (d
 	return c.removeParts(at, ref.UID), nil
 }
 
-// removeParts removes what can be seen and is not in use.
+// removeParts deletes the visible parts that are not in use.
 func (c *Cloud) removeParts(at Place, uid string) bool {
 	for _, p := range c.Parts(uid) {
 		if c.Now().Before(p.listed) || p.Place != at {

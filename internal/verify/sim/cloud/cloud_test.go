@@ -176,7 +176,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// An instance that carries no UID goes only when it is given, and takes nobody's parts along.
+// An instance without a UID is deleted only when it is given, without the parts of any machine.
 func TestDeleteLeavesWhatIsNotGiven(t *testing.T) {
 	w := newWorld(Traits{})
 	s := w.open(t)

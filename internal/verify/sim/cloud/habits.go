@@ -7,74 +7,73 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Habits are what some clouds do and others do not. The zero value has none.
+// Habits are the properties of some clouds. The zero value has none.
 type Habits struct {
 	// Like is the cloud that has them; empty: none in particular.
 	Like string
-	// Recalls is for how long after a creation its token stands for what it made, gone or
-	// not. Once that is over it stands for what exists only; zero: it is never over.
+	// Recalls is for how long after a creation its token stands for the instance, terminated or not. After that it
+	// stands only for an existing one; zero: for ever.
 	Recalls time.Duration
-	// Keeps is how long what is gone stays listed where it Lingers; zero: for ever.
-	// Operations: only what was given up does, as the operation that was to make it.
+	// Keeps is how long terminated instances stay listed where the cloud Lingers; zero: for ever. Operations: only
+	// failed instances stay listed, as their create operation.
 	Keeps      time.Duration
 	Operations bool
-	// Marks bounds for how long an instance does not say yet whose it is: its tags are
-	// written, or seen, later.
+	// Marks bounds for how long an instance has no owner tags yet: they are written, or become visible, later.
 	Marks time.Duration
-	// Makes is how instances are made.
+	// Makes is how the cloud creates instances.
 	Makes Making
-	// Unique: no two instances of a place have one name. Busy: what is being made, or
-	// started, cannot be removed.
+	// Unique: names are unique within a place. Busy: an instance that is being created or started cannot be
+	// terminated.
 	Unique, Busy bool
-	// Addressed: nodes are called by their addresses.
+	// Addressed: node names come from addresses.
 	Addressed bool
-	// Limit is on all calls of the account.
+	// Limit bounds all calls of the account.
 	Limit Limit
 }
 
-// Limit is on calls: so many at once, and so many in a minute. After is for how long
-// nothing is let through once there were more, which is told; zero: they are refused one
-// by one, and nothing is told. The zero value: there is none.
+// Limit bounds calls: the burst, and the calls in a minute. After is for how long every call is refused once there
+// were more, which the error reports; zero: each excess call is refused without a time. The zero value is no
+// limit.
 type Limit struct {
 	AtOnce, PerMinute int
 	After             time.Duration
 }
 
-// Making is how a cloud makes instances.
+// Making is how a cloud creates instances.
 type Making string
 
 // The ways. The zero value is by one call.
 const (
-	// InSteps: disk and interface come first, by their names, and the instance by another
-	// call. Much may happen in between.
+	// InSteps: a first call creates disk and interface, by their names, and another one the instance. Much may
+	// happen in between.
 	InSteps Making = "in steps"
-	// ByInterface: so it is, and no token is known: whoever makes the interface may ask for
-	// the instance, and others wait for [lease].
+	// ByInterface: the same without tokens: the creator of the interface may create the instance, and others wait
+	// for [lease].
 	ByInterface Making = "by its interface"
-	// InZones: by one call, whose token stands for what it made in one zone only.
+	// InZones: by one call, whose token stands for the instance in one zone only.
 	InZones Making = "in zones"
 	// SwitchedOff: by one call, and off, until it is initialized.
 	SwitchedOff Making = "switched off"
 )
 
-// WhileThere is the [Habits.Recalls] of clouds that know what they made by what is there.
+// WhileThere is the [Habits.Recalls] of clouds whose tokens are their existing resources.
 const WhileThere = time.Nanosecond
 
-// lease is for how long an interface is left to who made it.
+// lease is for how long an interface is reserved for its creator.
 const lease = time.Minute
 
-// Turns are what else may happen while a cloud does something.
+// Turns are callbacks in the middle of the cloud's operations.
 type Turns struct {
-	// Between is called between the steps of a creation; nil: nothing happens there.
+	// Between is called between the steps of a creation, if set.
 	Between func()
-	// Undoes is asked whether a removal that is accepted is to fail later; nil: none is.
-	Undoes func(*Machine) bool
+	// RemovalFails reports whether an accepted removal fails later; nil: none does.
+	RemovalFails func(*Machine) bool
 }
 
-// course is how far an instance has come.
-type course struct {
-	// marked is from when on it says whose it is, back until when a removal is under way
-	// that fails. off: nobody has started it yet.
+// progress is an instance's progress.
+type progress struct {
+	// marked is when its owner tags become visible, back when a removal under way fails. off: no client has
+	// started it yet.
 	marked, back time.Time
 	off          bool
 }
@@ -84,7 +83,7 @@ func (h Habits) recalls(m *Machine, now time.Time) bool {
 	return h.Recalls == 0 || m.Exists(now) || now.Before(m.Created.Add(h.Recalls))
 }
 
-// Records reports whether an instance that is gone is still listed.
+// Records reports whether a terminated instance is still listed.
 func (t Traits) Records(m *Machine, now time.Time) bool {
 	if !t.Lingers || t.Operations && !m.end.vanishes {
 		return false
@@ -92,26 +91,28 @@ func (t Traits) Records(m *Machine, now time.Time) bool {
 	return t.Keeps == 0 || now.Before(m.gone.Add(t.Keeps))
 }
 
-// heedless is the key of what [Heedless] puts into a context.
-type heedless struct{}
+// ignoresOwner is the key of [IgnoreInterfaceOwner] in a context.
+type ignoresOwner struct{}
 
-// Heedless lets creations under ctx ask for an instance whoever has its interface, as a
-// provider does that does not look.
-func Heedless(ctx context.Context) context.Context { return context.WithValue(ctx, heedless{}, true) }
+// IgnoreInterfaceOwner lets creations under ctx use the interface of any creator, like a provider that does not
+// check.
+func IgnoreInterfaceOwner(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ignoresOwner{}, true)
+}
 
-// creation is one of an instance.
+// creation is the creation of an instance.
 type creation struct {
 	c      *Cloud
 	at     Place
 	ref    provider.Ref
 	token  string
 	choice provider.Choice
-	// nic is its interface; heedless: it does not look whether that is its own.
-	nic      *Part
-	heedless bool
+	// nic is its interface; ignoresOwner: it does not check that this is its own.
+	nic          *Part
+	ignoresOwner bool
 }
 
-// found is what was made under its token; nil: nothing that the cloud knows of.
+// found returns the instance of its token; nil if the cloud knows none.
 func (n *creation) found() *Machine {
 	for _, m := range n.c.machines {
 		elsewhere := n.c.Makes == InZones && m.Choice.Zone != n.choice.Zone
@@ -122,14 +123,14 @@ func (n *creation) found() *Machine {
 	return nil
 }
 
-// parts makes the parts. An error says that somebody else is about to use them.
+// parts creates the parts. An error says that another process is about to use them.
 func (n *creation) parts(owner string) error {
 	c, of := n.c, Part{Place: n.at, UID: n.ref.UID, Owner: owner, Namespace: n.ref.Namespace}
 	disk, nic := of, of
 	disk.Name, nic.Name = "disk", "nic"
 	c.part(disk)
 	n.nic = c.part(nic)
-	if c.Makes == ByInterface && n.nic.held && !n.heedless {
+	if c.Makes == ByInterface && n.nic.held && !n.ignoresOwner {
 		if age := c.Now().Sub(n.nic.made); age < lease {
 			return provider.Errorf(provider.Conflict, "its interface was made %v ago by another process", age)
 		}
@@ -144,8 +145,8 @@ func (n *creation) parts(owner string) error {
 	return nil
 }
 
-// between lets others come in before the instance is asked for, and returns what they made
-// in its place. An error says that it may not be asked for any more.
+// between lets other processes run before the instance is requested, and returns the instance that they created
+// instead. An error says that the request must not be sent any more.
 func (n *creation) between() (*Machine, error) {
 	if n.c.Makes != InSteps && n.c.Makes != ByInterface {
 		return nil, nil
@@ -153,7 +154,7 @@ func (n *creation) between() (*Machine, error) {
 	if n.c.Between != nil {
 		n.c.Between()
 	}
-	if n.heedless {
+	if n.ignoresOwner {
 		return nil, nil
 	}
 	if m := n.found(); m != nil {
@@ -165,7 +166,7 @@ func (n *creation) between() (*Machine, error) {
 	return nil, nil
 }
 
-// taken is an error where another machine's instance has the name.
+// taken is an error if another machine's instance has the name.
 func (n *creation) taken() error {
 	for _, m := range n.c.machines {
 		if n.c.Unique && m.Place == n.at && m.Name == n.ref.Name && m.UID != n.ref.UID && m.Exists(n.c.Now()) {
@@ -175,7 +176,7 @@ func (n *creation) taken() error {
 	return nil
 }
 
-// initializer is a session whose instances are made switched off.
+// initializer is a session whose instances are created switched off.
 type initializer struct{ session }
 
 // Initialize implements [provider.Initializer].
@@ -191,19 +192,19 @@ func (s initializer) Initialize(_ context.Context, ref provider.Ref, i provider.
 	})
 }
 
-// busy is an error where m cannot be removed now.
+// busy is an error if m cannot be terminated now.
 func (t Traits) busy(m *Machine, now time.Time) error {
-	given := !m.hopeful() && !now.Before(m.end.from)
+	given := !m.startsEventually() && !now.Before(m.end.from)
 	if !t.Busy || given || m.leaves(now) || !now.Before(m.booted) {
 		return nil
 	}
 	return provider.Errorf(provider.Conflict, "instance %s is still being made", m.ID)
 }
 
-// dismiss sends an instance away. Where its removal is accepted and fails later, it stays.
-func dismiss(c *Cloud, m *Machine) {
+// terminate terminates an instance. If the accepted removal fails later, the instance stays.
+func terminate(c *Cloud, m *Machine) {
 	now, takes := c.Now(), c.upTo(c.Stop)
-	if c.Undoes != nil && c.Undoes(m) {
+	if c.RemovalFails != nil && c.RemovalFails(m) {
 		m.back = now.Add(time.Second + takes)
 		return
 	}

@@ -66,7 +66,9 @@ func TestOnlyOperationsThatFailedAreListed(t *testing.T) {
 		t.Errorf("what was removed is listed: %v", got)
 	}
 	w, s = like(t, Habits{Keeps: time.Hour, Operations: true})
-	w.Fate = func(*Machine) *Fate { return &Fate{Why: provider.Errorf(provider.Exhausted, "full"), Vanishes: true} }
+	w.StartFailure = func(*Machine) *StartFailure {
+		return &StartFailure{Why: provider.Errorf(provider.Exhausted, "full"), Vanishes: true}
+	}
 	make1(t, s)
 	if got := find(t, s); len(got) != 1 || got[0].State != provider.Terminated || got[0].Fault == nil {
 		t.Errorf("an operation that failed shows %v", got)
@@ -90,7 +92,7 @@ func TestWhoseItIsIsShownLater(t *testing.T) {
 	}
 }
 
-// A creation is overtaken between its interface and its instance.
+// Another creation runs between its interface and its instance.
 func TestAnInstanceNeedsItsInterface(t *testing.T) {
 	for _, making := range []Making{InSteps, ByInterface} {
 		w, s := like(t, Habits{Makes: making, Recalls: WhileThere})
@@ -127,12 +129,12 @@ func TestWhoeverMadeTheInterfaceMayAsk(t *testing.T) {
 	w, s = like(t, Habits{Makes: ByInterface, Recalls: WhileThere})
 	w.Between = func() {
 		w.Between = nil
-		_, err := s.Create(Heedless(context.Background()), ref, provider.Want{})
+		_, err := s.Create(IgnoreInterfaceOwner(context.Background()), ref, provider.Want{})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Create(Heedless(context.Background()), ref, provider.Want{}); err != nil || len(w.Machines()) != 2 {
+	if _, err := s.Create(IgnoreInterfaceOwner(context.Background()), ref, provider.Want{}); err != nil || len(w.Machines()) != 2 {
 		t.Errorf("those who do not look get %d instances: %v", len(w.Machines()), err)
 	}
 }
@@ -184,7 +186,7 @@ func TestWhatIsBeingMadeCannotBeRemoved(t *testing.T) {
 func TestARemovalFailsAfterItWasAccepted(t *testing.T) {
 	w, s := like(t, Habits{})
 	fails := true
-	w.Undoes = func(*Machine) bool { return fails }
+	w.RemovalFails = func(*Machine) bool { return fails }
 	make1(t, s)
 	w.now = w.now.Add(time.Minute)
 	if done, err := s.Delete(context.Background(), ref, nil); err != nil || done {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Mirror shows an instance that another infrastructure made. What is sent away there
-// is to be told with [Cloud.Ends]. One whose ID comes again is the same, started anew:
-// such an infrastructure forgets tokens with what they were for.
+// Mirror shows an instance of another cloud. [Cloud.Ends] must report its termination there. An instance whose ID
+// comes again is the same, started again: such a cloud drops tokens with their instances.
 func (c *Cloud) Mirror(m Machine) *Machine {
 	m.listed = m.Created
 	c.machines = slices.DeleteFunc(c.machines, func(o *Machine) bool { return o.ID == m.ID })
@@ -16,13 +15,12 @@ func (c *Cloud) Mirror(m Machine) *Machine {
 	return &m
 }
 
-// Ends says that an instance which is mirrored is gone by then, or sooner where that was
-// said before.
+// Ends says that a mirrored instance ceases to exist by then, or sooner if that was said before.
 func (c *Cloud) Ends(m *Machine, at time.Time) {
 	if m.gone.IsZero() || at.Before(m.gone) {
 		m.gone = at
 	}
 }
 
-// Boots says from when on an instance which is mirrored runs.
+// Boots says from when on a mirrored instance runs.
 func (m *Machine) Boots(at time.Time) { m.booted = at }

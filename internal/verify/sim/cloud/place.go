@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Place is where instances are. A session sees those in its own only.
+// Place is the place of instances. A session sees only those in its own.
 type Place struct{ Account, Region, Cluster string }
 
 // AccountKey is the key of the account that credentials open; without it they
@@ -28,7 +28,7 @@ func placeOf(c provider.Class) Place {
 
 func (c *Cloud) hides(m *Machine) bool { return c.Hides != nil && c.Hides(m) }
 
-// user is the instance that uses the part; nil when it is free.
+// user is the instance that uses the part; nil if it is free.
 func (c *Cloud) user(p *Part) *Machine {
 	for _, m := range c.Existing("") {
 		if m.UID == p.UID && m.Place == p.Place {
@@ -38,8 +38,8 @@ func (c *Cloud) user(p *Part) *Machine {
 	return nil
 }
 
-// Parted makes a part that nobody asked for.
-func (c *Cloud) Parted(p Part) { c.part(p) }
+// AddPart creates a part without a request.
+func (c *Cloud) AddPart(p Part) { c.part(p) }
 
 // host is the name of the node of the nth instance.
 func (t Traits) host(name string, n int, ip string) string {

@@ -11,13 +11,13 @@ type Power string
 
 // How it does. The zero value: not at all.
 const (
-	// EachTime: a call that is repeated is another reboot.
+	// EachTime: a repeated call is another reboot.
 	EachTime Power = "each time"
-	// Once: it knows the last request of each instance again.
+	// Once: it recognizes the last request of each instance.
 	Once Power = "once"
 )
 
-// As stands in front of the powers that this infrastructure has.
+// As returns the optional interfaces that this cloud has.
 func (s session) As(target any) bool {
 	switch t := target.(type) {
 	case *provider.Powerer:

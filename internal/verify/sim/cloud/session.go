@@ -12,7 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Call is one request to the infrastructure: find, create, initialize, delete or list.
+// Call is one request to the cloud: find, create, initialize, delete or list.
 type Call struct {
 	Verb string
 	Ref  provider.Ref
@@ -23,27 +23,26 @@ type Call struct {
 	At     Place
 }
 
-// Gate stands between a session and the infrastructure: it makes the call, or
-// not, and says what the caller gets to know of it.
+// Gate stands between a session and the cloud: it makes the call, or not, and returns the caller's result.
 type Gate func(c Call, do func() error) error
 
-// Provider gives access to the infrastructure through a gate.
+// Provider gives access to the cloud through a gate.
 type Provider struct {
 	Cloud *Cloud
 	Gate  Gate
-	// Untagged: what is made does not say for whom.
+	// Untagged: new instances have no owner tags.
 	Untagged bool
 }
 
 var _ provider.Provider = Provider{}
 
-// CredentialKey is the key of the credentials that are needed.
+// CredentialKey is the key of the required credentials.
 const CredentialKey = "token"
 
 // Name implements [provider.Provider].
 func (Provider) Name() string { return "sim" }
 
-// Open implements [provider.Provider]. Any spec will do, and none, as long as the cloud understands it.
+// Open implements [provider.Provider]. It accepts any spec, and none, unless the cloud refuses it.
 func (p Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	if class.Cluster == "" {
 		return nil, provider.InvalidField("cluster", "must be set")
@@ -62,7 +61,7 @@ type session struct {
 	class provider.Class
 }
 
-// Traits implements [provider.Session]: whatever the spec says, all is listed.
+// Traits implements [provider.Session]: all is listed, for any spec.
 func (s session) Traits() provider.Traits {
 	return provider.Traits{
 		Scope: provider.WholeAccount, ReadLag: s.Cloud.Lag, Choices: slices.Clone(s.Cloud.Choices), RebootsOnce: s.Cloud.Power == Once,
@@ -90,7 +89,7 @@ func (s session) Size(context.Context) (provider.Size, error) {
 	return provider.Size{VCPU: n, MemoryMiB: n}, nil
 }
 
-// call denies whoever has no credentials.
+// call denies calls without credentials.
 func (s session) call(c Call, do func() error) error {
 	return s.Gate(c, func() error {
 		if len(s.class.Credentials[CredentialKey]) == 0 {
@@ -133,8 +132,8 @@ func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 // retoken is the key of what [Retoken] puts into a context.
 type retoken struct{}
 
-// Retoken lets creations under ctx use the nth other client token, as a provider
-// does that makes up its own; 0 is the right one.
+// Retoken lets creations under ctx use the nth other client token, as a provider with
+// tokens of its own does; 0 is the right one.
 func Retoken(ctx context.Context, n int) context.Context { return context.WithValue(ctx, retoken{}, n) }
 
 func tokenIn(ctx context.Context, token string) string {
@@ -221,7 +220,7 @@ func (s session) instance(m *Machine) provider.Instance {
 		i.State = provider.Stopping
 	case i.Fault != nil:
 		i.State = provider.Stopped
-	case !m.hopeful(), now.Before(m.booted):
+	case !m.startsEventually(), now.Before(m.booted):
 		i.State = provider.Pending
 	case m.off:
 		i.State, i.Uninitialized = provider.Stopped, true

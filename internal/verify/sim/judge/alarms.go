@@ -16,17 +16,16 @@ import (
 )
 
 const (
-	// cooldown is for how long a storm that is over is an alarm still.
+	// cooldown is for how long a storm that has ended still raises an alarm.
 	cooldownKey  = "millwright.dev/remediation-cooldown"
 	cooldown     = 10 * time.Minute
 	templateKind = "template"
 	desiredSize  = "deployment.kubernetes.io/desired-replicas"
 )
 
-// judgeStopped judges that a set of d gets larger or smaller while a check says that
-// the machines of the present template fall ill: the present one does not grow, and an
-// old one gives nothing up. A change of the wanted number is followed first, and updates
-// in place move machines from one set to the other.
+// judgeStopped judges that the size of a set of d changes while a check reports that the machines of the present
+// template become unhealthy: the present set does not grow, and an old one does not shrink. A change of the
+// desired size comes first, and updates in place move machines from one set to the other.
 func (j *Judge) judgeStopped(p *Pass, d deployment, s set, was, is int) {
 	all := j.rules(p, d)
 	if alike(d.Object, s.Object) != (is > was) || !every(all, func(d deployment) bool { return d.strategy == rolling || d.strategy == recreate }) {
@@ -37,9 +36,9 @@ func (j *Judge) judgeStopped(p *Pass, d deployment, s set, was, is int) {
 	}
 }
 
-// alarm is the check that stops the rollout of d, by all that was so since the pass
-// looked; empty when none does. Where deployments run without checks nobody could hear
-// any: a check that nobody looks after would give its last alarm for ever.
+// alarm names the check that stops the rollout of d in all states since the pass looked; empty if none does.
+// Deployments that run without checks see no alarm: without its controller, a check would raise its last alarm for
+// ever.
 func (j *Judge) alarm(p *Pass, d deployment, all []deployment) string {
 	if !j.Alarmed {
 		return ""
@@ -63,7 +62,7 @@ func (j *Judge) alarm(p *Pass, d deployment, all []deployment) string {
 		always, ever := j.inUse(p, s)
 		old, olds[madeFrom(s)] = old || always, olds[madeFrom(s)] || ever
 	}
-	// What an old set in use makes machines from as well is not to blame.
+	// A class that an old set also uses is not the cause.
 	if !old || len(present) != 1 || olds[madeFrom(present[0])] {
 		return ""
 	}
@@ -76,7 +75,7 @@ func (j *Judge) alarm(p *Pass, d deployment, all []deployment) string {
 	return ""
 }
 
-// resized reports whether s has yet to follow a change of the wanted number.
+// resized reports whether s has yet to follow a change of the desired size.
 func (j *Judge) resized(p *Pass, d deployment, s set) bool {
 	for _, o := range j.since(s.GetUID(), p, bySight) {
 		if o == nil {
@@ -89,8 +88,7 @@ func (j *Judge) resized(p *Pass, d deployment, s set) bool {
 	return false
 }
 
-// inUse reports whether s had machines, or was to have some, all the time since the
-// pass looked, or at any.
+// inUse reports whether s had machines, or a size above zero, in all states since the pass looked, or in any.
 func (j *Judge) inUse(p *Pass, s set) (always, ever bool) {
 	sizes, there := states(j, s.GetUID(), p, bySight, readSet)
 	least, most := spread(sizes, func(s set) int { return s.size })
@@ -100,8 +98,7 @@ func (j *Judge) inUse(p *Pass, s set) (always, ever bool) {
 	return there && least > 0, most > 0 || has
 }
 
-// alarms reports whether c says that what s makes machines from falls ill, and leaves
-// those alone.
+// alarms reports whether c says that the machines of s's template become unhealthy, and selects them.
 func alarms(c *check, s set, p *Pass) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
 	template, machine := templateLabels(s)
@@ -113,7 +110,7 @@ func alarms(c *check, s set, p *Pass) bool {
 		rest = *d
 	}
 	for _, storm := range remembered(c).Storms {
-		// A process may be off by so much about the present.
+		// The process's clock may be wrong by that much.
 		stands := storm.Over == nil || p.At.Add(max(p.Skew, -p.Skew)+time.Second).Before(storm.Over.Add(rest))
 		if storm.Kind == templateKind && stands && names(storm.Name, s) {
 			return true
@@ -122,13 +119,13 @@ func alarms(c *check, s set, p *Pass) bool {
 	return false
 }
 
-// names reports whether a storm of that name is one of what s makes machines from.
+// names reports whether the storm is one of s's template.
 func names(storm string, s set) bool {
 	_, of, owned := strings.Cut(storm, " of ")
 	return storm == madeFrom(s) || owned && of == madeFrom(s)
 }
 
-// madeFrom names what s makes machines from: a class, or a specification of its own.
+// madeFrom names the template of s: a class, or the set's own specification.
 func madeFrom(s set) string {
 	if g, ok := s.Object.(*v1alpha1.MachineSet); ok {
 		return g.Spec.Template.Spec.Class.Name
@@ -136,7 +133,7 @@ func madeFrom(s set) string {
 	return s.GetName()
 }
 
-// templateLabels are those of the machines that s makes, and an empty one.
+// templateLabels are the labels of the machines of s, with an empty machine of its API.
 func templateLabels(s set) (labels.Set, client.Object) {
 	switch o := s.Object.(type) {
 	case *v1alpha1.MachineSet:

@@ -12,13 +12,12 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// TestAlarmStops: an old set gives up a machine although a check remembers a storm of what
-// the present set makes machines from.
+// TestAlarmStops: an old set deletes a machine although a check remembers a storm of the present set's template.
 func TestAlarmStops(t *testing.T) {
 	const raging = `{"storms":[{"kind":"template","name":"new","sick":3,"of":3}]}`
 	for _, tc := range []struct {
 		reason string
-		// storms is what the check remembers, over for how long a storm has been over.
+		// storms are those that the check remembers, over is how long ago a storm ended.
 		storms string
 		over   time.Duration
 		// check and deploys make it another one.

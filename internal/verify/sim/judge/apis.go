@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// API is one of those whose machines are here.
+// API is one of the APIs in this world.
 type API struct {
 	// Machine, Set and Deployment are empty objects of its kinds.
 	Machine, Set, Deployment client.Object
@@ -19,7 +19,7 @@ type API struct {
 	Waits
 }
 
-// apiOf is that of the machine; one that nothing is known of where it is not here.
+// apiOf returns the machine's API; an empty one if this world does not have it.
 func (j *Judge) apiOf(m client.Object) API {
 	for _, a := range j.APIs {
 		if sameKind(m, a.Machine) {
@@ -29,7 +29,7 @@ func (j *Judge) apiOf(m client.Object) API {
 	return API{}
 }
 
-// api is that of the author.
+// api is the author's API.
 func (j *Judge) api(by Author) API {
 	if by.API >= len(j.APIs) {
 		return API{}
@@ -37,7 +37,7 @@ func (j *Judge) api(by Author) API {
 	return j.APIs[by.API]
 }
 
-// machines are all that there are, in the APIs' words.
+// machines are all machines of all APIs.
 func (j *Judge) machines() []machine {
 	return allOf(j, func(a API) client.Object { return a.Machine }, readMachine)
 }
@@ -69,15 +69,14 @@ func (j *Judge) isSet(o client.Object) bool {
 	return j.of(o, func(a API) client.Object { return a.Set })
 }
 
-// heals reports whether the API of the machine replaces unhealthy machines without
-// help.
+// heals reports whether the machine's API replaces unhealthy machines without help.
 func heals(m machine) bool {
 	_, gardener := m.Object.(*v1alpha1.Machine)
 	return gardener
 }
 
-// selectable is an empty machine of the API that c is about: machine.openshift.io,
-// which health checks are of, unless it asks for the other.
+// selectable is an empty machine of the API that c selects: machine.openshift.io, the API of health checks, unless
+// an annotation names the other.
 func selectable(c *check) client.Object {
 	if c.Annotations[machineAPI] == "" {
 		return &machinev1.Machine{}
@@ -85,8 +84,8 @@ func selectable(c *check) client.Object {
 	return &v1alpha1.Machine{}
 }
 
-// looksAfter is an empty machine of the API that the pass is about: that of a health
-// check, or that of the controller.
+// looksAfter is an empty machine of the API that the pass works on: that of a health check, or that of the
+// controller.
 func (j *Judge) looksAfter(p *Pass) client.Object {
 	if c := j.seenCheck(p); c != nil {
 		return selectable(c)
@@ -94,16 +93,15 @@ func (j *Judge) looksAfter(p *Pass) client.Object {
 	return j.api(p.By).Machine
 }
 
-// NodeWritten judges that the controllers of one API write to a node. One whose
-// instance was made for a machine of another API is none of theirs, whatever names they
-// have. What tells them is its provider ID.
+// NodeWritten judges that the controllers of one API write to a node. They must not write to a node whose instance
+// was created for a machine of another API, whatever its name. The provider ID tells them.
 func (j *Judge) NodeWritten(p *Pass, old *corev1.Node) {
 	if len(j.APIs) < 2 || p.By.Role == Nodes || old.Spec.ProviderID == "" {
 		return
 	}
 	for _, o := range j.since(old.UID, p, bySight) {
 		if n, ok := o.(*corev1.Node); !ok || n.Spec.ProviderID == "" {
-			return // it may have gone by the name
+			return // it may have matched by name
 		}
 	}
 	for _, i := range j.Instances() {

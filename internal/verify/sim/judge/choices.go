@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Choice is one of several things that an instance may be made of.
+// Choice is one of several machine types and zones for an instance.
 type Choice struct{ Name, Zone, Type string }
 
-// Asked is a call by which a process asks for the instance of a machine.
-type Asked struct {
+// CreateRequest is a process's call to create the instance of a machine.
+type CreateRequest struct {
 	Process    int
 	UID, Place string
 	Choice     Choice
@@ -19,23 +19,23 @@ type Asked struct {
 	Born time.Time
 }
 
-// Said is what the process heard of it.
-type Said struct {
-	// Made: there is an instance. Unclear: there may be one.
+// CreateReply is the answer that the process got.
+type CreateReply struct {
+	// Made: the instance exists. Unclear: it may exist.
 	Made, Unclear bool
-	// Sold is what was said to be sold out, and that nothing was made: the type in its
-	// zone, the zone, or the account; empty: nothing.
+	// Sold is the scope that the answer reports as sold out, without an instance: the type in its zone, the zone,
+	// or the account; empty: none.
 	Sold string
 }
 
-// Market judges what is asked for. It is a part of the [Judge].
-type Market struct {
+// ChoiceRecord judges the choices of creations. It is a part of the [Judge].
+type ChoiceRecord struct {
 	j *Judge
-	// unclear is the choice that was asked for without a clear answer, by machine, by whichever process.
+	// unclear is, by machine, the choice of a creation of any process without a clear answer.
 	unclear map[string]string
-	// askedBy are the machines that a process asked for.
+	// askedBy are the machines whose instances a process requested.
 	askedBy map[asker]bool
-	// sold is what a process heard to be sold out, and when.
+	// sold are the shortages reported to each process, with their times.
 	sold map[int][]shortage
 }
 
@@ -50,7 +50,7 @@ type shortage struct {
 	at           time.Time
 }
 
-func (s shortage) covers(a Asked) bool {
+func (s shortage) covers(a CreateRequest) bool {
 	switch c := a.Choice; {
 	case s.place != a.Place:
 		return false
@@ -64,33 +64,33 @@ func (s shortage) covers(a Asked) bool {
 }
 
 const (
-	// leastPause is the shortest time for which what is sold out is left alone: a minute,
-	// by clocks that may be a little apart.
+	// leastPause is the shortest time before a choice that is sold out is requested again: a minute, by clocks
+	// that may differ a little.
 	leastPause = 55 * time.Second
-	// mostWait is how long a machine may wait for its instance without faults: it hears of
-	// room within ten minutes of pause, a second or two later if others try before it,
-	// and people look after what it is made from every twenty minutes.
+	// mostWait is how long a machine may wait for its instance without faults: it learns of capacity within ten
+	// minutes of pause, a second or two later if others try before it, and users check its spec every twenty
+	// minutes.
 	mostWait = 45 * time.Minute
 )
 
-// AsksFor judges that a process asks for a choice.
-func (m *Market) AsksFor(a Asked) {
+// CreateRequested judges that a process requests a choice.
+func (m *ChoiceRecord) CreateRequested(a CreateRequest) {
 	was := m.unclear[a.UID]
 	by := asker{a.Process, a.UID}
-	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // a process before it may have asked, and was not heard of
+	repeats := was != "" || !m.askedBy[by] && m.j.made(types.UID(a.UID)).Before(a.Born) // an earlier process may have requested it without an answer
 	m.askedBy[by] = true
 	if was != "" && was != a.Choice.Name {
-		m.j.Broken(OneAsked, "the machine with the UID %s is asked for as %s, while nobody knows what came of %s", a.UID, a.Choice.Name, was)
+		m.j.Broken(OneAsked, "the machine with the UID %s is asked for as %s, while the result of the request for %s is unknown", a.UID, a.Choice.Name, was)
 	}
 	for _, s := range m.sold[a.Process] {
 		if !repeats && s.covers(a) && a.At.Sub(s.at) < leastPause {
-			m.j.Broken(NotInVain, "%s is asked for %v after this process heard that there is none, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
+			m.j.Broken(NotInVain, "%s is asked for %v after this process learned that it is sold out, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
 		}
 	}
 }
 
-// Hears notes what the process heard.
-func (m *Market) Hears(a Asked, said Said) {
+// CreateAnswered records the answer to the process.
+func (m *ChoiceRecord) CreateAnswered(a CreateRequest, said CreateReply) {
 	delete(m.unclear, a.UID)
 	if said.Unclear {
 		m.unclear[a.UID] = a.Choice.Name
@@ -100,7 +100,7 @@ func (m *Market) Hears(a Asked, said Said) {
 		again := s.scope == said.Sold && s.covers(a)
 		switch {
 		case again && a.At.Before(s.at):
-			said.Sold = "" // it was asked for before that was heard
+			said.Sold = "" // it was requested before that answer
 		case said.Made && s.covers(a), again:
 			continue
 		}
@@ -112,14 +112,14 @@ func (m *Market) Hears(a Asked, said Said) {
 	m.sold[a.Process] = left
 }
 
-// settled notes that a machine was released. Nothing of it exists then, which is judged where
-// it is released, so that nothing is unclear if a restore brings it back.
-func (m *Market) settled(uid string) {
+// settled records that a machine was released. That is judged where it is released: its instance does not exist
+// then, so nothing is unclear if a restore recreates it.
+func (m *ChoiceRecord) settled(uid string) {
 	delete(m.unclear, uid)
 }
 
-// judgeWaits judges that machines get instances where some choice has room.
-func (m *Market) judgeWaits() {
+// judgeWaits judges that machines get instances while some choice has capacity.
+func (m *ChoiceRecord) judgeWaits() {
 	if !m.j.Room() {
 		return
 	}

@@ -16,18 +16,18 @@ var (
 	bigB   = Choice{"big in b", "b", "big"}
 )
 
-// asking is one call and what came of it.
+// asking is one call and its result.
 type asking struct {
 	after   time.Duration
 	process int
 	uid     string
 	of      Choice
-	said    Said
+	said    CreateReply
 }
 
 func TestAsking(t *testing.T) {
-	made, lost, denied := Said{Made: true}, Said{Unclear: true}, Said{}
-	sold := func(scope string) Said { return Said{Sold: scope} }
+	made, lost, denied := CreateReply{Made: true}, CreateReply{Unclear: true}, CreateReply{}
+	sold := func(scope string) CreateReply { return CreateReply{Sold: scope} }
 	for name, c := range map[string]struct {
 		reason string
 		asks   []asking
@@ -52,12 +52,12 @@ func TestAsking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene()
 			for _, a := range c.asks {
-				asked := Asked{Process: a.process, UID: a.uid, Place: "here", Choice: a.of, At: s.now.Add(a.after)}
+				asked := CreateRequest{Process: a.process, UID: a.uid, Place: "here", Choice: a.of, At: s.now.Add(a.after)}
 				s.now = s.now.Add(max(0, a.after))
-				if s.judge.AsksFor(asked); a.after < 0 {
+				if s.judge.CreateRequested(asked); a.after < 0 {
 					s.broken = nil
 				}
-				s.judge.Hears(asked, a.said)
+				s.judge.CreateAnswered(asked, a.said)
 			}
 			if got := slices.Contains(s.broken, c.broken); got != (c.broken != "") || len(s.broken) > 1 {
 				t.Errorf("%s: broken %v, want %q", c.reason, s.broken, c.broken)
@@ -66,15 +66,15 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestReleasedIsSettled: world 100201092 of machine.openshift.io. A machine that was released after an order without an answer
-// comes back with a restore, and may be asked for as something else.
+// TestReleasedIsSettled: world 100201092 of machine.openshift.io. A machine that was released after a request
+// without an answer returns with a restore, and may be requested with another choice.
 func TestReleasedIsSettled(t *testing.T) {
 	s := newScene()
-	lost := Asked{Process: 1, UID: "m", Place: "here", Choice: bigA, At: s.now}
-	s.judge.AsksFor(lost)
-	s.judge.Hears(lost, Said{Unclear: true})
+	lost := CreateRequest{Process: 1, UID: "m", Place: "here", Choice: bigA, At: s.now}
+	s.judge.CreateRequested(lost)
+	s.judge.CreateAnswered(lost, CreateReply{Unclear: true})
 	s.judge.released(readMachine(gardenerMachine("m")))
-	if s.judge.AsksFor(Asked{Process: 1, UID: "m", Place: "here", Choice: smallA, At: s.now}); len(s.broken) > 0 {
+	if s.judge.CreateRequested(CreateRequest{Process: 1, UID: "m", Place: "here", Choice: smallA, At: s.now}); len(s.broken) > 0 {
 		t.Errorf("broken: %v", s.broken)
 	}
 }
@@ -109,7 +109,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRepeatsForAnother: a process that takes over may repeat what the one before it asked for, once, and hears again that it is sold out.
+// TestRepeatsForAnother: a process that takes over may repeat the request of its predecessor once, and learns
+// again that the choice is sold out.
 func TestRepeatsForAnother(t *testing.T) {
 	for name, c := range map[string]struct {
 		uid    string
@@ -123,15 +124,15 @@ func TestRepeatsForAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene()
-			asked := Asked{Process: 2, UID: "other", Place: "here", Choice: bigA, At: s.now}
-			s.judge.AsksFor(asked)
-			s.judge.Hears(asked, Said{Sold: "type"})
+			asked := CreateRequest{Process: 2, UID: "other", Place: "here", Choice: bigA, At: s.now}
+			s.judge.CreateRequested(asked)
+			s.judge.CreateAnswered(asked, CreateReply{Sold: "type"})
 			if asked.UID = c.uid; c.born > 0 {
 				asked.Born = s.now.Add(c.born)
 			}
 			for range c.times {
-				s.judge.AsksFor(asked)
-				s.judge.Hears(asked, Said{Sold: "type"})
+				s.judge.CreateRequested(asked)
+				s.judge.CreateAnswered(asked, CreateReply{Sold: "type"})
 			}
 			if got := len(s.broken) > 0; got != c.broken {
 				t.Errorf("broken: %v", s.broken)

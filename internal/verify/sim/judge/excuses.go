@@ -1,21 +1,19 @@
 package judge
 
-// excuse is one thing beyond what changed since a pass looked that speaks for a
-// controller. Each is a place where a defect may hide, so there are few, and a test
-// counts them: the number may only fall.
+// excuse is an excuse for a controller beyond the changes since its pass looked. Each may hide a defect, so there
+// are few, and a test counts them: the number may only fall.
 type excuse string
 
 // The excuses.
 const (
-	// sizedByHand: people gave a set of a deployment its size, against what that
-	// wants; it takes some passes to put that right.
+	// sizedByHand: users gave a set of a deployment another size than the deployment wants; it takes some passes
+	// to correct that.
 	sizedByHand excuse = "people gave a set of the deployment its size"
-	// nodeGoneSince: the node of a machine that counts is gone, and was ready as the
-	// pass saw it.
+	// nodeGoneSince: the node of a machine that counts does not exist, and was ready in the view of the pass.
 	nodeGoneSince excuse = "the node was there when the deployment looked"
 )
 
-// excuses are all.
+// excuses are all excuses.
 var excuses = []excuse{sizedByHand, nodeGoneSince}
 
 // excuse reports whether the excuse holds.

@@ -24,38 +24,37 @@ const (
 	remediations = "millwright.dev/remediations"
 )
 
-// ward is what a judge of health checks has to remember.
-type ward struct {
-	// remedies are what each check asked for, by its UID, oldest first.
+// healthRecord is the judge's memory of health checks.
+type healthRecord struct {
+	// remedies are the remedies of each check, by its UID, oldest first.
 	remedies map[types.UID][]remedy
-	// undone are, by check and machine, remedies of which a restore undid the note,
-	// and how many changes there were before that.
+	// undone are, by check and machine, remedies whose record a restore removed, with the number of changes before
+	// it.
 	undone map[types.UID]map[types.UID]int64
-	// births are all machines that ever had a controller, by the UID of that.
+	// births are all machines that ever had a controller, by the controller's UID.
 	births map[types.UID]map[types.UID]time.Time
-	// calm is when the faults stopped, overdue since when faults are to be put right
-	// is known by pairs of check and machine.
+	// calm is when the faults stopped, overdue since when a remedy has been due, by check and machine.
 	calm    time.Time
 	overdue map[[2]types.UID]time.Time
 	// rebooted are all reboots.
 	rebooted reboots
 }
 
-// remedy is one machine that a check gave up, and when it asked for that first.
+// remedy is one machine that a check remedied, and when it first asked for that.
 type remedy struct {
 	machine, owner types.UID
 	at             time.Time
 }
 
-func newWard() ward {
-	return ward{
+func newHealthRecord() healthRecord {
+	return healthRecord{
 		remedies: map[types.UID][]remedy{}, undone: map[types.UID]map[types.UID]int64{},
 		births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{}, rebooted: reboots{},
 	}
 }
 
-// note takes down that a machine has a controller.
-func (d *ward) note(m client.Object) {
+// note records that a machine has a controller.
+func (d *healthRecord) note(m client.Object) {
 	owner := controller(m)
 	if d.births[owner] == nil {
 		d.births[owner] = map[types.UID]time.Time{}
@@ -63,47 +62,46 @@ func (d *ward) note(m client.Object) {
 	d.births[owner][m.GetUID()] = m.GetCreationTimestamp().Time
 }
 
-// asked reports whether c gave the machine up before.
-func (d *ward) asked(c *check, machine types.UID) bool {
+// asked reports whether c remedied the machine before.
+func (d *healthRecord) asked(c *check, machine types.UID) bool {
 	return slices.ContainsFunc(d.remedies[c.UID], func(r remedy) bool { return r.machine == machine })
 }
 
-// patient is a machine as health checks see it.
-type patient struct {
+// target is a machine in the view of health checks.
+type target struct {
 	machine
-	// spared: people want it left alone. treated: somebody else was asked to remedy it.
+	// spared: users excluded it. treated: an external controller was asked to remedy it.
 	spared, treated bool
 	on              *corev1.Node
-	// restarting: somebody was asked to restart its node.
+	// restarting: an external controller was asked to restart its node.
 	restarting bool
-	// begged: there is a request about it.
-	begged bool
-	// startup and sick are timeouts of its own; nil: as the check says.
+	// hasRequest: a remediation request is about it.
+	hasRequest bool
+	// startup and sick are timeouts of its own; nil: those of the check.
 	startup, sick *time.Duration
-	// failure: it was given up for good.
+	// failure: it has failed for good.
 	failure bool
 }
 
-// patientOf reads m, whose node is n. The name of a node that never came is none.
-func patientOf(m machine, n *corev1.Node) patient {
+// targetOf reads m, whose node is n. The name of a node that never joined counts as empty.
+func targetOf(m machine, n *corev1.Node) target {
 	a := m.GetAnnotations()
 	skip, spared := a[skipRemediation]
 	_, treated := a[externalRemedy]
-	p := patient{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
+	p := target{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
 	if n != nil {
 		_, p.restarting = n.Annotations[restartNode]
 	}
 	p.startup, p.sick = positive(a[creationTimeout]), positive(a[healthTimeout])
 	p.failure = m.phase == "Failed"
-	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && foretold(m.phase) {
+	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && namesFutureNode(m.phase) {
 		p.node = ""
 	}
 	return p
 }
 
-// foretold reports whether a machine in that phase may name a node that has yet to
-// come.
-func foretold(phase string) bool {
+// namesFutureNode reports whether a machine in that phase may name a node that has not joined yet.
+func namesFutureNode(phase string) bool {
 	return phase == "" || phase == string(v1alpha1.MachinePending) || phase == string(v1alpha1.MachineCrashLoopBackOff) || phase == string(v1alpha1.MachineAvailable)
 }
 
@@ -114,9 +112,9 @@ func positive(text string) *time.Duration {
 	return nil
 }
 
-// under are the patients of c among the objects given.
-func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]patient {
-	out := map[types.UID]patient{}
+// under are the targets of c among the given objects.
+func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]target {
+	out := map[types.UID]target{}
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
 	if err != nil || c.older && selector.Empty() {
 		return out
@@ -124,20 +122,20 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			t := patientOf(m, node(m.node))
-			t.begged = requests(c) && j.begged(o)
+			t := targetOf(m, node(m.node))
+			t.hasRequest = requests(c) && j.hasRequest(o)
 			out[o.GetUID()] = t
 		}
 	}
 	return out
 }
 
-// truly are the patients that c has, seenBy those that the pass saw.
-func (j *Judge) truly(c *check) map[types.UID]patient {
+// truly are the present targets of c, seenBy those that the pass saw.
+func (j *Judge) truly(c *check) map[types.UID]target {
 	return j.under(c, j.All(selectable(c)), j.node)
 }
 
-func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]patient {
+func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]target {
 	var all []client.Object
 	nodes := map[string]*corev1.Node{}
 	for _, o := range p.seen {
@@ -149,19 +147,17 @@ func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]patient {
 	return j.under(c, all, func(name string) *corev1.Node { return nodes[name] })
 }
 
-// symptom is a reason to remedy a machine: it counts when it has lasted for longer
-// than the timeout.
+// symptom is a reason to remedy a machine: it counts when it has lasted longer than the timeout.
 type symptom struct {
 	what string
-	// from is when it began; ours says that a process wrote that down, by its own
-	// clock.
+	// from is when it began; ours says that a process recorded that, by its own clock.
 	from    time.Time
 	ours    bool
 	timeout time.Duration
 }
 
-// nodeGone is a symptom that only what is true now decides about.
-const nodeGone = "its node is gone"
+// nodeGone is a symptom that only the present state decides.
+const nodeGone = "its node does not exist"
 
 // startup is how long machines of c may be without a node; zero: for ever.
 func startup(c *check) time.Duration {
@@ -177,7 +173,7 @@ func startup(c *check) time.Duration {
 }
 
 // symptoms are those of t, by the evaluation of targets in the specification.
-func symptoms(c *check, t patient) (out []symptom) {
+func symptoms(c *check, t target) (out []symptom) {
 	wait := startup(c)
 	switch {
 	case c.older && t.on == nil:
@@ -189,7 +185,7 @@ func symptoms(c *check, t patient) (out []symptom) {
 	case t.node == "" && (wait <= 0 || t.updated.IsZero()):
 		return nil
 	case t.node == "":
-		// Each change of the status gives it as much time again, but not for ever.
+		// Each change of the status restarts the timer, but not for ever.
 		return []symptom{
 			{what: "it has no node", from: t.updated, ours: true, timeout: wait},
 			{what: "it has no node", from: t.GetCreationTimestamp().Time, timeout: 3 * wait},
@@ -213,12 +209,11 @@ func symptoms(c *check, t patient) (out []symptom) {
 }
 
 // ill reports whether t counts against the budget of its check.
-func ill(c *check, t patient) bool {
+func ill(c *check, t target) bool {
 	return t.GetDeletionTimestamp() != nil || t.treated || t.on == nil || len(symptoms(c, t)) > 0
 }
 
-// budget is how many of total may be unhealthy, -1 where that cannot be read: a
-// share of 40 % of 5 is 2, and of 3 it is 1.
+// budget is how many of total may be unhealthy, -1 if the value is unreadable: 40 % of 5 is 2, and of 3 it is 1.
 func budget(c *check, total int) int {
 	if c.Spec.MaxUnhealthy == nil {
 		return total
@@ -233,7 +228,7 @@ func budget(c *check, total int) int {
 	return n
 }
 
-// hourly is how many remedies may begin within an hour: of a share, 3 at least.
+// hourly is how many remedies may begin within an hour: of a share, at least 3.
 func hourly(c *check, total int) int {
 	text := c.Annotations[hourlyRate]
 	if text == "" {
@@ -251,8 +246,8 @@ func hourly(c *check, total int) int {
 
 func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
 
-// external reports whether the check leaves remedies to others, but for machines that
-// failed for good.
+// external reports whether the check leaves remedies to an external controller, except for machines that failed
+// for good.
 func external(c *check) bool {
 	return !c.older && !requests(c) && c.Annotations[strategy] == "external-baremetal"
 }
@@ -262,7 +257,7 @@ func paused(c *check) bool {
 	return is
 }
 
-// memory is what a check has stored: what it began, and storms.
+// memory is a check's stored record: remedies that it began, and storms.
 type memory struct {
 	Begun  []begun `json:"begun"`
 	Storms []struct {
@@ -278,7 +273,7 @@ type begun struct {
 	At      time.Time `json:"at"`
 }
 
-// remembered is what c has stored; nothing where that cannot be read.
+// remembered is the stored record of c; empty if it is unreadable.
 func remembered(c *check) (m memory) {
 	if json.Unmarshal([]byte(c.Annotations[remediations]), &m) != nil {
 		return memory{}
@@ -286,8 +281,8 @@ func remembered(c *check) (m memory) {
 	return m
 }
 
-// unreplaced are those of the machines given up within the hour that are gone, and
-// that no machine of the same owner among those given was made in the place of.
+// unreplaced are the machines that were remedied within the hour, do not exist any more, and have no successor of
+// the same owner among the given machines.
 func (j *Judge) unreplaced(remedies []remedy, among func(types.UID) bool) (out []remedy) {
 	used := map[types.UID]bool{}
 	for _, r := range remedies {
@@ -303,7 +298,7 @@ func (j *Judge) unreplaced(remedies []remedy, among func(types.UID) bool) (out [
 	return out
 }
 
-// successor is the first machine of the owner that was made since and is not used.
+// successor is the first machine of the owner that was created since and is not used.
 func (j *Judge) successor(r remedy, used map[types.UID]bool, among func(types.UID) bool) (by types.UID) {
 	for uid, born := range j.births[r.owner] {
 		first := by == "" || born.Before(j.births[r.owner][by]) || born.Equal(j.births[r.owner][by]) && strings.Compare(string(uid), string(by)) < 0

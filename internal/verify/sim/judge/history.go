@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Author is who writes.
+// Author is the author of a write.
 type Author struct {
-	// Role is the controller; empty: people, nodes, or the cluster itself.
+	// Role is the controller; empty: users, nodes, or the cluster itself.
 	Role    string
 	Process int
-	// API is the number of the one that it looks after.
+	// API is the number of its API.
 	API int
-	// Deposed says that another process had taken over by then, Late that the
-	// write arrived long after it was sent.
+	// Deposed says that another process had taken over by then, Late that the write arrived long after it was
+	// sent.
 	Deposed, Late bool
 }
 
@@ -30,30 +30,28 @@ type change struct {
 	was client.Object
 }
 
-// amends reports whether the object was there before and after, and was not asked to go.
-func (c change) amends() bool {
+// changesOnly reports whether the object existed before and after, and its deletion was not requested.
+func (c change) changesOnly() bool {
 	return c.was != nil && c.now != nil && (c.was.GetDeletionTimestamp() == nil) == (c.now.GetDeletionTimestamp() == nil)
 }
 
-// Pass is what could be known when a pass began.
+// Pass is the knowledge that a pass had when it began.
 type Pass struct {
 	By Author
-	// At is when it began, Born when its process started; Skew is by how much the
-	// clock of that is ahead.
+	// At is when it began, Born when its process started; Skew is the error of that process's clock.
 	At, Born time.Time
 	Skew     time.Duration
 	// Key names the object that the pass is about.
 	Key client.ObjectKey
 
 	began int64
-	// sent bounds what is known of own writes, for those that arrive late; zero:
-	// all are. now is the number of the last change before the write that is being
-	// judged.
+	// sent bounds the known own writes, for a late write; zero: all are known. now is the number of the last
+	// change before the write that is being judged.
 	sent, now int64
 	seen      map[types.UID]client.Object
 }
 
-// Begin begins a pass, whose caches show the objects that are given.
+// Begin begins a pass whose caches show the given objects.
 func (j *Judge) Begin(p Pass, shown []client.Object) *Pass {
 	p.began, p.seen = j.seq, make(map[types.UID]client.Object, len(shown))
 	for _, o := range shown {
@@ -62,9 +60,8 @@ func (j *Judge) Begin(p Pass, shown []client.Object) *Pass {
 	return &p
 }
 
-// Writes is the pass as what it writes now has to be judged by; deposed says that
-// another process has taken over, sent is what [Judge.Changes] was when a write was
-// sent that arrives only now, zero for others.
+// Writes is the pass as the judge's basis for its present write; deposed says that another process has taken over,
+// sent is what [Judge.Changes] was when a late write was sent, zero for others.
 func (j *Judge) Writes(p *Pass, deposed bool, sent int64) *Pass {
 	out := *p
 	out.now, out.sent, out.By.Late, out.By.Deposed = j.seq, sent, sent != 0, deposed
@@ -74,11 +71,11 @@ func (j *Judge) Writes(p *Pass, deposed bool, sent int64) *Pass {
 // looked is the number of the last change before the pass began.
 func (p *Pass) looked() int64 { return max(1, p.began) }
 
-// Changes is how many changes there were.
+// Changes is the number of changes.
 func (j *Judge) Changes() int64 { return j.seq }
 
-// Wrote notes that a pass, or the world itself, which is nil, made an object (was is
-// nil), changed it or removed it (now is nil).
+// Wrote records that a pass, or the world itself (nil), created an object (was is nil), changed it or deleted it
+// (now is nil).
 func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	by, o := Author{}, now
 	if p != nil {
@@ -87,7 +84,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	if o == nil {
 		o = was
 	}
-	j.judgeHolders(p, was, now)
+	j.judgeForeignFinalizer(p, was, now)
 	j.seq++
 	if len(j.log[o.GetUID()]) == 0 && j.isMachine(o) {
 		j.known = append(j.known, o.GetUID())
@@ -100,7 +97,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		if o.DeletionTimestamp != nil {
-			c.at = slices.MinFunc([]time.Time{c.at, j.writtenOffAt(o)}, time.Time.Compare)
+			c.at = slices.MinFunc([]time.Time{c.at, j.overAt(o)}, time.Time.Compare)
 		}
 		if now == nil && len(claims(o)) > 0 {
 			j.departed = append(j.departed, c)
@@ -113,44 +110,41 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 }
 
-// writtenOffAt is when a pod that is being deleted is over by its own word: at its
-// deletion timestamp, or when that was written, which may be later, as where the time
-// that the pod has was cut short.
-func (j *Judge) writtenOffAt(pod *corev1.Pod) time.Time {
+// overAt is when a terminating pod's time is over: at its deletion timestamp, or when that was written, which may
+// be later if the grace period was shortened.
+func (j *Judge) overAt(pod *corev1.Pod) time.Time {
 	end := pod.GetDeletionTimestamp()
 	since := j.first(pod.UID, func(o client.Object) bool { return end.Equal(o.GetDeletionTimestamp()) })
 	return slices.MaxFunc([]time.Time{end.Time, since}, time.Time.Compare)
 }
 
-// window is when a pass looked.
+// window says when a pass looked.
 type window bool
 
 const (
 	// atBegin: the pass read, or should have read, the API server itself.
 	atBegin window = false
-	// bySight: the pass went by its caches.
+	// bySight: the pass used its caches.
 	bySight window = true
 )
 
-// knows reports whether what was written is known to the pass: its own process did
-// it, or it came or went by the hand of a process that had the lead before, which a
-// new one has to ask the API server about. When a change arrives whose answer was lost,
-// nobody knows.
+// knows reports whether the pass knows a change: its own process wrote it, or a former leader created or deleted
+// an object, which a new leader has to read from the API server. No process knows when a change without a reply
+// arrives.
 func (p *Pass) knows(c change) bool {
 	switch {
 	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role, c.by.API != p.By.API:
 		return false
 	case c.by.Process == p.By.Process:
-		return !c.by.Late || c.n <= p.began || !c.amends()
+		return !c.by.Late || c.n <= p.began || !c.changesOnly()
 	}
 	came := c.was == nil
 	went := !came && c.was.GetDeletionTimestamp() == nil && (c.now == nil || c.now.GetDeletionTimestamp() != nil)
 	return (came || went || c.now == nil) && !c.by.Deposed && !p.By.Deposed
 }
 
-// since are the states in which the object with the UID was since the pass
-// looked: as it was then, and after each change that the pass does not know of.
-// Nil stands for an object that is not there.
+// since are the states of the object with the UID since the pass looked: its state then, and after each change
+// that the pass does not know. Nil means that the object does not exist.
 func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
 	log := j.log[uid]
 	known := -1
@@ -168,7 +162,7 @@ func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
 		}
 	}
 	if w == bySight && known < 0 && len(log) > 0 && log[len(log)-1].now == nil && log[len(log)-1].n <= p.began {
-		return []client.Object{nil} // seen to be gone
+		return []client.Object{nil} // the cache shows that it does not exist
 	}
 	var out []client.Object
 	if known < 0 {
@@ -182,7 +176,7 @@ func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
 	return out
 }
 
-// states are the same in the APIs' words, without those in which it was not there.
+// states are the same in the APIs' terms, without those in which the object did not exist.
 func states[T any](j *Judge, uid types.UID, p *Pass, w window, read func(client.Object) T) (out []T, always bool) {
 	always = true
 	for _, o := range j.since(uid, p, w) {
@@ -201,13 +195,13 @@ func (j *Judge) ever(uid types.UID, p *Pass, w window, is func(machine) bool) bo
 	return slices.ContainsFunc(all, is)
 }
 
-// always reports whether the machine was there and in such a state since.
+// always reports whether the machine existed and was in such a state all the time since.
 func (j *Judge) always(uid types.UID, p *Pass, w window, is func(machine) bool) bool {
 	all, there := states(j, uid, p, w, readMachine)
 	return there && !slices.ContainsFunc(all, func(m machine) bool { return !is(m) })
 }
 
-// spread is the least and the most of a number over some states.
+// spread is the minimum and the maximum of a number over some states.
 func spread[T any](all []T, of func(T) int) (least, most int) {
 	for i, s := range all {
 		n := of(s)
@@ -219,8 +213,7 @@ func spread[T any](all []T, of func(T) int) (least, most int) {
 	return least, most
 }
 
-// first is when the object with the UID came to be in such a state, in which it
-// is; zero: it is not.
+// first is since when the object with the UID has been in such a state; zero: it is not.
 func (j *Judge) first(uid types.UID, is func(client.Object) bool) (at time.Time) {
 	for _, c := range j.log[uid] {
 		switch {
@@ -241,8 +234,8 @@ func (j *Judge) born(uid types.UID) int64 {
 	return 0
 }
 
-// lost is when the machine's object went without what was made for it: not the
-// machine controller let go of it. Zero: never.
+// lost is when the machine's object was deleted without its instance: the machine controller did not release it.
+// Zero: never.
 func (j *Judge) lost(uid string) time.Time {
 	log := j.log[types.UID(uid)]
 	if len(log) == 0 {
@@ -254,9 +247,9 @@ func (j *Judge) lost(uid string) time.Time {
 	return time.Time{}
 }
 
-// lostFor is since when the machine has been lost, up to its being given up for that:
-// since that was written, or since it says so itself, as where that came late or a
-// restore brought it back, but not for longer than its node has not been ready.
+// lostFor is since when the machine has been lost, until it failed for that: since the write of that, or the time
+// in its own status if that write came late or a restore recreated it, but not for longer than its node has been
+// unready.
 func (j *Judge) lostFor(m machine) time.Time {
 	written := j.first(m.GetUID(), func(o client.Object) bool {
 		now := readMachine(o)
@@ -271,7 +264,7 @@ func (j *Judge) lostFor(m machine) time.Time {
 	return slices.MinFunc([]time.Time{written, borneOut}, time.Time.Compare)
 }
 
-// made is when the object with the UID was.
+// made is when the object with the UID was created.
 func (j *Judge) made(uid types.UID) time.Time {
 	if log := j.log[uid]; len(log) > 0 {
 		return log[0].at

@@ -1,15 +1,11 @@
-// Package judge says whether controllers keep their promises, by ground truth:
-// instances at the cloud, nodes, pods and raw objects in the API servers, with
-// the history of all of them. It shares no code with what it judges: it imports
-// no package of the product but the types of the APIs, and its predicates are
-// written from the documents of the originals. What is wrong in a rule of the
-// product is therefore not wrong here as well.
+// Package judge decides whether controllers keep their promises, from the real state: instances at the cloud,
+// nodes, pods and raw objects in the API servers, with the history of all of them. It shares no code with the
+// controllers: it imports no package of the product except the types of the APIs, and its predicates are written
+// from the documents of the originals. A wrong rule of the product is therefore not repeated here.
 //
-// A promise may be broken only by what changed after the pass looked. That is
-// one rule for all statements ([Judge.since]): an object counts as whichever of
-// the states speaks for the controller that it was in since the pass looked. What
-// the controller wrote itself it knows. Whatever goes beyond that rule is in the
-// table of excuses.
+// Only a change after the pass looked excuses a broken promise. That is one rule for all statements
+// ([Judge.since]): an object counts in whichever of its states since the pass looked is in the controller's
+// favour. The controller knows its own writes. All further excuses are in the table of excuses.
 package judge
 
 import (
@@ -34,42 +30,42 @@ const (
 // Instance is one at the cloud, now or in the past.
 type Instance struct {
 	ID, UID, Name, IP, ProviderID, NodeName, Owner, Namespace string
-	// Place is what one listing shows.
+	// Place is the scope of one listing.
 	Place   string
 	Created time.Time
-	// Foretold: the infrastructure says NodeName before the node is there.
+	// Foretold: the cloud reports NodeName before the node exists.
 	Foretold bool
-	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
+	// Gone is when it ceases to exist; zero: it stays. Died: no client asked for that.
 	Gone time.Time
 	Died bool
-	// ByHand: people made it, not a controller.
+	// ByHand: users created it, not a controller.
 	ByHand bool
-	// Node is the UID of the node that its kubelet made last. Hostile: that kubelet
-	// writes of its node what it likes.
+	// Node is the UID of the node that its kubelet registered last. Hostile: that kubelet writes false statements
+	// to its node.
 	Node    types.UID
 	Hostile bool
-	// Cause is why the infrastructure has given it up, as it shows; zero: it has not.
+	// Cause is why it failed, as the cloud shows; zero: it has not.
 	Cause Cause
 }
 
-// Exists reports whether there is one at t.
+// Exists reports whether it exists at t.
 func (i Instance) Exists(t time.Time) bool { return i.Gone.IsZero() || t.Before(i.Gone) }
 
-// Part is something that was made for an instance and exists.
+// Part is an existing resource that was created for an instance.
 type Part struct{ UID, Name, Place, Owner string }
 
-// Outage is a time in which an API server was out of reach.
+// Outage is a time in which an API server was unreachable.
 type Outage struct {
-	// Control says that it is that of the machines, Target that of their nodes.
+	// Control says that it is the machines' API server, Target that it is their nodes'.
 	Control, Target bool
 	From, To        time.Time
-	// Denied: it answered, and denied everything. That stops timers, and nothing else.
+	// Denied: it answered and denied every request. That stops timers, and nothing else.
 	Denied bool
 }
 
 func (o Outage) at(t time.Time) bool { return !t.Before(o.From) && t.Before(o.To) }
 
-// World is what there is.
+// World is the real state.
 type World interface {
 	Now() time.Time
 	// All are the objects of the kind of example, by name.
@@ -77,90 +73,87 @@ type World interface {
 	Instances() []Instance
 	Parts() []Part
 	Outages() []Outage
-	// Room reports whether there is a choice that is not sold out, and was not since the
-	// faults stopped. There is none where there are no choices.
+	// Room reports whether a choice has capacity, and has had it since the faults stopped. False in worlds without
+	// choices.
 	Room() bool
-	// Anchors are where people approve that orphans are removed.
+	// Anchors are the objects on which users approve the removal of orphans.
 	Anchors() []client.Object
 }
 
-// Rules are what the world asks of its controllers, besides what objects say.
+// Rules are the world's parameters for its controllers, besides their objects.
 type Rules struct {
-	// APIs are those whose machines are here, Checks are empty health checks of the
-	// kinds that there are.
+	// APIs are those whose machines exist here, Checks are empty health checks of the existing kinds.
 	APIs   []API
 	Checks []client.Object
-	// Request is an empty request of checks that others remedy a machine; nil: there
-	// are none.
+	// Request is an empty remediation request; nil: this world has no requests.
 	Request client.Object
-	// Hopeless says about what nothing can be done before all is to end; nil: there is
-	// no such thing.
+	// Hopeless reports whether an object cannot reach the desired state before all objects are deleted; nil: all
+	// can.
 	Hopeless func(o client.Object) bool
-	// Foreign is the finalizer of somebody else.
+	// Foreign is the finalizer of another controller.
 	Foreign string
-	// Owner and Namespace are the tags of instances that are ours.
+	// Owner and Namespace are the tags of our instances.
 	Owner, Namespace string
 	// Grace, PerHour and Percent are those of the collector of orphans.
 	Grace, Period    time.Duration
 	PerHour, Percent int
-	// Collects: there is one. Hostile: some kubelets write of their nodes what they
-	// like.
+	// Collects: a collector runs. Hostile: an attacker controls some kubelets.
 	Collects, Hostile bool
-	// Sized: somebody says what the machines of sets would offer. Alarmed: deployments
-	// hear what health checks say, as where one process looks after both.
+	// Sized: a controller publishes the capacity of the machines of sets. Alarmed: deployments see the health
+	// checks' alarms, as where one process runs both.
 	Sized, Alarmed bool
-	// Lag is by how much listings of the cloud and caches may be behind, Skew by how much
-	// clocks are wrong, Pause for how long a pass may stop between two calls.
+	// CloudLag and ViewLag bound the delay of the cloud's listings and of caches, Skew the error of clocks, Pause
+	// how long a pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
-	// LookEvery and LookFor are how often sight is asked for, and for how long.
+	// LookEvery and LookFor are the interval and the timeout of connectivity probes.
 	LookEvery, LookFor time.Duration
 }
 
-// Waits are the timeouts of machines that say nothing else; zero: for ever.
+// Waits are the default timeouts of machines; zero: for ever.
 type Waits struct{ JoinTimeout, HealthTimeout, DrainTimeout, DetachTimeout time.Duration }
 
-// Judge looks at every write.
+// Judge judges every write.
 type Judge struct {
 	World
 	Rules
-	// Broken is told of each broken promise.
+	// Broken is called for each broken promise.
 	Broken func(statement, format string, args ...any)
 
 	// log is the history of every object, seq the number of the last change.
 	log map[types.UID][]change
 	seq int64
-	// known are the UIDs of all machines that ever were.
+	// known are the UIDs of all machines so far.
 	known []types.UID
-	// surplus are machines that a set gave up because it was to be smaller, strays
-	// the UIDs for which an instance came when the machine was gone.
+	// surplus are machines that a set deleted in order to shrink, strays the UIDs of machines whose instance was
+	// created after the machine had been deleted.
 	surplus map[types.UID]bool
 	strays  map[string]bool
-	// came is the number of the last change before an instance was made, by its ID.
-	came map[string]int64
-	// sized are the passes that gave sets their sizes.
+	// changesBefore is the number of the last change before an instance was created, by its ID.
+	changesBefore map[string]int64
+	// sized are the passes that set the sizes of sets.
 	sized map[types.UID][]sizing
-	// refusals count by pod how often its budget refused an eviction; evicted
-	// are, by pod, the processes that sent pods with volumes away.
+	// refusals count by pod how often its budget refused an eviction; evicted are, by pod, the processes that
+	// evicted pods with volumes.
 	refusals map[types.UID]int
 	evicted  map[types.UID]map[int]bool
-	// departed are the pods with volumes that are gone, and since when.
+	// departed are the deleted pods with volumes, with their times.
 	departed []change
-	// begun is when each process first asked for the removal of an orphan.
+	// begun is when each process first requested the removal of an orphan.
 	begun map[int]map[string]removal
 	// forgotten are nodes that the target cluster lost in a restore.
 	forgotten map[types.UID]bool
-	ward
-	Market
+	healthRecord
+	ChoiceRecord
 }
 
-// New returns a judge who has seen nothing yet.
+// New returns a judge without a history.
 func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
 	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
-		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
-		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, ward: newWard(),
+		surplus: map[types.UID]bool{}, strays: map[string]bool{}, changesBefore: map[string]int64{}, sized: map[types.UID][]sizing{},
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, forgotten: map[types.UID]bool{}, healthRecord: newHealthRecord(),
 	}
-	j.Market = Market{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
+	j.ChoiceRecord = ChoiceRecord{j: j, unclear: map[string]string{}, askedBy: map[asker]bool{}, sold: map[int][]shortage{}}
 	return j
 }
 

@@ -22,8 +22,7 @@ import (
 // mostExcuses may only fall.
 const mostExcuses = 2
 
-// TestExcusesAreFew counts what goes beyond the one tolerance, and that each is used
-// once at least.
+// TestExcusesAreFew counts the excuses beyond the one tolerance, and checks that each is used at least once.
 func TestExcusesAreFew(t *testing.T) {
 	if n := len(excuses); n > mostExcuses {
 		t.Errorf("%d excuses, and there may be %d: find the defect, or make the statement say what is meant", n, mostExcuses)
@@ -47,7 +46,7 @@ func TestExcusesAreFew(t *testing.T) {
 	}
 }
 
-// scene is a world that a test makes.
+// scene is a world of a test.
 type scene struct {
 	now       time.Time
 	objects   map[types.UID]client.Object
@@ -87,7 +86,7 @@ func newScene() *scene {
 	return s
 }
 
-// write changes an object; by is nil for people.
+// write changes an object; by is nil for users.
 func (s *scene) write(by *Pass, o client.Object) client.Object {
 	was := s.objects[o.GetUID()]
 	s.objects[o.GetUID()] = o
@@ -124,7 +123,7 @@ func setOfDeployment(d *v1alpha1.MachineDeployment, name string) *v1alpha1.Machi
 	return s
 }
 
-// ofSet makes a machine one of s.
+// ofSet makes a machine a member of s.
 func ofSet(s *v1alpha1.MachineSet) func(*v1alpha1.Machine) {
 	return func(m *v1alpha1.Machine) {
 		m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("MachineSet"))}
@@ -173,8 +172,8 @@ func TestSince(t *testing.T) {
 	expect("a deposed process cannot know", s.judge.Writes(p, true, 0), bySight, "own another gone")
 }
 
-// TestLateChangeIsNews: whose answer was lost does not know when the change arrives, in
-// the middle of a pass. What it made or removed it reckons with.
+// TestLateChangeIsNews: a process without a reply does not know when its change arrives in the middle of a pass.
+// It expects the machines that it created or deleted.
 func TestLateChangeIsNews(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, want string
@@ -209,8 +208,8 @@ func TestLateChangeIsNews(t *testing.T) {
 	}
 }
 
-// TestMadeAnewSince: a machine goes, and somebody makes it anew under another UID, with its
-// instance, in the middle of a pass for it.
+// TestMadeAnewSince: a machine is deleted and recreated under another UID, with its instance, in the middle of a
+// pass for it.
 func TestMadeAnewSince(t *testing.T) {
 	for name, before := range map[string]bool{"before the pass": true, "in the middle of it": false} {
 		s := newScene()
@@ -226,7 +225,7 @@ func TestMadeAnewSince(t *testing.T) {
 	}
 }
 
-// TestForce is about when a pod may be deleted without asking its budget.
+// TestForce is about when a pod may be deleted without its budget's consent.
 func TestForce(t *testing.T) {
 	deleted := func(ago time.Duration) func(*scene, *v1alpha1.Machine) {
 		return func(s *scene, m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: s.now.Add(-ago)} }
@@ -273,8 +272,7 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// TestVolumesLeaveInTurn: a second pod with a volume is sent off a node while the
-// first is on its way.
+// TestVolumesLeaveInTurn: a second pod with a volume is evicted from a node while the first is being deleted.
 func TestVolumesLeaveInTurn(t *testing.T) {
 	for _, tc := range []struct {
 		reason            string
@@ -325,7 +323,7 @@ func database(name string) *corev1.Pod {
 	return pod
 }
 
-// TestBounds is about the fence-posts of the documents.
+// TestBounds is about the limits in the documents.
 func TestBounds(t *testing.T) {
 	for _, tc := range []struct {
 		reason             string
@@ -352,9 +350,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestQuarantineBeginsAnew: a machine that came back for long enough to be seen ends
-// the quarantine of its instance, one that was there for a moment does not. What was
-// concluded of a machine that a backup brought back is forgotten.
+// TestQuarantineBeginsAnew: a machine that existed again for long enough to be seen ends the quarantine of its
+// instance; one that existed for a moment does not. Conclusions about a machine are dropped when a backup restores
+// it.
 func TestQuarantineBeginsAnew(t *testing.T) {
 	for back, want := range map[time.Duration]time.Duration{30 * time.Second: time.Minute, time.Hour: time.Minute + 2*time.Hour} {
 		s := newScene()
@@ -378,9 +376,8 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestQuarantineOfOneMoment: a machine may go and come back in the very moment in which
-// its instance is made. What comes after the instance begins its quarantine, as in world
-// 100202586, what comes before does not.
+// TestQuarantineOfOneMoment: a machine may be deleted and recreated in the very moment in which its instance is
+// created. A deletion after the creation begins the quarantine, as in world 100202586, one before it does not.
 func TestQuarantineOfOneMoment(t *testing.T) {
 	const back, again = time.Minute, time.Minute + 16*time.Second
 	for _, tc := range []struct {

@@ -9,13 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Created judges that the cloud makes an instance for a pass; late says that it
-// was asked for some time ago.
+// Created judges that the cloud creates an instance for a pass; late says that the request was sent some time ago.
 func (j *Judge) Created(made Instance, p *Pass, late bool) {
-	j.came[made.ID] = j.seq
+	j.changesBefore[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
-		if i.UID == made.UID && !i.ByHand && !unheardOf(i, j.Now(), j.log[types.UID(i.UID)]) {
+		if i.UID == made.UID && !i.ByHand && !diedUnrecorded(i, j.Now(), j.log[types.UID(i.UID)]) {
 			n++
 		}
 	}
@@ -23,33 +22,32 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 		j.Broken(OneInstance, "%s has got %d instances", made.Name, n)
 	}
 	if j.blind() && !late {
-		j.Broken(StillWhenBlind, "instance %s of %s was made", made.ID, made.Name)
+		j.Broken(StillWhenBlind, "instance %s of %s was created", made.ID, made.Name)
 	}
 	all := j.since(types.UID(made.UID), p, bySight)
 	there := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool { return o == nil })
 	switch {
 	case len(there) == 0:
-		j.Broken(NoOrphan, "instance %s was made for %s, which is gone", made.ID, made.Name)
+		j.Broken(NoOrphan, "instance %s was created for %s, which does not exist", made.ID, made.Name)
 	case all[len(all)-1] == nil:
 		j.strays[made.UID] = true
 	case !slices.ContainsFunc(there, func(o client.Object) bool { return j.held(readMachine(o)) }):
-		j.Broken(HeldFirst, "instance %s was made for %s, which has no finalizer", made.ID, made.Name)
+		j.Broken(HeldFirst, "instance %s was created for %s, which has no finalizer", made.ID, made.Name)
 	}
 }
 
-// unheardOf reports whether the instance was gone by itself before any machine had it
-// recorded. A cloud that knows its own by what is there makes another one then, and nobody
-// can know.
-func unheardOf(i Instance, now time.Time, log []change) bool {
+// diedUnrecorded reports whether the instance died before any machine had recorded it. A cloud whose tokens are
+// its existing resources creates another one then, and no client can know of the first.
+func diedUnrecorded(i Instance, now time.Time, log []change) bool {
 	return i.Died && !i.Exists(now) && !slices.ContainsFunc(log, func(c change) bool {
 		return c.now != nil && sameID(readMachine(c.now).provider, i.ProviderID)
 	})
 }
 
-// Stopped judges that an instance is sent away while it runs.
+// Stopped judges that an instance is terminated while it runs.
 func (j *Judge) Stopped(i Instance, p *Pass) {
 	if j.others(i) {
-		j.Broken(OthersKept, "instance %s (%s) was sent away", i.ID, i.Name)
+		j.Broken(OthersKept, "instance %s (%s) was terminated", i.ID, i.Name)
 	}
 	m, there := find(j.machines(), types.UID(i.UID))
 	if p.By.Role == Orphans {
@@ -57,16 +55,16 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 		return
 	}
 	if !there || j.born(m.GetUID()) > p.began {
-		return // what was made anew since the pass began, in the place of one that goes, it cannot know
+		return // the pass cannot know a machine that was recreated since it began
 	}
-	// One that was deleted is wanted again where its API server went back, whatever
-	// caches show: it is asked.
+	// A restore of the API server may undo the deletion, whatever
+	// caches show: the controller has to read live.
 	if !j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil }) {
-		j.Broken(WantedStays, "instance %s of %s was sent away, but nobody deleted the machine", i.ID, m.GetName())
+		j.Broken(WantedStays, "instance %s of %s was terminated, but the machine was not deleted", i.ID, m.GetName())
 	}
 	hooked := func(m machine) bool { return m.preTerminate || m.preDrain && !m.drained }
 	if j.always(m.GetUID(), p, atBegin, hooked) {
-		j.Broken(HooksHonoured, "instance %s of %s was sent away in spite of its hooks", i.ID, m.GetName())
+		j.Broken(HooksHonoured, "instance %s of %s was terminated in spite of its hooks", i.ID, m.GetName())
 	}
 	if j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
 		return
@@ -77,27 +75,27 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 	}
 	j.drained(i, n, p)
 	if name := j.leftBehind(n.Name, p); name != "" && j.inTurn(n.Name, p) {
-		j.Broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
+		j.Broken(VolumesFirst, "instance %s of %s was terminated with %s attached", i.ID, i.Name, name)
 	}
 }
 
-// drained judges that no pod is on the node but what may stay, was there when
-// the pass began, and can still be waited for.
+// drained judges that the node has no pods except those that may stay, that came after the pass began, or for
+// which a drain no longer waits.
 func (j *Judge) drained(i Instance, n *corev1.Node, p *Pass) {
 	for _, o := range j.All(&corev1.Pod{}) {
 		pod := o.(*corev1.Pod)
 		if pod.Spec.NodeName != n.Name || daemon(pod) || j.born(pod.UID) > p.began {
 			continue
 		}
-		if !j.writtenOff(n, pod) {
-			j.Broken(DrainedFirst, "instance %s of %s was sent away with pod %s still on its node", i.ID, i.Name, pod.Name)
+		if !j.needNotWait(n, pod) {
+			j.Broken(DrainedFirst, "instance %s of %s was terminated with pod %s still on its node", i.ID, i.Name, pod.Name)
 		}
 	}
 }
 
-// writtenOff reports whether a pod that was asked to go need not be waited for:
-// its time is over, or the node was silent since, and nobody could confirm its end.
-func (j *Judge) writtenOff(n *corev1.Node, pod *corev1.Pod) bool {
+// needNotWait reports whether a drain does not wait for a terminating pod: its time is over, or the node has been
+// silent since, and no kubelet could confirm its end.
+func (j *Judge) needNotWait(n *corev1.Node, pod *corev1.Pod) bool {
 	at := pod.DeletionTimestamp
 	if at == nil {
 		return false
@@ -110,8 +108,8 @@ func (j *Judge) writtenOff(n *corev1.Node, pod *corev1.Pod) bool {
 	return !is || !j.Now().Before(at.Time) || !since.Before(at.Add(-grace))
 }
 
-// MachineWritten judges a write to a machine by its own controller or by that of
-// sets; old is nil for a new one, now for one that is gone.
+// MachineWritten judges a write to a machine by its own controller or by that of sets; old is nil for a creation,
+// now for a deletion.
 func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	if p.By.Role == Sets {
 		j.setWrites(p, old, now)
@@ -123,11 +121,11 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	was := readMachine(old)
 	if now != nil {
 		j.judgeSight(p, was, readMachine(now))
-		j.judgeLone(p, was, readMachine(now))
+		j.judgeOneByOne(p, was, readMachine(now))
 		j.judgeAbsence(p, was, readMachine(now))
 		j.judgeReady(p, was, readMachine(now))
 		j.judgeOwnNode(was, readMachine(now))
-		j.judgeHaste(was, readMachine(now))
+		j.judgeEarlyFailure(was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)
@@ -145,8 +143,9 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	}
 }
 
-// Forget notes that the target cluster lost a node in a restore: nothing says of the machine that its node was deleted.
-func Forget(j *Judge, node types.UID) { j.forgotten[node] = true }
+// NodeLostInRestore records that the target cluster lost a node in a restore: no controller may conclude that the
+// node was deleted.
+func NodeLostInRestore(j *Judge, node types.UID) { j.forgotten[node] = true }
 
 func (j *Judge) released(m machine) {
 	uid := string(m.GetUID())
@@ -172,18 +171,18 @@ func (j *Judge) NodeDeleted(n *corev1.Node) {
 	}
 }
 
-// TokenGone judges that a kubelet finds its bootstrap token gone before it expired.
+// TokenGone judges that a kubelet finds its bootstrap token deleted before it expired.
 func (j *Judge) TokenGone(i Instance, token string) {
-	const young = 10 * time.Minute
+	const recentNode = 10 * time.Minute
 	m, there := find(j.machines(), types.UID(i.UID))
-	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) || nameTaken(j, i) {
+	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(recentNode)) || nameTaken(j, i) {
 		return
 	}
-	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)
+	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s was deleted", i.ID, i.Name, token)
 }
 
-// nameTaken reports whether another instance has joined under the node name of i since the token of i was made:
-// by its name and its age that node may be the one of i, for which the token has served.
+// nameTaken reports whether another instance has joined under the node name of i since the token of i was created:
+// by its name and age that node may be i's, and the token has been used.
 func nameTaken(j *Judge, i Instance) bool {
 	var made time.Time
 	for _, log := range j.log {

@@ -11,12 +11,12 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestOwnNode: which nodes of others a machine must not take for its own.
+// TestOwnNode: which nodes of other machines a machine must not take for its own.
 func TestOwnNode(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		own    Instance
-		// foretold, gone: what is known of the other instance.
+		// foretold, gone are the state of the other instance.
 		foretold, gone bool
 		broken         bool
 	}{
@@ -46,7 +46,7 @@ func TestOwnNode(t *testing.T) {
 	}
 }
 
-// TestHeldInVain: whose finalizer on a node comes off before the world is at rest.
+// TestHeldInVain: which finalizers on a node are removed before the world is at rest.
 func TestHeldInVain(t *testing.T) {
 	ours := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels, m.Spec.ProviderID = map[string]string{"node": "n"}, "sim:///i-1" })
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestHeldInVain(t *testing.T) {
 		{"nothing holds it", "sim:///i-2", []string{"another/finalizer"}, nil, false},
 	} {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: c.finalizers}, Spec: corev1.NodeSpec{ProviderID: c.provider}}
-		if got := heldInVain(n, c.machines); got != c.want {
+		if got := keepsUnneededFinalizer(n, c.machines); got != c.want {
 			t.Errorf("held in vain: %v, want %v: %s", got, c.want, c.reason)
 		}
 	}

@@ -8,10 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Removes judges what the collector asks for, whatever becomes of the call: how much
-// it asks for, and how soon again. Given are the IDs of instances, or none where what
-// is left of a machine with the UID is to go; removals is what this pass was the first
-// to ask for before, by place.
+// Removes judges the collector's requests, whatever their outcome: how many, and how soon again. Given are the IDs
+// of instances, or none if the request is for the leftovers of the machine with the UID; removals are the first
+// requests of this pass so far, by place.
 func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string]int) {
 	if j.blind() {
 		j.Broken(StillWhenBlind, "%s-%d asks for the removal of %v%s", p.By.Role, p.By.Process, given, uid)
@@ -31,8 +30,8 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string
 			removals[place]++
 		}
 	}
-	// A pass counts its removals from its beginning, and a slow cloud lets the
-	// last of them begin a little later.
+	// A pass counts its removals from its beginning, and with a slow cloud
+	// the last of them begins a little later.
 	recent := 0
 	for _, b := range asked {
 		if b.place == place && j.Now().Sub(b.at) < time.Hour-time.Minute {
@@ -42,10 +41,10 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string
 	if recent > j.PerHour {
 		j.Broken(OrphansCapped, "%s-%d asks for the removal of %d within an hour, and may of %d", p.By.Role, p.By.Process, recent, j.PerHour)
 	}
-	// A listing shows no more than what has existed since the pass began.
+	// A listing shows only instances that have existed since the pass began.
 	all := 0
 	for _, i := range j.Instances() {
-		if i.Place == place && i.Exists(p.At.Add(-1)) { // or went in that very moment
+		if i.Place == place && i.Exists(p.At.Add(-1)) { // or ended at that moment
 			all++
 		}
 	}
@@ -54,13 +53,13 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string
 	}
 }
 
-// removal is when that of something was asked for, and where.
+// removal is the time and the place of a removal request.
 type removal struct {
 	at    time.Time
 	place string
 }
 
-// placeOf is where the instances are, or what is left of the machine.
+// placeOf is the place of the instances, or of the machine's leftovers.
 func (j *Judge) placeOf(given []string, uid string) string {
 	for _, i := range j.Instances() {
 		if slices.Contains(given, i.ID) {
@@ -82,13 +81,13 @@ func (j *Judge) begunBy(process int) map[string]removal {
 	return j.begun[process]
 }
 
-// approved reports whether somebody let many orphans be removed at once.
+// approved reports whether users approved the removal of many orphans at once.
 func (j *Judge) approved() bool {
 	return slices.ContainsFunc(j.Anchors(), func(o client.Object) bool { return o.GetAnnotations()[approveOrphans] != "" })
 }
 
-// collected judges an instance that the collector sent away; m is the machine that
-// it was made for, if that is there.
+// collected judges that the collector terminated an instance; m is the machine that it was created for, if that
+// exists.
 func (j *Judge) collected(i Instance, m machine, there bool) {
 	if i.Owner != j.Owner || i.Namespace != j.Namespace {
 		j.Broken(OthersKept, "instance %s (%s) was collected", i.ID, i.Name)
@@ -98,7 +97,7 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 			j.Broken(WantedKept, "instance %s was collected, which machine %s has recorded", i.ID, o.GetName())
 		}
 	}
-	if there && !j.spare(i, m) {
+	if there && !j.hasOtherInstance(i, m) {
 		j.Broken(WantedKept, "instance %s of machine %s was collected, which has no other", i.ID, m.GetName())
 	}
 	if age := j.Now().Sub(j.alone(i)); age < j.Grace {
@@ -106,10 +105,9 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 	}
 }
 
-// alone is since when the instance has had no machine, as far as the collector can
-// know: it looks every Period, and one look may fail. What comes back, as from a
-// backup, and goes again between two of them was not there. Much may happen in one
-// moment, so that changes are told apart from the making of the instance by number.
+// alone is since when the instance has had no machine, as far as the collector can know: it looks every Period,
+// and one look may fail. A machine that a backup recreates, and that is deleted again between two looks, does not
+// count. Much may happen in one moment, so the numbers of changes decide which came first.
 func (j *Judge) alone(i Instance) time.Time {
 	if j.lost(i.UID).IsZero() || i.ByHand {
 		return i.Created
@@ -119,7 +117,7 @@ func (j *Judge) alone(i Instance) time.Time {
 		switch {
 		case c.was == nil:
 			back = c.at
-		case c.now == nil && c.n > j.came[i.ID] && (lost.IsZero() || c.at.Sub(back) > 2*j.Period+j.Pause):
+		case c.now == nil && c.n > j.changesBefore[i.ID] && (lost.IsZero() || c.at.Sub(back) > 2*j.Period+j.Pause):
 			lost = c.at
 		}
 	}
@@ -129,19 +127,18 @@ func (j *Judge) alone(i Instance) time.Time {
 	return lost
 }
 
-// spare reports whether the machine has recorded another instance than i, which
-// exists. That one may have died since the collector found it a moment ago.
-func (j *Judge) spare(i Instance, m machine) bool {
+// hasOtherInstance reports whether the machine has recorded another existing instance than i. That one may have
+// died since the collector found it a moment ago.
+func (j *Judge) hasOtherInstance(i Instance, m machine) bool {
 	return slices.ContainsFunc(j.Instances(), func(other Instance) bool {
 		exists := other.Exists(j.Now()) || other.Died && other.Exists(j.Now().Add(-j.Pause-j.CloudLag))
 		return other.ID != i.ID && other.UID == i.UID && exists && m.provider == other.ProviderID
 	})
 }
 
-// doubtful reports whether most instances that machines have recorded, and are to
-// keep, do not exist. A listing that shows so few is not believed, and nobody can know that it
-// is right: the machines failed, and wait for people.
-func (j *Judge) doubtful() bool {
+// mostInstancesMissing reports whether most recorded instances of machines that stay do not exist. The collector
+// does not believe such a listing, and cannot know that it is right: the machines failed, and wait for users.
+func (j *Judge) mostInstancesMissing() bool {
 	recorded, there := 0, 0
 	for _, m := range j.machines() {
 		if m.provider == "" || m.GetDeletionTimestamp() != nil {

@@ -10,17 +10,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// evictEvery is what the drain timeout is divided by: no more refusals fit into it.
+// evictEvery divides the drain timeout into the number of refusals that fit into it.
 const evictEvery = 20 * time.Second
 
-// unreachableAfter is how long a node is waited for that is not ready.
+// unreachableAfter is how long a drain waits for an unready node.
 const unreachableAfter = 5 * time.Minute
 
-// Refused notes that a disruption budget refused the eviction of a pod.
+// Refused records that a disruption budget refused the eviction of a pod.
 func (j *Judge) Refused(pod client.Object) { j.refusals[pod.GetUID()]++ }
 
-// machineOn is the machine whose node has the name; false when there is none. It is that
-// of the instance whose kubelet made the node, whatever names it has recorded.
+// machineOn returns the machine of the node with the name; false if none exists. It is the machine of the instance
+// whose kubelet registered the node, whatever names it has recorded.
 func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	n := j.node(nodeName)
 	for _, i := range j.Instances() {
@@ -42,8 +42,7 @@ func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	return one, there
 }
 
-// PodLeaves judges that the machine controller sends a pod off its node; forced
-// says that its budget was not asked.
+// PodLeaves judges that the machine controller evicts or deletes a pod; forced says that its budget was bypassed.
 func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 	pod := old.(*corev1.Pod)
 	if pod.DeletionTimestamp != nil || now != nil && now.GetDeletionTimestamp() == nil {
@@ -55,14 +54,14 @@ func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
 			j.Broken(HooksHonoured, "pod %s was sent off node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
 		}
 		if forced && !j.mayForce(p, m, pod) {
-			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(goneSince(m)), m.GetName())
+			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(deletedSince(m)), m.GetName())
 		}
 	}
 	j.volumeLeaves(p, pod)
 }
 
-// goneSince is when the machine was deleted; zero when it was not.
-func goneSince(m machine) time.Time {
+// deletedSince is when the machine was deleted; zero if it was not.
+func deletedSince(m machine) time.Time {
 	if at := m.GetDeletionTimestamp(); at != nil {
 		return at.Time
 	}
@@ -80,23 +79,23 @@ func (j *Judge) timeout(m machine) time.Duration {
 	return j.apiOf(m.Object).DrainTimeout
 }
 
-// over reports whether a time may be over that began then, as far as somebody
-// watched, by whatever clock it was written down; zero never is.
+// over reports whether a duration since then may be over, counting the time in which processes watched, by any
+// clock; a zero time never is.
 func (j *Judge) over(since time.Time, d time.Duration) bool {
 	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew
 }
 
-// timedOut reports whether the drain of the node of m may have taken its time, since m
-// was deleted or since the node, which may be nil, was selected for an update.
+// timedOut reports whether the drain of m's node may have timed out, since m was deleted or since the node, which
+// may be nil, was selected for an update.
 func (j *Judge) timedOut(m machine, n *corev1.Node) bool {
 	begun := time.Time{}
 	if n != nil {
 		begun = j.first(n.UID, func(o client.Object) bool { return selected(o.(*corev1.Node)) })
 	}
-	return j.over(goneSince(m), j.timeout(m)) || j.over(begun, j.timeout(m))
+	return j.over(deletedSince(m), j.timeout(m)) || j.over(begun, j.timeout(m))
 }
 
-// mayForce reports whether a pod may be deleted without asking its budget.
+// mayForce reports whether a pod may be deleted without its budget's consent.
 func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
 	n, never := j.node(pod.Spec.NodeName), m.GetAnnotations()[drainTimeout] == "never"
 	hurried := j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried })
@@ -154,7 +153,7 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 		if len(claims(other)) == 0 || other.UID == pod.UID || other.Spec.NodeName != pod.Spec.NodeName || other.DeletionTimestamp == nil {
 			continue
 		}
-		// What another process asked for this one may not have seen.
+		// This process may not have seen the requests of another.
 		if j.evicted[other.UID][p.By.Process] && j.Now().Before(other.DeletionTimestamp.Add(j.shorter(p))) {
 			j.Broken(VolumesInTurn, "pod %s was sent off node %s while pod %s is on its way", pod.Name, pod.Spec.NodeName, other.Name)
 		}
@@ -164,13 +163,13 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 	}
 }
 
-// shorter is how long volumes are waited for by the clock of p.
+// shorter is how long p waits for volumes, by its clock.
 func (j *Judge) shorter(p *Pass) time.Duration {
 	return j.api(p.By).DetachTimeout - max(0, p.Skew)
 }
 
-// inTurn reports whether volumes leave the node one after another: not in the
-// other API, nor by force, nor where the node was not ready a moment before.
+// inTurn reports whether volumes leave the node one after another: not in the other API, nor by force, nor where
+// the node was not ready a moment before.
 func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 	n := j.node(nodeName)
 	m, there := j.machineOn(nodeName)
@@ -181,9 +180,9 @@ func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 	return is && !j.timedOut(m, n) && since.Add(time.Second+j.ViewLag+2*j.Skew).Before(p.At)
 }
 
-// leftBehind names a volume that is attached to the node although its pod has
-// left, so long before the pass began that every cache shows both, and not so long
-// ago that it is waited for no more. The cache of attachments may have stopped before.
+// leftBehind names a volume that is attached to the node although its pod has left, so long before the pass began
+// that every cache shows both, and not so long ago that the drain no longer waits for it. The cache of attachments
+// may have stopped before.
 func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 	for _, o := range j.All(&storagev1.VolumeAttachment{}) {
 		a := o.(*storagev1.VolumeAttachment)
@@ -200,9 +199,8 @@ func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 	return ""
 }
 
-// leftBy is when the last pod that used the volume left the node; false: one is
-// there, or none ever was. One that should have been gone before was written off
-// then.
+// leftBy is when the last pod that used the volume left the node; false: one still exists, or none ever did. A pod
+// whose time was over before left at that time.
 func (j *Judge) leftBy(volume, nodeName string) (at time.Time, gone bool) {
 	claim := ""
 	for _, o := range j.All(&corev1.PersistentVolume{}) {

@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestPodsLeaveByTheMachineOfTheirNode: machines of both APIs are named m, and have
-// recorded a node of that name. It is that of the machine whose instance made it.
+// TestPodsLeaveByTheMachineOfTheirNode: machines of both APIs are named m, and have recorded a node of that name.
+// It is the node of the machine whose instance registered it.
 func TestPodsLeaveByTheMachineOfTheirNode(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -56,8 +56,8 @@ func TestPodsLeaveByTheMachineOfTheirNode(t *testing.T) {
 	}
 }
 
-// TestVolumesFirst: an instance is sent away with a volume attached that its pod has
-// left a moment ago. What a hostile kubelet says of its own node may cost it that.
+// TestVolumesFirst: an instance is terminated with an attached volume whose pod left a moment ago. A hostile
+// kubelet's statements about its own node may cause that.
 func TestVolumesFirst(t *testing.T) {
 	for _, tc := range []struct {
 		reason            string

@@ -14,9 +14,8 @@ const (
 	rebootTimeout = "millwright.dev/reboot-timeout"
 	rebootRequest = "millwright.dev/reboot-request"
 	rebootAnswer  = "millwright.dev/reboot"
-	// rebootsRest is for how long after a reboot a machine that falls ill again is
-	// replaced, mostCalls how often one request may reboot where the infrastructure does
-	// not know it again.
+	// rebootsRest is for how long after a reboot a machine that becomes unhealthy again is replaced, mostCalls how
+	// often one request may reboot where the cloud does not recognize it.
 	rebootsRest = time.Hour
 	mostCalls   = 2
 )
@@ -24,14 +23,14 @@ const (
 // reboots are those of each machine, oldest first.
 type reboots map[types.UID][]reboot
 
-// reboot is one that happened, and by which request.
+// reboot is one reboot, with its request.
 type reboot struct {
 	request string
 	at      time.Time
 }
 
-// rebootAsked is the last request of a machine.
-func rebootAsked(m client.Object) (name string, at time.Time) {
+// rebootRequested is the last request of a machine.
+func rebootRequested(m client.Object) (name string, at time.Time) {
 	var asked struct {
 		At string `json:"at"`
 	}
@@ -41,7 +40,7 @@ func rebootAsked(m client.Object) (name string, at time.Time) {
 	return asked.At, instant(asked.At)
 }
 
-// patienceOf is the time that a reboot has by the check; zero: it asks for none.
+// patienceOf is the check's timeout of a reboot; zero: it requests none.
 func patienceOf(c *check) time.Duration {
 	if c.Annotations[escalation] != "reboot" {
 		return 0
@@ -55,10 +54,10 @@ func patienceOf(c *check) time.Duration {
 	return 10 * time.Minute
 }
 
-// recovers reports whether a reboot of the machine that c waits for may yet help.
-func (j *Judge) recovers(c *check, t patient) bool {
+// recovers reports whether c still waits for the effect of the machine's reboot.
+func (j *Judge) recovers(c *check, t target) bool {
 	patience := patienceOf(c)
-	name, from := rebootAsked(t)
+	name, from := rebootRequested(t)
 	if patience == 0 || name == "" || t.on == nil || t.failure {
 		return false
 	}
@@ -86,7 +85,7 @@ func (j *Judge) Rebooted(i Instance, p *Pass) {
 	name := ""
 	for _, o := range j.since(m.GetUID(), p, bySight) {
 		if o != nil {
-			name, _ = rebootAsked(o)
+			name, _ = rebootRequested(o)
 		}
 	}
 	calls := 1

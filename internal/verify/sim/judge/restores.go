@@ -6,10 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Restored forgets what was concluded from writes that a restore of the machines' API
-// server undid, before which there were so many changes: who gave sets their sizes,
-// which machines were given up for that, and what checks noted that they began. Where
-// a pass looked and what it wrote stays in the history.
+// Restored drops the conclusions from writes that a restore of the machines' API server undid (`changes` is the
+// number of changes before it): who set the sizes of sets, which machines were deleted for that, and which
+// remedies checks recorded. The history keeps what passes saw and wrote.
 func (j *Judge) Restored(changes int64) {
 	clear(j.sized)
 	clear(j.rebooted)
@@ -19,14 +18,13 @@ func (j *Judge) Restored(changes int64) {
 		}
 	}
 	for _, c := range j.checks() {
-		j.unnoted(c, changes)
+		j.dropUndoneRemedies(c, changes)
 	}
 }
 
-// unnoted forgets the remedies of which a restore undid the note: c had it stored, and
-// is without it now, so that nobody can know of them. What it had forgotten by itself
-// goes on to count.
-func (j *Judge) unnoted(c *check, changes int64) {
+// dropUndoneRemedies drops the remedies whose record a restore removed: c had stored it and has no record of it
+// now, so no process can know of them. Remedies that c itself had forgotten still count.
+func (j *Judge) dropUndoneRemedies(c *check, changes int64) {
 	undone := map[types.UID]int64{}
 	for _, was := range j.log[c.UID] {
 		if was.n <= changes && was.now != nil {
@@ -46,8 +44,7 @@ func (j *Judge) unnoted(c *check, changes int64) {
 	})
 }
 
-// noteUndone reports whether the pass began before a restore that undid the note that
-// the remedy of the machine begins.
+// noteUndone reports whether the pass began before a restore that removed the record of the machine's remedy.
 func (j *Judge) noteUndone(p *Pass, c *check, machine types.UID) bool {
 	changes, is := j.undone[c.UID][machine]
 	return is && p.began <= changes

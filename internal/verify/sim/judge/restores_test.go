@@ -14,8 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
-// TestRateAfterRestore: a check that may begin one remedy within an hour, that of a,
-// begins that of b as well. It cannot know of one whose note a restore has undone.
+// TestRateAfterRestore: a check that may begin one remedy within an hour, that of a, begins that of b as well. It
+// cannot know of a remedy whose record a restore removed.
 func TestRateAfterRestore(t *testing.T) {
 	const bare, noted, asked, lost = "before the note", "after the note", "after the request", "after it has forgotten"
 	for _, tc := range []struct {

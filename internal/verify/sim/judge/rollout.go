@@ -12,14 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sizing is a size that a set was given, in a pass over its deployment; nil: people
-// did.
+// sizing is a set's size, with the pass over its deployment that set it; nil: users did.
 type sizing struct {
 	of set
 	by *Pass
 }
 
-// sizes notes who gave a set its size.
+// sizes records who set the size of a set.
 func (j *Judge) sizes(p *Pass, old, now client.Object) {
 	if now == nil || old != nil && readSet(old).size == readSet(now).size {
 		return
@@ -35,7 +34,7 @@ func (j *Judge) sizes(p *Pass, old, now client.Object) {
 	j.sized[now.GetUID()] = append(j.sized[now.GetUID()], sizing{readSet(now), p})
 }
 
-// sizedBy is the pass that last gave the set its size; nil: people did.
+// sizedBy is the pass that last set the set's size; nil: users did.
 func (j *Judge) sizedBy(uid types.UID) *Pass {
 	if all := j.sized[uid]; len(all) > 0 {
 		return all[len(all)-1].by
@@ -43,7 +42,7 @@ func (j *Judge) sizedBy(uid types.UID) *Pass {
 	return nil
 }
 
-// sizings are those that s had since the pass looked.
+// sizings are the sizes of s since the pass looked.
 func (j *Judge) sizings(s set, p *Pass) (out []sizing) {
 	saw, last := j.since(s.GetUID(), p, bySight), sizing{of: s}
 	for _, c := range j.log[s.GetUID()] {
@@ -60,7 +59,7 @@ func (j *Judge) sizings(s set, p *Pass) (out []sizing) {
 	return out
 }
 
-// RolloutWrites judges a write of the controller of deployments.
+// RolloutWrites judges a write of the deployment controller.
 func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
 	d, ok := j.deploymentBehind(p)
 	if !ok {
@@ -80,7 +79,7 @@ func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
 	}
 }
 
-// deploymentBehind is the deployment that the pass is about, as it is.
+// deploymentBehind is the deployment of the pass, in its present state.
 func (j *Judge) deploymentBehind(p *Pass) (deployment, bool) {
 	for _, d := range j.deployments() {
 		if client.ObjectKeyFromObject(d) == p.Key && sameKind(d.Object, j.api(p.By).Deployment) {
@@ -103,14 +102,14 @@ func (j *Judge) judgeForeign(p *Pass, d deployment, old client.Object) {
 	}
 }
 
-// judgeSet judges that the deployment makes, changes or deletes a set.
+// judgeSet judges that the deployment creates, changes or deletes a set.
 func (j *Judge) judgeSet(p *Pass, d deployment, old, now client.Object) {
 	j.judgeOwn(d, old, now)
 	if p.By.Deposed || d.GetDeletionTimestamp() != nil {
 		return
 	}
 	if old == nil {
-		j.judgeTwin(p, d, readSet(now))
+		j.judgeSecondSet(p, d, readSet(now))
 	}
 	was, is := 0, 0
 	if old != nil {
@@ -139,15 +138,14 @@ func (j *Judge) judgeOwn(d deployment, old, now client.Object) {
 	switch {
 	case now == nil || controller(now) == d.GetUID() && (old == nil || controller(old) != ""):
 	case old == nil, controller(now) == "" && controller(old) == "":
-		j.Broken(OwnOnly, "set %s, which is nobody's, was written for deployment %s", now.GetName(), d.GetName())
+		j.Broken(OwnOnly, "set %s, which has no controller, was written for deployment %s", now.GetName(), d.GetName())
 	case controller(old) == "" && !adopts(d, readSet(old)):
 		j.Broken(OwnOnly, "set %s was taken over by deployment %s", old.GetName(), d.GetName())
 	}
 }
 
-// judgeTwin judges that the deployment makes a set beside one of the same template that
-// stays, and did since the pass looked.
-func (j *Judge) judgeTwin(p *Pass, d deployment, made set) {
+// judgeSecondSet judges that the deployment creates a set beside a lasting one of the same template.
+func (j *Judge) judgeSecondSet(p *Pass, d deployment, made set) {
 	for _, s := range j.setsOf(d) {
 		all, there := states(j, s.GetUID(), p, bySight, readSet)
 		stays := there && !slices.ContainsFunc(all, func(s set) bool { return s.GetDeletionTimestamp() != nil })
@@ -157,7 +155,7 @@ func (j *Judge) judgeTwin(p *Pass, d deployment, made set) {
 	}
 }
 
-// rules are what the deployment asked for since the pass looked.
+// rules are the deployment's specs since the pass looked.
 func (j *Judge) rules(p *Pass, d deployment) []deployment {
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
 	return all
@@ -167,7 +165,7 @@ func every(all []deployment, is func(deployment) bool) bool {
 	return !slices.ContainsFunc(all, func(d deployment) bool { return !is(d) })
 }
 
-// makes is up to how many machines the set makes some; one that must not grow makes none.
+// makes is the number of machines up to which the set creates some; a set that must not grow creates none.
 func (s set) makes() int {
 	if s.held {
 		return 0
@@ -175,12 +173,12 @@ func (s set) makes() int {
 	return s.size
 }
 
-// judgeRoom judges that a set may get larger: there is room for what all sets have
-// or are to have, and for what leaves on account of the rollout.
+// judgeRoom judges that a set may grow: there is room for the machines that all sets have or will have, and for
+// those that the rollout is deleting.
 func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 	all := j.rules(p, d)
 	if slices.ContainsFunc(all, func(d deployment) bool { return d.strategy == onDelete }) {
-		return // a machine that leaves is replaced at once
+		return // a deleted machine is replaced at once
 	}
 	_, most := spread(all, deployment.most)
 	total, own, alone := 0, 0, true
@@ -191,21 +189,21 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
 		least, _ := spread(sizes, func(s set) int { return s.size })
 		makes, _ := spread(sizes, set.makes)
-		living, leaving, there := j.weigh(p, s)
-		living = max(living, j.unheard(p, d, s))
+		living, leaving, there := j.countMachines(p, s)
+		living = max(living, j.unseenMachines(p, d, s))
 		switch {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
 			total += max(living, makes) + leaving
 		case s.size <= max(there, was+j.arrived(s, grown.Object)):
-			return // no machine is made on this account
+			return // this creates no machine
 		default:
 			own = leaving
 			total += max(living, s.size)
 		}
 	}
 	if !alone && every(all, func(d deployment) bool { return !d.overlaps }) {
-		// Else it is a matter of size: a set does not wait for what itself gave up.
+		// Otherwise only sizes count: a set does not wait for its own deleted machines.
 		total += own
 	}
 	if total > most {
@@ -213,10 +211,10 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 	}
 }
 
-// unheard is how many machines s has that the pass may not have seen, and had to reckon
-// with: by what it saw, the controller of s has yet to hear of the size that s has, and
-// goes by those before. Another size of d, or one that people gave s, is shared out at once.
-func (j *Judge) unheard(p *Pass, d deployment, s set) int {
+// unseenMachines is how many machines s has that the pass may not have seen, but had to expect: in the pass's
+// view, the controller of s has not yet seen the present size of s, and uses an earlier one. Another size of d, or
+// a size that users gave s, is shared out at once.
+func (j *Judge) unseenMachines(p *Pass, d deployment, s set) int {
 	shown, by := p.seen[s.GetUID()], j.sizedBy(s.GetUID())
 	switch {
 	case shown == nil || by == nil || s.held || readSet(shown).observed >= shown.GetGeneration():
@@ -234,10 +232,9 @@ func (j *Judge) unheard(p *Pass, d deployment, s set) int {
 	return min(most, len(slices.DeleteFunc(j.controlled(s), func(m machine) bool { return !stays(m) })))
 }
 
-// weigh counts the machines of s that stayed since the pass looked, those that
-// were leaving all that time because s was to be smaller, and those that were there
-// at any time, with those that it takes over.
-func (j *Judge) weigh(p *Pass, s set) (living, leaving, there int) {
+// countMachines counts the machines of s that stayed since the pass looked, those that were being deleted all that
+// time because s had to shrink, and those that existed at any time, including those that s adopts.
+func (j *Judge) countMachines(p *Pass, s set) (living, leaving, there int) {
 	for _, uid := range j.known {
 		if j.ever(uid, p, bySight, func(m machine) bool { return (m.owner == s.GetUID() || s.claims(m)) && !m.going }) {
 			there++
@@ -253,8 +250,8 @@ func (j *Judge) weigh(p *Pass, s set) (living, leaving, there int) {
 	return living, leaving, there
 }
 
-// judgeOldFirst judges that the set of the present template gets larger than it is:
-// machines that were updated in place before are its already.
+// judgeOldFirst judges that the set of the present template grows beyond its machines: it already has those that
+// were updated in place before.
 func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 	all := j.rules(p, d)
 	if has := j.count(func(uid types.UID) bool { return j.ever(uid, p, bySight, grown.counts) }); grown.size <= has || !every(all, func(d deployment) bool { return d.strategy == recreate && alike(d.Object, grown.Object) }) || j.byHand(d) {
@@ -273,12 +270,12 @@ func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 	}
 }
 
-// byHand reports whether people gave a set of d its present size.
+// byHand reports whether users set the present size of a set of d.
 func (j *Judge) byHand(d deployment) bool {
 	return j.excuse(sizedByHand, slices.ContainsFunc(j.setsOf(d), func(s set) bool { return j.sizedBy(s.GetUID()) == nil }))
 }
 
-// judgeNeed is about a deployment whose machines are all of its template.
+// judgeNeed judges the shrinking of a set whose deployment has machines of its template only.
 func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 	all := j.rules(p, d)
 	least, _ := spread(all, func(d deployment) int { return d.size })
@@ -291,17 +288,16 @@ func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 		}
 		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
 		_, most := spread(sizes, func(s set) int { return s.size })
-		if _, _, there := j.weigh(p, s); most > 0 || there > 0 || len(j.controlled(s)) > 0 {
+		if _, _, there := j.countMachines(p, s); most > 0 || there > 0 || len(j.controlled(s)) > 0 {
 			return
 		}
 	}
 	j.Broken(NoNeed, "set %s of deployment %s, which wants %d, shrank from %d to %d", old.GetName(), d.GetName(), least, old.size, is)
 }
 
-// judgeAvailable judges that set s of d gives m up, for a size that the set had by what
-// its pass saw or came to have since. What counts is what was known when the deployment
-// gave the set that size, and what happened since; or what the set went by when it chose
-// among its machines.
+// judgeAvailable judges that set s of d deletes m, for a size that the set had in the view of its pass or got
+// since. The basis is the knowledge of the deployment when it set that size, with all later changes, or that of
+// the set when it chose among its machines.
 func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	broken := ""
 	for _, size := range j.sizings(s, by) {
@@ -310,18 +306,17 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 		}
 		p := *size.by
 		p.now = by.now
-		if broken = j.costly(&p, by, d, size.of, m); broken == "" {
+		if broken = j.belowAvailable(&p, by, d, size.of, m); broken == "" {
 			return
 		}
 	}
 	if broken != "" {
-		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %s", s.GetName(), d.GetName(), m.GetName(), broken)
+		j.Broken(NotBelow, "set %s of deployment %s deleted machine %s: %s", s.GetName(), d.GetName(), m.GetName(), broken)
 	}
 }
 
-// costly says why a set that d gave its size in p must not give m up for that; empty
-// when it may.
-func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
+// belowAvailable says why a set whose size d set in p must not delete m for that; empty if it may.
+func (j *Judge) belowAvailable(p, by *Pass, d deployment, s set, m machine) string {
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
 	size, _ := spread(all, func(d deployment) int { return d.size })
@@ -330,13 +325,13 @@ func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
 		return ""
 	}
 	n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID()))
-	if least = min(least-keptOf(j, s), j.worked(p, d, all)); n >= least {
+	if least = min(least-keptOf(j, s), j.workedAtBegin(p, d, all)); n >= least {
 		return ""
 	}
 	return fmt.Sprintf("%d machines go on working, and %d have to", n, least)
 }
 
-// keptOf counts the machines of the set that failed and stay for inspection: they take the place of others there.
+// keptOf counts the failed machines of the set that are kept for inspection: they occupy the places of others.
 func keptOf(j *Judge, s set) (n int) {
 	for _, m := range j.controlled(s) {
 		if m.failed && m.GetAnnotations()[preserve] != "" {
@@ -346,8 +341,7 @@ func keptOf(j *Judge, s set) (n int) {
 	return n
 }
 
-// judgeSelection is about a node that is to be updated: it will not be available
-// meanwhile.
+// judgeSelection judges that a node is selected for an update, which makes it unavailable.
 func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	m, there := j.machineOn(now.Name)
 	if !there || !selected(now) || selected(old) || p.By.Deposed || p.By.Late {
@@ -363,8 +357,8 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	}
 }
 
-// working counts the machines of d, without one, that worked at any time since the
-// pass looked, and that no set gave up to be smaller.
+// working counts the machines of d, except one, that worked at any time since the pass looked, and that no set
+// deleted in order to shrink.
 func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) int {
 	return j.count(func(uid types.UID) bool {
 		return uid != without && !j.surplus[uid] && j.worksFor(p, d, all, uid, j.Now())
@@ -380,24 +374,22 @@ func (j *Judge) count(is func(types.UID) bool) (n int) {
 	return n
 }
 
-// worksFor reports whether the machine worked as one of d's at any time since the
-// pass looked, up to then. One that a person let go with its set works on, and is
-// adopted by the next: a set whose size was decided before follows that. So it does where
-// a person deleted the other set since.
+// worksFor reports whether the machine worked as one of d's at any time from the pass's look up to `by`. A machine
+// that a user released with its set goes on working, and the next set adopts it: a set with an earlier size keeps
+// that. The same holds if a user has deleted the other set since.
 func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID, by time.Time) bool {
 	mine := func(m machine) bool {
 		if m.owner == "" {
 			return d.selector.Matches(labels.Set(m.GetLabels()))
 		}
 		sets, _ := states(j, m.owner, p, bySight, readSet)
-		return !j.dissolved(m.owner) && slices.ContainsFunc(sets, func(s set) bool { return s.owner == d.GetUID() })
+		return !j.deletedByController(m.owner) && slices.ContainsFunc(sets, func(s set) bool { return s.owner == d.GetUID() })
 	}
 	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, &by)
 }
 
-// dissolved reports whether the set is gone by the hand of the controller of deployments,
-// which knows what it had.
-func (j *Judge) dissolved(set types.UID) bool {
+// deletedByController reports whether the deployment controller, which knows the set's machines, deleted it.
+func (j *Judge) deletedByController(set types.UID) bool {
 	log := j.log[set]
 	if len(log) == 0 || log[len(log)-1].now != nil {
 		return false
@@ -407,16 +399,16 @@ func (j *Judge) dissolved(set types.UID) bool {
 	})
 }
 
-// worked is how many of them did when the pass looked: a deployment that had fewer
-// than it has to gives up what is of no use.
-func (j *Judge) worked(p *Pass, d deployment, all []deployment) int {
+// workedAtBegin is how many of them worked when the pass looked: a deployment with fewer than it needs deletes
+// machines that do not work.
+func (j *Judge) workedAtBegin(p *Pass, d deployment, all []deployment) int {
 	then := *p
 	then.now = p.looked()
 	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid, p.At) })
 }
 
-// works reports whether the machine worked at any time since the pass looked, up to
-// then; nil: when it looked, and all the time since.
+// works reports whether the machine worked at any time from the pass's look up to then; nil: when it looked, and
+// all the time since.
 func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever *time.Time) bool {
 	least, most := spread(all, func(d deployment) int { return int(d.minReady) })
 	if ever != nil {
@@ -428,10 +420,9 @@ func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever *time.Time)
 	return j.always(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, since, false) })
 }
 
-// nodeWorks reports whether the machine's node was fit for work: by the machine's
-// own phase where the API has such, else by its condition, since then at the latest;
-// and not about to be updated in place. One that takes no pods since it was works where
-// others go on, and is not missed itself.
+// nodeWorks reports whether the machine's node was usable: by the machine's phase where its API has one, otherwise
+// by its condition, since `latest` at most; and not selected for an update in place. A node that is cordoned after
+// its update counts when others are counted, but not when it is lost itself.
 func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool {
 	fit := func(o client.Object) bool {
 		n, ok := o.(*corev1.Node)
@@ -458,8 +449,8 @@ func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool 
 	return !slices.ContainsFunc(all, func(o client.Object) bool { return !fit(o) })
 }
 
-// workedBefore reports whether a node of the machine's name was seen ready, that is
-// gone; another may have joined since under that name, which is given.
+// workedBefore reports whether the pass saw a ready node of the machine's name that does not exist any more; the
+// given node may have joined under that name since.
 func workedBefore(p *Pass, m machine, now *corev1.Node) bool {
 	for _, o := range p.seen {
 		if n, ok := o.(*corev1.Node); ok && n.Name == m.node && ready(n) && (now == nil || n.UID != now.UID) {
@@ -469,7 +460,7 @@ func workedBefore(p *Pass, m machine, now *corev1.Node) bool {
 	return false
 }
 
-// adopts reports whether d may take over s, which nobody controls.
+// adopts reports whether d may take over s, which has no controller.
 func adopts(d deployment, s set) bool {
 	return s.GetDeletionTimestamp() == nil && d.selector.Matches(labels.Set(s.GetLabels()))
 }

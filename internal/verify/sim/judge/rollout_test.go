@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// TestHandedOverTakesNoRoom: a set that has yet to make two machines grows by the one that
-// comes to it from the set of the template before, and makes none for that.
+// TestHandedOverTakesNoRoom: a set that has yet to create two machines grows by the one that the set of the former
+// template hands over, and creates none for that.
 func TestHandedOverTakesNoRoom(t *testing.T) {
 	for _, tc := range []struct{ handed, undone bool }{{true, false}, {false, false}, {true, true}} {
 		handed := tc.handed
@@ -61,8 +61,7 @@ func TestHandedOverTakesNoRoom(t *testing.T) {
 	}
 }
 
-// TestKeepsWhatNobodyOwns: a set that is to have nothing keeps the machine that it takes over,
-// and makes none for that.
+// TestKeepsWhatNobodyOwns: a set of size zero keeps the machine that it adopts, and creates none for that.
 func TestKeepsWhatNobodyOwns(t *testing.T) {
 	for _, selected := range []bool{true, false} {
 		s := newScene()
@@ -96,8 +95,8 @@ func TestKeepsWhatNobodyOwns(t *testing.T) {
 	}
 }
 
-// TestTwins: a set is made beside one of the same template that stays. One that was being
-// deleted when the pass looked may stay after all, where a server went back.
+// TestTwins: a set is created beside a lasting one of the same template. A set that was being deleted when the
+// pass looked may stay after all, after a restore.
 func TestTwins(t *testing.T) {
 	for _, tc := range []struct {
 		reason          string

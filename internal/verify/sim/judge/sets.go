@@ -7,25 +7,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// setWrites judges what the controller of sets does to machines.
+// setWrites judges the set controller's writes to machines.
 func (j *Judge) setWrites(p *Pass, old, now client.Object) {
 	gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
 	switch {
 	case old == nil:
-		j.judgeStill(p, old, now)
+		j.judgeWhileBlind(p, old, now)
 		j.judgeGrowth(p, readMachine(now))
 	case gone:
-		j.judgeStill(p, old, now)
+		j.judgeWhileBlind(p, old, now)
 		j.judgeGivenUp(p, readMachine(old))
 	}
 }
 
-// judgeGrowth judges that a set makes m. A machine that is one of the set's by
-// all that happened since the pass looked counts against it.
+// judgeGrowth judges that a set creates m. A machine counts against it if it was one of the set's in all states
+// since the pass looked.
 func (j *Judge) judgeGrowth(p *Pass, m machine) {
 	s, ok := find(j.sets(), m.owner)
 	if !ok || p.By.Deposed {
-		return // nobody stops what a deposed process has on the wire
+		return // requests of a deposed process on the wire cannot be stopped
 	}
 	all, there := states(j, s.GetUID(), p, bySight, readSet)
 	if there && !slices.ContainsFunc(all, func(s set) bool { return !s.frozen }) {
@@ -42,8 +42,8 @@ func (j *Judge) judgeGrowth(p *Pass, m machine) {
 	}
 }
 
-// judgeGivenUp judges that a set gives m up. Only one that is there to stay, by
-// all that happened since, is given up because there are too many.
+// judgeGivenUp judges that a set deletes m. If m counted in all states, the set may delete it only because it has
+// too many machines.
 func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	s, ok := find(j.sets(), m.owner)
 	if !ok || j.deleted(p, s.GetUID()) || p.By.Deposed {
@@ -70,8 +70,8 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	}
 }
 
-// chosenSince reports whether the process gave up the machine after it sent what arrives
-// only now, though it had no answer to that, and for no fault of the machine.
+// chosenSince reports whether the process deleted the machine, which had no failure, after it had sent the late
+// write and without an answer to that.
 func (j *Judge) chosenSince(p *Pass, uid types.UID) bool {
 	return p.sent != 0 && slices.ContainsFunc(j.log[uid], func(c change) bool {
 		if c.n <= p.sent || c.by.Role != p.By.Role || c.by.Process != p.By.Process || c.by.Late || c.was == nil {
@@ -82,17 +82,16 @@ func (j *Judge) chosenSince(p *Pass, uid types.UID) bool {
 	})
 }
 
-// deleted reports whether the set was being deleted at any time since the pass looked: a
-// restore may have undone that in the middle of it.
+// deleted reports whether the set was being deleted at any time since the pass looked: a restore may have undone
+// that meanwhile.
 func (j *Judge) deleted(p *Pass, set types.UID) bool {
 	going := func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() != nil }
 	return slices.ContainsFunc(j.since(set, p, atBegin), going)
 }
 
-// judgeShare judges that a set which people guard, or whose deployment they do,
-// gives up a machine, but one that failed where those are replaced. It knows its
-// own machines, and of its siblings' what its caches showed. What arrives late was
-// weighed against sets that may be gone since.
+// judgeShare judges that a set with a limit, or of a deployment with one, deletes a machine, except a failed one
+// where the API replaces these. The set knows its own machines, and those of its siblings by its caches. A late
+// write was weighed against sets that may have been deleted since.
 func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 	if p.By.Late {
 		return
@@ -114,21 +113,20 @@ func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 				continue
 			}
 			total++
-			leaves := func(m machine) bool { return one.selects(m) && m.GetDeletionTimestamp() != nil }
-			if uid == m.GetUID() || j.always(uid, p, w, leaves) {
+			leavesToOthers := func(m machine) bool { return one.selects(m) && m.GetDeletionTimestamp() != nil }
+			if uid == m.GetUID() || j.always(uid, p, w, leavesToOthers) {
 				going++
 			}
 		}
 	}
 	_, most := spread(all, func(s set) int { return max(1, total*s.share/100, s.approved) })
 	if going > most {
-		j.Broken(ShareKept, "set %s gives up %s: %d of %d machines are on their way out, and %d may be", s.GetName(), m.GetName(), going, total, most)
+		j.Broken(ShareKept, "set %s deletes %s: %d of %d machines are being deleted, and %d may be", s.GetName(), m.GetName(), going, total, most)
 	}
 }
 
-// arrived counts the machines that a deployment handed over to s since it last
-// gave it its size, but for the one that it gives with now; nil: none. What it gave and a
-// restore, or a person, took back since does not count.
+// arrived counts the machines that a deployment handed over to s since it last set its size, except the one that
+// it hands over in `now`; nil: none. A size that a restore or a user has undone since does not count.
 func (j *Judge) arrived(s set, now client.Object) (n int) {
 	given := []int64{0}
 	for _, c := range j.log[s.GetUID()] {
@@ -150,8 +148,8 @@ func (j *Judge) arrived(s set, now client.Object) (n int) {
 	return n
 }
 
-// judgeUpdated judges that a set gives up m for those that were updated in place
-// and handed over to it: it has as many more as came until it is resized.
+// judgeUpdated judges that a set deletes m in exchange for machines that were updated in place and handed over to
+// it: until it is resized, it has that many more.
 func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 	came := j.arrived(s, nil)
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
@@ -160,7 +158,7 @@ func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 		return
 	}
 	if n := len(j.members(s)); n < s.size+came {
-		j.Broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), s.size, came, m.GetName(), n)
+		j.Broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, deleted %s and has %d", s.GetName(), s.size, came, m.GetName(), n)
 	}
 }
 

@@ -41,8 +41,8 @@ func workingMachine(name string) *v1alpha1.Machine {
 	})
 }
 
-// TestGivenUpForTheSizeThatWasSeen: a set acts on the size that its pass saw, and its
-// deployment answers for that by what it knew when it gave it.
+// TestGivenUpForTheSizeThatWasSeen: a set acts on the size that its pass saw, and its deployment is judged by its
+// knowledge when it set that size.
 func TestGivenUpForTheSizeThatWasSeen(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -81,9 +81,8 @@ func TestGivenUpForTheSizeThatWasSeen(t *testing.T) {
 	}
 }
 
-// TestSetsThatPeopleDeleteWereCountedOn: what a set gives up follows from what its
-// deployment saw. When people delete another set since, with its machines, that one is
-// missed by nobody's decision.
+// TestSetsThatPeopleDeleteWereCountedOn: a set's deletions follow from its deployment's view. If users delete
+// another set with its machines since, no controller decided on their loss.
 func TestSetsThatPeopleDeleteWereCountedOn(t *testing.T) {
 	for _, c := range []struct {
 		reason string

@@ -19,7 +19,7 @@ const (
 	Converges      = "without faults the world comes to what was asked for"
 	Rests          = "at rest nothing is written"
 	LeavesNothing  = "deleting everything leaves nothing behind"
-	// ReadyCounts is about infrastructures that are asked in the wrong place.
+	// ReadyCounts is about clouds that a controller asks in the wrong place.
 	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
 	// ReadyStays is about caches that have stopped.
 	ReadyStays = "no machine is given up for its node while that is ready"
@@ -27,49 +27,48 @@ const (
 	ClassHeld = "no class is let go while a machine uses it"
 	// SecretHeld is about the finalizer of secrets.
 	SecretHeld = "no secret is let go while a class names it"
-	// CertOwn: names and addresses are those of the instance that asks, by what the
-	// cloud has; its machine stays, and has no node yet that joined.
+	// CertOwn: names and addresses are those of the requesting instance, by the cloud's records; its machine
+	// stays, and its node has not joined yet.
 	CertOwn = "a certificate is approved only for who asks for it, an instance of ours that has no node yet"
-	// TokenEnds: nobody joins as what is gone.
+	// TokenEnds: no instance joins for a deleted machine.
 	TokenEnds = "no bootstrap token outlives its machine"
-	// OwnNode is about kubelets that say of their nodes what they like.
+	// OwnNode is about kubelets that write false statements to their nodes.
 	OwnNode = "no machine takes the node of another machine for its own"
-	// Bounded is about what they say at length.
+	// Bounded is about the size of such statements.
 	Bounded = "what a node says makes no object large"
-	// ForceInTime: a pod that its budget protects is deleted only when a person
-	// asked to make short work, or after the drain timeout of its machine, counted in
-	// time in which the clusters were seen, or where nobody answers for its node any
-	// more.
+	// ForceInTime: a pod that its budget protects is deleted only when a user forces the deletion, or after the
+	// drain timeout of its machine, counted in time in which the clusters were watched, or where the kubelet of
+	// its node does not answer any more.
 	ForceInTime = "no pod is forced off its node before the drain timeout of its machine"
 
-	// NotHeld is about pods whose end nothing confirms.
+	// NotHeld is about pods whose end no kubelet confirms.
 	NotHeld = "no drain waits out the grace period of a pod whose kubelet is silent"
 
 	// OthersHold is about finalizers.
 	OthersHold = "nobody takes off what holds an object for somebody else"
 
-	// NotBusy and SaysWhy are about what cannot come to what was asked for.
+	// NotBusy and SaysWhy are about objects that cannot reach the desired state.
 	NotBusy = "what cannot be done is not tried all the time"
 	SaysWhy = "what cannot be done says why"
 
-	// About instances that were accepted and then given up.
+	// About accepted instances that failed.
 
-	// CauseTold: by words in either API, and by the reason or the code that whoever
-	// scales the group waits for where it is about room.
-	CauseTold = "a machine whose instance was given up says why"
-	// NoHaste is about the API that gives such a machine the time to be created, and about
-	// what may still be mended.
+	// CauseReported: in the message in either API, and in the reason or code that the autoscaler uses where it is
+	// about capacity.
+	CauseReported = "a machine whose instance was given up says why"
+	// NoHaste is about the API that gives such a machine a creation timeout, and about instances that the cloud
+	// may still repair.
 	NoHaste = "no machine fails early for an instance that was given up"
-	// NoStorm bounds how many instances are asked for, one after the other.
+	// NoStorm bounds how many instances are requested one after the other.
 	NoStorm = "what is given up is not asked for again and again"
 
-	// About choices of what an instance is made of.
+	// About choices of an instance's type and zone.
 
-	// NextChoice is about what happens when the faults have stopped.
+	// NextChoice is about the time after the faults.
 	NextChoice = "no machine waits for its instance while some choice has room"
 	// OneAsked is about replies that got lost.
 	OneAsked = "no machine is asked for of another choice while nobody knows what came of the first"
-	// NotInVain: not within a minute, whichever machine is to have it.
+	// NotInVain: not within a minute, for any machine.
 	NotInVain = "what is sold out is not asked for again at once"
 
 	// About the collector of orphans.
@@ -89,62 +88,58 @@ const (
 
 	// About deployments.
 
-	// NotAbove: when a deployment lets a set grow, the machines that its sets
-	// have or are to have are no more than replicas and surge, those on their
-	// way out included that the deployment gave up.
+	// NotAbove: when a deployment lets a set grow, the machines that its sets have or will have are at most
+	// replicas plus surge, including those that the deployment is deleting.
 	NotAbove = "a deployment never grows beyond replicas and surge"
-	// NotBelow: when one of its sets gives up a machine that works, or a node is
-	// selected to be updated, as many as replicas less unavailable go on working.
+	// NotBelow: when one of its sets deletes a machine that works, or a node is selected for an update, replicas
+	// minus unavailable machines go on working.
 	NotBelow = "a deployment never gives up machines that have to be available"
-	// OldFirst is about the strategy that makes room before it makes anything.
+	// OldFirst is about the strategy that deletes all old machines before it creates new ones.
 	OldFirst = "Recreate makes no machine while an old one is there"
 	// OneSet: a template has one set.
 	OneSet = "no template gets a second set"
-	// OwnOnly: foreign sets, and machines of foreign sets, stay as they are.
+	// OwnOnly: foreign sets, and their machines, are not changed.
 	OwnOnly = "a deployment changes nothing that is not its own"
 	// NoNeed: machines of the present template stay.
 	NoNeed = "no machine is given up without a change of template or size"
-	// UpdatedStays: a set to which an updated machine was handed over gives up
-	// no machine for it.
+	// UpdatedStays: a set to which an updated machine was handed over deletes no machine for it.
 	UpdatedStays = "an update in place costs no machine"
-	// FrozenRests: a set with far too many machines makes no more.
+	// FrozenRests: a set with far too many machines creates no more.
 	FrozenRests = "a frozen set makes no machine"
 	// AlarmStops is about checks whose breaker enforces.
 	AlarmStops = "a rollout to what a health check sees fall ill makes no machine of it and gives up no other"
-	// ShareKept is about sets and deployments that people guard.
+	// ShareKept is about sets and deployments with a limit for deletions.
 	ShareKept = "a guarded set gives up no machine while more than its share are on their way out"
-	// OneByOne is about the timeouts that machines bring along: an outage that makes
-	// all of a group unhealthy gets them replaced one after the other.
+	// OneByOne is about the timeouts of machines: an outage that makes all machines of a group unhealthy replaces
+	// them one after the other.
 	OneByOne = "no machine is given up for its health while another of its group is on its way in or out"
 
-	// About health checks. What a check does is judged when it asks for it, whatever
-	// becomes of the call, by what the pass could see and what really happened since.
+	// About health checks. A check's remedy is judged when it is requested, whatever
+	// the outcome of the call, by the pass's view and the real changes since.
 
-	// BudgetKept: machines that are unhealthy, that the check gave up, or that are
-	// gone and not replaced, count.
+	// BudgetKept: machines count that are unhealthy, that the check remedied, or that were deleted and not
+	// replaced.
 	BudgetKept = "a check never remedies anything while more machines are unhealthy or being remedied than its budget allows"
 	// RateKept is about checks whose breaker enforces.
 	RateKept = "an enforcing check begins no more remedies within an hour than it may"
-	// SightedOnly: not while a cluster is out of reach, nor for a minute after,
-	// but for what began since.
+	// SightedOnly: not while a cluster is unreachable, nor for a minute after, except for machines that became
+	// unhealthy since.
 	SightedOnly = "no check remedies anything while blind, or for what it may have been blind to"
-	// WatchedOnly: what happened in an outage, or before the process started,
-	// does not count.
+	// WatchedOnly: time in an outage, or before the process started, does not count.
 	WatchedOnly = "no check counts time in which nobody watched"
-	// HealthyStay: only what was unhealthy for longer than its timeout is remedied.
+	// HealthyStay: only machines that were unhealthy for longer than their timeout are remedied.
 	HealthyStay = "a machine that is not unhealthy beyond its timeout is never remedied"
-	// OthersRepair is about checks that leave it to somebody else to repair what is
-	// unhealthy, and has not failed for good: that takes the mark off the machine.
+	// OthersRepair is about checks that leave the repair of unhealthy machines, other than failed ones, to an
+	// external controller, which removes the annotation from the machine.
 	OthersRepair = "a check that leaves remedies to others deletes nothing"
-	// RebootsApart is about machines that are rebooted before they are replaced, once in
-	// an hour, or twice for one request where the infrastructure does not know it again.
+	// RebootsApart is about machines that are rebooted before they are replaced: once in an hour, or twice for one
+	// request where the cloud does not recognize it.
 	RebootsApart = "no machine is rebooted twice within the time that a reboot has"
-	// PausedRests is about checks that people paused.
+	// PausedRests is about checks that users paused.
 	PausedRests = "a paused check remedies nothing"
-	// ChosenOnly: machines that the check does not select, those of another API
-	// without its being asked for, those that people spare, and those that nobody
-	// would replace.
+	// ChosenOnly: a check remedies no machine that it does not select, none of another API unless an annotation
+	// names that, none that users exclude, and none that no controller would replace.
 	ChosenOnly = "a check remedies only what it selects and somebody replaces"
-	// SickGo is what is promised when the faults have stopped.
+	// SickGo is the promise for the time after the faults.
 	SickGo = "every machine that stays unhealthy beyond its timeout and within the budget is replaced"
 )

@@ -20,7 +20,7 @@ type Call struct {
 	// empty for the object itself.
 	Verb, Part string
 	Kind       *Kind
-	// Object is what was sent; it names the object.
+	// Object is the sent object; it has the name.
 	Object client.Object
 	Key    client.ObjectKey
 	// Patch is what a patch would come to; set for patches only.
@@ -30,13 +30,12 @@ type Call struct {
 // Writes reports whether the call changes anything.
 func (c Call) Writes() bool { return c.Verb != "get" && c.Verb != "list" }
 
-// Gate stands between a client and the store: it makes the call, or not, and
-// says what the client gets to know of it.
+// Gate stands between a client and the store: it makes the call, or not, and returns the caller's result.
 type Gate func(c Call, do func() error) error
 
 var errUnsupported = errors.New("the simulated API server does not support this")
 
-// Live reads the truth, through the gate.
+// Live reads the stored objects, through the gate.
 type Live struct {
 	Store *Store
 	Gate  Gate
@@ -69,7 +68,7 @@ type Client struct {
 	Store *Store
 	Views map[*Kind]*View
 	Gate  Gate
-	// Shows, if it is there, is told of each object that a view shows who reads.
+	// Shows, if set, is called for each object of a view that a caller reads.
 	Shows func(client.Object)
 }
 
@@ -78,7 +77,7 @@ var _ client.Client = (*Client)(nil)
 // Get implements client.Reader.
 func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	v := c.Views[c.Store.kinds.of(o)]
-	if v == nil { // of a kind that nothing caches
+	if v == nil { // no view has the kind
 		return Live{Store: c.Store, Gate: c.Gate}.Get(ctx, key, o)
 	}
 	if found := v.Lookup(key); found != nil {
@@ -102,7 +101,7 @@ func (c *Client) shows(all ...client.Object) {
 	}
 }
 
-// write sends a change and, if an answer comes back, takes it over into o.
+// write sends a change and copies the answer, if there is one, into o.
 func (c *Client) write(call Call, o client.Object, do func() (client.Object, error)) error {
 	call.Kind, call.Object, call.Key = c.Store.kinds.of(o), o, client.ObjectKeyFromObject(o)
 	var stored client.Object
@@ -168,7 +167,7 @@ func (c *Client) SubResource(name string) client.SubResourceClient { return part
 // Scheme implements client.Client.
 func (c *Client) Scheme() *runtime.Scheme { return c.Store.scheme }
 
-// RESTMapper implements client.Client; there is none.
+// RESTMapper implements client.Client; it returns nil.
 func (*Client) RESTMapper() meta.RESTMapper { return nil }
 
 // GroupVersionKindFor implements client.Client.

@@ -47,8 +47,8 @@ func (s *Store) Delete(o client.Object, opts client.DeleteOptions) error {
 	return nil
 }
 
-// mark sets the deletion timestamp, or brings it forward, counted from when the deletion
-// was first asked for, as kube-apiserver does; false: nothing is to be changed.
+// mark sets the deletion timestamp, or moves it forward, counted from the first deletion request, as
+// kube-apiserver does; false: nothing changes.
 func (s *Store) mark(o, old client.Object, grace int64) bool {
 	from := s.second().Time
 	if before := old.GetDeletionTimestamp(); before != nil {
@@ -91,7 +91,7 @@ func meets(k *Kind, o client.Object, p *metav1.Preconditions) error {
 	return nil
 }
 
-// terminating is what is said of anything new in a namespace that is being deleted.
+// terminating is the error of a creation in a namespace that is being deleted.
 func terminating(k *Kind, o client.Object) error {
 	ns := o.GetNamespace()
 	err := apierrors.NewForbidden(k.resource(), o.GetName(), fmt.Errorf("unable to create new content in namespace %s because it is being terminated", ns))

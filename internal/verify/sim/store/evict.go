@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Evict deletes a pod if the state of its disruption budget allows that, and
-// takes it off that state.
+// Evict deletes a pod if its disruption budget allows that, and updates the budget's status.
 func (s *Store) Evict(e *policyv1.Eviction) error {
 	pods := s.kinds.of(&corev1.Pod{})
 	found := s.objects[pods].get(client.ObjectKeyFromObject(e))
@@ -61,8 +60,8 @@ func (s *Store) budgetsAllow(pod *corev1.Pod) error {
 	return refusal
 }
 
-// Count is what the disruption controller does: it brings the state of a budget up
-// to date. It knows budgets with minAvailable as a number only. Nil: it is.
+// Count does the disruption controller's work: it updates the status of a budget. It knows budgets with
+// minAvailable as a number only. Nil: the status is up to date.
 func (s *Store) Count(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 	healthy := 0
 	for _, o := range s.All(&corev1.Pod{}) {

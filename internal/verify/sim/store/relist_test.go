@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRelist: who lists anew is told the difference, and not how it came about.
+// TestRelist: a new list reports the difference, and not the changes that led to it.
 func TestRelist(t *testing.T) {
 	s := newStore()
 	for _, name := range []string{"goes", "stays", "remade"} {

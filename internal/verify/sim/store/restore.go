@@ -25,13 +25,12 @@ func (s *Store) Saved(b *Backup, example client.Object) []client.Object {
 	return ordered(b.objects[s.kinds.of(example)])
 }
 
-// stride is by how much versions grow. So that no version means two states of an object,
-// each restore goes on with numbers that no earlier time had: nobody can tell such apart.
+// stride is the growth of versions. Each restore continues with numbers that were never used before, so that no
+// version means two states of an object: no client could tell them apart.
 const stride = 3
 
-// Restore puts back what was there, and takes away what came since. Resource versions
-// go back as well: later writes get numbers below those that others had. Whoever watches
-// is told of the differences, as by a new listing.
+// Restore restores the objects of the backup, and deletes newer ones. Resource versions go back as well: later
+// writes get numbers below those of others. Watchers get the differences, as by a new list.
 func (s *Store) Restore(b *Backup) {
 	s.version = b.version + 1
 	for _, k := range s.Kinds() {

@@ -27,7 +27,7 @@ type Event struct {
 	At       time.Time
 }
 
-// Object is the object as it is, or was, last.
+// Object is the object's present, or last, state.
 func (e Event) Object() client.Object {
 	if e.New != nil {
 		return e.New
@@ -35,21 +35,19 @@ func (e Event) Object() client.Object {
 	return e.Old
 }
 
-// Store is the truth.
+// Store has the true state.
 type Store struct {
 	now     func() time.Time
 	scheme  *runtime.Scheme
 	kinds   kinds
 	indexes map[index]*extractor
-	objects map[*Kind]*pile
+	objects map[*Kind]*sortedObjects
 	logs    map[*Kind][]Event
 	version int64
 	born    int64
-	// Terminating is the namespace that is being deleted; empty: none is. Nothing is
-	// made in it any more.
+	// Terminating is the namespace that is being deleted; empty: none. No object can be created in it.
 	Terminating string
-	// OnWrite is told of every change, if it is there: the new object is nil when
-	// that is gone.
+	// OnWrite, if set, is called for every change: the new object is nil after a deletion.
 	OnWrite func(was, now client.Object)
 }
 
@@ -59,8 +57,7 @@ type index struct {
 	field string
 }
 
-// extractor says by what an object is found, and remembers it: stored objects do not
-// change.
+// extractor is an index function that remembers its results: stored objects do not change.
 type extractor struct {
 	extract client.IndexerFunc
 	known   map[client.Object][]string
@@ -79,11 +76,11 @@ func (e *extractor) of(o client.Object) []string {
 func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 	s := &Store{
 		now: now, scheme: scheme, kinds: kinds{}, indexes: map[index]*extractor{},
-		objects: map[*Kind]*pile{}, logs: map[*Kind][]Event{},
+		objects: map[*Kind]*sortedObjects{}, logs: map[*Kind][]Event{},
 	}
 	for _, k := range all {
 		s.kinds[k.typ] = k
-		s.objects[k] = newPile()
+		s.objects[k] = newSortedObjects()
 	}
 	return s
 }
@@ -118,8 +115,7 @@ func (s *Store) All(example runtime.Object) []client.Object {
 	return s.objects[s.kinds.of(example)].all()
 }
 
-// Lookup returns the object with the key, nil when there is none. It must not
-// be changed.
+// Lookup returns the object with the key, nil if it does not exist. It must not be changed.
 func (s *Store) Lookup(example client.Object, key client.ObjectKey) client.Object {
 	return s.objects[s.kinds.of(example)].get(key)
 }
@@ -229,8 +225,7 @@ func (s *Store) replace(k *Kind, old, edited client.Object, part string) (client
 	return edited, nil
 }
 
-// ptrZero reports whether nothing but finalizers holds an object on its way
-// out: pods have a grace period besides.
+// ptrZero reports whether only finalizers hold a terminating object: pods also have a grace period.
 func ptrZero(grace *int64) bool { return grace == nil || *grace == 0 }
 
 func (s *Store) keepSystemFields(edited, old client.Object) {

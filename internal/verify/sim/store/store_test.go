@@ -150,8 +150,8 @@ func TestFinalizersHoldAnObject(t *testing.T) {
 	}
 }
 
-// TestShorterGraceCountsFromTheFirst: who deletes a pod again with less grace moves its
-// deletion timestamp back, as kube-apiserver does, and never forth.
+// TestShorterGraceCountsFromTheFirst: a second deletion of a pod with a shorter grace period moves its deletion
+// timestamp back, as in kube-apiserver, and never forth.
 func TestShorterGraceCountsFromTheFirst(t *testing.T) {
 	now := start
 	s := newStore()

@@ -8,18 +8,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// View is what one informer has seen: the objects of a kind as they were after
-// the first so many changes.
+// View is an informer's view: the objects of a kind after the first so many changes.
 type View struct {
 	store   *Store
 	kind    *Kind
 	seen    int
-	objects *pile
+	objects *sortedObjects
 }
 
 // View returns a fresh listing, behind by the number of changes given.
 func (s *Store) View(k *Kind, behind int) *View {
-	v := &View{store: s, kind: k, objects: newPile()}
+	v := &View{store: s, kind: k, objects: newSortedObjects()}
 	for v.Behind() > behind {
 		v.Advance()
 	}
@@ -88,9 +87,8 @@ func (v *View) list(into client.ObjectList, o *client.ListOptions) []client.Obje
 	return found
 }
 
-// Relist brings the view up to date as a new list does, and returns what its watcher
-// is told: the last of several changes, and of an object that was made again under its
-// name that it changed.
+// Relist updates the view as a new list does, and returns the events for its watcher: the last of several changes,
+// and a change for a recreated object.
 func (v *View) Relist() (out []Event) {
 	now := v.store.objects[v.kind]
 	for _, o := range now.all() {

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	used := flag.Bool("used", false, "print how often each right was used")
-	refused := flag.Bool("refused", false, "judge what was refused, and not what nobody needed")
+	refused := flag.Bool("refused", false, "judge refused requests only, and not unused rights")
 	flag.Parse()
 	if err := judge(flag.Args(), *used, *refused); err != nil {
 		fmt.Fprintln(os.Stderr, err)
