@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
@@ -69,18 +68,5 @@ func TestPageHasEveryField(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, firstCells(section(t, "Fields"))); diff != "" {
 		t.Errorf("the page and the spec differ (-spec +page):\n%s", diff)
-	}
-}
-
-// TestPageHasEveryFlag: the page has a row for each flag of the provider, and no other.
-func TestPageHasEveryFlag(t *testing.T) {
-	var c kubemark.Config
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.AddFlags(fs)
-	var want []string
-	fs.VisitAll(func(f *pflag.Flag) { want = append(want, f.Name) })
-	slices.Sort(want)
-	if diff := cmp.Diff(want, firstCells(section(t, "Flags"))); diff != "" {
-		t.Errorf("the page and the flags differ (-flags +page):\n%s", diff)
 	}
 }

@@ -88,10 +88,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// notNeeded says why no certificate is needed yet, which is no failure: a cluster may have no webhooks.
-type notNeeded string
+// notNeededError says why no certificate is needed yet, which is no failure: a cluster may have no webhooks.
+type notNeededError string
 
-func (n notNeeded) Error() string { return string(n) }
+func (n notNeededError) Error() string { return string(n) }
 
 // tell logs an error if it is new.
 func (k *Keeper) tell(err error) {
@@ -103,7 +103,7 @@ func (k *Keeper) tell(err error) {
 		return
 	}
 	k.told = text
-	if why, ok := errors.AsType[notNeeded](err); ok {
+	if why, ok := errors.AsType[notNeededError](err); ok {
 		k.Log.Info("No webhooks are served", "why", string(why))
 		return
 	}
@@ -121,7 +121,7 @@ func (k *Keeper) pass(ctx context.Context) error {
 	}
 	all, err := configurations(ctx, k.Client, k.Configurations)
 	if apierrors.IsForbidden(err) { // the original's roles: it relies on the folder
-		return notNeeded(fmt.Sprintf("%s has no %s and %s, and the process may not look for a webhook configuration: %v", k.Dir, certFile, keyFile, err))
+		return notNeededError(fmt.Sprintf("%s has no %s and %s, and the process may not look for a webhook configuration: %v", k.Dir, certFile, keyFile, err))
 	}
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (k *Keeper) pass(ctx context.Context) error {
 	ours := slices.DeleteFunc(all, configuration.theirs)
 	names := hosts(ours)
 	if len(names) == 0 {
-		return notNeeded(fmt.Sprintf("%s has no %s and %s, and there is no webhook configuration of ours that a CA could be written into", k.Dir, certFile, keyFile))
+		return notNeededError(fmt.Sprintf("%s has no %s and %s, and there is no webhook configuration of ours that a CA could be written into", k.Dir, certFile, keyFile))
 	}
 	bundle, err := k.make(ctx, names)
 	if err != nil {
