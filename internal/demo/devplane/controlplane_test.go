@@ -107,7 +107,7 @@ func TestCrashedControlPlane(t *testing.T) {
 		dead   []string
 		told   string
 	}{
-		{"all gone, as after a restart of the machine", []string{APIServer, Etcd}, "ended without being stopped"},
+		{"all gone, as after a restart of the machine", []string{APIServer, Etcd}, "has ended (crash or restart of the machine)"},
 		{"one gone: the rest is stopped first", []string{APIServer}, "only 1 of 2 components"},
 	}
 	for _, c := range cases {
