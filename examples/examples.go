@@ -6,5 +6,5 @@ import "embed"
 
 // FS holds the manifests as they are in this folder.
 //
-//go:embed *.yaml */*.yaml
+//go:embed *.yaml aws/*.yaml azure/*.yaml gcp/*.yaml kubevirt/*.yaml libvirt/*.yaml metal3/*.yaml openstack/*.yaml vsphere/*.yaml
 var FS embed.FS
