@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ func main() {
 
 type options struct{ scrapes, dashboards, rules, out string }
 
-func (o options) run(ctx context.Context) error {
+func (o options) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "render")
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer func() { err = errors.Join(err, h.Close()) }()
 	files, err := filepath.Glob(filepath.Join(o.dashboards, "*.json"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no dashboards in %s: %w", o.dashboards, err)
