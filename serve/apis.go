@@ -34,7 +34,7 @@ type served struct {
 // apiTable has a row for each API, in the order of the table.
 var apiTable = []served{
 	{api: provider.OpenShift, setUp: (*assembly).openshift, kind: (*assembly).openshiftKind, shown: func(name string) []statemetrics.Kind {
-		return []statemetrics.Kind{statemetrics.OpenShiftPlaces(name)} // machine-controller-manager shows the machines
+		return []statemetrics.Kind{statemetrics.OpenShiftPlaces(name, openshift.ZoneLabel, openshift.InstanceTypeLabel)} // machine-controller-manager shows the machines
 	}},
 	{api: provider.Gardener, setUp: (*assembly).gardener, kind: (*assembly).gardenerKind, nodes: &collector.NodeOptions{
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,

@@ -38,7 +38,7 @@ type Kept struct {
 	Joined     lifecycle.Joined `json:"joined,omitzero"`
 }
 
-// parsed has the notes that were read last, by their text: a pass looks at the note of its machine five times.
+// parsed has the notes that were read last, by their text: a pass reads the note of its machine several times.
 // They share their slices, which are never changed.
 var parsed = lru.New(1024)
 

@@ -199,14 +199,20 @@ func TestDashboardsObeyTheirNamespace(t *testing.T) {
 		for _, p := range d.all() {
 			for _, target := range p.Targets {
 				for _, metric := range selected.FindAllStringSubmatch(target.Expr, -1) {
-					if slices.Contains(c[metric[1]].labels, "namespace") && !strings.Contains(metric[2], `namespace=~"$namespace"`) && metric[1] != "ALERTS" {
+					if slices.Contains(c[metric[1]].labels, "namespace") && !strings.Contains(metric[2], `namespace=~"$namespace"`) {
 						t.Errorf("%s, %s: %s is of all namespaces", file, p.Title, metric[1])
+					}
+					if totals.MatchString(metric[1]) {
+						t.Errorf("%s, %s: %s has no namespace, so the number is of all: millwright_machines has one", file, p.Title, metric[1])
 					}
 				}
 			}
 		}
 	}
 }
+
+// totals matches the numbers of objects that the originals serve without a namespace.
+var totals = regexp.MustCompile(`_items(_total)?$`)
 
 // selected matches metrics with their selectors.
 var selected = regexp.MustCompile(`\b((?:mapi|mcm|millwright|machine)_\w+)(\{[^}]*\})?`)

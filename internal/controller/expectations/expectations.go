@@ -1,5 +1,5 @@
 // Package expectations remembers the creations and deletions of a controller that got no answer, so that it
-// never creates the same object twice under two names. Package written handles those that got an answer.
+// never creates the same object twice under two names. Package readyourwrites handles those that got an answer.
 //
 // It reads no clock and makes no call. An [Expectations] belongs to one owner and is not safe for
 // concurrent use: reconciles of one owner never overlap.

@@ -141,7 +141,7 @@ func gone(o client.Object) bool {
 
 // diff is the merge patch from before to after, in two parts; nil if there is nothing to write.
 func diff(before, after client.Object) (body, status map[string]any, err error) {
-	if reflect.DeepEqual(before, after) { // most passes change nothing, and a patch costs ten times as much
+	if reflect.DeepEqual(before, after) { // most passes change nothing, and a patch encodes and decodes both objects
 		return nil, nil, nil
 	}
 	raw, err := client.MergeFrom(before).Data(after)

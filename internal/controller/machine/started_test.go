@@ -13,7 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// begun are the steps on the object, with their time after a moment.
+// started are the steps on the object, with their time after a moment.
 func (g *rig[M]) started(after time.Time) map[lifecycle.DeletionStep]time.Duration {
 	out := map[lifecycle.DeletionStep]time.Duration{}
 	for _, b := range g.lens.View(g.read()).Deletion.Started {

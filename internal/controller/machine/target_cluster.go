@@ -152,7 +152,7 @@ func (w *nodeOwnership[M]) hostNamed(ctx context.Context, name string) (*corev1.
 // fleet has the last results about the nodes of all machines.
 type fleet struct {
 	mu sync.Mutex
-	// elsewhere is the result of [others.joinedElsewhere] about the cluster, at that time.
+	// elsewhere is the result of [otherMachines.joinedElsewhere] about the cluster, at that time.
 	elsewhere map[string]heard
 	names     map[string]bool
 	named     time.Time

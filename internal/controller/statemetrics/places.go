@@ -18,9 +18,12 @@ import (
 type place struct{ namespace, zone, instanceType, phase string }
 
 // OpenShiftPlaces are the numbers of Machines of machine.openshift.io that a provider's controller manages, by
-// namespace, zone, type and phase: metrics of the originals have none of these but the phase.
-func OpenShiftPlaces(providerName string) Kind {
-	return placesOf(machinev1.GroupVersion.Group, providerName, openshiftPlaces)
+// namespace, zone, type and phase: metrics of the originals have none of these but the phase. Zone and type are
+// in the labels of these names.
+func OpenShiftPlaces(providerName, zoneLabel, typeLabel string) Kind {
+	return placesOf(machinev1.GroupVersion.Group, providerName, func(ctx context.Context, from client.Reader) (map[place]int, error) {
+		return openshiftPlaces(ctx, from, zoneLabel, typeLabel)
+	})
 }
 
 // GardenerPlaces are those of machine.sapcloud.io.
@@ -43,13 +46,7 @@ func placesOf(api, providerName string, count func(context.Context, client.Reade
 	}
 }
 
-// Labels of Machines of machine.openshift.io with the zone and type of the instance.
-const (
-	zoneLabel = "machine.openshift.io/zone"
-	typeLabel = "machine.openshift.io/instance-type"
-)
-
-func openshiftPlaces(ctx context.Context, from client.Reader) (map[place]int, error) {
+func openshiftPlaces(ctx context.Context, from client.Reader, zoneLabel, typeLabel string) (map[place]int, error) {
 	var all machinev1.MachineList
 	if err := from.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list machines: %w", err)

@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 		"machine.openshift.io,aws,n,a,m5,Running": 2, "machine.openshift.io,aws,n,,,": 1,
 		"machine.sapcloud.io,aws,n,z,big,Running": 1, "machine.sapcloud.io,aws,n,z,big,Failed": 1, "machine.sapcloud.io,aws,n,,,Running": 1,
 	}
-	got := read(t, shown(t, r, statemetrics.OpenShiftPlaces("aws"), statemetrics.GardenerPlaces("aws"))["millwright_machines"], "api,provider,namespace,zone,instance_type,phase")
+	got := read(t, shown(t, r, statemetrics.OpenShiftPlaces("aws", "machine.openshift.io/zone", "machine.openshift.io/instance-type"), statemetrics.GardenerPlaces("aws"))["millwright_machines"], "api,provider,namespace,zone,instance_type,phase")
 	if !maps.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Request is one request for a machine's instance, as stored on the machine. It is stored before the request is
+// Request is a request for a machine's instance, as stored on the machine. It is stored before the request is
 // sent for the first time, so that each process knows the requests of its predecessor, and closed once an
 // answer says that no instance results from it.
 type Request struct {
@@ -65,7 +65,7 @@ func (r Requests) Open() *Request {
 	return nil
 }
 
-// Stored reports whether a has an open request, and stored has the same.
+// Stored reports whether r has an open request, and stored has the same.
 func (r Requests) Stored(stored Requests) bool {
 	open, kept := r.Open(), stored.Open()
 	return open != nil && kept != nil && open.Number == kept.Number
@@ -83,7 +83,7 @@ func (r Requests) Refused() int {
 	}
 }
 
-// Next returns a with one more request, for choice, if none is open. It forgets the oldest if there are too many.
+// Next returns r with one more request, for choice. No request of r is open. It forgets the oldest if there are too many.
 func (r Requests) Next(now time.Time, choice string) Requests {
 	next := Request{Number: 1, At: now.UTC().Truncate(time.Second), Choice: choice}
 	if n := len(r) - 1; n >= 0 {
@@ -96,7 +96,7 @@ func (r Requests) Next(now time.Time, choice string) Requests {
 	return append(slices.Clone(r[max(0, len(r)+1-maxRequests):]), next)
 }
 
-// Close returns a with its open request closed.
+// Close returns r with its open request closed.
 func (r Requests) Close(why provider.Kind, unclear bool) Requests {
 	if r.Open() == nil {
 		return r
@@ -107,7 +107,7 @@ func (r Requests) Close(why provider.Kind, unclear bool) Requests {
 	return out
 }
 
-// Offered returns a with its open request closed if that is for none of choices, the names of the class's
+// Offered returns r with its open request closed if that is for none of choices, the names of the class's
 // choices; empty: the class has only one.
 func (r Requests) Offered(choices []provider.Choice) Requests {
 	open := r.Open()
@@ -120,7 +120,7 @@ func (r Requests) Offered(choices []provider.Choice) Requests {
 	return r.Close(Withdrawn, true)
 }
 
-// Continues reports whether a is b with later requests and answers. Stored requests are only completed, never changed.
+// Continues reports whether r is earlier with later requests and answers. Stored requests are only completed, never changed.
 func (r Requests) Continues(earlier Requests) bool {
 	switch {
 	case len(earlier) == 0:

@@ -79,7 +79,7 @@ func sources() []source {
 			statemetrics.GardenerMachineSets(), statemetrics.GardenerMachineDeployments(), statemetrics.OpenShiftMachineDeployments(),
 		)},
 		{state, []string{operator}, objects(statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets())},
-		{state, []string{machines}, objects(statemetrics.OpenShiftPlaces("nothing"), statemetrics.GardenerMachines())},
+		{state, []string{machines}, objects(statemetrics.OpenShiftPlaces("nothing", "zone", "type"), statemetrics.GardenerMachines())},
 		{"internal/controller/machineset", []string{manager}, func(r prometheus.Registerer) error { return r.Register(machineset.NewStaleMachines()) }},
 		{"internal/controller/machinehealthcheck", []string{manager}, either(machinehealthcheck.NewMetrics)},
 		{"internal/controller/machine", []string{machines}, must(func(r prometheus.Registerer) { machine.NewMetrics(r) })},

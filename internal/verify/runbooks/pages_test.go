@@ -43,11 +43,11 @@ func pages(t *testing.T) map[string]string {
 
 // head is the part of a page that is made from its alert.
 func head(a alert) string {
-	since := "as soon as this holds"
+	since := "as soon as the expression is true"
 	if a.For != "" {
-		since = "when this has held for " + a.For
+		since = "after the expression has been true for " + a.For
 	}
-	return fmt.Sprintf("\nFires %s, with severity %s. Part of `config/monitoring/%s.yaml`.\n\n```promql\n%s\n```\n\n",
+	return fmt.Sprintf("\nThe alert fires %s. Its severity is %s, and its rule is in `config/monitoring/%s.yaml`:\n\n```promql\n%s\n```\n\n",
 		since, a.Labels["severity"], a.of, strings.TrimSpace(a.Expr))
 }
 

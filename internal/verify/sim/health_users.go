@@ -32,7 +32,7 @@ func (w *World) setUpHealthChecks() {
 	}
 }
 
-// healthActions are the users' actions on health checks, and to protect their machines.
+// healthDeeds are the users' actions on health checks, and to protect their machines.
 func (w *World) healthDeeds() (actions []func()) {
 	if w.profile.checks {
 		actions = append(actions, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.toggleSkipRemediation, w.setMachineTimeouts)

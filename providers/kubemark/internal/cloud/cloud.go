@@ -268,7 +268,7 @@ func (c *Cloud) body(backend string) (Body, error) {
 	return b, nil
 }
 
-// instance is the visible instance of a record.
+// instanceOf is the visible instance of a record.
 func (c *Cloud) instanceOf(r Record) Instance {
 	life := r.LifeAt(c.clock.Now())
 	s := Instance{Record: r, State: life.State}
