@@ -33,7 +33,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(Why(name, streams), History(name, streams), Plan(name, streams), Rollout(name, streams), Preflight(name, streams))
+	c.AddCommand(Commands(name, streams)...)
 	version.AddTo(c)
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)
@@ -45,6 +45,14 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		_, _ = fmt.Fprintln(streams.ErrOut, "error:", Message(err))
 	}
 	return code
+}
+
+// Commands are the commands of the plugin; program is its name for users.
+func Commands(program string, streams genericiooptions.IOStreams) (out []*cobra.Command) {
+	for _, command := range []func(string, genericiooptions.IOStreams) *cobra.Command{Why, History, Plan, Rollout, Preflight, UI} {
+		out = append(out, command(program, streams))
+	}
+	return out
 }
 
 // arguments are the arguments of a command line, as kubectl calls a plugin or its completer.

@@ -60,7 +60,7 @@ func looks() *cobra.Command {
 	const name = "kubectl machine"
 	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has these commands too. Besides, they take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
 	streams := genericiooptions.NewTestIOStreamsDiscard()
-	c.AddCommand(plugin.Why(name, streams), plugin.History(name, streams), plugin.Plan(name, streams), plugin.Rollout(name, streams), plugin.Preflight(name, streams))
+	c.AddCommand(plugin.Commands(name, streams)...)
 	return c
 }
 

@@ -37,7 +37,7 @@ func Command() *cobra.Command {
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
-	c.AddCommand(plugin.Why(c.Use, streams), plugin.History(c.Use, streams), plugin.Plan(c.Use, streams), plugin.Rollout(c.Use, streams), plugin.Preflight(c.Use, streams))
+	c.AddCommand(plugin.Commands(c.Use, streams)...)
 	version.AddTo(c)
 	return c
 }

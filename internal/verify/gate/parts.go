@@ -47,6 +47,10 @@ func Parts(files, fuzzed []string) []Part {
 			Name: "docs", Lane: Computing, Target: "docs", Policy: Changed, Proves: "the site can be built, and every link within it leads to a page and a heading",
 			Inputs: []string{"*.md", "docs/", "hack/site/", "hack/tool", "tools/site/"},
 		},
+		{
+			Name: "page", Lane: Computing, Target: "test-page", Policy: Changed, Proves: "the embedded page of `kubectl machine ui` is what its sources give",
+			Inputs: []string{"internal/plugin/ui/", "tools/ui/"},
+		},
 		{Name: "unit", Lane: Computing, Target: "test-unit", Proves: "packages that need no control plane, with the race detector where there are goroutines"},
 		{Name: "box", Lane: Waiting, Target: "test-box", Proves: "packages that need a real API server"},
 		{Name: "sim", Lane: Computing, Target: "test-sim", Proves: "no simulated world breaks a safety statement, and each defect put in on purpose is found"},
