@@ -3,12 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"html/template"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -72,7 +67,7 @@ func (p *page) run(ctx context.Context) error {
 	address := server.Address(l)
 	fmt.Fprintf(p.Out, "The fleet of %s is at\n\n  %s\n\nCtrl-C ends the page.\n", o.Cluster, address)
 	if p.open {
-		end, err := openBrowser(ctx, address)
+		end, err := ui.OpenBrowser(ctx, address)
 		if err != nil {
 			fmt.Fprintln(p.ErrOut, "the browser does not open:", err)
 		}
@@ -106,38 +101,4 @@ func restConfig(flags genericclioptions.RESTClientGetter) (*rest.Config, error) 
 	}
 	c.QPS, c.Burst = 50, 100
 	return c, nil
-}
-
-// door is a page that leads to another one.
-var door = template.Must(template.New("").Parse(`<!doctype html><meta http-equiv="refresh" content="0;url={{.}}"><a href="{{.}}">Millwright</a>`))
-
-// openBrowser opens the address in the user's browser. A command line can be read by all users of the machine, so
-// that it names a file that only this user may read, which leads to the address. The function deletes the file.
-func openBrowser(ctx context.Context, address string) (end func(), err error) {
-	dir, err := os.MkdirTemp("", "millwright-ui-")
-	if err != nil {
-		return func() {}, fmt.Errorf("create a file for the browser: %w", err)
-	}
-	end = func() { _ = os.RemoveAll(dir) }
-	file := filepath.Join(dir, "open.html")
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return end, fmt.Errorf("create a file for the browser: %w", err)
-	}
-	defer f.Close()
-	if err := door.Execute(f, template.URL(address)); err != nil { //nolint:gosec // an address of our own
-		return end, fmt.Errorf("write a file for the browser: %w", err)
-	}
-	return end, exec.CommandContext(ctx, opener(), file).Start()
-}
-
-// opener is the program that opens files as the user prefers.
-func opener() string {
-	switch runtime.GOOS {
-	case "darwin":
-		return "open"
-	case "windows":
-		return "explorer"
-	}
-	return "xdg-open"
 }

@@ -13,6 +13,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,7 +71,9 @@ func (w *world) set(name string, replicas int32) *machinev1.MachineSet {
 
 func (w *world) machine(name string, owner *machinev1.MachineSet, zone, status string) *machinev1.Machine {
 	m := &machinev1.Machine{ObjectMeta: w.meta(name)}
-	m.Labels["machine.openshift.io/zone"] = zone
+	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(`{"kind":"KubemarkMachineProviderSpec"}`)}
+	m.Labels["machine.openshift.io/zone"], m.Labels[machinev1.MachineClusterIDLabel] = zone, "blue"
+	m.Spec.ProviderID = ptr.To("aws:///" + zone + "/i-" + name)
 	m.OwnerReferences = []metav1.OwnerReference{{APIVersion: machinev1.GroupVersion.String(), Kind: "MachineSet", Name: owner.Name, UID: owner.UID, Controller: ptr.To(true)}}
 	w.create(m)
 	w.say(m, status)
@@ -98,7 +101,7 @@ func (w *world) broken() (failed *machinev1.Machine) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "told"}, Reason: "FailedCreate", Message: "event " + attack, Type: corev1.EventTypeWarning,
 		InvolvedObject: corev1.ObjectReference{Kind: "Machine", Namespace: w.namespace, Name: failed.Name, UID: failed.UID}, FirstTimestamp: metav1.Now(), LastTimestamp: metav1.Now(),
 	})
-	g := &v1alpha1.Machine{ObjectMeta: w.meta("pool-x")}
+	g := &v1alpha1.Machine{ObjectMeta: w.meta("pool-x"), Spec: v1alpha1.MachineSpec{Class: v1alpha1.ClassSpec{Kind: "MachineClass", Name: "pool"}}}
 	w.create(g)
 	w.say(g, `{"currentStatus":{"phase":"Failed","lastUpdateTime":null},"lastOperation":{"description":`+quoted("refused "+attack)+`,"state":"Failed","type":"Create","lastUpdateTime":null}}`)
 	return failed
@@ -129,7 +132,7 @@ func TestPage(t *testing.T) {
 	w.say(failed, `{"errorMessage":"the subnet was deleted"}`)
 	b.awaits("the subnet was deleted")
 	b.visit(evaluate[string](b, "location.hash") + "?beside=" + url.QueryEscape("machine.openshift.io/"+w.namespace+"/mill-good"))
-	b.awaits("Machine mill-good", "KubeletReady")
+	b.awaits("Machine mill-good", "Ready True")
 
 	b.visit("#/")
 	b.awaits("Wrong now")

@@ -24,8 +24,10 @@ type Row struct {
 	Reason   string        `json:"reason,omitempty"`
 	Sentence string        `json:"sentence,omitempty"`
 	Next     string        `json:"next,omitempty"`
-	Created  time.Time     `json:"created"`
-	Deleted  time.Time     `json:"deleted,omitzero"`
+	// Because are the first causes of a state that is not healthy.
+	Because []explain.Cause `json:"because,omitempty"`
+	Created time.Time       `json:"created"`
+	Deleted time.Time       `json:"deleted,omitzero"`
 	// Phase is a machine's phase in the words of its API.
 	Phase string `json:"phase,omitempty"`
 	Node  string `json:"node,omitempty"`
@@ -46,15 +48,18 @@ type Counts struct {
 	Available int `json:"available"`
 }
 
+// mostCauses is how many causes a row has: the page of the object has all.
+const mostCauses = 2
+
 // rowOf is the row of an object at the time now.
 func rowOf(now time.Time, e collect.Explained) Row {
 	said := apis.Said(e.Object)
 	r := Row{
 		ID: string(e.Object.GetUID()), Subject: e.Subject, State: e.State, Reason: e.Reason, Sentence: e.Sentence,
-		Next: e.Next, Created: e.Object.GetCreationTimestamp().Time, Phase: said.Phase,
+		Next: e.Next, Because: e.Because[:min(len(e.Because), mostCauses)], Created: e.Object.GetCreationTimestamp().Time, Phase: said.Phase,
 	}
 	if e.State == explain.Healthy { // a page with thousands of healthy machines shows no sentence about them
-		r.Sentence, r.Next = "", ""
+		r.Sentence, r.Next, r.Because = "", "", nil
 	}
 	if t := e.Object.GetDeletionTimestamp(); t != nil {
 		r.Deleted = t.Time

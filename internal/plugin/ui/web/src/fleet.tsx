@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fleet } from "./live";
-import { AnswerBox, Gaps, Next, ObjectLink, short, StateMark } from "./parts";
+import { AnswerBox, Causes, Gaps, Next, ObjectLink, short, StateMark } from "./parts";
 import { severity, wrong, type Row, type State } from "./types";
 import { dimensions, fleetAddress, grouped, matches, objectAddress, since, worstFirst, type Dimension, type Group, type View } from "./view";
 
@@ -52,6 +52,7 @@ function Wrong({ fleet, rows, now }: { fleet: Fleet; rows: Row[]; now: number })
           <li key={r.id} class={"answer " + r.state.toLowerCase()}>
             <p><StateMark state={r.state} /> <ObjectLink o={r}>{r.kind} {r.name}</ObjectLink> <small>{r.namespace} · {short(r.api)}</small></p>
             <p class="sentence">{r.sentence}</p>
+            <Causes list={r.because} now={now} />
             {r.next && <Next text={r.next} />}
           </li>
         ))}

@@ -1,10 +1,10 @@
 // The page of one object: why it is as it is, and of a machine its life, its node and its pods.
 
 import { usePage, type Fleet } from "./live";
-import { AnswerBox, Causes, Command, Gaps, ObjectLink, short, StateMark } from "./parts";
+import { AnswerBox, Causes, Command, ObjectLink, short, StateMark } from "./parts";
 import { Bar } from "./fleet";
 import type { Branch, Happened, NodePage, Row, Subject } from "./types";
-import { objectAddress, since } from "./view";
+import { ago, objectAddress, since } from "./view";
 
 export function ObjectPage({ subject: s, fleet, now, beside }: { subject: Subject; fleet: Fleet; now: number; beside: string }) {
   const others = [...fleet.rows.values()].filter((r) => r.kind === "Machine" && r.name !== s.name);
@@ -75,7 +75,7 @@ function Life({ events, now }: { events: Happened[]; now: number }) {
       <ol class="life">
         {events.map((e, i) => (
           <li key={i}>
-            <time dateTime={e.at} title={`${new Date(e.at).toLocaleString()}, ${since(e.at, now)} ago`}>+{since(events[0]!.at, Math.max(first, Date.parse(e.at)))}</time>
+            <time dateTime={e.at} title={`${new Date(e.at).toLocaleString()}, ${ago(e.at, now)}`}>+{since(events[0]!.at, Math.max(first, Date.parse(e.at)))}</time>
             <div><b>{e.what}</b>{e.count && e.count > 1 ? ` ×${e.count}` : ""} {e.by && <small>{e.by}</small>}
               {e.message && <p>{e.message}</p>}
             </div>
@@ -92,7 +92,7 @@ function NodeBox({ node: n, now }: { node: NodePage; now: number }) {
     <section aria-label="node">
       <h3>Node {n.name} <small>{n.kubelet} · {since(n.created, now)}{n.unschedulable ? " · cordoned" : ""}</small></h3>
       <ul class="conditions">
-        {(n.conditions ?? []).map((c) => <li key={c.type}><b>{c.type}</b> {c.status} <small>{since(c.since, now)} ago {c.message}</small></li>)}
+        {(n.conditions ?? []).map((c) => <li key={c.type}><b>{c.type}</b> {c.status} <small>{ago(c.since, now)} {c.message}</small></li>)}
       </ul>
       {pods.length > 0 && (
         <table><caption>{pods.length} pods</caption>
@@ -120,5 +120,5 @@ function Tree({ branch, fleet, now }: { branch: Branch; fleet: Fleet; now: numbe
       </li>
     );
   };
-  return <section aria-label="created objects"><h3>Created objects</h3><ul class="tree">{branch.parts?.map(one)}</ul><Gaps list={[]} /></section>;
+  return <section aria-label="created objects"><h3>Created objects</h3><ul class="tree">{branch.parts?.map(one)}</ul></section>;
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { Answer, Cause, State, Subject } from "./types";
-import { objectAddress, since } from "./view";
+import { ago, objectAddress } from "./view";
 
 // signs tell states apart without colour.
 const signs: Record<State, string> = {
@@ -28,7 +28,7 @@ export function Next({ text }: { text: string }) {
 export function Command({ text }: { text: string }) {
   return (
     <span class="command"><code>{text}</code>
-      <button type="button" aria-label={"copy " + text} title="copy" onClick={() => void navigator.clipboard?.writeText(text)}>⧉</button>
+      <button type="button" aria-label={"copy " + text} onClick={() => void navigator.clipboard?.writeText(text)}>copy</button>
     </span>
   );
 }
@@ -39,7 +39,7 @@ export function Causes({ list, now }: { list?: Cause[]; now: number }) {
     <ol class="causes">
       {list.map((c, i) => (
         <li key={i}>{c.message}
-          <small>{[c.source, c.reason, c.since && since(c.since, now) + " ago"].filter(Boolean).join(" · ")}</small>
+          <small>{[c.source, c.reason, ago(c.since, now)].filter(Boolean).join(" · ")}</small>
         </li>
       ))}
     </ol>
@@ -58,7 +58,7 @@ export const AnswerBox = ({ a, now }: { a: Answer; now: number }) => (
 export function Gaps({ list }: { list?: string[] | null }) {
   if (!list?.length) return null;
   return (
-    <details class="gaps"><summary>{list.length} facts could not be read</summary>
+    <details class="gaps"><summary>{list.length === 1 ? "One fact" : list.length + " facts"} could not be read</summary>
       <ul>{list.map((g) => <li key={g}>{g}</li>)}</ul>
     </details>
   );

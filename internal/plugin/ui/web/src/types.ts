@@ -8,7 +8,7 @@ export interface Subject { api?: string; kind: string; namespace?: string; name:
 export interface Counts { wanted: number; have: number; updated: number; ready: number; available: number }
 
 export interface Row extends Subject {
-  id: string; owner?: string; state: State; reason?: string; sentence?: string; next?: string;
+  id: string; owner?: string; state: State; reason?: string; sentence?: string; next?: string; because?: Cause[];
   created: string; deleted?: string; phase?: string; node?: string; zone?: string; type?: string; provider?: string;
   counts?: Counts;
 }

@@ -87,11 +87,15 @@ export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1
 export const worstFirst = (a: Row, b: Row): number =>
   rank(a.state) - rank(b.state) || compare(a.kind, b.kind) || compare(a.namespace ?? "", b.namespace ?? "") || compare(a.name, b.name);
 
-// since is a duration as kubectl prints ages.
+// since is a duration as kubectl prints ages; empty if the time is not known.
 export function since(from: string, to: number): string {
+  if (!(Date.parse(from) > 0)) return "";
   const s = Math.max(0, Math.round((to - Date.parse(from)) / 1000));
   if (s < 120) return s + "s";
   if (s < 2 * 3600) return Math.floor(s / 60) + "m";
   if (s < 48 * 3600) return Math.floor(s / 3600) + "h";
   return Math.floor(s / 86400) + "d";
 }
+
+// ago is the same in words.
+export const ago = (from: string | undefined, to: number): string => (from && since(from, to) ? since(from, to) + " ago" : "");
