@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/cli"
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/plugin/ui"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/installation"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -60,7 +61,7 @@ func looks() *cobra.Command {
 	const name = "kubectl machine"
 	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has these commands too. Besides, they take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
 	streams := genericiooptions.NewTestIOStreamsDiscard()
-	c.AddCommand(plugin.Commands(name, streams)...)
+	c.AddCommand(plugin.Commands(name, streams, ui.Command)...)
 	return c
 }
 

@@ -39,7 +39,7 @@ func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail
 	}
 	d := Detail{Object: found[0]}
 	if subject(d.Object).Kind == "Machine" {
-		return l.machineDetail(ctx, d), nil
+		return machineDetail(ctx, l, d), nil
 	}
 	d.Answer = l.explain(ctx, d.Object)
 	b := l.tree(ctx, d.Object, d.Answer)
@@ -47,7 +47,7 @@ func Details(ctx context.Context, now time.Time, c Clusters, q Question) (Detail
 	return d, nil
 }
 
-func (l *look) machineDetail(ctx context.Context, d Detail) Detail {
+func machineDetail(ctx context.Context, l *look, d Detail) Detail {
 	f := l.machine(ctx, d.Object)
 	if f.Node != nil && !f.PodsLooked {
 		l.workloads(ctx, &f)

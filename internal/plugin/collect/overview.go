@@ -158,16 +158,16 @@ type Explained struct {
 // itself, and no events. The clients may answer from a cache, and the objects are not changed.
 func Brief(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true, brief: true}
-	return l.each(ctx, q)
+	return each(ctx, l, q)
 }
 
 // Each explains all objects of the APIs in q's namespace, or in all if that is empty, each by itself.
 func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}, many: true}
-	return l.each(ctx, q)
+	return each(ctx, l, q)
 }
 
-func (l *look) each(ctx context.Context, q Question) (out []Explained, gaps []Gap, err error) {
+func each(ctx context.Context, l *look, q Question) (out []Explained, gaps []Gap, err error) {
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
 		e := Explained{Object: o, Answer: l.glance(ctx, o)}

@@ -1,4 +1,4 @@
-package plugin
+package ui
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/plugin/ui"
+	"github.com/millwright-dev/millwright/internal/plugin/connect"
 )
 
-// page is `kubectl machine ui` on the command line.
-type page struct {
+// command is `kubectl machine ui` on the command line.
+type command struct {
 	genericiooptions.IOStreams
 	config *genericclioptions.ConfigFlags
 	target string
@@ -24,9 +25,9 @@ type page struct {
 	open   bool
 }
 
-// UI is the command that serves a web page about the fleet; program is its name for users.
-func UI(program string, streams genericiooptions.IOStreams) *cobra.Command {
-	p := &page{IOStreams: streams, config: genericclioptions.NewConfigFlags(true)}
+// Command is the command that serves a web page about the fleet; program is its name for users.
+func Command(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	p := &command{IOStreams: streams, config: genericclioptions.NewConfigFlags(true)}
 	c := &cobra.Command{
 		Use:   "ui",
 		Short: "Serve a web page of the fleet: what is wrong with it, and the life of each machine",
@@ -51,12 +52,13 @@ machine cannot open the page without it. Without -n the page shows all namespace
 	return c
 }
 
-func (p *page) run(ctx context.Context) error {
+func (p *command) run(ctx context.Context) error {
+	log.SetLogger(logr.Discard())
 	o, err := p.options()
 	if err != nil {
 		return err
 	}
-	server, err := ui.New(ctx, o)
+	server, err := New(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (p *page) run(ctx context.Context) error {
 	address := server.Address(l)
 	fmt.Fprintf(p.Out, "The fleet of %s is at\n\n  %s\n\nCtrl-C ends the page.\n", o.Cluster, address)
 	if p.open {
-		end, err := ui.OpenBrowser(ctx, address)
+		end, err := OpenBrowser(ctx, address)
 		if err != nil {
 			fmt.Fprintln(p.ErrOut, "the browser does not open:", err)
 		}
@@ -76,29 +78,16 @@ func (p *page) run(ctx context.Context) error {
 	return server.Serve(ctx, l)
 }
 
-func (p *page) options() (o ui.Options, err error) {
-	w := why{config: p.config, target: p.target}
-	if _, _, err = w.clusters(); err != nil {
-		return o, err
-	}
-	o = ui.Options{Namespace: *p.config.Namespace, Cluster: w.cluster(), Clock: clock.RealClock{}}
-	if o.Control, err = restConfig(p.config); err != nil {
-		return o, err
+func (p *command) options() (o Options, err error) {
+	o = Options{Namespace: *p.config.Namespace, Cluster: connect.ClusterName(p.config), Clock: clock.RealClock{}}
+	if o.Control, err = connect.Config(p.config); err != nil {
+		return o, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	if p.target == "" {
 		return o, nil
 	}
-	target := genericclioptions.NewConfigFlags(false)
-	target.KubeConfig = &p.target
-	o.Target, err = restConfig(target)
-	return o, err
-}
-
-func restConfig(flags genericclioptions.RESTClientGetter) (*rest.Config, error) {
-	c, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	if o.Target, err = connect.Config(connect.File(p.target)); err != nil {
+		return o, fmt.Errorf("--target-kubeconfig: %w", err)
 	}
-	c.QPS, c.Burst = 50, 100
-	return c, nil
+	return o, nil
 }
