@@ -286,7 +286,7 @@ func (s *session) findAddresses() (err error) {
 		}
 		s.metrics[program] = s.Profiling[program]
 	}
-	if s.Heartbeats && s.metrics[fleet.Sets] == "" {
+	if (s.Heartbeats || s.Dead > 0) && s.metrics[fleet.Sets] == "" { // both count passes over health checks
 		s.metrics[fleet.Sets], err = ports.FreeAddress()
 	}
 	return err
