@@ -39,7 +39,7 @@ const (
 // typeFields are those of every spec.
 var typeFields = []row{{field: "apiVersion", why: "says what it is"}, {field: "kind", why: "says what it is"}}
 
-const ignored = "the original reads it and does nothing with it; a warning says so"
+const ignored = "has no effect, as in OpenShift's provider; a warning says so"
 
 var openshiftRows = slices.Concat(typeFields, []row{
 	{field: "metadata", why: "no part of a server"},
